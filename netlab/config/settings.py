@@ -6,6 +6,7 @@ The rows: ``experiment/kinds.py``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -27,7 +28,15 @@ from netlab.config.document import Section
 from netlab.experiment import pairings
 from netlab.experiment.hosts import OS_NAMES
 from netlab.experiment.kinds import FIELDS, ROWS
-from netlab.experiment.settings import HostWord, NumberWithUnit, Or, Reader, SettingRow, Whole
+from netlab.experiment.settings import (
+    CpuList,
+    HostWord,
+    NumberWithUnit,
+    Or,
+    Reader,
+    SettingRow,
+    Whole,
+)
 from netlab.units import (
     format_bytes,
     format_rate,
@@ -82,6 +91,48 @@ def _validator(reads: NumberWithUnit) -> Callable[[object], Any]:
 def _json(reads: NumberWithUnit) -> WithJsonSchema:
     text, kind = _text(reads.example), _UNITS[reads.unit][1]
     return WithJsonSchema({"anyOf": [{"type": kind, "minimum": 0}, text]} if kind else text)
+
+
+_CPU_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
+
+
+def _cpus_in(value: object) -> list[int]:
+    """Numbers in a number, a list of them, or a text as systems write such lists."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [value]
+    if isinstance(value, list):
+        if all(isinstance(each, int) and not isinstance(each, bool) for each in value):
+            return value
+    elif isinstance(value, str):
+        ranges = [_CPU_RANGE.fullmatch(part.strip()) for part in value.split(",")]
+        if all(ranges):
+            ends = [(int(found[1]), int(found[2] or found[1])) for found in ranges if found]
+            return [cpu for first, last in ends for cpu in range(first, last + 1)]
+    raise ValueError("should be numbers of CPUs, such as [0, 1] or 0-3")
+
+
+def _cpu_list(reads: CpuList) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        cpus = _cpus_in(value)
+        if not cpus:
+            raise ValueError("should name one CPU at least")
+        if min(cpus) < 0 or max(cpus) > reads.largest:
+            raise ValueError(f"the numbers of CPUs are 0 to {reads.largest}")
+        if len(set(cpus)) < len(cpus):
+            raise ValueError("should have each CPU once")
+        if len(cpus) > reads.most:
+            raise ValueError(f"has {len(cpus)} CPUs; at most {reads.most}")
+        return ",".join(map(str, cpus))
+
+    return check
+
+
+def _json_of_cpus(reads: CpuList) -> WithJsonSchema:
+    cpu = {"type": "integer", "minimum": 0, "maximum": reads.largest}
+    listed = {
+        "type": "array", "items": cpu, "minItems": 1, "maxItems": reads.most, "uniqueItems": True
+    }  # fmt: skip
+    return WithJsonSchema({"anyOf": [cpu, listed, _text("0-3,8", r"^[0-9]")]})
 
 
 @cache
@@ -227,16 +278,22 @@ def _shape_of_choice(value: object) -> str:
     return "list" if isinstance(value, list) else "value"
 
 
+def _shape_of_lists(value: object) -> str:
+    """Of a setting one of whose values is a list of numbers: an axis has lists or texts in it."""
+    axis = isinstance(value, list) and any(isinstance(each, list | str) for each in value)
+    return "list" if axis else "value"
+
+
 def _levels(value: Any) -> Any:
     listed: Any = list[value]
     return Annotated[listed, Field(min_length=1), AfterValidator(distinct), Tag("list")]
 
 
-def one_or_list(value: Any) -> Any:
+def one_or_list(value: Any, shape: Callable[[object], str] = _shape_of_choice) -> Any:
     """The type of one value or a list of them."""
     return Annotated[
         Union[Annotated[value, Tag("value")], _levels(value)],  # noqa: UP007  (made at run time)
-        Discriminator(_shape_of_choice),
+        Discriminator(shape),
     ]
 
 
@@ -263,6 +320,9 @@ class Setting:
 
 
 def _setting(row: SettingRow) -> Setting:
+    if isinstance(row.reads, CpuList):
+        cpus: Any = Annotated[str, BeforeValidator(_cpu_list(row.reads)), _json_of_cpus(row.reads)]
+        return Setting(row.key, row.field, cpus, one_or_list(cpus, _shape_of_lists), row.about)
     value = _type_of(row.reads, row.type)
     numbers = row.reads.reads if isinstance(row.reads, Or) else row.reads
     ends = _type_of(numbers, row.type)

@@ -22,6 +22,9 @@ UDP_MOST_BYTES = {4: 65507, 6: 65527}
 SEQUENCE_BYTES = 16
 """Least UDP message with room for a sequence number; below it an answer names no request."""
 
+STREAMS_WITH_A_THREAD = 64
+"""Streams of one test that each have a thread of the probe; more share one a CPU."""
+
 _OF_AN_AGENT = ("server_receive", "server_cpu", "udp_checksum")
 """Settings that the server's own probe takes: an echo (RFC 862) waits and answers as it does."""
 
@@ -90,10 +93,28 @@ def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
     )
 
 
+def _of_many(setup: Stream | ThroughputSearch) -> Iterator[SettingFault]:
+    if setup.streams <= STREAMS_WITH_A_THREAD:
+        return
+    if setup.send_method is not None and setup.protocol == "UDP":
+        yield (
+            "send_method",
+            f"more than {STREAMS_WITH_A_THREAD} streams send one message a call: "
+            "leave it out, or `exclude` it",
+        )
+    if setup.receive == "polling":
+        yield (
+            "receive",
+            f"more than {STREAMS_WITH_A_THREAD} streams are waited for all at once: "
+            "take `blocking`, or `exclude` it",
+        )
+
+
 def _of_stream(setup: Stream) -> Iterator[SettingFault]:
     yield from _too_long(setup)
     yield from _one_queue(setup)
     yield from _from_frames(setup)
+    yield from _of_many(setup)
     if setup.receive == "polling" and setup.protocol == "TCP":
         yield "receive", "only a UDP receiver polls: `replace` it for TCP, or `exclude` it"
     if setup.source_port is not None and (setup.streams > 1 or setup.direction == "both"):
@@ -150,6 +171,7 @@ def _of_connect(setup: Connect) -> Iterator[SettingFault]:
 def _of_throughput_search(setup: ThroughputSearch) -> Iterator[SettingFault]:
     yield from _one_queue(setup)
     yield from _from_frames(setup)
+    yield from _of_many(setup)
     if setup.protocol != "UDP":
         yield "protocol", "TCP keeps its own rate: a `throughput_search` takes `protocol: UDP`"
     try:

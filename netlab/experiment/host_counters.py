@@ -148,12 +148,14 @@ def _grown(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int
 def cpu_between(before: Counters, after: Counters) -> Cpu | None:
     """How busy the CPUs were between two readings; ``None`` where no time passed or none is told.
 
-    Of a CPU that came or went meanwhile nothing is known.
+    Of a CPU that came or went meanwhile, or whose counts went back, nothing is known.
     """
     spans = {
         number: (busy - before.ticks[number][0], total - before.ticks[number][1])
         for number, (busy, total) in after.ticks.items()
-        if number in before.ticks and total > before.ticks[number][1]
+        if number in before.ticks
+        and total > before.ticks[number][1]
+        and busy >= before.ticks[number][0]
     }
     if not spans:
         return None

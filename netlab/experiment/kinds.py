@@ -12,6 +12,7 @@ from typing import Literal
 
 from netlab.experiment.settings import (
     Ask,
+    CpuList,
     HostWord,
     Level,
     Need,
@@ -31,7 +32,6 @@ _WINDOW = NumberWithUnit("seconds", 0.001, 86400, "10s")
 _PAUSE = NumberWithUnit("seconds", 0, 3600, "500ms")
 _RATE = NumberWithUnit("rate", 1, 1e13, "100Mbit")
 _WORD = HostWord(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
-
 
 # A table: as few lines a row as it takes.
 # fmt: off
@@ -130,8 +130,16 @@ class _OneWay:
         "direction", default="client-sends", about="Who sends; both at once in one common window.",
         column="client-sends, server-sends or both")
     streams: int = setting(
-        "streams", Whole(1, 64), default=1, asks=(Ask("streams"),), about="Parallel streams.",
+        "streams", Whole(1, 1000), default=1, asks=(Ask("streams"),), about="Parallel streams.",
         column="parallel streams")
+    server_cpus: str | None = setting(
+        "server_cpus", CpuList(), default=None, excludes="server_cpu",
+        asks=(Ask("cpus", "server"),), need=Need("pin", of="server"), label=_("server’s CPUs"),
+        about="CPUs that the server's threads are pinned to, in turns.")
+    client_cpus: str | None = setting(
+        "client_cpus", CpuList(), default=None, excludes="client_cpu",
+        asks=(Ask("cpus", "client"),), need=Need("pin", of="client"), label=_("client’s CPUs"),
+        about="CPUs that the client's threads are pinned to, in turns.")
     send_method: Literal["batch", "packet", "xdp"] | None = setting(
         "send_method", Or("plain"), default=None, only_of="UDP", label=_("method of sending"),
         absent=_("plain"), asks=(Ask("method", "send"),), need=Need("", of="sender"),
@@ -349,8 +357,6 @@ class ThroughputSearch(_OneWay, EveryTest):
         about="Time between two trials of a search.", column="time between two trials of a search")
 
 
-# fmt: on
-
 TestSettings = Stream | RoundTrip | Connect | PayloadSearch | ThroughputSearch
 
 
@@ -360,13 +366,12 @@ def is_together(setup: TestSettings) -> bool:
 
 
 SETUPS: Mapping[str, type[TestSettings]] = {
-    "stream": Stream,
-    "round_trip": RoundTrip,
-    "connect": Connect,
-    "payload_search": PayloadSearch,
-    "throughput_search": ThroughputSearch,
+    "stream": Stream, "round_trip": RoundTrip, "connect": Connect,
+    "payload_search": PayloadSearch, "throughput_search": ThroughputSearch,
 }
 """The kinds of test, by the name that a matrix gives them."""
+
+# fmt: on
 
 SEARCHES = (PayloadSearch, ThroughputSearch)
 """Kinds of test that take what the path makes them take."""

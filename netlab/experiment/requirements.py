@@ -62,7 +62,8 @@ def _demands(cell: Cell) -> Iterator[Demand]:
 
 
 _FIRST = (
-    "ip_version dscp dont_fragment udp_checksum server_cpu client_cpu latency send_method receive"
+    "ip_version dscp dont_fragment udp_checksum server_cpu client_cpu server_cpus client_cpus "
+    "latency send_method receive"
 )
 """Of several things that a host lacks, those that are said first, in this order."""
 

@@ -53,6 +53,19 @@ class HostWord:
 
 
 @dataclass(frozen=True, slots=True)
+class CpuList:
+    """Read as numbers of CPUs in their order, each once: a list, or a text such as ``0-3,8``.
+
+    The level is a text, ``0,1,2,3,8``. As a list of numbers is one level, an axis is a list of
+    lists.
+    """
+
+    largest: int = 4095
+    most: int = 64
+    """CPUs of one list."""
+
+
+@dataclass(frozen=True, slots=True)
 class Or:
     """Read as ``None`` where it is ``word``, else as ``reads`` or one of the field's own words."""
 
@@ -61,7 +74,7 @@ class Or:
     example: str = ""
 
 
-Reader = Whole | NumberWithUnit | HostWord | Or | None
+Reader = Whole | NumberWithUnit | HostWord | CpuList | Or | None
 """``None``: as the type of the field is read, a choice of words or yes and no."""
 
 

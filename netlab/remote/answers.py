@@ -30,7 +30,7 @@ TEST_RECORDS_PER_S = 16
 KEYS_MOST = 512
 """Of one record; a result has some 130. Each becomes a column."""
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,999}")
 _OF_TESTS = frozenset({"ready", "progress", "window", "result", "error"})
 _OF_OTHERS = frozenset(
     {"hello", "heartbeat", "clock", "facts", "lock", "unlock", "stop", "quit", "error"}
@@ -180,7 +180,7 @@ def _is_measure(value: object) -> bool:
     return all(map(_is_finite, value)) if isinstance(value, list) else _is_finite(value)
 
 
-_PORT_LIST = re.compile(r"[0-9]{1,5}(,[0-9]{1,5}){0,63}")
+_PORT_LIST = re.compile(r"[0-9]{1,5}(,[0-9]{1,5}){0,999}")
 
 _TEXT: tuple[Fits, str] = (lambda value: type(value) is str, "a text")
 _WORD: tuple[Fits, str] = (
@@ -238,8 +238,8 @@ _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
     (_COUNT, "stack_sum_ns connect_sum_ns monotonic_ns wall_ns memory_bytes"),
     (_COUNTS, "interval_bytes late_histogram_ns first_rtt_ns rtt_histogram stack_histogram"),
     (_COUNTS, "send_call_histogram cpu_numbers cpu_busy_ticks cpu_total_ticks gaps"),
-    (_COUNTS, "gap_queue_full late_ticks"),
-    (_NUMBER, "rtt_mean_ns stack_mean_ns connect_mean_ns"),
+    (_COUNTS, "gap_queue_full late_ticks stream_bytes stream_cpus_open stream_cpus_close cpus"),
+    (_NUMBER, "fairness_index rtt_mean_ns stack_mean_ns connect_mean_ns"),
     (_FLAG, "closed_by_silence coarse nodelay dont_fragment spin send_buffer_doubled"),
     (_FLAG, "receive_buffer_doubled send_buffer_capped receive_buffer_capped"),
     (_PORT, "port local_port peer_port"),

@@ -60,9 +60,18 @@ def wrong_values(
         near = did_you_mean(device, devices)
         yield f"`{device}` is no interface of {ends[connects].name} (it has {there}){near}"
     for role in ("server", "client"):
-        cpu, cpus = settings.get(f"{role}_cpu"), known[role].cpus
-        if isinstance(cpu, int) and cpus is not None and cpu >= cpus:
-            yield f"{ends[role].name} has no CPU {cpu}: its {cpus} are 0 to {cpus - 1}"
+        cpus = known[role].cpus
+        for cpu in _pinned(settings, role):
+            if cpus is not None and cpu >= cpus:
+                yield f"{ends[role].name} has no CPU {cpu}: its {cpus} are 0 to {cpus - 1}"
+
+
+def _pinned(settings: Mapping[str, Any], role: str) -> tuple[int, ...]:
+    """The CPUs that a cell names of one of its ends."""
+    cpu, cpus = settings.get(f"{role}_cpu"), settings.get(f"{role}_cpus")
+    if isinstance(cpus, str):
+        return tuple(int(each) for each in cpus.split(",") if each.isdecimal())
+    return (cpu,) if isinstance(cpu, int) else ()
 
 
 def refused_controls(

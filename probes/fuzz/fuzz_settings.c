@@ -22,6 +22,8 @@ static void demand_stream(const struct settings *settings)
     demand((settings->open_ns == 0) == (settings->close_ns == 0));
     demand(settings->count == 0 || settings->count >= settings->streams);
     demand(settings->method <= METHOD_PACKET);
+    demand(settings_workers(settings) >= 1 && settings_workers(settings) <= WORKERS_MAX);
+    demand(settings->streams <= WORKERS_MAX || (settings->method == METHOD_PLAIN && !settings->poll));
     demand(!settings->poll || (settings->udp && settings->role == ROLE_RECEIVE && !settings->spin));
     demand(settings->method == METHOD_PLAIN || (settings->udp && settings->role == ROLE_SEND));
 }
@@ -72,6 +74,7 @@ static void read_settings(struct request *request, const char *verb)
     }
     demand(settings.message_bytes >= 1 && settings.message_bytes <= MESSAGE_MAX_BYTES);
     demand(settings.seconds_ns > 0 && settings.deadline_ns > 0);
+    demand(settings.cpu_count <= WORKERS_MAX && (settings.cpu < 0 || settings.cpu_count == 1));
     demand(settings.dscp >= -1 && settings.dscp <= 63 && settings.cpu >= -1);
     demand(settings.listen ? settings.bind.length > 0 : settings.to_count > 0);
     demand(settings.port_first <= settings.port_last && settings.port_last <= 65535);

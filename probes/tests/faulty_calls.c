@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,6 +54,35 @@ int sendmmsg(int socket, struct mmsghdr *messages, unsigned count, int flags)
     }
     return ((int (*)(int, struct mmsghdr *, unsigned, int))real("sendmmsg"))(socket, messages,
                                                                              count, flags);
+}
+
+/* A machine with more CPUs than a set of the usual size has room for: its own ones, and one far above. */
+#define FAR_CPU 3000
+#define CPUS_OF_IT 4096
+
+int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+    int (*ask)(pid_t, size_t, cpu_set_t *) = real("sched_getaffinity");
+    if (faulty("cpus") && bytes < CPUS_OF_IT / 8) {
+        errno = EINVAL;
+        return -1;
+    }
+    int result = ask(pid, bytes, set);
+    if (faulty("cpus") && result == 0)
+        CPU_SET_S(FAR_CPU, bytes, set);
+    return result;
+}
+
+/* The far one is played by the first. */
+int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set)
+{
+    int (*ask)(pthread_t, size_t, const cpu_set_t *) = real("pthread_setaffinity_np");
+    cpu_set_t first;
+    if (!faulty("cpus") || bytes * 8 <= FAR_CPU || !CPU_ISSET_S(FAR_CPU, bytes, set))
+        return ask(thread, bytes, set);
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+    return ask(thread, sizeof first, &first);
 }
 
 /* Linux before 3.17. */
@@ -108,6 +139,18 @@ ssize_t recv(int socket, void *into, size_t length, int flags)
     return sizeof counted;
 }
 
+/* A card that spreads what arrives over a table of 128 places by a key of 40 bytes: struct ethtool_rxfh.
+ * Without room for them it tells how many they are. */
+static void answer_rss(uint32_t *rss)
+{
+    const int room = rss[2] != 0 && rss[3] != 0;
+    rss[2] = 128;
+    rss[3] = 40;
+    ((unsigned char *)rss)[16] = 1; /* Toeplitz */
+    for (unsigned i = 0; room && i < 40; i++)
+        ((unsigned char *)(rss + 6 + 128))[i] = (unsigned char)i;
+}
+
 /* A card that stamps, and stamps some of what arrives by now: each change of it is a line of
  * FAULTY_LOG. */
 int ioctl(int file, unsigned long request, ...)
@@ -118,6 +161,10 @@ int ioctl(int file, unsigned long request, ...)
     void *argument = va_arg(more, void *);
     va_end(more);
     struct ifreq *asked = argument;
+    if (faulty("rss") && request == SIOCETHTOOL && *(uint32_t *)asked->ifr_data == 0x46) {
+        answer_rss((uint32_t *)asked->ifr_data);
+        return 0;
+    }
     if (!faulty("card") || (request != SIOCETHTOOL && request != SIOCGHWTSTAMP &&
                             request != SIOCSHWTSTAMP))
         return ((int (*)(int, unsigned long, void *))real("ioctl"))(file, request, argument);

@@ -19,7 +19,7 @@ struct unit_test {
 extern const struct unit_test request_tests[], json_tests[], dataport_tests[], sequence_tests[],
     window_tests[], window_series_tests[], pacing_tests[], calltime_tests[], low_water_tests[],
     histogram_tests[], in_flight_tests[], datagram_tests[], gaps_tests[],
-    tcp_series_tests[];
+    tcp_series_tests[], cpu_tests[], fairness_tests[];
 
 /* Runs them all and prints a line each, and a last one: "12 unit tests, 0 failed". 0: none failed. */
 int run_tables(const struct unit_test *const *tables, size_t count, const char *kind);

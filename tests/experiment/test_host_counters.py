@@ -67,6 +67,13 @@ def test_where_no_time_passed_or_none_is_told_no_load_is_known() -> None:
     assert cpu_in(whole | {"host_steal_share": 0.02}) == Cpu(0.5, 0.9, 3, 0.02)
 
 
+def test_a_core_whose_counts_went_back_tells_no_share() -> None:
+    """Of its own system's correction, or where it was switched off and on."""
+    before = counters_in([facts((0, 100, 1000), (1, 50, 1000))])
+    after = counters_in([facts((0, 90, 1100), (1, 60, 1100))])
+    assert cpu_between(before, after) == Cpu(0.1, 0.1, 1)
+
+
 ticks = st.dictionaries(
     st.integers(0, 63), st.tuples(st.integers(0, 500), st.integers(0, 500)), min_size=1
 )

@@ -131,3 +131,17 @@ def test_a_card_that_is_asked_for_stamps_is_put_back_as_it_was(
             mirror.ask("stop", test=name)
             assert mirror.next(name, "result", "error")["type"] == "result"
     assert log.read_text().split("\n") == [f"lo 1 {ALL_FILTER}", f"lo 0 {PTP_FILTER}", ""]
+
+
+def test_how_a_card_spreads_what_arrives_is_told_of_one_that_tells(
+    faulty_probe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {"interface_rss_hash", "interface_rss_table_places", "interface_rss_key"}
+    monkeypatch.setenv("FAULTY", "rss")
+    with Agent(faulty_probe) as agent:
+        told = agent.ask("facts", to="127.0.0.1")
+    key = bytes(range(40)).hex()
+    assert [told[name] for name in sorted(names)] == ["toeplitz", key, 128]
+    monkeypatch.setenv("FAULTY", "")
+    with Agent(faulty_probe) as agent:
+        assert not names & agent.ask("facts", to="127.0.0.1").keys()

@@ -64,6 +64,15 @@ def test_a_cpu_is_wrong_exactly_where_the_host_has_fewer(seed: int) -> None:
     assert len(found) == (server >= count) + (client >= count)
 
 
+def test_each_cpu_of_a_list_is_one_that_the_host_may_not_have() -> None:
+    has = HostValues.of({}, {"cpu_count": 2})
+    assert said(has, server_cpus="0,1", client_cpus="1") == []
+    assert said(has, server_cpus="0,2,5") == [
+        "s has no CPU 2: its 2 are 0 to 1",
+        "s has no CPU 5: its 2 are 0 to 1",
+    ]
+
+
 @pytest.mark.parametrize("facts", [{}, {"congestion_available": 3}, {"addresses": None}])
 def test_a_host_that_says_something_else_has_said_nothing(facts: dict[str, object]) -> None:
     values = HostValues.of(facts, {"cpu_count": "many"})

@@ -79,7 +79,7 @@ def _said(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iter
     if name == "socket_buffer_bytes":
         yield from _buffers(asked, values)
         return
-    if name in ("server_cpu", "client_cpu"):
+    if name in ("server_cpu", "client_cpu", "server_cpus", "client_cpus"):
         yield from _pinned(name, settings, values)
         return
     rule = _RULES.get(name)
@@ -107,12 +107,14 @@ def _buffers(asked: Any, values: _RecordValues) -> Iterator[_EndValue]:
 
 
 def _pinned(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
-    """The CPU of one side, which sends in one flow and receives in another."""
-    side = name.removesuffix("_cpu")
+    """The CPUs of one side, which sends in one flow and receives in another."""
+    side, _underscore, which = name.partition("_")
     for prefix in FLOWS:
         sends = server_sends(settings, prefix) == (side == "server")
         for end in (side, "sender" if sends else "receiver"):
-            cpu = values.get(f"{prefix}{end}_cpu")
+            cpu = values.get(f"{prefix}{end}_{which}")
+            if isinstance(cpu, list):
+                cpu = ",".join(map(str, cpu))
             if cpu is not None:
                 yield _EndValue(prefix + end, _label(prefix, end), cpu, cpu == settings.get(name))
 

@@ -140,9 +140,7 @@ void result_receiving(struct test *test, struct json *record)
 
 /* ---- sending ---- */
 
-/* UDP: what send calls took. TCP: what was acknowledged; a count ends in order, and then all that
- * was sent has been. False: the system does not tell, and what it took into its buffer is no answer. */
-static bool sent_bytes(const struct test *test, uint64_t *bytes)
+bool result_sent_bytes(const struct test *test, uint64_t *bytes)
 {
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
     const bool acknowledged = !test->settings.udp && test->settings.count == 0;
@@ -218,7 +216,7 @@ void result_sending(struct test *test, struct json *record)
     json_u64(record, "window_close_ns", close->now_ns);
     json_u64(record, "elapsed_ns", elapsed_ns);
     json_u64(record, "sent_messages_window", close->messages - open->messages);
-    if (sent_bytes(test, &bytes)) {
+    if (result_sent_bytes(test, &bytes)) {
         json_u64(record, "sent_bytes", bytes);
         if (elapsed_ns > 0)
             json_double(record, "sent_bit_per_s", 8e9 * (double)bytes / (double)elapsed_ns);
@@ -234,10 +232,7 @@ void result_sending(struct test *test, struct json *record)
         add_calls(test, record);
     if (test->settings.rate_numerator != 0)
         add_pacing(test, record);
-    result_late_ticks(test,
-                      test->settings.open_ns > 0 ? test->settings.open_ns
-                                                 : first_ns + test->settings.warm_up_ns,
-                      record);
+    result_late_ticks(test, test_sending_opens_ns(test), record);
 }
 
 void result_tcp_series(const struct test *test, struct json *record)

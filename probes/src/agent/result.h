@@ -8,6 +8,11 @@
 void result_window(struct test *test, struct json *record);
 void result_receiving(struct test *test, struct json *record);
 void result_sending(struct test *test, struct json *record);
+/* UDP: what send calls took. TCP: what was acknowledged; a count ends in order, and then all that
+ * was sent has been. False: the system does not tell, and what it took into its buffer is no answer. */
+bool result_sent_bytes(const struct test *test, uint64_t *bytes);
+/* Of each stream, arrays; of streams alone. */
+void result_streams(const struct test *test, struct json *record);
 void result_tcp_series(const struct test *test, struct json *record);
 void result_asking(struct test *test, struct json *record);
 void result_mirroring(struct test *test, struct json *record);

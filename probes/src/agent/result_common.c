@@ -42,6 +42,15 @@ static void add_option(struct json *record, const char *key, int value)
         json_u64(record, key, (uint64_t)value);
 }
 
+static void add_cpus(const struct settings *settings, struct json *record)
+{
+    uint64_t cpus[WORKERS_MAX];
+    for (unsigned i = 0; i < settings->cpu_count; i++)
+        cpus[i] = settings->cpus[i];
+    if (settings->cpu < 0 && settings->cpu_count > 0)
+        json_u64s(record, "cpus", cpus, settings->cpu_count);
+}
+
 static void add_options(struct test *test, struct json *record)
 {
     static const struct buffer_keys send = {"send_buffer_requested_bytes", "send_buffer_bytes",
@@ -57,6 +66,7 @@ static void add_options(struct test *test, struct json *record)
     add_option(record, "dont_fragment", opened->dont_fragment);
     add_option(record, "dscp", opened->dscp);
     add_option(record, "cpu", test->settings.cpu);
+    add_cpus(&test->settings, record);
     if (test->settings.role != ROLE_SEND)
         json_u64(record, "spin", test->settings.spin);
 }
@@ -70,10 +80,10 @@ static void add_threads(struct test *test, struct json *record)
         json_u64(record, "user_ns", close->user_ns - open->user_ns);
         json_u64(record, "system_ns", close->system_ns - open->system_ns);
     }
-    for (unsigned i = 0; i < test->settings.streams; i++) {
-        const struct stream *stream = &test->stream[i];
-        uint64_t end_ns = close->thread[i] ? close->thread_ns[i] : stream->cpu_ns;
-        if (!open->thread[i] || !(close->thread[i] || stream->cpu_known))
+    for (unsigned i = 0; i < test->workers; i++) {
+        const struct worker *worker = &test->worker[i];
+        uint64_t end_ns = close->thread[i] ? close->thread_ns[i] : worker->cpu_ns;
+        if (!open->thread[i] || !(close->thread[i] || worker->cpu_known))
             continue;
         any = true;
         /* A thread reads its own time shortly before it ends, and so before an edge that is taken
@@ -93,7 +103,7 @@ static void add_waiting(struct test *test, struct json *record)
     uint64_t longest_ns = 0;
     bool any = false;
     json_u64(record, "stalled_ns", close->stalled_ns - open->stalled_ns);
-    for (unsigned i = 0; i < test->settings.streams; i++) {
+    for (unsigned i = 0; i < test->workers; i++) {
         if (!open->delay[i] || !close->delay[i])
             continue;
         uint64_t delay_ns = close->delay_ns[i] - open->delay_ns[i];
@@ -115,35 +125,17 @@ static void add_waiting(struct test *test, struct json *record)
 static void add_host_cpu(const struct plat_cpu_times *open, const struct plat_cpu_times *close,
                          struct json *record)
 {
-    uint64_t busy = 0, steal = 0, total = 0;
-    double busiest_share = -1;
-    unsigned busiest = 0;
-    if (close->count == 0 || open->count != close->count)
+    struct cpu_shares shares;
+    if (close->count == 0 || open->count == 0)
         return;
     json_u64(record, "cpu_count", close->count);
-    for (unsigned i = 0; i < close->count; i++) {
-        if (close->core[i].busy < open->core[i].busy || close->core[i].total < open->core[i].total)
-            return; /* a count that goes back (Linux corrects its own: proc(5)) tells nothing */
-        uint64_t core_busy = close->core[i].busy - open->core[i].busy;
-        uint64_t core_total = close->core[i].total - open->core[i].total;
-        busy += core_busy;
-        total += core_total;
-        if (close->core[i].steal > open->core[i].steal) /* some hypervisors take time back */
-            steal += close->core[i].steal - open->core[i].steal;
-        if (core_total > 0 && (double)core_busy / (double)core_total > busiest_share) {
-            busiest_share = (double)core_busy / (double)core_total;
-            busiest = close->core[i].cpu;
-        }
-    }
-    if (total == 0)
+    if (!cpu_shares_between(open->core, open->count, close->core, close->count, &shares))
         return;
-    json_double(record, "host_busy_share", (double)busy / (double)total);
+    json_double(record, "host_busy_share", shares.busy);
     if (close->tells_steal)
-        json_double(record, "host_steal_share", (double)steal / (double)total);
-    if (busiest_share >= 0) {
-        json_double(record, "host_busiest_core_share", busiest_share);
-        json_u64(record, "host_busiest_core", busiest);
-    }
+        json_double(record, "host_steal_share", shares.steal);
+    json_double(record, "host_busiest_core_share", shares.busiest);
+    json_u64(record, "host_busiest_core", shares.busiest_cpu);
 }
 
 static void add_clocks(struct test *test, struct json *record)

@@ -1,12 +1,15 @@
 /* Supervises streams, from the edges of their window to the end of the drain. */
 #include "agent/supervise.h"
 
+#include <string.h>
+
 #include "agent/test_records.h"
 #include "agent/wait.h"
 #include "test/sample.h"
 
 #define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* how often a drain looks whether all has arrived */
 #define QUEUE_LOOK_NS (10 * MILLISECOND_NS) /* least time between two looks at a receive queue */
+#define STREAM_LOOK_NS 100000 /* the same for each queue, which takes some microseconds */
 #define QUEUE_LOOKS 200                     /* most looks in a window, nearly */
 
 static bool never(const struct test *test)
@@ -73,6 +76,7 @@ static void supervise_count(struct test *test)
     open_window(test);
     test->samples.open.now_ns = first_send_ns(test);
     test->samples.open.bytes = test->samples.open.messages = 0;
+    memset(test->samples.open.stream_bytes, 0, sizeof test->samples.open.stream_bytes);
     if (test->settings.udp && await(test, await_told_or_ended, NEVER_NS)) {
         /* Told to stop before the count is full: it is as many as have gone out. */
         atomic_store(&test->halt, true);
@@ -97,8 +101,7 @@ void supervise_sending(struct test *test)
         supervise_count(test);
         return;
     }
-    uint64_t open_ns = settings->open_ns > 0 ? settings->open_ns
-                                             : first_send_ns(test) + settings->warm_up_ns;
+    uint64_t open_ns = test_sending_opens_ns(test);
     uint64_t close_ns = settings->close_ns > 0 ? settings->close_ns : open_ns + settings->seconds_ns;
     watch(test, await_told_or_ended, open_ns);
     open_window(test);
@@ -261,6 +264,8 @@ static void look_at_queues(struct test *test, uint64_t until_ns)
     uint64_t span_ns = test->settings.seconds_ns / QUEUE_LOOKS, now;
     if (span_ns < QUEUE_LOOK_NS)
         span_ns = QUEUE_LOOK_NS;
+    if (span_ns < test->settings.streams * STREAM_LOOK_NS)
+        span_ns = test->settings.streams * STREAM_LOOK_NS;
     while ((now = plat_now_ns()) + span_ns < until_ns && !test_failed(test) &&
            now < await_deadline_ns(test) && !await(test, window_closed, now + span_ns)) {
         sample_fill(test, &test->samples.fill);

@@ -79,6 +79,8 @@ void record_end(struct test *test)
         roles[role].add(test, &record);
     }
     result_common(test, &record);
+    if (test->settings.kind == KIND_STREAM)
+        result_streams(test, &record);
     result_tcp_series(test, &record); /* the longest by far, so that it leaves out nothing else */
     record_print(&record);
 }

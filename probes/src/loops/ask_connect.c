@@ -108,7 +108,7 @@ static bool transact(struct stream *stream, uint64_t due_ns)
         if (!made || test_halted(test))
             return false;
         begun_ns = plat_now_ns();
-        error = plat_connect(fresh, &test->settings.to[0], begun_ns + OPEN_NS);
+        error = plat_connect(fresh, &test->settings.to, begun_ns + OPEN_NS);
         connected_ns = plat_now_ns();
     } while (error != 0 && open_next_port(test, error, &port));
     if (error != 0)

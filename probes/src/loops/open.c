@@ -14,7 +14,9 @@ bool open_may_go_on(struct test *test, uint64_t until_ns)
 uint64_t open_until_ns(const struct test *test)
 {
     const uint64_t least_ns = test->settings.deadline_ns;
-    return test->requested_ns + (least_ns < OPEN_NS ? least_ns : OPEN_NS);
+    /* Streams connect one after the other. */
+    const uint64_t open_ns = OPEN_NS + test->settings.streams * OPEN_STREAM_NS;
+    return test->requested_ns + (least_ns < open_ns ? least_ns : open_ns);
 }
 
 /* Requests that a system cannot fulfil name the key that asked for it. */
@@ -92,7 +94,7 @@ static bool bind_in_range(struct test *test, plat_socket socket, unsigned *from)
     struct plat_address address = settings->bind;
     int error = 0;
     if (address.length == 0) {
-        bool v6 = plat_address_v6(&settings->to[0]);
+        bool v6 = plat_address_v6(&settings->to);
         plat_address_parse(v6 ? "::" : "0.0.0.0", 0, &address);
     }
     if (!settings->udp && settings->port_first != 0)
@@ -129,7 +131,7 @@ bool open_socket_from(struct test *test, plat_socket *out, unsigned *port)
 {
     const struct settings *settings = &test->settings;
     const struct plat_address *family =
-        settings->bind.length > 0 ? &settings->bind : &settings->to[0];
+        settings->bind.length > 0 ? &settings->bind : &settings->to;
     int error = plat_socket_open(out, settings->udp, family);
     if (error != 0) {
         *out = PLAT_NO_SOCKET;

@@ -3,6 +3,8 @@
 #include "loops/open.h"
 #include "test/records.h"
 
+#define BACKLOG 128 /* of a listener, unless more than so many streams call */
+
 /* Prints `ready`; *listener is to be closed either way. */
 static bool listen_for(struct test *test, plat_socket *listener)
 {
@@ -15,7 +17,9 @@ static bool listen_for(struct test *test, plat_socket *listener)
             return false;
         error = plat_option_set(*listener, PLAT_BLOCKING, 0);
         if (error == 0)
-            error = plat_listen(*listener, 128);
+            error = plat_listen(*listener, test->settings.streams > BACKLOG
+                                                    ? (int)test->settings.streams
+                                                    : BACKLOG);
     } while (error != 0 && open_next_port(test, error, &port_from));
     if (error == 0)
         error = plat_local_address(*listener, &address);
@@ -83,7 +87,7 @@ static bool connect_stream(struct test *test, struct stream *stream, uint64_t un
         plat_close(stream->socket);
         if (!open_socket_from(test, &stream->socket, &port))
             return false;
-        error = plat_connect(stream->socket, &test->settings.to[0], until_ns);
+        error = plat_connect(stream->socket, &test->settings.to, until_ns);
     } while (error != 0 && open_next_port(test, error, &port));
     if (error != 0) {
         test_fail_system(test, error, "connect");

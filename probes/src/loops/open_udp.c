@@ -10,6 +10,8 @@
 
 #define HELLO_EVERY_NS (100 * MILLISECOND_NS)
 #define UNREACHABLE_HELLOS 2 /* of which nobody takes one for the end */
+_Static_assert(STREAMS_MAX <= PLAT_WAITS, "a listener waits for all streams at once");
+
 #define AGAIN_NS (2 * SECOND_NS) /* a mirror that was there is there at once */
 
 /* ---- the listening side: a socket and a port a stream ---- */
@@ -52,7 +54,7 @@ static bool open_capture(struct test *test, struct stream *stream)
     unsigned mtu_bytes;
     if (!test->settings.capture)
         return true;
-    const bool v6 = plat_address_v6(&test->settings.bind) || plat_address_v6(&test->settings.to[0]);
+    const bool v6 = plat_address_v6(&test->settings.bind) || plat_address_v6(&test->settings.to);
     if (plat_path_mtu(stream->socket, &mtu_bytes) &&
         datagram_ip_bytes(v6) + test->settings.message_bytes > mtu_bytes) {
         test_fail_saying(test, "message-too-long", 0, "message",
@@ -109,7 +111,7 @@ bool open_udp_listen(struct test *test)
     if (!bind_streams(test))
         return false;
     while (opened < test->settings.streams && open_may_go_on(test, until_ns)) {
-        struct plat_wait waits[STREAMS_MAX];
+        struct plat_wait waits[STREAMS_MAX]; /* PLAT_WAITS at most */
         unsigned which[STREAMS_MAX], count = 0;
         uint64_t slice_ns = plat_now_ns() + NOTICE_NS;
         for (unsigned i = 0; i < test->settings.streams; i++)
@@ -157,15 +159,14 @@ static bool has_answer(const struct stream *stream, plat_socket socket, int *err
            answer.kind == DATAPORT_ANSWER && answer.stream == stream->number;
 }
 
-/* Says hello from `socket` until that is answered. From another port than the stream's that port
+/* Says hello from `socket`, for the first time at next_ns, until that is answered. From another port than the stream's that port
  * takes its leave, and the mirror's host may refuse a hello while the mirror changes its socket. */
-static bool greet(struct stream *stream, plat_socket socket, uint64_t until_ns)
+static bool greet(struct stream *stream, plat_socket socket, uint64_t until_ns, uint64_t next_ns)
 {
     struct test *test = stream->test;
     const bool again = socket != stream->socket;
     unsigned unreachable = 0;
     unsigned char leave[DATAPORT_CONTROL], hello[DATAPORT_CONTROL];
-    uint64_t next_ns = 0;
     dataport_control_write(leave, DATAPORT_LEAVE, stream->number, test->settings.token, 0);
     dataport_control_write(hello, DATAPORT_HELLO, stream->number, test->settings.token, 0);
     while (open_may_go_on(test, until_ns)) {
@@ -200,13 +201,28 @@ static bool greet(struct stream *stream, plat_socket socket, uint64_t until_ns)
     return false;
 }
 
+/* Where there are many, all say hello before the first answer is waited for: else each would take a
+ * round trip of its own. */
+static uint64_t greet_at_once(struct test *test)
+{
+    unsigned char hello[DATAPORT_CONTROL];
+    if (test->settings.streams <= WORKERS_MAX)
+        return 0;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        dataport_control_write(hello, DATAPORT_HELLO, i, test->settings.token, 0);
+        plat_send(test->stream[i].socket, hello, sizeof hello);
+    }
+    return plat_now_ns() + HELLO_EVERY_NS;
+}
+
 bool open_udp_connect(struct test *test)
 {
     for (unsigned i = 0; i < test->settings.streams; i++) {
         struct stream *stream = &test->stream[i];
+        const struct plat_address to = settings_to(&test->settings, i);
         if (!open_socket(test, &stream->socket))
             return false;
-        int error = plat_connect(stream->socket, &test->settings.to[i], NEVER_NS);
+        int error = plat_connect(stream->socket, &to, NEVER_NS);
         if (error != 0) {
             test_fail_system(test, error, "connect");
             return false;
@@ -214,8 +230,9 @@ bool open_udp_connect(struct test *test)
         if (!open_capture(test, stream))
             return false;
     }
+    const uint64_t next_ns = test->settings.echo ? 0 : greet_at_once(test);
     for (unsigned i = 0; i < test->settings.streams && !test->settings.echo; i++)
-        if (!greet(&test->stream[i], test->stream[i].socket, open_until_ns(test)))
+        if (!greet(&test->stream[i], test->stream[i].socket, open_until_ns(test), next_ns))
             return false;
     return true;
 }
@@ -229,11 +246,11 @@ bool open_udp_elsewhere(struct stream *stream)
     struct test *test = stream->test;
     plat_socket fresh;
     bool ready = open_socket(test, &fresh);
-    int error = ready ? plat_connect(fresh, &test->settings.to[0], NEVER_NS) : 0;
+    int error = ready ? plat_connect(fresh, &test->settings.to, NEVER_NS) : 0;
     if (error != 0)
         test_fail_system(test, error, "connect");
     ready = ready && error == 0 &&
-            (test->settings.echo || greet(stream, fresh, plat_now_ns() + AGAIN_NS));
+            (test->settings.echo || greet(stream, fresh, plat_now_ns() + AGAIN_NS, 0));
     if (fresh != PLAT_NO_SOCKET)
         plat_close(test_swap_socket(stream, fresh));
     return ready && !test_halted(test);

@@ -5,6 +5,7 @@
  * told by those alone. */
 #include <string.h>
 
+#include "loops/flows/flows.h"
 #include "loops/traffic.h"
 #include "test/sample.h"
 
@@ -96,13 +97,17 @@ static struct taken account_bare(struct stream *stream, const unsigned char *byt
 
 /* ---- looks: calls that do not wait ---- */
 
-static void count_look(struct stream *stream, ptrdiff_t got)
+void receive_count_look(struct stream *stream, bool empty)
 {
-    const bool empty = got < 0 && plat_is_transient((int)-got);
     const uint64_t looks = atomic_load_explicit(&stream->looks, memory_order_relaxed);
     const uint64_t found_none = atomic_load_explicit(&stream->empty, memory_order_relaxed);
     atomic_store_explicit(&stream->looks, looks + 1, memory_order_relaxed);
     atomic_store_explicit(&stream->empty, found_none + empty, memory_order_relaxed);
+}
+
+static void count_look(struct stream *stream, ptrdiff_t got)
+{
+    receive_count_look(stream, got < 0 && plat_is_transient((int)-got));
 }
 
 /* The next step is 1 to twice the average less one: at random, for a queue that fills and drains has
@@ -198,6 +203,16 @@ static void count_mark(struct stream *stream, const struct taken *taken, uint64_
     }
 }
 
+bool receive_took(struct stream *stream, ptrdiff_t got)
+{
+    uint64_t now = plat_now_ns();
+    if (got <= 0)
+        return nothing_tcp(stream, got);
+    struct taken taken = account_tcp(stream, (size_t)got);
+    count_mark(stream, &taken, now);
+    return true;
+}
+
 static void receive_tcp(struct stream *stream)
 {
     struct test *test = stream->test;
@@ -230,44 +245,49 @@ static void tell_marked(struct test *test)
     plat_mutex_unlock(&test->lock);
 }
 
-/* Datagrams of one call have one mark: the call that returned with them all. Who polls and has
- * emptied the queue lets it fill for a while: nobody has to wake it for each. */
+/* Datagrams of one call have one mark: the call that returned with them all. */
+bool receive_took_many(struct stream *stream, const struct plat_batch *batch, ptrdiff_t got)
+{
+    const bool bare = dataport_header_bytes(stream->test->settings.message_bytes) == 0;
+    bool on = true;
+    if (got < 0)
+        return traffic_nothing(stream, (int)-got);
+    uint64_t now = plat_now_ns();
+    struct taken all = {0};
+    const bool marked = atomic_load_explicit(&stream->marked, memory_order_relaxed);
+    for (ptrdiff_t i = 0; on && i < got; i++) {
+        const unsigned char *bytes = batch->bytes + (size_t)i * batch->room;
+        if (batch->length[i] == 0) {
+            on = traffic_nothing(stream, 0);
+            continue;
+        }
+        struct taken one = bare ? account_bare(stream, bytes, batch->length[i])
+                                : account_udp(stream, bytes, batch->length[i], now);
+        all.bytes += one.bytes;
+        all.messages += one.messages;
+        all.mark |= one.mark;
+    }
+    count_mark(stream, &all, now);
+    if (!marked && atomic_load_explicit(&stream->marked, memory_order_relaxed))
+        tell_marked(stream->test);
+    return on;
+}
+
+/* Who polls and has emptied the queue lets it fill for a while: nobody has to wake it for each. */
 static void receive_udp(struct stream *stream)
 {
     struct test *test = stream->test;
     const bool polls = test->settings.poll;
     const bool waits = !polls && !test->settings.spin;
-    const bool bare = dataport_header_bytes(test->settings.message_bytes) == 0;
     struct plat_batch batch = {.bytes = stream->buffer,
                                .room = traffic_room(&test->settings),
                                .count = traffic_batch(&test->settings)};
     bool on = true;
     while (on && !test_halted(test)) {
         ptrdiff_t got = receive_many(stream, &batch, waits);
-        if (got < 0) {
-            on = traffic_nothing(stream, (int)-got);
-            if (polls && on)
-                plat_sleep_ns(POLL_NS);
-            continue;
-        }
-        uint64_t now = plat_now_ns();
-        struct taken all = {0};
-        const bool marked = atomic_load_explicit(&stream->marked, memory_order_relaxed);
-        for (ptrdiff_t i = 0; on && i < got; i++) {
-            const unsigned char *bytes = batch.bytes + (size_t)i * batch.room;
-            if (batch.length[i] == 0) {
-                on = traffic_nothing(stream, 0);
-                continue;
-            }
-            struct taken one = bare ? account_bare(stream, bytes, batch.length[i])
-                                    : account_udp(stream, bytes, batch.length[i], now);
-            all.bytes += one.bytes;
-            all.messages += one.messages;
-            all.mark |= one.mark;
-        }
-        count_mark(stream, &all, now);
-        if (!marked && atomic_load_explicit(&stream->marked, memory_order_relaxed))
-            tell_marked(test);
+        on = receive_took_many(stream, &batch, got);
+        if (got < 0 && polls && on)
+            plat_sleep_ns(POLL_NS);
     }
 }
 

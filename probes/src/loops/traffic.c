@@ -132,15 +132,20 @@ bool traffic_control(struct stream *stream, const unsigned char *datagram, size_
     return true;
 }
 
-void traffic_end_markers(struct stream *stream, uint64_t sent)
+void traffic_end_marker(const struct stream *stream, uint64_t sent)
 {
     unsigned char marker[DATAPORT_CONTROL];
+    dataport_control_write(marker, DATAPORT_END, stream->number, stream->test->settings.token, sent);
+    plat_send(stream->socket, marker, sizeof marker);
+}
+
+void traffic_end_markers(struct stream *stream, uint64_t sent)
+{
     struct test *test = stream->test;
     if (test_failed(test))
         return;
-    dataport_control_write(marker, DATAPORT_END, stream->number, test->settings.token, sent);
     for (int i = 0; i < 3; i++) {
-        plat_send(stream->socket, marker, sizeof marker);
+        traffic_end_marker(stream, sent);
         if (!test_told_stop(test) && i < 2)
             plat_sleep_ns(5 * MILLISECOND_NS);
     }

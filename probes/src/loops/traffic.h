@@ -49,6 +49,8 @@ static inline bool traffic_tcp_gone(int error)
 {
     return plat_is_peer_gone(error) || plat_is_unreachable(error);
 }
+/* UDP: one end marker with the number of messages sent. */
+void traffic_end_marker(const struct stream *stream, uint64_t sent);
 /* UDP: three end markers with the number of messages sent, for a queue may be full: by hand some
  * time apart, for then nobody else tells the peer. */
 void traffic_end_markers(struct stream *stream, uint64_t sent);

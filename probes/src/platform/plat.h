@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pure/cpu/cpu_times.h"
+
 #if defined(__linux__) || defined(__FreeBSD__) || defined(__APPLE__)
 #include <pthread.h>
 typedef pthread_t plat_thread;
@@ -103,6 +105,10 @@ bool plat_own_cpu_ns(uint64_t *out);
 int plat_pin(unsigned cpu);
 /* Whether this process may run on that CPU. */
 bool plat_cpu_usable(unsigned cpu);
+/* The CPU on which a thread that has not been joined runs, or ran last; that of the calling one.
+ * False: not told. */
+bool plat_thread_place(plat_thread thread, unsigned *cpu);
+bool plat_own_place(unsigned *cpu);
 
 void plat_mutex_init(plat_mutex *mutex);
 void plat_mutex_destroy(plat_mutex *mutex);
@@ -119,14 +125,11 @@ void plat_cond_wake(plat_cond *cond); /* all who wait */
 /* CPU time of this process so far. */
 bool plat_process_cpu_ns(uint64_t *user, uint64_t *system);
 
-#define PLAT_CPUS 512
+#define PLAT_CPUS 4096
 struct plat_cpu_times {
-    unsigned count; /* entries; 0 where the system does not say */
+    unsigned count; /* entries, ascending by their CPU; 0 where the system does not say */
     bool tells_steal; /* whether `steal` means anything */
-    struct {
-        unsigned cpu;
-        uint64_t busy, steal, total; /* in the system's own unit */
-    } core[PLAT_CPUS];
+    struct cpu_time core[PLAT_CPUS]; /* in the system's own unit */
 };
 void plat_cpu_times(struct plat_cpu_times *out);
 
@@ -254,8 +257,27 @@ struct plat_wait {
     bool sending; /* in: waits for room to send as well */
     bool ready;   /* out: a call to receive or accept (or to send) would not block, or would fail */
 };
-/* Until one of them is ready, or plat_now_ns() reaches until_ns. */
+/* Until one of them is ready, or plat_now_ns() reaches until_ns; PLAT_WAITS at most. */
+#define PLAT_WAITS 1024
 void plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns);
+
+/* ---- waiting for many sockets, in one thread ---- */
+
+struct plat_watch {
+    intptr_t system; /* what the system keeps for it; -1: nothing */
+};
+/* To be closed also where it failed. */
+int plat_watch_open(struct plat_watch *out);
+void plat_watch_close(struct plat_watch *watch);
+/* Watches a socket under a number of the caller's: whether a receive call (or a send call) would not
+ * block, or would fail. PLAT_WAITS at most; a socket is removed before it is closed. */
+int plat_watch_add(struct plat_watch *watch, plat_socket socket, unsigned number, bool sending);
+void plat_watch_remove(struct plat_watch *watch, plat_socket socket);
+/* Until one of them is ready, or plat_now_ns() reaches until_ns (0: does not wait). The numbers of those
+ * that are, `capacity` at most; where more are, all come in their turn. Returns how many, or the negative
+ * error number. */
+ptrdiff_t plat_watch_wait(struct plat_watch *watch, unsigned *numbers, unsigned capacity,
+                          uint64_t until_ns);
 
 enum plat_option {
     PLAT_SEND_BUFFER,      /* bytes; read back as the system counts them */

@@ -16,7 +16,7 @@
 #define COMMON_KEYS                                                                                \
     "kind", "proto", "open", "to", "bind", "port", "interface", "token", "message", "seconds",     \
         "count", "warm_up", "deadline", "start_ns", "socket_buffer", "congestion", "nodelay",      \
-        "dont_fragment", "dscp", "cpu", "spin"
+        "dont_fragment", "dscp", "cpu", "cpus", "spin"
 
 const char *const settings_keys[] = {
     COMMON_KEYS, "window_open_ns", "window_close_ns", "rate",     "message_rate",
@@ -38,7 +38,7 @@ static void read_numbers(struct keys *keys, struct settings *out)
                                   count = {"count", 1, UINT64_C(1) << 62, 0},
                                   streams = {"streams", 1, STREAMS_MAX, 1},
                                   burst = {"burst", 1, UINT64_C(1) << 32, 0},
-                                  dscp = {"dscp", 0, 63, 64}, cpu = {"cpu", 0, 65535, 65536};
+                                  dscp = {"dscp", 0, 63, 64};
     struct key_range time = {"start_ns", 1, INT64_MAX, 0};
     out->message_bytes = (uint32_t)keys_number(keys, message);
     out->count = keys_number(keys, count);
@@ -47,7 +47,6 @@ static void read_numbers(struct keys *keys, struct settings *out)
     out->streams = (unsigned)keys_number(keys, streams);
     out->burst = keys_number(keys, burst);
     out->dscp = keys_given(keys, "dscp") ? (int)keys_number(keys, dscp) : -1;
-    out->cpu = keys_given(keys, "cpu") ? (int)keys_number(keys, cpu) : -1;
     out->start_ns = keys_number(keys, time);
     time.key = "window_open_ns";
     out->open_ns = keys_number(keys, time);
@@ -167,10 +166,21 @@ static void read_methods(struct keys *keys, struct settings *out)
         keys_note(keys, "bad-value", "poll", "who spins looks all the time");
 }
 
+/* Where a thread serves many streams it waits for all of them at once, and sends one by one. */
+static void check_many(struct keys *keys, const struct settings *out)
+{
+    if (out->streams <= WORKERS_MAX)
+        return;
+    if (out->method != METHOD_PLAIN)
+        keys_note(keys, "bad-value", "method", "more than 64 streams send a message a call");
+    if (out->poll)
+        keys_note(keys, "bad-value", "poll", "more than 64 streams are waited for, or spun for");
+}
+
 /* What protocols and this combination of keys cannot do. */
 static void check_together(struct keys *keys, const struct settings *out)
 {
-    const struct plat_address *family = out->listen ? &out->bind : &out->to[0];
+    const struct plat_address *family = out->listen ? &out->bind : &out->to;
     if (keys->first.word != NULL)
         return;
     uint32_t most = plat_address_v6(family) ? UDP_MAX_V6 : UDP_MAX_V4;
@@ -215,7 +225,9 @@ struct error settings_read(const struct request *request, bool by_hand, struct s
     keys_note(&keys, word, "congestion", "not the name of a congestion control");
     read_methods(&keys, out);
     read_numbers(&keys, out);
+    settings_read_cpus(&keys, out);
     read_times(&keys, out);
+    check_many(&keys, out);
     read_rate(&keys, out);
     settings_read_addresses(&keys, out);
     check_together(&keys, out);

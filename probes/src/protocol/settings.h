@@ -10,7 +10,8 @@
 #include "protocol/error.h"
 #include "protocol/request.h"
 
-#define STREAMS_MAX 64 /* WINDOW_STREAMS_MAX */
+#define STREAMS_MAX 1000 /* WINDOW_STREAMS_MAX */
+#define WORKERS_MAX 64   /* threads of a test: as many streams have one each, and as many CPUs a place */
 #define MESSAGE_MAX_BYTES 16777216u
 #define KEEP_MAX 1000 /* round trips told one by one */
 
@@ -56,6 +57,8 @@ struct settings {
     uint64_t rate_numerator, rate_denominator;
     uint64_t burst; /* 0: the default */
     unsigned streams;
+    unsigned cpus[WORKERS_MAX]; /* CPUs that the test's threads are tied to, in turns */
+    unsigned cpu_count;         /* 0: to none */
     int cpu, dscp; /* -1: not given */
     /* Round trips. */
     uint32_t response_bytes;
@@ -70,7 +73,8 @@ struct settings {
     unsigned char token[DATAPORT_TOKEN];
     bool token_made;
     struct plat_address bind; /* length 0: not given */
-    struct plat_address to[STREAMS_MAX];
+    struct plat_address to;        /* of the first stream */
+    uint16_t to_port[STREAMS_MAX]; /* of each: over TCP there is one */
     unsigned to_count;
     unsigned port_first, port_last;
 };
@@ -81,7 +85,25 @@ extern const char *const settings_keys[], *const settings_ask_keys[], *const set
 /* By hand, loopback stands in for a missing `bind` and a made token for a missing one. */
 struct error settings_read(const struct request *request, bool by_hand, struct settings *out);
 
+/* Threads that run the test's streams: one each, or where there are more of these one a CPU. */
+static inline unsigned settings_workers(const struct settings *settings)
+{
+    if (settings->streams <= WORKERS_MAX)
+        return settings->streams;
+    return settings->cpu_count > 0 ? settings->cpu_count : 1;
+}
+
+/* Where a stream connects to. */
+static inline struct plat_address settings_to(const struct settings *settings, unsigned stream)
+{
+    struct plat_address to = settings->to;
+    plat_address_set_port(&to, settings->to_port[settings->udp ? stream : 0]);
+    return to;
+}
+
 struct keys;
+/* `cpu` or `cpus`. */
+void settings_read_cpus(struct keys *keys, struct settings *out);
 /* The parts of settings_read. The last two need all that comes before them. */
 void settings_read_addresses(struct keys *keys, struct settings *out);
 void settings_read_round_trip(struct keys *keys, struct settings *out);

@@ -28,8 +28,10 @@ static bool parse_to(const char *text, struct settings *out)
     for (out->to_count = 0; out->to_count < STREAMS_MAX; out->to_count++) {
         char *after;
         unsigned long port = ports[0] >= '0' && ports[0] <= '9' ? strtoul(ports, &after, 10) : 0;
-        if (port < 1 || port > 65535 ||
-            !plat_address_parse(address, (unsigned)port, &out->to[out->to_count]))
+        if (port < 1 || port > 65535)
+            return false;
+        out->to_port[out->to_count] = (uint16_t)port;
+        if (out->to_count == 0 && !plat_address_parse(address, (unsigned)port, &out->to))
             return false;
         if (*after == 0) {
             out->to_count++;
@@ -54,7 +56,7 @@ static void read_to(struct keys *keys, const char *to, struct settings *out)
     else if (!out->udp && out->to_count != 1)
         keys_note(keys, "bad-value", "to", "TCP needs one port");
     else if (out->bind.length > 0 &&
-             plat_address_v6(&out->bind) != plat_address_v6(&out->to[0]))
+             plat_address_v6(&out->bind) != plat_address_v6(&out->to))
         keys_note(keys, "bad-value", "bind", "not of the same family as `to`");
 }
 

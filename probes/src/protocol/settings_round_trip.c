@@ -30,7 +30,7 @@ static void read_keys(struct keys *keys, struct settings *out)
 
 static void check_udp(struct keys *keys, const struct settings *out)
 {
-    const struct plat_address *family = out->listen ? &out->bind : &out->to[0];
+    const struct plat_address *family = out->listen ? &out->bind : &out->to;
     bool bare = out->message_bytes < LEAST_WITH_HEADER_BYTES ||
                 out->response_bytes < LEAST_WITH_HEADER_BYTES;
     if (out->response_bytes > out->message_bytes)

@@ -77,6 +77,20 @@ bool pacing_init(struct pacing *p, uint64_t t0_ns, uint64_t rate_numerator,
     return true;
 }
 
+bool pacing_init_share(struct pacing *p, uint64_t t0_ns, uint64_t rate_numerator,
+                       uint64_t rate_denominator, unsigned times, uint64_t burst)
+{
+    const uint64_t shared = common_divisor(rate_denominator, times);
+    uint64_t left = times / shared;
+    rate_denominator /= shared;
+    /* Beyond 63 bits the last ones go from both: less than a part in 10^9. */
+    while (rate_numerator > INT64_MAX / left) {
+        rate_numerator /= 2;
+        rate_denominator = rate_denominator > 1 ? rate_denominator / 2 : 1;
+    }
+    return pacing_init(p, t0_ns, rate_numerator * left, rate_denominator, burst);
+}
+
 void pacing_of_bit_rate(uint64_t bit_numerator, uint64_t bit_denominator, uint32_t message_bytes,
                         uint64_t *rate_numerator, uint64_t *rate_denominator)
 {

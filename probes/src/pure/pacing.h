@@ -29,6 +29,10 @@ struct pacing {
 bool pacing_init(struct pacing *p, uint64_t t0_ns, uint64_t rate_numerator,
                  uint64_t rate_denominator, uint64_t burst);
 
+/* The same for `times` as many messages a second (1 and more): of many streams as one. */
+bool pacing_init_share(struct pacing *p, uint64_t t0_ns, uint64_t rate_numerator,
+                       uint64_t rate_denominator, unsigned times, uint64_t burst);
+
 /* Messages a second of a payload rate in bit/s (a fraction, as request_decimal gives it) for messages
  * of message_bytes (1 to 2^24), in lowest terms. */
 void pacing_of_bit_rate(uint64_t bit_numerator, uint64_t bit_denominator, uint32_t message_bytes,

@@ -8,31 +8,37 @@ void sequence_init(struct sequence *s)
     memset(s, 0, sizeof *s);
 }
 
-/* Forgets the numbers from `from` to before `to`: their places are those of numbers 2^20 older. */
+void sequence_init_narrow(struct sequence *s, uint32_t window)
+{
+    sequence_init(s);
+    s->narrowed = SEQUENCE_WINDOW - window;
+}
+
+/* Forgets the numbers from `from` to before `to`: their places are those of numbers a window older. */
 static void clear_seen(struct sequence *s, uint64_t from, uint64_t to)
 {
-    if (to - from >= SEQUENCE_WINDOW) {
-        memset(s->seen, 0, sizeof s->seen);
+    if (to - from >= sequence_window(s)) {
+        memset(s->seen, 0, sequence_window(s) / 8);
         return;
     }
     while (from < to && from % 64 != 0) {
-        s->seen[from % SEQUENCE_WINDOW / 64] &= ~(UINT64_C(1) << (from % 64));
+        *sequence_word(s, from) &= ~(UINT64_C(1) << (from % 64));
         from++;
     }
     for (; to - from >= 64; from += 64)
-        s->seen[from % SEQUENCE_WINDOW / 64] = 0;
+        *sequence_word(s, from) = 0;
     for (; from < to; from++)
-        s->seen[from % SEQUENCE_WINDOW / 64] &= ~(UINT64_C(1) << (from % 64));
+        *sequence_word(s, from) &= ~(UINT64_C(1) << (from % 64));
 }
 
 enum sequence_verdict sequence_add_out_of_order(struct sequence *s, uint64_t number)
 {
-    uint64_t *word = &s->seen[number % SEQUENCE_WINDOW / 64];
+    uint64_t *word = sequence_word(s, number);
     uint64_t bit = UINT64_C(1) << (number % 64);
     if (number >= s->next) {
         clear_seen(s, s->next, number);
         s->next = number + 1;
-    } else if (s->next - number > SEQUENCE_WINDOW) {
+    } else if (s->next - number > sequence_window(s)) {
         s->late++;
         return SEQUENCE_LATE;
     } else if (*word & bit) {

@@ -1,6 +1,6 @@
 /* Accounts for one UDP stream by its sequence numbers, where sent = received + lost. One writer.
- * Duplicates and losses are told apart over the last 2^20 messages; what is older than that is
- * `late`: neither received nor duplicate, because nobody can tell any more. */
+ * Duplicates and losses are told apart over the last 2^20 messages (fewer of each of many streams); what
+ * is older than that is `late`: neither received nor duplicate, because nobody can tell any more. */
 #ifndef SEQUENCE_H
 #define SEQUENCE_H
 
@@ -20,12 +20,26 @@ struct sequence {
     uint64_t jitter_16;  /* RFC 3550's J in sixteenths of a nanosecond */
     bool timed;          /* transit_ns holds something */
     bool jittered;       /* two messages have been timed */
+    uint32_t narrowed;   /* by how much less than SEQUENCE_WINDOW is remembered */
     uint64_t seen[SEQUENCE_WINDOW / 64];
 };
 
 enum sequence_verdict { SEQUENCE_NEW, SEQUENCE_DUPLICATE, SEQUENCE_LATE };
 
 void sequence_init(struct sequence *s);
+/* The same for a stream of many, of which fewer messages are remembered: `window` is a power of two, 64
+ * to SEQUENCE_WINDOW. */
+void sequence_init_narrow(struct sequence *s, uint32_t window);
+
+static inline uint32_t sequence_window(const struct sequence *s)
+{
+    return SEQUENCE_WINDOW - s->narrowed;
+}
+
+static inline uint64_t *sequence_word(struct sequence *s, uint64_t number)
+{
+    return &s->seen[(number & (sequence_window(s) - 1)) / 64];
+}
 
 /* All but the case of the next number in order. */
 enum sequence_verdict sequence_add_out_of_order(struct sequence *s, uint64_t number);
@@ -36,7 +50,7 @@ static inline enum sequence_verdict sequence_add(struct sequence *s, uint64_t nu
 {
     if (number != s->next)
         return sequence_add_out_of_order(s, number);
-    s->seen[number % SEQUENCE_WINDOW / 64] |= UINT64_C(1) << (number % 64);
+    *sequence_word(s, number) |= UINT64_C(1) << (number % 64);
     s->next = number + 1;
     s->distinct++;
     return SEQUENCE_NEW;

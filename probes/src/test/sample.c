@@ -15,9 +15,22 @@ static void sample_tcp(struct test *test, struct edge *edge)
             edge->tcp = info;
         edge->acked = edge->acked && (info.present & bit) != 0;
         edge->acked_bytes += info.value[PLAT_TCP_BYTES_ACKED];
+        if (test->settings.role == ROLE_SEND && test->settings.count == 0)
+            edge->stream_bytes[i] = info.value[PLAT_TCP_BYTES_ACKED];
         edge->all.present &= info.present;
         for (unsigned fact = 0; fact < PLAT_TCP_FACTS; fact++)
             edge->all.value[fact] += info.value[fact];
+    }
+}
+
+static void sample_threads(struct test *test, struct edge *edge)
+{
+    for (unsigned i = 0; i < test->workers; i++) {
+        const struct worker *worker = &test->worker[i];
+        unsigned cpu;
+        edge->delay[i] =
+            worker->running && plat_thread_delay_ns(worker->thread, &edge->delay_ns[i]);
+        edge->thread_cpu[i] = worker->running && plat_thread_place(worker->thread, &cpu) ? (int)cpu : -1;
     }
 }
 
@@ -27,13 +40,15 @@ void sample_edge(struct test *test, struct edge *edge)
     edge->now_ns = plat_now_ns();
     for (unsigned i = 0; i < test->settings.streams; i++) {
         struct stream *stream = &test->stream[i];
-        edge->bytes += atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed);
+        edge->stream_bytes[i] = atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed);
+        edge->bytes += edge->stream_bytes[i];
         edge->messages += atomic_load_explicit(&stream->marks.messages, memory_order_relaxed);
         edge->looks += atomic_load_explicit(&stream->looks, memory_order_relaxed);
         edge->empty += atomic_load_explicit(&stream->empty, memory_order_relaxed);
-        edge->thread[i] = stream->running &&
-                          plat_thread_cpu_ns(stream->thread, &edge->thread_ns[i]);
     }
+    for (unsigned i = 0; i < test->workers; i++)
+        edge->thread[i] = test->worker[i].running &&
+                          plat_thread_cpu_ns(test->worker[i].thread, &edge->thread_ns[i]);
     edge->clock_ns = plat_now_ns();
     edge->raw = plat_raw_now_ns(&edge->raw_ns);
     edge->wall_ns = plat_wall_ns();
@@ -42,9 +57,7 @@ void sample_edge(struct test *test, struct edge *edge)
     if (!test->settings.udp && test->settings.kind != KIND_CONNECT) /* whose sockets come and go */
         sample_tcp(test, edge);
     edge->process = plat_process_cpu_ns(&edge->user_ns, &edge->system_ns);
-    for (unsigned i = 0; i < test->settings.streams; i++)
-        edge->delay[i] = test->stream[i].running &&
-                         plat_thread_delay_ns(test->stream[i].thread, &edge->delay_ns[i]);
+    sample_threads(test, edge);
     edge->throttling = plat_throttling(&edge->throttled);
     plat_cpu_times(&edge->cpu);
     if (test->settings.udp && test->settings.role != ROLE_SEND)

@@ -17,10 +17,12 @@ struct edge {
     uint64_t looks, empty;    /* of all streams: receive calls that did not wait, and found nothing */
     uint64_t user_ns, system_ns;
     bool process;
-    uint64_t thread_ns[STREAMS_MAX];
-    bool thread[STREAMS_MAX];
-    uint64_t delay_ns[STREAMS_MAX]; /* ready to run, and in a queue for a CPU */
-    bool delay[STREAMS_MAX];
+    uint64_t stream_bytes[STREAMS_MAX]; /* of each stream: what `bytes`, or acked_bytes, is the sum of */
+    uint64_t thread_ns[WORKERS_MAX];
+    bool thread[WORKERS_MAX];
+    uint64_t delay_ns[WORKERS_MAX]; /* ready to run, and in a queue for a CPU */
+    bool delay[WORKERS_MAX];
+    int thread_cpu[WORKERS_MAX]; /* where the thread ran, or ran last; -1: not told */
     bool throttling;
     struct plat_throttling throttled;
     bool errors;

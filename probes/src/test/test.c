@@ -59,6 +59,20 @@ bool test_interface(const struct test *test, char into[PLAT_INTERFACE_NAME])
     return true;
 }
 
+uint64_t test_sending_opens_ns(const struct test *test)
+{
+    const bool many = test->settings.streams > test->workers;
+    uint64_t begun_ns = many ? 0 : NEVER_NS;
+    if (test->settings.open_ns > 0)
+        return test->settings.open_ns;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        const uint64_t first_ns = test->stream[i].first_ns;
+        if (many ? first_ns > begun_ns : first_ns < begun_ns)
+            begun_ns = first_ns;
+    }
+    return begun_ns + test->settings.warm_up_ns;
+}
+
 bool test_told_stop(struct test *test)
 {
     plat_mutex_lock(&test->lock);

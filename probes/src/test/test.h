@@ -24,6 +24,7 @@
 #define DRAIN_NS (2 * SECOND_NS)              /* a drain ends */
 #define LATE_NS (4 * SECOND_NS)               /* beyond the time asked for it: of a sender's own queue */
 #define OPEN_NS (5 * SECOND_NS)               /* to connect, or to be answered */
+#define OPEN_STREAM_NS (5 * MILLISECOND_NS)   /* more for each stream */
 #define NOTICE_NS (20 * MILLISECOND_NS)       /* longest sleep of a thread, to notice a halt */
 #define TICK_NS (20 * MILLISECOND_NS)         /* the supervisor's ticks: one that is late shows a stop */
 #define CACHE_LINE 64
@@ -33,15 +34,28 @@ struct ask;
 struct mirror;
 struct send_batch;
 
+/* A thread of a test. It serves one stream; where there are more than WORKERS_MAX, those whose number
+ * is its own, or that and a multiple of how many workers there are. */
+struct worker {
+    struct test *test;
+    unsigned number;
+    plat_thread thread;
+    bool running;          /* it has been started and not joined */
+    bool spins;            /* of a paced sender: may spin until a message is due */
+    uint64_t cpu_ns;       /* of the whole thread, once it has ended */
+    bool cpu_known;
+    unsigned char *buffer; /* of one that serves many, shared by its streams; else NULL */
+    _Atomic int first_cpu, last_cpu; /* where it found itself when it began and ended; -1: not told */
+};
+
 /* One data flow. Counters have one writer, the stream's own thread; others only read them. */
 struct stream {
     struct test *test;
     unsigned number;
     plat_socket socket;
-    plat_thread thread;
-    bool running; /* its thread has been started and not joined */
-    bool begun;   /* its first message has come */
-    unsigned char *buffer;
+    bool begun; /* its first message has come */
+    bool over;  /* of a thread that serves many: this one has nothing more to do */
+    unsigned char *buffer; /* its own; NULL where its thread serves many */
     uint32_t tag;
     unsigned char bare[DATAPORT_BARE_MAX]; /* what every message of a stream is that has no header */
 
@@ -56,8 +70,6 @@ struct stream {
     unsigned char apart_after[CACHE_LINE];
 
     uint64_t tried_ns, first_ns; /* before the first send call; before the first that succeeded */
-    uint64_t cpu_ns;             /* of the whole thread, once it has ended */
-    bool cpu_known;
     uint64_t partial_bytes; /* of a message that was cut off by the end */
     uint64_t foreign, unexpected, local_drops, refused;
     uint64_t answers;  /* to hellos that came again */
@@ -79,6 +91,8 @@ struct test {
     uint64_t requested_ns, setup_ns;
     plat_thread thread; /* the supervisor */
     struct stream *stream;
+    struct worker *worker;
+    unsigned workers;
     struct plat_address local, peer; /* of the first stream */
     uint64_t unexpected;     /* connections of others than the peer */
     unsigned spinners;       /* threads that this test may spin with */
@@ -103,10 +117,20 @@ struct test {
     bool told_stop, told_count;
     uint64_t told_messages;
     unsigned begun; /* streams that have sent or received their first message */
-    unsigned ended; /* stream threads that have returned */
+    unsigned ended; /* streams whose threads have returned */
     struct window window;
     struct error failure;
 };
+
+/* The thread that serves a stream. */
+static inline struct worker *test_worker(const struct stream *stream)
+{
+    return &stream->test->worker[stream->number % stream->test->workers];
+}
+
+/* Of a sender that has begun: when its window is to open. As given, or warm-up after the first message;
+ * where a thread serves many, whose first messages come one after the other, that of the last stream. */
+uint64_t test_sending_opens_ns(const struct test *test);
 
 /* Gives the stream another socket, between calls of its own thread, and returns the one it had.
  * A halt wakes the socket that the stream has then: look for one afterwards. */

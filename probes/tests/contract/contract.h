@@ -9,7 +9,7 @@
 
 extern const struct unit_test contract_process_tests[], contract_thread_tests[],
     contract_address_tests[], contract_tcp_tests[], contract_udp_tests[],
-    contract_round_trip_tests[];
+    contract_round_trip_tests[], contract_watch_tests[];
 
 /* Whether the system is played by wine or qemu, said on the command line. */
 extern bool emulated;

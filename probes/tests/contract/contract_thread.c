@@ -109,6 +109,27 @@ TEST(a_thread_is_tied_to_a_cpu_where_the_system_does_that)
     CHECK(plat_pin(100000) != 0);
 }
 
+static void tell_its_place(void *argument)
+{
+    unsigned *places = argument; /* where it is tied to, and where it finds itself */
+    places[1] = places[0];
+    if (plat_pin(places[0]) == 0)
+        plat_own_place(&places[1]);
+}
+
+TEST(a_thread_is_found_on_the_cpu_that_it_is_tied_to_where_the_system_tells)
+{
+    for (unsigned cpu = 0; cpu < 64; cpu++) {
+        unsigned places[2] = {cpu};
+        plat_thread thread;
+        if (!plat_cpu_usable(cpu))
+            continue;
+        CHECK_ERROR(plat_thread_start(&thread, tell_its_place, places));
+        plat_thread_join(thread);
+        CHECK(emulated || places[1] == cpu);
+    }
+}
+
 struct rivals {
     unsigned cpu;
     _Atomic bool over;
@@ -136,6 +157,11 @@ TEST(two_threads_on_one_cpu_wait_for_each_other_where_the_system_tells)
         told = plat_thread_delay_ns(threads[i], &before[i]) && told;
     plat_sleep_ns(200 * MILLISECOND_NS);
     for (int i = 0; i < 2; i++) {
+        unsigned cpu = rivals.cpu;
+        if (plat_thread_place(threads[i], &cpu) && capable("pin"))
+            CHECK_U64(cpu, rivals.cpu);
+    }
+    for (int i = 0; i < 2; i++) {
         CHECK(plat_thread_delay_ns(threads[i], &after[i]) == told);
         waited_ns += after[i] - before[i];
     }
@@ -150,6 +176,7 @@ const struct unit_test contract_thread_tests[] = {
     ENTRY(a_wait_that_nobody_ends_ends_by_its_time),
     ENTRY(the_time_of_a_thread_that_has_ended_is_its_own_or_not_told),
     ENTRY(a_thread_is_tied_to_a_cpu_where_the_system_does_that),
+    ENTRY(a_thread_is_found_on_the_cpu_that_it_is_tied_to_where_the_system_tells),
     ENTRY(two_threads_on_one_cpu_wait_for_each_other_where_the_system_tells),
     {NULL, NULL},
 };

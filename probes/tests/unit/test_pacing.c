@@ -164,7 +164,26 @@ TEST(sleeping_ends_a_worst_sleep_before_the_due_time_and_spinning_does_the_rest)
     CHECK_U64(pacing_sleep_ns(15600000, 0, 15700000), 0); /* 15.6 ms sleeps do no harm */
 }
 
+TEST(many_streams_as_one_have_the_sum_of_their_rates)
+{
+    /* 1,000 streams share 20,000 messages a second, as settings have it: 20 each. */
+    CHECK(pacing_init_share(&p, 1000, 20000, 1000, 1000, 0));
+    for (uint64_t i = 0; i < 1000; i++)
+        CHECK_U64(send_on_time(), 1000 + i * 50000);
+    /* Half of them. */
+    CHECK(pacing_init_share(&p, 1000, 20000, 1000, 500, 0));
+    for (uint64_t i = 0; i < 1000; i++)
+        CHECK_U64(send_on_time(), 1000 + i * 100000);
+    /* 7 of 3 a second each: 21. */
+    CHECK(pacing_init_share(&p, 1000, 3, 1, 7, 0));
+    for (uint64_t i = 0; i < 1000; i++)
+        CHECK_U64(send_on_time(), 1000 + i * SECOND / 21);
+    CHECK(!pacing_init_share(&p, 1000, UINT64_C(999999999999999999), 1, 1000, 0));
+    CHECK(!pacing_init_share(&p, 1000, 2000000, 1, 1000, 0)); /* twice a nanosecond */
+}
+
 const struct unit_test pacing_tests[] = {
+    ENTRY(many_streams_as_one_have_the_sum_of_their_rates),
     ENTRY(due_times_are_t0_plus_i_times_a_fraction_and_nothing_accumulates),
     ENTRY(an_awkward_rate_is_exact_after_a_million_messages),
     ENTRY(bit_rates_become_messages_a_second_in_lowest_terms),

@@ -165,7 +165,35 @@ TEST(jitter_of_a_steady_stream_is_nothing_and_nonsense_does_not_overflow)
     CHECK(found <= UINT64_C(1) << 40);
 }
 
+/* Of one of many streams. */
+TEST(a_narrow_stream_remembers_as_many_messages_as_it_was_given)
+{
+    sequence_init_narrow(&s, 64);
+    CHECK_U64(sequence_window(&s), 64);
+    for (uint64_t i = 0; i < 1000; i++)
+        CHECK(sequence_add(&s, i) == SEQUENCE_NEW);
+    CHECK(sequence_add(&s, 936) == SEQUENCE_DUPLICATE);
+    CHECK(sequence_add(&s, 935) == SEQUENCE_LATE);
+    CHECK(sequence_add(&s, 1100) == SEQUENCE_NEW);
+    for (uint64_t i = 1037; i < 1100; i++)
+        CHECK(sequence_add(&s, i) == SEQUENCE_NEW);
+    CHECK_U64(s.distinct, 1064);
+    CHECK_U64(s.reordered, 63);
+    CHECK(s.duplicates == 1 && s.late == 1);
+}
+
+TEST(a_narrow_stream_takes_no_more_room_than_it_was_given)
+{
+    sequence_init_narrow(&s, 128);
+    for (uint64_t i = 0; i < 100000; i += 1 + i % 3)
+        sequence_add(&s, i);
+    for (unsigned i = 2; i < SEQUENCE_WINDOW / 64; i++)
+        CHECK_U64(s.seen[i], 0);
+}
+
 const struct unit_test sequence_tests[] = {
+    ENTRY(a_narrow_stream_remembers_as_many_messages_as_it_was_given),
+    ENTRY(a_narrow_stream_takes_no_more_room_than_it_was_given),
     ENTRY(messages_in_order_are_distinct_and_nothing_else),
     ENTRY(copies_are_duplicates_on_top_of_the_distinct_ones),
     ENTRY(a_message_after_a_greater_number_is_reordered_and_a_part_of_the_distinct_ones),

@@ -161,6 +161,16 @@ def test_what_took_effect_stands_beside_what_was_asked_and_what_differs_is_marke
     assert found["maximum segment size"].effective == "1448 B"
 
 
+def test_lists_of_cpus_are_those_of_the_end_that_was_asked_for_them() -> None:
+    settings = {"direction": "client-sends", "client_cpus": "0,1", "server_cpus": "2,3"}
+    values = {"sender_cpus": [0, 1], "receiver_cpus": [2, 4]}
+    found = {each.name: each for each in effective_settings(settings, [values])}
+    assert (found["client’s CPUs"].asked, found["client’s CPUs"].effective) == ("0,1", "0,1")
+    assert not found["client’s CPUs"].differs
+    assert found["server’s CPUs"].effective == "2,4"
+    assert found["server’s CPUs"].differs
+
+
 def test_values_that_differ_from_trial_to_trial_are_all_told() -> None:
     settings = {"socket_buffer_bytes": None}
     trials = [{"sender_send_buffer_bytes": size} for size in (46080, 87040, 46080)]

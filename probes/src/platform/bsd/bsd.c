@@ -73,6 +73,19 @@ bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
     return false;
 }
 
+bool plat_thread_place(plat_thread thread, unsigned *cpu)
+{
+    (void)thread;
+    (void)cpu;
+    return false;
+}
+
+bool plat_own_place(unsigned *cpu)
+{
+    (void)cpu;
+    return false;
+}
+
 bool plat_throttling(struct plat_throttling *out)
 {
     (void)out;

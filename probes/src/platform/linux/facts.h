@@ -20,8 +20,13 @@ void facts_list(struct json *out, const char *key, const char *path, char separa
 
 /* Governor, turbo, idle states, memory nodes. */
 void facts_cpu(struct json *out);
-/* Of the card at a PCI address, as ethtool names its bus: its memory node and its interrupts. */
-void facts_bus(struct json *out, const char *bus);
+/* Of the card at a PCI address, as ethtool names its bus: its memory node and its interrupts. False: no
+ * such address. */
+bool facts_bus(struct json *out, const char *bus);
+/* Of an interface that has none: the memory node of its device. */
+void facts_device(struct json *out, const char *name);
+/* How many queues an interface has each way, where its driver does not tell. */
+void facts_queues(struct json *out, const char *name);
 
 /* The route to a numeric address, and the interface that it leaves by. */
 void facts_route(struct json *out, const char *to, const char *interface);

@@ -6,6 +6,7 @@
 
 #include "platform/comma_list.h"
 #include "platform/linux/facts.h"
+#include "platform/linux/linux.h"
 #include "platform/plat.h"
 
 #define CPU "/sys/devices/system/cpu/"
@@ -32,8 +33,10 @@ static void add_word(char *list, size_t capacity, const char *word)
 static void governors(struct json *out)
 {
     char path[96], word[32], list[128] = "";
+    bool usable[PLAT_CPUS];
+    linux_usable(usable, PLAT_CPUS);
     for (unsigned cpu = 0; cpu < PLAT_CPUS; cpu++) {
-        if (!plat_cpu_usable(cpu))
+        if (!usable[cpu])
             continue;
         snprintf(path, sizeof path, CPU "cpu%u/cpufreq/scaling_governor", cpu);
         if (facts_line_of(path, word, sizeof word))
@@ -75,11 +78,12 @@ static bool look_at_state(unsigned cpu, unsigned state, struct deepest *found)
 static void idle(struct json *out)
 {
     struct deepest found = {.latency_us = 0};
+    bool usable[PLAT_CPUS];
+    linux_usable(usable, PLAT_CPUS);
     for (unsigned cpu = 0; cpu < PLAT_CPUS; cpu++)
-        if (plat_cpu_usable(cpu))
-            for (unsigned state = 0; state < IDLE_STATES; state++)
-                if (!look_at_state(cpu, state, &found))
-                    break;
+        for (unsigned state = 0; state < IDLE_STATES && usable[cpu]; state++)
+            if (!look_at_state(cpu, state, &found))
+                break;
     if (found.name[0] == 0)
         return;
     json_text(out, "idle_state_deepest", found.name);

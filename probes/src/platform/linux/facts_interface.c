@@ -181,9 +181,40 @@ static void queues(struct json *out, const struct device *device)
     if (ethtool(device, &channels)) {
         json_u64(out, "interface_queues_rx", channels.rx_count + channels.combined_count);
         json_u64(out, "interface_queues_tx", channels.tx_count + channels.combined_count);
+    } else {
+        facts_queues(out, device->name);
     }
     if (ethtool(device, &rings))
         json_u64(out, "interface_rss_queues", rings.data);
+}
+
+/* By which hash, with which key, over which queues the card spreads what arrives: the same flow always
+ * comes by the same queue, and with it on the same CPU. */
+static void receive_hash(struct json *out, const struct device *device)
+{
+    enum { PLACES = 4096, KEY = 256, HASHES = 3 };
+    static const char *const hashes[HASHES] = {"toeplitz", "xor", "crc32"}; /* bit by bit */
+    union {
+        struct newer_rxfh head;
+        char room[sizeof(struct newer_rxfh) + PLACES * sizeof(uint32_t) + KEY];
+    } rss;
+    char key[2 * KEY + 1] = "";
+    memset(&rss, 0, sizeof rss.head);
+    rss.head.cmd = ETHTOOL_GRSSH; /* of no places and no key: it tells how many there are */
+    if (!ethtool(device, &rss) || rss.head.table_places > PLACES || rss.head.key_bytes > KEY)
+        return;
+    rss.head.cmd = ETHTOOL_GRSSH;
+    if (!ethtool(device, &rss) || rss.head.table_places + rss.head.key_bytes == 0)
+        return;
+    for (unsigned i = 0; i < HASHES; i++)
+        if (rss.head.hash == 1u << i)
+            json_text(out, "interface_rss_hash", hashes[i]);
+    if (rss.head.table_places > 0)
+        json_u64(out, "interface_rss_table_places", rss.head.table_places);
+    const unsigned char *bytes = (const unsigned char *)&rss.head.config[rss.head.table_places];
+    for (unsigned i = 0; i < rss.head.key_bytes; i++)
+        snprintf(key + 2 * i, 3, "%02x", bytes[i]);
+    json_text(out, "interface_rss_key", key[0] != 0 ? key : NULL);
 }
 
 /* Energy-efficient Ethernet: a link that slept takes microseconds to wake up. */
@@ -213,13 +244,14 @@ static void driver(struct json *out, const struct device *device)
     struct ethtool_ringparam rings = {.cmd = ETHTOOL_GRINGPARAM};
     struct ethtool_coalesce coalesce = {.cmd = ETHTOOL_GCOALESCE};
     struct ethtool_pauseparam pause = {.cmd = ETHTOOL_GPAUSEPARAM};
-    if (driver_name(out, device, &info)) {
-        info.bus_info[sizeof info.bus_info - 1] = 0;
-        facts_bus(out, info.bus_info);
-    }
+    bool known = driver_name(out, device, &info);
+    info.bus_info[sizeof info.bus_info - 1] = 0;
+    if (!known || !facts_bus(out, info.bus_info))
+        facts_device(out, device->name);
     speed(out, device);
     offloads(out, device);
     queues(out, device);
+    receive_hash(out, device);
     energy_saving(out, device);
     if (ethtool(device, &rings)) {
         json_u64(out, "interface_ring_rx", rings.rx_pending);

@@ -80,12 +80,15 @@ static void add_interrupt(struct cpus *cpus, const char *number)
     add_list(cpus, line);
 }
 
-void facts_bus(struct json *out, const char *bus)
+bool facts_bus(struct json *out, const char *bus)
 {
     char path[128], line[64], list[512];
     struct cpus cpus = {.known = false};
     if (bus[0] == 0 || strchr(bus, '/') != NULL || strlen(bus) > 32)
-        return;
+        return false;
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s", bus);
+    if (access(path, F_OK) != 0)
+        return false;
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", bus);
     /* -1: the machine does not say, or has one node. */
     uint64_t node;
@@ -105,6 +108,7 @@ void facts_bus(struct json *out, const char *bus)
     }
     if (write_list(&cpus, list, sizeof list))
         json_text(out, "interface_irq_cpus", list);
+    return true;
 }
 
 /* ---- the interface in /sys ---- */
@@ -134,6 +138,34 @@ static bool is_ours(const char *name)
         return false;
     snprintf(path, sizeof path, "/sys/class/net/%.32s/address", name);
     return facts_line_of(path, address, sizeof address) && strcmp(address, ours) == 0;
+}
+
+void facts_device(struct json *out, const char *name)
+{
+    char path[96];
+    uint64_t node;
+    snprintf(path, sizeof path, "/sys/class/net/%.32s/device/numa_node", name);
+    if (is_ours(name) && facts_number_in(path, &node)) /* -1: as above */
+        json_u64(out, "interface_numa_node", node);
+}
+
+static unsigned queues_of(const char *name, const char *way)
+{
+    char path[96];
+    unsigned count = 0;
+    do
+        snprintf(path, sizeof path, "/sys/class/net/%.32s/queues/%s-%u", name, way, count++);
+    while (access(path, F_OK) == 0 && count < PLAT_CPUS);
+    return count - 1;
+}
+
+void facts_queues(struct json *out, const char *name)
+{
+    const unsigned rx = is_ours(name) ? queues_of(name, "rx") : 0;
+    if (rx == 0)
+        return;
+    json_u64(out, "interface_queues_rx", rx);
+    json_u64(out, "interface_queues_tx", queues_of(name, "tx"));
 }
 
 bool plat_receive_steering(const char *name, char into[PLAT_STEERING])

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -108,10 +107,7 @@ void plat_identify(struct plat_identity *out)
     if (stat("/proc/self/ns/net", &netns) == 0)
         out->network_id = netns.st_ino;
     out->pid = (unsigned)getpid();
-    cpu_set_t usable;
-    out->cpu_count = 1;
-    if (sched_getaffinity(0, sizeof usable, &usable) == 0)
-        out->cpu_count = (unsigned)CPU_COUNT(&usable);
+    out->cpu_count = linux_usable_cpus();
 }
 
 /* ---- clocks ---- */
@@ -137,19 +133,3 @@ void posix_thread_begins(void)
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 }
 
-int plat_pin(unsigned cpu)
-{
-    cpu_set_t one;
-    if (cpu >= CPU_SETSIZE)
-        return EINVAL;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    return pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-}
-
-bool plat_cpu_usable(unsigned cpu)
-{
-    cpu_set_t usable;
-    return cpu < CPU_SETSIZE && sched_getaffinity(0, sizeof usable, &usable) == 0 &&
-           CPU_ISSET(cpu, &usable);
-}

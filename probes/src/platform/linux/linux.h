@@ -17,5 +17,9 @@ int linux_frames_way(plat_socket udp, const void *bytes, size_t length,
 
 /* Whether this kernel has rings that frames are sent from, and this account may have one. */
 bool linux_rings_known(void);
+/* CPUs that this process may use, 1 at least. */
+unsigned linux_usable_cpus(void);
+/* Of each of the first `most` CPUs, whether this process may use it. */
+void linux_usable(bool *usable, unsigned most);
 
 #endif

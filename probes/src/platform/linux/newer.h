@@ -95,6 +95,17 @@ struct newer_xdp_frame {
     __u32 len, options;
 };
 
+/* struct ethtool_rxfh, since 3.16; `hash` since 3.19, reserved and 0 before. */
+#ifndef ETHTOOL_GRSSH
+#define ETHTOOL_GRSSH 0x00000046
+#endif
+struct newer_rxfh {
+    __u32 cmd, context, table_places, key_bytes;
+    __u8 hash, input, reserved_bytes[2];
+    __u32 reserved;
+    __u32 config[]; /* the table, and the key behind it */
+};
+
 /* struct scm_timestamping, since 3.17. */
 struct newer_stamps {
     struct timespec ts[3];

@@ -1,8 +1,12 @@
-/* Tells what CPU time a Linux thread had and waited for, and what a quota of it has cost. */
+/* Ties Linux threads to CPUs, and tells where they run and what CPU time they had and waited for. What
+ * quotas of it have cost is told as well. */
 #define _GNU_SOURCE
+#include "platform/linux/linux.h"
 #include "platform/posix/posix.h"
 
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PATH_BYTES 1024
@@ -46,6 +50,101 @@ bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
     if (told)
         *out = delay_ns;
     return told;
+}
+
+/* The 39th word of proc(5)'s stat, behind the name of the thread, which may have blanks. */
+bool plat_thread_place(plat_thread thread, unsigned *cpu)
+{
+    enum { WORDS_BEFORE = 36 };
+    char path[64], line[1024];
+    clockid_t clock;
+    int number;
+    if (!number_of_thread(thread, &clock, &number))
+        return false;
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", number);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    const char *at = fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL;
+    fclose(file);
+    for (int word = 0; at != NULL && word <= WORDS_BEFORE; word++)
+        at = strchr(at + 1, ' ');
+    return at != NULL && sscanf(at, "%u", cpu) == 1;
+}
+
+bool plat_own_place(unsigned *cpu)
+{
+    const int number = sched_getcpu();
+    *cpu = (unsigned)number;
+    return number >= 0;
+}
+
+/* ---- which CPUs: sets of any size ---- */
+
+#define CPUS_MOST (1u << 20) /* no kernel has so many */
+
+/* The CPUs that this process may use, as a set that is as large as this kernel wants it, to be freed with
+ * CPU_FREE. NULL: not told. */
+static cpu_set_t *usable_set(size_t *bytes)
+{
+    for (unsigned cpus = CPU_SETSIZE; cpus <= CPUS_MOST; cpus *= 2) {
+        cpu_set_t *set = CPU_ALLOC(cpus);
+        if (set == NULL)
+            return NULL;
+        *bytes = CPU_ALLOC_SIZE(cpus);
+        CPU_ZERO_S(*bytes, set);
+        if (sched_getaffinity(0, *bytes, set) == 0)
+            return set;
+        CPU_FREE(set);
+        if (errno != EINVAL) /* which says that the set is too small: sched_setaffinity(2) */
+            return NULL;
+    }
+    return NULL;
+}
+
+unsigned linux_usable_cpus(void)
+{
+    size_t bytes;
+    cpu_set_t *set = usable_set(&bytes);
+    const int count = set != NULL ? CPU_COUNT_S(bytes, set) : 0;
+    if (set != NULL)
+        CPU_FREE(set);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+void linux_usable(bool *usable, unsigned most)
+{
+    size_t bytes = 0;
+    cpu_set_t *set = usable_set(&bytes);
+    for (unsigned cpu = 0; cpu < most; cpu++)
+        usable[cpu] = cpu < bytes * 8 && set != NULL && CPU_ISSET_S(cpu, bytes, set);
+    if (set != NULL)
+        CPU_FREE(set);
+}
+
+bool plat_cpu_usable(unsigned cpu)
+{
+    size_t bytes;
+    cpu_set_t *set = usable_set(&bytes);
+    const bool usable = set != NULL && cpu < bytes * 8 && CPU_ISSET_S(cpu, bytes, set);
+    if (set != NULL)
+        CPU_FREE(set);
+    return usable;
+}
+
+int plat_pin(unsigned cpu)
+{
+    if (cpu >= CPUS_MOST)
+        return EINVAL;
+    const size_t bytes = CPU_ALLOC_SIZE(cpu + 1);
+    cpu_set_t *one = CPU_ALLOC(cpu + 1);
+    if (one == NULL)
+        return ENOMEM;
+    CPU_ZERO_S(bytes, one);
+    CPU_SET_S(cpu, bytes, one);
+    int error = pthread_setaffinity_np(pthread_self(), bytes, one);
+    CPU_FREE(one);
+    return error;
 }
 
 /* ---- control groups ---- */

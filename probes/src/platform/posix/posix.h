@@ -38,6 +38,14 @@ static inline uint64_t posix_clock_ns(clockid_t clock)
     return posix_in_ns(now);
 }
 
+/* Of a call that waits for milliseconds. */
+static inline int posix_until_ms(uint64_t until_ns)
+{
+    uint64_t now = until_ns > 0 ? plat_now_ns() : 0;
+    uint64_t left_ms = until_ns > now ? (until_ns - now + 999999) / 1000000 : 0;
+    return left_ms > 3600000 ? 3600000 : (int)left_ms;
+}
+
 bool posix_is_v6(int socket);
 
 struct json;

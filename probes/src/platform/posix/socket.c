@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/uio.h>
@@ -54,13 +55,6 @@ int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer)
     return error;
 }
 
-static int until_ms(uint64_t until_ns)
-{
-    uint64_t now = plat_now_ns();
-    uint64_t left_ms = until_ns > now ? (until_ns - now + 999999) / 1000000 : 0;
-    return left_ms > 3600000 ? 3600000 : (int)left_ms;
-}
-
 int plat_connect(plat_socket socket, const struct plat_address *peer, uint64_t until_ns)
 {
     int error = plat_option_set(socket, PLAT_BLOCKING, 0);
@@ -72,7 +66,7 @@ int plat_connect(plat_socket socket, const struct plat_address *peer, uint64_t u
         socklen_t length = sizeof error;
         int ready;
         do
-            ready = poll(&wait, 1, until_ms(until_ns));
+            ready = poll(&wait, 1, posix_until_ms(until_ns));
         while (ready < 0 && errno == EINTR);
         if (ready == 0)
             return ETIMEDOUT;
@@ -164,13 +158,12 @@ void plat_wake(plat_socket socket)
 
 void plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns)
 {
-    struct pollfd polls[96];
-    if (count > sizeof polls / sizeof polls[0])
-        count = sizeof polls / sizeof polls[0];
+    struct pollfd polls[PLAT_WAITS];
+    assert(count <= PLAT_WAITS);
     for (unsigned i = 0; i < count; i++)
         polls[i] = (struct pollfd){.fd = (int)waits[i].socket,
                                    .events = waits[i].sending ? POLLIN | POLLOUT : POLLIN};
-    int ready = poll(polls, count, until_ms(until_ns));
+    int ready = poll(polls, count, posix_until_ms(until_ns));
     for (unsigned i = 0; i < count; i++)
         waits[i].ready = ready > 0 && polls[i].revents != 0;
 }

@@ -2,53 +2,95 @@
 #include "platform/windows/windows.h"
 
 #include <iphlpapi.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* ---- which CPUs ---- */
+#include "pure/cpu/cpu_groups.h"
 
-/* CPUs of the groups before this one: Windows numbers them by groups of up to 64. */
-static unsigned first_of_group(WORD group)
+/* ---- which CPUs: Windows keeps them in groups of up to 64 ---- */
+
+/* Where it does not tell its groups, the first 64 are one. */
+static void read_groups(struct cpu_groups *out)
 {
-    unsigned first = 0;
-    for (WORD i = 0; i < group; i++)
-        first += GetActiveProcessorCount(i);
-    return first;
+    DWORD bytes = 0;
+    memset(out, 0, sizeof *out);
+    GetLogicalProcessorInformationEx(RelationGroup, NULL, &bytes);
+    SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX *told = bytes > 0 ? malloc(bytes) : NULL;
+    if (told != NULL && GetLogicalProcessorInformationEx(RelationGroup, told, &bytes) &&
+        told->Relationship == RelationGroup)
+        for (WORD i = 0; i < told->Group.ActiveGroupCount && i < CPU_GROUPS_MAX; i++)
+            out->there[out->count++] = told->Group.GroupInfo[i].ActiveProcessorMask;
+    free(told);
+    if (out->count > 0)
+        return;
+    const DWORD cpus = GetActiveProcessorCount(0);
+    out->count = 1;
+    out->there[0] = cpus >= 64 ? UINT64_MAX : (UINT64_C(1) << cpus) - 1;
 }
 
-/* The group of a CPU and its bit in it. False: there is no such CPU. */
-static bool place_of_cpu(unsigned cpu, WORD *group, KAFFINITY *bit)
+/* A process of one group has a mask in it; its threads may be moved to other groups, and that of a
+ * process of several reads 0: it may use all. */
+static bool is_usable(unsigned group, unsigned bit)
 {
-    WORD groups = GetActiveProcessorGroupCount();
-    for (*group = 0; *group < groups; (*group)++) {
-        unsigned first = first_of_group(*group), count = GetActiveProcessorCount(*group);
-        if (cpu >= first && cpu - first < count) {
-            *bit = (KAFFINITY)1 << (cpu - first);
-            return true;
-        }
-    }
-    return false;
+    DWORD_PTR ours, all;
+    USHORT groups[CPU_GROUPS_MAX], count = CPU_GROUPS_MAX;
+    if (!GetProcessAffinityMask(GetCurrentProcess(), &ours, &all) || ours == 0)
+        return true;
+    if (!GetProcessGroupAffinity(GetCurrentProcess(), &count, groups))
+        groups[0] = 0;
+    else if (count != 1)
+        return true;
+    return group != groups[0] || (ours >> bit & 1) != 0;
 }
 
 bool plat_cpu_usable(unsigned cpu)
 {
-    DWORD_PTR ours, all;
-    WORD group;
-    KAFFINITY bit;
-    if (!place_of_cpu(cpu, &group, &bit))
-        return false;
-    /* A process of one group has a mask; that of a process of several reads 0: it may use all. */
-    if (!GetProcessAffinityMask(GetCurrentProcess(), &ours, &all) || ours == 0)
-        return true;
-    return group > 0 || (ours & bit) != 0;
+    struct cpu_groups groups;
+    unsigned group, bit;
+    read_groups(&groups);
+    return cpu_groups_place(&groups, cpu, &group, &bit) && is_usable(group, bit);
+}
+
+unsigned windows_usable_cpus(void)
+{
+    struct cpu_groups groups;
+    unsigned usable = 0;
+    read_groups(&groups);
+    for (unsigned group = 0; group < groups.count; group++)
+        for (unsigned bit = 0; bit < 64; bit++)
+            usable += (groups.there[group] >> bit & 1) != 0 && is_usable(group, bit);
+    return usable > 0 ? usable : 1;
 }
 
 int plat_pin(unsigned cpu)
 {
     GROUP_AFFINITY place;
+    struct cpu_groups groups;
+    unsigned group, bit;
     memset(&place, 0, sizeof place);
-    if (!place_of_cpu(cpu, &place.Group, &place.Mask))
+    read_groups(&groups);
+    if (!cpu_groups_place(&groups, cpu, &group, &bit))
         return ERROR_INVALID_PARAMETER;
+    place.Group = (WORD)group;
+    place.Mask = (KAFFINITY)1 << bit;
     return SetThreadGroupAffinity(GetCurrentThread(), &place, NULL) ? 0 : (int)GetLastError();
+}
+
+/* Of another thread it is not told. */
+bool plat_thread_place(plat_thread thread, unsigned *cpu)
+{
+    (void)thread;
+    (void)cpu;
+    return false;
+}
+
+bool plat_own_place(unsigned *cpu)
+{
+    PROCESSOR_NUMBER here;
+    struct cpu_groups groups;
+    read_groups(&groups);
+    GetCurrentProcessorNumberEx(&here);
+    return cpu_groups_number(&groups, here.Group, here.Number, cpu);
 }
 
 /* ---- CPU time ---- */
@@ -78,35 +120,52 @@ bool plat_process_cpu_ns(uint64_t *user, uint64_t *system)
     return true;
 }
 
-/* SystemProcessorPerformanceInformation: one entry a CPU of the caller's processor group. */
+/* SystemProcessorPerformanceInformation: one entry a CPU of one processor group. */
 struct processor_times {
     uint64_t idle, kernel /* with idle */, user, deferred, interrupt;
     uint32_t interrupts;
 };
+enum { PERFORMANCE = 8, GROUP_CPUS = 64 };
 
 typedef LONG(WINAPI *query_system)(int, void *, ULONG, ULONG *);
+typedef LONG(WINAPI *query_group)(int, void *, ULONG, void *, ULONG, ULONG *);
 
+/* How many entries came of that group; the plain query is always of the caller's own. */
+static unsigned read_group(USHORT group, bool only, struct processor_times times[GROUP_CPUS])
+{
+    const ULONG room = GROUP_CPUS * sizeof times[0];
+    ULONG bytes = 0;
+    void *found = windows_native("NtQuerySystemInformationEx");
+    query_group of_group;
+    query_system of_own;
+    memcpy(&of_group, &found, sizeof of_group);
+    memset(times, 0, room);
+    if (of_group != NULL &&
+        of_group(PERFORMANCE, &group, sizeof group, times, room, &bytes) == 0)
+        return bytes / sizeof times[0];
+    found = windows_native("NtQuerySystemInformation");
+    memcpy(&of_own, &found, sizeof of_own);
+    if (!only || of_own == NULL || of_own(PERFORMANCE, times, room, &bytes) != 0)
+        return 0;
+    return bytes / sizeof times[0];
+}
+
+/* The k-th entry of a group is of its k-th CPU that is there. */
 void plat_cpu_times(struct plat_cpu_times *out)
 {
-    struct processor_times times[64];
-    PROCESSOR_NUMBER here;
-    ULONG bytes = 0;
-    void *found = windows_native("NtQuerySystemInformation");
-    query_system query;
-    memcpy(&query, &found, sizeof query);
+    struct processor_times times[GROUP_CPUS];
+    struct cpu_groups groups;
     out->count = 0;
     out->tells_steal = false;
-    memset(times, 0, sizeof times);
-    if (query == NULL || query(8, times, sizeof times, &bytes) != 0)
-        return;
-    GetCurrentProcessorNumberEx(&here);
-    unsigned first = first_of_group(here.Group);
-    for (unsigned i = 0; i < bytes / sizeof times[0]; i++) {
-        out->core[i].cpu = first + i;
-        out->core[i].busy = times[i].kernel - times[i].idle + times[i].user;
-        out->core[i].steal = 0;
-        out->core[i].total = times[i].kernel + times[i].user;
-        out->count++;
+    read_groups(&groups);
+    for (unsigned group = 0; group < groups.count; group++) {
+        const unsigned first = cpu_groups_first(&groups, group);
+        const unsigned came = read_group((USHORT)group, groups.count == 1, times);
+        for (unsigned i = 0; i < came && i < GROUP_CPUS && out->count < PLAT_CPUS; i++)
+            out->core[out->count++] = (struct cpu_time){
+                .cpu = first + i,
+                .busy = times[i].kernel - times[i].idle + times[i].user,
+                .total = times[i].kernel + times[i].user};
     }
 }
 

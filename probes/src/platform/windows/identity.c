@@ -60,9 +60,5 @@ void plat_identify(struct plat_identity *out)
     windows_registry_text(L"SOFTWARE\\Microsoft\\Cryptography", L"MachineGuid", out->machine_id,
                           sizeof out->machine_id);
     out->pid = GetCurrentProcessId();
-    DWORD cpus = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
-    for (unsigned cpu = 0; cpu < cpus; cpu++)
-        out->cpu_count += plat_cpu_usable(cpu);
-    if (out->cpu_count == 0)
-        out->cpu_count = 1;
+    out->cpu_count = windows_usable_cpus();
 }

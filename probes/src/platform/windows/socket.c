@@ -1,6 +1,7 @@
 /* Opens and connects sockets, sends and receives, with Winsock 2. */
 #include "platform/sockaddr.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,9 +70,11 @@ int plat_bind(plat_socket socket, const struct plat_address *address)
     return windows_failed(bind(own, sockaddr_of(address), (int)address->length));
 }
 
+/* More than 200 is taken only as a hint: SOMAXCONN_HINT. */
 int plat_listen(plat_socket socket, int backlog)
 {
-    return windows_failed(listen(windows_socket(socket)->socket, backlog));
+    return windows_failed(
+        listen(windows_socket(socket)->socket, backlog > 200 ? -backlog : backlog));
 }
 
 int windows_set_mode(struct windows_socket *own, bool nonblocking)
@@ -107,7 +110,7 @@ int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer)
     return adopt(fresh, false, own->v6, out);
 }
 
-static uint64_t left_ns(uint64_t until_ns)
+uint64_t windows_left_ns(uint64_t until_ns)
 {
     const uint64_t hour_ns = UINT64_C(3600000000000);
     uint64_t now = plat_now_ns();
@@ -119,7 +122,7 @@ static uint64_t left_ns(uint64_t until_ns)
 static int finish_connect(SOCKET own, uint64_t until_ns)
 {
     fd_set writable, refused;
-    uint64_t left_us = (left_ns(until_ns) + 999) / 1000;
+    uint64_t left_us = (windows_left_ns(until_ns) + 999) / 1000;
     struct timeval patience = {.tv_sec = (long)(left_us / 1000000),
                                .tv_usec = (long)(left_us % 1000000)};
     int error = 0, length = sizeof error;
@@ -335,14 +338,13 @@ void plat_wake(plat_socket socket)
 
 void plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns)
 {
-    WSAPOLLFD polls[96];
-    if (count > sizeof polls / sizeof polls[0])
-        count = sizeof polls / sizeof polls[0];
+    WSAPOLLFD polls[PLAT_WAITS];
+    assert(count <= PLAT_WAITS);
     for (unsigned i = 0; i < count; i++)
         polls[i] = (WSAPOLLFD){.fd = windows_socket(waits[i].socket)->socket, .events = POLLRDNORM};
     for (unsigned i = 0; i < count; i++)
         polls[i].events |= waits[i].sending ? POLLWRNORM : 0;
-    int ready = WSAPoll(polls, count, (int)((left_ns(until_ns) + 999999) / 1000000));
+    int ready = WSAPoll(polls, count, (int)((windows_left_ns(until_ns) + 999999) / 1000000));
     for (unsigned i = 0; i < count; i++)
         waits[i].ready = ready > 0 && polls[i].revents != 0;
 }

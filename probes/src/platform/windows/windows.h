@@ -39,6 +39,9 @@ static inline int windows_failed(int result)
     return result == SOCKET_ERROR ? WSAGetLastError() : 0;
 }
 
+/* How long it is until then, an hour at most. */
+uint64_t windows_left_ns(uint64_t until_ns);
+
 /* Puts the socket into the mode that a call needs. */
 int windows_set_mode(struct windows_socket *own, bool nonblocking);
 
@@ -51,6 +54,9 @@ void windows_text(const wchar_t *wide, char *into, size_t capacity);
 /* A value of HKEY_LOCAL_MACHINE, of the 64-bit registry. False: not there, or of another type. */
 bool windows_registry_text(const wchar_t *key, const wchar_t *name, char *into, size_t capacity);
 bool windows_registry_number(const wchar_t *key, const wchar_t *name, uint64_t *value);
+
+/* CPUs of all groups that this process may use, 1 at least. */
+unsigned windows_usable_cpus(void);
 
 /* Whether SIO_TCP_INFO answers here. */
 bool windows_tcp_info_known(void);

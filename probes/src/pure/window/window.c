@@ -44,14 +44,18 @@ void window_init(struct window *window, const struct window_plan *plan,
     set_edge(window, window->w0_ns);
 }
 
-/* The bytes are read before the time, against the order in which window_mark writes them. */
-static struct window_sum sum_until(const struct window *window, uint64_t *last_ns)
+/* The bytes are read before the time, against the order in which window_mark writes them. Those of each
+ * stream go to `each` as well, unless it is NULL. */
+static struct window_sum sum_until(const struct window *window, uint64_t *last_ns, uint64_t *each)
 {
     struct window_sum sum = {0, 0, 0};
     *last_ns = 0;
     for (unsigned i = 0; i < window->plan.streams; i++) {
         const struct window_stream *stream = window->stream[i];
-        sum.bytes += atomic_load_explicit(&stream->bytes, memory_order_acquire);
+        const uint64_t bytes = atomic_load_explicit(&stream->bytes, memory_order_acquire);
+        sum.bytes += bytes;
+        if (each != NULL)
+            each[i] = bytes;
         sum.messages += read_relaxed(&stream->messages);
         sum.marks += read_relaxed(&stream->marks);
         uint64_t last = read_relaxed(&stream->last_ns);
@@ -64,7 +68,7 @@ static struct window_sum sum_until(const struct window *window, uint64_t *last_n
 struct window_sum window_total(const struct window *window)
 {
     uint64_t last_ns;
-    return sum_until(window, &last_ns);
+    return sum_until(window, &last_ns, NULL);
 }
 
 /* ---- the series ---- */
@@ -127,6 +131,9 @@ static void open_at(struct window *window, uint64_t t_ns, struct window_sum sum)
     window->a_ns = t_ns;
     window->a = sum;
     window->interval_base_bytes = sum.bytes;
+    /* Where the same mark closes it. */
+    memcpy(window->closed_bytes, window->opened_bytes,
+           window->plan.streams * sizeof window->closed_bytes[0]);
 }
 
 static void raise(uint64_t *most, uint64_t value)
@@ -196,7 +203,7 @@ static void note_gap(struct window *window, const struct window_stream *stream, 
 {
     const uint64_t origin_ns = window_origin_ns(window);
     uint64_t from_ns = stream->gap_from_ns;
-    if (origin_ns >= t_ns)
+    if (origin_ns >= t_ns || t_ns < from_ns + GAP_LEAST_NS) /* others only make it shorter */
         return;
     for (unsigned i = 0; i < window->plan.streams; i++)
         if (window->stream[i] != stream)
@@ -281,6 +288,14 @@ static void begin_stream(struct window *window, struct window_stream *stream, ui
     set_edge(window, window->w0_ns);
 }
 
+/* The mark that came too late is none of the window's. */
+static void take_back(struct window *window, const struct window_stream *stream, uint64_t bytes)
+{
+    for (unsigned i = 0; i < window->plan.streams; i++)
+        if (window->stream[i] == stream)
+            window->closed_bytes[i] -= bytes;
+}
+
 /* A mark of the open window at or after an edge: of the series, or the window's end. */
 static unsigned pass_edge(struct window *window, struct window_stream *stream, uint64_t t_ns,
                           uint64_t bytes, struct window_sum sum, struct window_sum before)
@@ -294,6 +309,7 @@ static unsigned pass_edge(struct window *window, struct window_stream *stream, u
     if (window->w1_ns > window->a_ns &&
         t_ns - window->w1_ns > silence_ns(window, before.marks)) {
         raise(&window->longest_gap_ns, gap_ns(window, stream->gap_from_ns, window->w1_ns));
+        take_back(window, stream, bytes);
         close_by_silence(window, before);
         return WINDOW_CLOSED;
     }
@@ -302,13 +318,32 @@ static unsigned pass_edge(struct window *window, struct window_stream *stream, u
     return WINDOW_CLOSED;
 }
 
+/* Another stream's mark has passed the edge before: nothing is to be summed up again. */
+static bool only_notices_edge(const struct window *window, uint64_t t_ns)
+{
+    return window->opened && !window->closed && t_ns < read_relaxed(&window->edge_ns);
+}
+
+/* Where the bytes of each stream are kept of the edge that may be passed next. */
+static uint64_t *bytes_at_edge(struct window *window)
+{
+    return !window->opened ? window->opened_bytes : !window->closed ? window->closed_bytes : NULL;
+}
+
 unsigned window_cross(struct window *window, struct window_stream *stream, uint64_t t_ns,
                       uint64_t bytes, uint64_t messages)
 {
     unsigned event = WINDOW_NOTHING;
+    uint64_t last_ns;
     if (!stream->begun)
         begin_stream(window, stream, t_ns);
-    struct window_sum sum = window_total(window), before = sum;
+    if (only_notices_edge(window, t_ns)) {
+        note_gap(window, stream, t_ns);
+        note_extremes(window, stream, t_ns, bytes);
+        stream->edge_seen_ns = read_relaxed(&window->edge_ns);
+        return WINDOW_NOTHING;
+    }
+    struct window_sum sum = sum_until(window, &last_ns, bytes_at_edge(window)), before = sum;
     before.bytes -= bytes;
     before.messages -= messages;
     before.marks--;
@@ -336,7 +371,7 @@ uint64_t window_look_at_ns(const struct window *window)
 unsigned window_look(struct window *window, uint64_t now_ns, bool over)
 {
     uint64_t last_ns;
-    struct window_sum sum = sum_until(window, &last_ns);
+    struct window_sum sum = sum_until(window, &last_ns, bytes_at_edge(window));
     if (now_ns < (over ? window->w1_ns : window_look_at_ns(window)) || window->closed || window->plan.by_count ||
         last_ns >= window->w1_ns) /* its thread is on the way to window_cross */
         return WINDOW_NOTHING;
@@ -348,34 +383,9 @@ unsigned window_look(struct window *window, uint64_t now_ns, bool over)
 unsigned window_finish(struct window *window)
 {
     uint64_t last_ns;
-    struct window_sum sum = sum_until(window, &last_ns);
+    struct window_sum sum = sum_until(window, &last_ns, bytes_at_edge(window));
     if (!window->plan.by_count || window->closed || !window->opened)
         return WINDOW_NOTHING;
     close_at(window, last_ns, sum, sum.bytes);
     return WINDOW_CLOSED;
-}
-
-/* ---- figures ---- */
-
-uint64_t window_marks(const struct window *window)
-{
-    return window->opened && window->closed ? window->b.marks - window->a.marks + 1 : 0;
-}
-
-bool window_throughput_bit_per_s(const struct window *window, double *out)
-{
-    if (window_marks(window) < WINDOW_MARKS_MIN || window->b_ns <= window->a_ns)
-        return false;
-    *out = 8e9 * (double)(window->b.bytes - window->a.bytes) /
-           (double)(window->b_ns - window->a_ns);
-    return true;
-}
-
-bool window_coarse(uint64_t bytes, uint64_t largest_bytes, uint64_t queue_open_bytes,
-                   uint64_t queue_close_bytes)
-{
-    uint64_t change = queue_open_bytes > queue_close_bytes ? queue_open_bytes - queue_close_bytes
-                                                           : queue_close_bytes - queue_open_bytes;
-    uint64_t uncertain = largest_bytes > UINT64_MAX - change ? UINT64_MAX : largest_bytes + change;
-    return uncertain > bytes / 1000 || uncertain * 1000 > bytes;
 }

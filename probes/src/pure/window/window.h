@@ -18,7 +18,7 @@
 
 #include "pure/window/gaps.h"
 
-#define WINDOW_STREAMS_MAX 64
+#define WINDOW_STREAMS_MAX 1000
 #define WINDOW_INTERVALS_MAX 1000
 #define WINDOW_MARKS_MIN 20                   /* from a to b, both counted; fewer: no figure */
 #define WINDOW_SILENCE_NS UINT64_C(50000000)
@@ -65,6 +65,8 @@ struct window {
     bool opened, closed, closed_by_silence;
     uint64_t a_ns, b_ns;
     struct window_sum a, b;
+    /* Bytes of each stream by a and by b, of which a.bytes and b.bytes are the sums. */
+    uint64_t opened_bytes[WINDOW_STREAMS_MAX], closed_bytes[WINDOW_STREAMS_MAX];
     uint64_t longest_gap_ns;   /* longest silence of a stream between a and b */
     struct gaps gaps;          /* silences of all streams from w0 on, judged once it is closed */
     uint64_t gaps_until_ns;    /* end of the last one */

@@ -1,0 +1,74 @@
+/* Counts the threads of this process that spin, of all its tests. */
+#include "agent/threads/claim.h"
+
+/* Who has more time than this between two messages keeps its rate also where it only sleeps. */
+#define SLEEP_WILL_DO_NS 100000.0
+
+static _Atomic unsigned spinning;
+
+/* Threads that are tied to fewer CPUs than they are take no more than these. */
+static unsigned spinners_of(const struct test *test)
+{
+    const unsigned cpus = test->settings.cpu_count;
+    return cpus > 0 && cpus < test->workers ? cpus : test->workers;
+}
+
+static bool take(struct test *test, unsigned spinners, unsigned cpus)
+{
+    if (atomic_fetch_add(&spinning, spinners) + spinners < cpus) {
+        test->spinners = spinners;
+        return true;
+    }
+    atomic_fetch_sub(&spinning, spinners);
+    return false;
+}
+
+/* Between two messages of the busiest thread. */
+static double step_ns(const struct test *test)
+{
+    const struct settings *settings = &test->settings;
+    const unsigned each = (settings->streams + test->workers - 1) / test->workers;
+    return 1e9 * (double)settings->rate_denominator / (double)settings->rate_numerator / each;
+}
+
+/* A paced sender spins from the longest sleep before a message on: without end where messages are due
+ * more often than that. Where there are no CPUs for all of its threads, they sleep and catch up, if that
+ * will do: all of them, so that no stream has more of the rate than another. */
+static bool claim_paced(struct test *test, unsigned cpus)
+{
+    const bool without_end = step_ns(test) <= (double)test->worst_sleep_ns;
+    const bool spins = !without_end || take(test, spinners_of(test), cpus);
+    if (!spins && cpus > 1 && step_ns(test) <= SLEEP_WILL_DO_NS) {
+        test_fail_saying(test, "cannot-pin", 0, "streams",
+                         "paced so fast they spin, and would take all CPUs of this host");
+        return false;
+    }
+    for (unsigned i = 0; i < test->workers; i++)
+        test->worker[i].spins = spins;
+    return true;
+}
+
+bool claim_cpus(struct test *test)
+{
+    const struct settings *settings = &test->settings;
+    struct plat_identity identity;
+    for (unsigned i = 0; i < settings->cpu_count; i++)
+        if (!plat_cpu_usable(settings->cpus[i])) {
+            test_fail_saying(test, "cannot-pin", 0, settings->cpu >= 0 ? "cpu" : "cpus",
+                             "this CPU does not exist or may not be used");
+            return false;
+        }
+    plat_identify(&identity);
+    if (settings->role == ROLE_SEND)
+        return settings->rate_numerator == 0 || claim_paced(test, identity.cpu_count);
+    if (!settings->spin || take(test, spinners_of(test), identity.cpu_count))
+        return true;
+    test_fail_saying(test, "cannot-pin", 0, "spin", "spinning would take all CPUs of this host");
+    return false;
+}
+
+void claim_end(struct test *test)
+{
+    atomic_fetch_sub(&spinning, test->spinners);
+    test->spinners = 0;
+}

@@ -1,0 +1,46 @@
+/* Receives many streams in one thread. Each receive call has its mark, as where a stream has a thread
+ * of its own. Who is told of sockets finds something in them: whether it had to wait for what came is
+ * told by its looks at all of them at once. */
+#include "loops/flows/flows.h"
+
+/* One call. False: the stream has ended. */
+static bool take_one(struct stream *stream, struct plat_batch *batch)
+{
+    if (stream->test->settings.udp)
+        return receive_took_many(stream, batch, plat_receive_many(stream->socket, batch, false));
+    return receive_took(stream, plat_receive_now(stream->socket, batch->bytes, batch->room));
+}
+
+/* Looks without waiting; where nothing has come it waits, unless the receiver spins. */
+static bool find_ready(const struct worker *worker, struct plat_watch *watch,
+                       unsigned ready[FLOWS_READY], unsigned *count)
+{
+    bool fine = flows_wait(worker, watch, 0, ready, count);
+    receive_count_look(flows_first(worker), *count == 0);
+    if (!fine || *count > 0 || worker->test->settings.spin)
+        return fine;
+    return flows_wait(worker, watch, plat_now_ns() + NOTICE_NS, ready, count);
+}
+
+void receive_flows_run(struct worker *worker)
+{
+    struct test *test = worker->test;
+    struct plat_batch batch = {.bytes = worker->buffer,
+                               .room = traffic_room(&test->settings),
+                               .count = traffic_batch(&test->settings)};
+    struct plat_watch watch;
+    unsigned ready[FLOWS_READY], count, left = flows_count(worker);
+    bool on = flows_watch(worker, &watch, false);
+    while (on && left > 0 && !test_halted(test)) {
+        on = find_ready(worker, &watch, ready, &count);
+        for (unsigned i = 0; i < count && !test_halted(test); i++) {
+            struct stream *stream = &test->stream[ready[i]];
+            if (stream->over || take_one(stream, &batch))
+                continue;
+            stream->over = true;
+            plat_watch_remove(&watch, stream->socket);
+            left--;
+        }
+    }
+    plat_watch_close(&watch);
+}

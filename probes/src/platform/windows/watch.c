@@ -1,0 +1,71 @@
+/* Waits for many sockets by WSAPoll, which looks at each of them. */
+#include "platform/windows/windows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct watched {
+    unsigned count, turn; /* turn: where the next answer begins */
+    WSAPOLLFD polls[PLAT_WAITS];
+    unsigned numbers[PLAT_WAITS];
+};
+
+int plat_watch_open(struct plat_watch *out)
+{
+    struct watched *all = calloc(1, sizeof *all);
+    out->system = all != NULL ? (intptr_t)all : -1;
+    return all != NULL ? 0 : ERROR_NOT_ENOUGH_MEMORY;
+}
+
+void plat_watch_close(struct plat_watch *watch)
+{
+    if (watch->system != -1)
+        free((struct watched *)watch->system);
+}
+
+int plat_watch_add(struct plat_watch *watch, plat_socket socket, unsigned number, bool sending)
+{
+    struct watched *all = (struct watched *)watch->system;
+    if (all->count == PLAT_WAITS)
+        return ERROR_NOT_ENOUGH_MEMORY;
+    all->numbers[all->count] = number;
+    all->polls[all->count++] = (WSAPOLLFD){.fd = windows_socket(socket)->socket,
+                                           .events = sending ? POLLWRNORM : POLLRDNORM};
+    return 0;
+}
+
+/* The last one takes its place. */
+void plat_watch_remove(struct plat_watch *watch, plat_socket socket)
+{
+    struct watched *all = (struct watched *)watch->system;
+    for (unsigned i = 0; i < all->count; i++) {
+        if (all->polls[i].fd != windows_socket(socket)->socket)
+            continue;
+        all->count--;
+        all->polls[i] = all->polls[all->count];
+        all->numbers[i] = all->numbers[all->count];
+        return;
+    }
+}
+
+ptrdiff_t plat_watch_wait(struct plat_watch *watch, unsigned *numbers, unsigned capacity,
+                          uint64_t until_ns)
+{
+    struct watched *all = (struct watched *)watch->system;
+    const uint64_t left_ns = until_ns > 0 ? windows_left_ns(until_ns) : 0;
+    unsigned came = 0, seen;
+    if (all->count == 0) { /* which WSAPoll does not take */
+        plat_sleep_ns(left_ns);
+        return 0;
+    }
+    int ready = WSAPoll(all->polls, all->count, (int)((left_ns + 999999) / 1000000));
+    if (ready == SOCKET_ERROR)
+        return -WSAGetLastError();
+    for (seen = 0; seen < all->count && came < capacity && ready > 0; seen++) {
+        const unsigned at = (all->turn + seen) % all->count;
+        if (all->polls[at].revents != 0)
+            numbers[came++] = all->numbers[at];
+    }
+    all->turn = (all->turn + seen) % all->count;
+    return came;
+}

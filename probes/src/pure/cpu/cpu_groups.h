@@ -1,0 +1,24 @@
+/* Numbers CPUs that a system keeps in groups of up to 64, as Windows does. CPU n is the n-th that is
+ * there, all of the first group before those of the next; within a group the masks may have holes. */
+#ifndef CPU_GROUPS_H
+#define CPU_GROUPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CPU_GROUPS_MAX 64
+
+struct cpu_groups {
+    unsigned count;
+    uint64_t there[CPU_GROUPS_MAX]; /* bit k: the group has a CPU of that number */
+};
+
+unsigned cpu_groups_cpus(const struct cpu_groups *groups);
+/* CPUs of the groups before this one. */
+unsigned cpu_groups_first(const struct cpu_groups *groups, unsigned group);
+/* The group of a CPU and its bit in it. False: there is no such CPU. */
+bool cpu_groups_place(const struct cpu_groups *groups, unsigned cpu, unsigned *group, unsigned *bit);
+/* The other way round. False: there is none in that place. */
+bool cpu_groups_number(const struct cpu_groups *groups, unsigned group, unsigned bit, unsigned *cpu);
+
+#endif

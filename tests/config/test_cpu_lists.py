@@ -1,0 +1,99 @@
+"""Lists of CPUs in a matrix: one level is a list, an axis a list of lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from made_matrices import SMALL, load, streams
+
+from netlab.errors import MatrixError
+from netlab.experiment.cells import Cell
+from netlab.experiment.kinds import Stream, ThroughputSearch
+
+__all__ = ["load"]
+
+
+@pytest.mark.parametrize(
+    ("written", "levels"),
+    [
+        ("[0, 1]", ["0,1"]),
+        ("[1, 0]", ["1,0"]),
+        ("3", ["3"]),
+        ("0-3,8", ["0,1,2,3,8"]),
+        ("'5'", ["5"]),
+        ("[[0, 1], [2, 3], 4]", ["0,1", "2,3", "4"]),
+        ("[0-1, 2-3]", ["0,1", "2,3"]),
+        ("[[0]]", ["0"]),
+    ],
+)
+def test_a_list_of_numbers_is_one_level_and_an_axis_a_list_of_them(
+    load: Any, written: str, levels: list[str]
+) -> None:
+    found = streams(load(SMALL + f"    server_cpus: {written}\n"))
+    assert list(dict.fromkeys(each.server_cpus for each in found)) == levels
+
+
+@pytest.mark.parametrize(
+    ("written", "fault"),
+    [
+        ("[]", "should name one CPU at least"),
+        ("[0, 0]", "should have each CPU once"),
+        ("[0, 4096]", "the numbers of CPUs are 0 to 4095"),
+        ("[-1]", "the numbers of CPUs are 0 to 4095"),
+        ("3-1", "should name one CPU at least"),
+        ("[true]", "should be numbers of CPUs, such as [0, 1] or 0-3"),
+        ("all", "should be numbers of CPUs, such as [0, 1] or 0-3"),
+        ("1.5", "should be numbers of CPUs, such as [0, 1] or 0-3"),
+        ("0-64", "has 65 CPUs; at most 64"),
+        ("[[0, 1], 0-1]", "the same value as number 1 of this list"),
+    ],
+)
+def test_what_is_no_list_of_cpus_is_refused_with_its_place(
+    load: Any, written: str, fault: str
+) -> None:
+    with pytest.raises(MatrixError) as caught:
+        load(SMALL + f"    server_cpus: {written}\n")
+    (line,) = str(caught.value).splitlines()
+    assert "tests[0].server_cpus" in line
+    assert fault in line
+
+
+def test_a_list_takes_the_place_of_one_cpu(load: Any) -> None:
+    text = SMALL.replace("{duration: 2s}", "{duration: 2s, server_cpu: 1, client_cpu: 1}")
+    (one, *_rest) = streams(load(text + "    server_cpus: [0, 1]\n"))
+    assert (one.server_cpu, one.server_cpus) == (None, "0,1")
+    assert (one.client_cpu, one.client_cpus) == (1, None)
+
+
+def test_a_cell_without_a_list_has_the_key_that_it_ever_had() -> None:
+    plain = Stream(protocol="TCP", message_bytes=64)
+    assert "server_cpus" not in plain.settings()
+    key = Cell(pairing="LL", test="stream", setup=plain).key
+    other = Stream(protocol="TCP", message_bytes=64, server_cpus="0,1")
+    assert Cell(pairing="LL", test="stream", setup=other).key != key
+
+
+def test_the_trials_of_a_search_are_spread_over_the_same_cpus() -> None:
+    search = ThroughputSearch(frame_bytes=64, streams=4, server_cpus="0,1", client_cpus="2,3")
+    handed_on = search.passed_on(Stream)
+    assert (handed_on["server_cpus"], handed_on["client_cpus"]) == ("0,1", "2,3")
+
+
+@pytest.mark.parametrize(
+    ("more", "fault"),
+    [
+        ("send_method: batch", "more than 64 streams send one message a call"),
+        ("receive: polling", "more than 64 streams are waited for all at once"),
+    ],
+)
+def test_what_many_streams_cannot_do_is_refused(load: Any, more: str, fault: str) -> None:
+    test = "  - test: stream\n    protocol: UDP\n    message_size: 64\n"
+    text = SMALL[: SMALL.index("  - test")] + test
+    for count, refused in ((64, False), (65, True), (1000, True)):
+        try:
+            load(text + f"    streams: {count}\n    {more}\n")
+            assert not refused
+        except MatrixError as error:
+            assert refused
+            assert fault in str(error)

@@ -1,0 +1,95 @@
+"""Streams over several CPUs, and a thousand of them, between two hosts of the lab: the records."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from labs import needs_a_lab
+from netprobe_agents import CPUS
+
+from netlab import lab
+from netlab.lab.options import LabOptions
+from netlab.store.reader import read
+
+pytestmark = [*needs_a_lab, pytest.mark.slow]
+
+NAME = f"o{os.getpid()}"
+SPREAD = CPUS[:2]
+MATRIX = f"""\
+title: Streams over CPUs
+link: {{rate: 200Mbit, mtu: 1500}}
+pairings: [LL]
+defaults: {{duration: 1s, warm_up: 200ms, message_size: 1400}}
+tests:
+  - test: stream
+    protocol: [TCP, UDP]
+    streams: 4
+    direction: [client-sends, both]
+    rate: 20Mbit
+    server_cpus: {SPREAD}
+    client_cpus: [{SPREAD}, {SPREAD[::-1]}]
+  - test: stream
+    protocol: [TCP, UDP]
+    streams: 1000
+    rate: 60Mbit
+"""
+
+
+@pytest.fixture(scope="module")
+def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[Any, Any]]]:
+    """Settings and values of every cell; each has a figure."""
+    folder = tmp_path_factory.mktemp("cores")
+    try:
+        state = lab.up(LabOptions(name=NAME, rate=200e6))
+        (folder / "matrix.yaml").write_text(MATRIX)
+        words = ["run", "matrix.yaml", "--hosts", str(state.hosts_file), "--into", "run"]
+        done = subprocess.run(
+            [sys.executable, "-m", "netlab", *words, "--no-report"],
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+            cwd=folder,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        records = read(folder / "run").latest.values()
+        yield [(record.settings, record.values) for record in records]
+    finally:
+        lab.down(NAME)
+
+
+def flows(settings: Any) -> list[str]:
+    return ["to_server_", "to_client_"] if settings["direction"] == "both" else [""]
+
+
+def test_each_stream_ran_on_its_cpu_at_both_ends(values: list[tuple[Any, Any]]) -> None:
+    spread = [each for each in values if "server_cpus" in each[0]]
+    assert len(spread) == 8
+    for settings, found in spread:
+        for flow in flows(settings):
+            ends = ("client", "server") if flow != "to_client_" else ("server", "client")
+            for role, end in zip(("sender", "receiver"), ends, strict=True):
+                cpus = [int(cpu) for cpu in str(settings[f"{end}_cpus"]).split(",")]
+                expected = [cpus[number % len(cpus)] for number in range(4)]
+                assert found[f"{flow}{role}_cpus"] == cpus
+                assert found[f"{flow}{role}_stream_cpus_open"] == expected
+                assert found[f"{flow}{role}_stream_cpus_close"] == expected
+
+
+def test_what_the_streams_carried_is_the_total_and_shared_evenly(
+    values: list[tuple[Any, Any]],
+) -> None:
+    assert [each for each, _ in values if each["streams"] == 1000]
+    for settings, found in values:
+        for flow in flows(settings):
+            for role, total in (("receiver", "received_bytes"), ("sender", "sent_bytes")):
+                each = found[f"{flow}{role}_stream_bytes"]
+                assert len(each) == settings["streams"]
+                assert sum(each) == found[f"{flow}{role}_{total}"]
+                # Less than the link carries: each has most of what it offers.
+                assert 0.5 < found[f"{flow}{role}_fairness_index"] <= 1

@@ -1,0 +1,61 @@
+"""Streams over several CPUs, and many streams in one agent, on Windows under wine."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from netprobe_agents import CPUS, trial
+from platform_trials import KEYS, check
+from runners import Runner
+
+SPREAD = CPUS[:2]
+LISTED = ",".join(map(str, SPREAD))
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_windows_spreads_streams_over_cpus_and_tells_where_they_ran(
+    windows: Runner, protocol: str
+) -> None:
+    with windows.agent() as receiver, windows.agent() as sender:
+        done = trial(
+            (receiver, sender),
+            proto=protocol,
+            streams=3,
+            seconds=0.4,
+            cpus=LISTED,
+            **KEYS[protocol],
+        )
+    check(done, protocol)
+    expected = list(itertools.islice(itertools.cycle(SPREAD), 3))
+    for record in (done.received, done.sent):
+        assert record["cpus"] == SPREAD
+        assert record["stream_cpus_open"] == record["stream_cpus_close"] == expected
+    assert sum(done.received["stream_bytes"]) == done.received["received_bytes"]
+    assert 1 / 3 <= done.received["fairness_index"] <= 1
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_windows_serves_many_streams_in_one_thread(
+    linux: Runner, windows: Runner, protocol: str
+) -> None:
+    for receives, sends in ((linux, windows), (windows, linux)):
+        with receives.agent() as receiver, sends.agent() as sender:
+            done = trial(
+                (receiver, sender),
+                proto=protocol,
+                streams=100,
+                count=300,
+                message=100,
+                message_rate=500,
+            )
+        assert done.sent["stream_bytes"] == 100 * [300]
+        lost = done.received.get("lost_messages", 0)
+        assert done.received["total_messages"] + lost == 300
+        assert protocol == "udp" or lost == 0
+
+
+def test_windows_refuses_a_cpu_that_it_does_not_have(windows: Runner) -> None:
+    with windows.agent() as agent:
+        asked = agent.ask("receive", bind="127.0.0.1", token="0" * 32, cpus=f"{CPUS[0]},4000")
+    assert (asked["error"], asked["key"]) == ("cannot-pin", "cpus")
