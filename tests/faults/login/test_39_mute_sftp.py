@@ -62,6 +62,8 @@ def test_a_run_measures_as_with_sftp(
     stderr = []
     for name, to_sftp in (("clean", ""), ("mute", MUTE)):
         server.says(to_sftp=to_sftp)
+        if stderr:
+            cached(server).unlink()
         done = CliRunner().invoke(cli, ["run", matrix, "--into", str(bench.folder / name)])
         assert done.exit_code == 0, done.output
         stderr.append(done.stderr)
