@@ -59,7 +59,7 @@ def test_a_run_measures_as_with_sftp(
     monkeypatch.setattr(sftp, "REPLY_S", reply_s)
     server = site.server()
     matrix = str(bench.matrix(PACED, client=at(server), repeats="2", defaults="{duration: 600ms}"))
-    stderr = []
+    stderr: list[str] = []
     for name, to_sftp in (("clean", ""), ("mute", MUTE)):
         server.says(to_sftp=to_sftp)
         if stderr:
