@@ -59,9 +59,11 @@ def test_a_run_measures_as_with_sftp(
     monkeypatch.setattr(sftp, "REPLY_S", reply_s)
     server = site.server()
     matrix = str(bench.matrix(PACED, client=at(server), repeats="2", defaults="{duration: 600ms}"))
-    stderr = []
+    stderr: list[str] = []
     for name, to_sftp in (("clean", ""), ("mute", MUTE)):
         server.says(to_sftp=to_sftp)
+        if stderr:
+            cached(server).unlink()
         done = CliRunner().invoke(cli, ["run", matrix, "--into", str(bench.folder / name)])
         assert done.exit_code == 0, done.output
         stderr.append(done.stderr)
