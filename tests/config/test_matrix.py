@@ -113,6 +113,7 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
         "source_port": 5000,
         "interface": "eth0",
         "receive": "spinning",
+        "receive_from": "packet",
         "server_cpu": 0,
         "client_cpu": 1,
         "network": "test",
@@ -136,6 +137,7 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
         source_port=5000,
         interface="eth0",
         receive="spinning",
+        receive_from="packet",
         server_cpu=0,
         client_cpu=1,
         network="test",
@@ -143,10 +145,11 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
     )
     rest = {"protocol": "TCP", "message_size": 64, "count": 500, "message_rate": "5k/s"}
     rest |= {"nodelay": True, "congestion": "bbr", "server_cpus": [0, 2], "client_cpus": "1-3"}
+    rest |= {"tcp_send_method": "batch"}
     base["tests"] = [{"test": "stream", **rest}]
     (stream,) = streams(load(yaml.safe_dump(base)))
     assert (stream.count, stream.duration_s, stream.message_rate_per_s) == (500, None, 5000.0)
-    assert (stream.nodelay, stream.congestion) == (True, "bbr")
+    assert (stream.nodelay, stream.congestion, stream.tcp_send_method) == (True, "bbr", "batch")
     assert (stream.server_cpus, stream.client_cpus) == ("0,2", "1,2,3")
     assert {setting.name for setting in SETTINGS_OF["stream"]} == written.keys() | rest.keys()
 
