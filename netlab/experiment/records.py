@@ -320,8 +320,11 @@ _PLAIN = frozenset({str, int, bool})
 
 def _check_values(record: Record) -> None:
     for part in (record.settings, record.values):
+        odd = [value for value in part.values() if type(value) not in _PLAIN]
+        if all(map(_is_value, odd)):
+            continue
         for name, value in part.items():
-            if type(value) not in _PLAIN and not _is_value(value):
+            if not _is_value(value):
                 raise ValueError(f"{record.cell}: {name} is {value!r}, which no record may hold")
     if record.status is not Status.OK:
         for name in record.values:

@@ -51,9 +51,9 @@ class Shape:
         floats = [values[place] for place in self.floats]
         least = [values[place] for place in self.not_negative]
         return (
-            (not whole or (min(whole) > -LARGEST and max(whole) < LARGEST))  # type: ignore[type-var,operator]
+            (not whole or (min(whole) > -LARGEST and max(whole) < LARGEST))  # type: ignore[operator]
             and all(map(math.isfinite, floats))  # type: ignore[arg-type]
-            and (not least or min(least) >= 0)  # type: ignore[type-var,operator]
+            and (not least or min(least) >= 0)  # type: ignore[operator]
             and all(list_fits(values[place], kind) for place, kind in self.lists)  # type: ignore[arg-type]
         )
 

@@ -34,7 +34,8 @@ class KeptValues(Mapping[str, Value]):
         self._held = held
 
     def __getitem__(self, name: str) -> Value:
-        return _given(self._held[self._places[name]])
+        value: Value = _given(self._held[self._places[name]])
+        return value
 
     def get(self, name: str, default: Any = None) -> Any:
         """As of any mapping."""
@@ -124,7 +125,7 @@ def _as_array(values: list[int] | list[float]) -> Any:
     least, most = min(values), max(values)
     code = next((code for code, above in _SIZES if least >= 0 and most < above), "q")
     try:
-        return array(code, values)  # type: ignore[arg-type]  # all of them are whole
+        return array(code, values)
     except OverflowError:
         return values
 

@@ -6,6 +6,7 @@ import json
 import sys
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import made_plan, made_record
 
-from netlab.experiment.records import to_json
+from netlab.experiment.records import Value, to_json
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import encode_line
 from netlab.store.kept_values import KeptValues, kept
@@ -131,12 +132,12 @@ def test_reading_takes_as_many_calls_a_record_however_many_there_are(tmp_path: P
     small, large = (run_of(tmp_path / str(copies), copies) for copies in (10, 40))
     read(small, RUN_CHECK)  # what is found out once a shape
     assert calls(large) < 4.2 * calls(small)
-    few, many = (allocated(lambda each=each: read(each, RUN_CHECK)) for each in (small, large))
+    few, many = (allocated(partial(read, each, RUN_CHECK)) for each in (small, large))
     assert many < 4.2 * few
 
 
 def test_a_number_that_is_too_large_for_a_machine_is_kept_whole(tmp_path: Path) -> None:
-    values = {"sender_unheard_of": [2**64, 1], "sender_unheard_of_too": 2**70}
+    values: dict[str, Value] = {"sender_unheard_of": [2**64, 1], "sender_unheard_of_too": 2**70}
     with RunFolder.open_for_writing(tmp_path / "run", made_plan()):
         pass
     line = encode_line('{"kind":"record","at":"",' + to_json(made_record(values=values))[1:])

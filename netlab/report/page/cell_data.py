@@ -12,7 +12,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.matrix import Link
@@ -94,7 +93,7 @@ def packed(cells: Iterable[CellView], wording: Wording) -> tuple[Piece, ...]:
 
     # Packing leaves the interpreter to others.
     with ThreadPoolExecutor(1) as packing:
-        return _pieces(cells, say, partial(packing.submit, _piece))
+        return _pieces(cells, say, lambda *piece: packing.submit(_piece, *piece))
 
 
 def _pieces(
