@@ -1,12 +1,14 @@
-"""How long a person waits: `make benchmark-speed`.
+"""How long a person waits, and how much memory that takes: `make benchmark-speed`.
 
-For `netlab --help`, for the report of a run of 416 cells, and for that of one of 10,000, which is
-made up here: records of the real size, with everything that a probe says of a stream.
+For `netlab --help`, for the report of the 416 cells that were measured in the lab, for that of
+10,000 cells, and for `netlab.load` of these in a fresh interpreter. The 10,000 are made up here of
+the records that were measured: each has all that two probes say of a stream.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -15,31 +17,56 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import replace
-from itertools import product
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, islice
 from pathlib import Path
 
 import netlab
 from benchmarks.stage import NETLAB, ROOT, Verdict, finish, table
-from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
 
-MOST_HELP_S, MOST_REPORT_S, CELLS = 0.3, 5.0, 416
-MOST_LARGE_REPORT_S, MOST_LARGE_REPORT_BYTES, LARGE_CELLS = 30.0, 2**30, 10_000
-RECORDED = ROOT / "tests" / "fixtures" / "limits-linux"
-"""A run of streams: its records are what the made-up ones are made of."""
+MOST_HELP_S, MOST_REPORT_S, CELLS = 0.3, 2.0, 416
+MOST_LARGE_REPORT_S, MOST_LARGE_REPORT_BYTES, LARGE_CELLS = 15.0, 400e6, 10_000
+MOST_LOAD_S = 2.0
+MEASURED = ROOT / "reports" / "lab-report-lab"
+"""What the made-up cells are made of."""
+
+LOAD = """\
+import json, sys, time
+begun_s = time.monotonic()
+import netlab.report.notebook, netlab.report.text.said
+imported_s = time.monotonic()
+run = netlab.load(sys.argv[1])
+loaded_s = time.monotonic()
+print(json.dumps({"cells": len(run.plan.cells), "import_s": imported_s - begun_s,
+                  "load_s": loaded_s - imported_s}))
+"""
+
+_RATES = ("throughput_bit_per_s", "receiver_throughput_bit_per_s")
+_SERIES = ("_interval_bytes", "_cwnd_bytes", "_rtt_us", "_pacing_bit_per_s")
+"""Ends of the names of series that differ from cell to cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a command took."""
+
+    wall_s: float
+    most_bytes: int
+    """Resident memory."""
+    said: str
 
 
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    words.add_argument("--run", type=Path, default=ROOT / "reports" / "lab-report")
+    words.add_argument("--run", type=Path, default=MEASURED)
     words.add_argument("--rounds", type=int, default=5)
     words.add_argument("--cells", type=int, default=LARGE_CELLS)
     asked = words.parse_args()
-    cells = netlab.load(asked.run).frame["cell"].nunique()
+    cells = len(netlab.load(asked.run).plan.cells)
     if cells != CELLS:
         raise SystemExit(f"{asked.run} has {cells} cells; the criterion is of {CELLS}")
     with tempfile.TemporaryDirectory() as scratch:
@@ -47,42 +74,60 @@ def main() -> int:
         shutil.copytree(asked.run, copy)
         make_large(large, asked.cells)
         journal_bytes = (large / "journal.jsonl").stat().st_size
-        help_s = [cost("--help")[0] for _ in range(asked.rounds + 1)][1:]
-        report_s = [cost("report", str(copy))[0] for _ in range(asked.rounds)]
-        larges = [cost("report", str(large)) for _ in range(2)]
+        helps = [cost(*NETLAB, "--help") for _ in range(asked.rounds + 1)][1:]
+        reports = [cost(*NETLAB, "report", str(copy)) for _ in range(asked.rounds)]
+        larges = [cost(*NETLAB, "report", str(large)) for _ in range(2)]
+        loads = [cost(sys.executable, "-c", LOAD, str(large)) for _ in range(asked.rounds)]
         page_bytes = (large / "index.html").stat().st_size
-    large_s, most_bytes = [each for each, _ in larges], max(each for _, each in larges)
     measured = {
-        "netlab --help": help_s,
-        f"netlab report, {cells} cells": report_s,
-        f"netlab report, {asked.cells:,} cells": large_s,
+        "netlab --help": helps,
+        f"netlab report, {cells} cells": reports,
+        f"netlab report, {asked.cells:,} cells": larges,
+        f"netlab.load, {asked.cells:,} cells, a fresh interpreter": loads,
     }
-    rows = [
-        [name, f"{min(times):.2f}", f"{statistics.median(times):.2f}", f"{max(times):.2f}"]
-        for name, times in measured.items()
-    ]
-    print(table(["seconds", "least", "median", "most"], rows))
+    print(
+        table(
+            ["seconds", "least", "median", "most", "MB"],
+            [*map(row, *zip(*measured.items(), strict=False))],
+        )
+    )
+    parts = [json.loads(each.said) for each in loads]
+    import_s, load_s = (max(each[name] for each in parts) for name in ("import_s", "load_s"))
+    print(f"Of netlab.load, at most: {import_s:.2f} s to import, {load_s:.2f} s to read.")
     print(
         f"The journal of {asked.cells:,} cells has {journal_bytes / 1e6:.0f} MB, "
         f"its page {page_bytes / 1e6:.1f} MB."
     )
-    slowest_help_s, slowest_report_s = statistics.median(help_s), max(report_s)
+    help_s = statistics.median(each.wall_s for each in helps)
+    report_s, large_s, whole_load_s = (
+        max(e.wall_s for e in own) for own in (reports, larges, loads)
+    )
+    most_bytes = max(each.most_bytes for each in larges)
+    large_words = f"{asked.cells:,} cells"
     return finish(
         [
-            verdict(slowest_help_s, MOST_HELP_S, "--help", "median"),
-            verdict(slowest_report_s, MOST_REPORT_S, f"report of {CELLS} cells", "every time"),
-            verdict(
-                max(large_s), MOST_LARGE_REPORT_S, f"report of {asked.cells:,} cells", "every time"
-            ),
+            verdict(help_s, MOST_HELP_S, "--help", "median"),
+            verdict(report_s, MOST_REPORT_S, f"report of {CELLS} measured cells", "every time"),
+            verdict(large_s, MOST_LARGE_REPORT_S, f"report of {large_words}", "every time"),
             Verdict(
                 most_bytes < MOST_LARGE_REPORT_BYTES,
-                f"report of {asked.cells:,} cells in under {MOST_LARGE_REPORT_BYTES >> 20} MiB",
-                f"{most_bytes / 2**20:.0f} MiB",
+                f"report of {large_words} in under {MOST_LARGE_REPORT_BYTES / 1e6:.0f} MB",
+                f"{most_bytes / 1e6:.0f} MB",
             ),
+            verdict(whole_load_s, MOST_LOAD_S, f"netlab.load of {large_words}", "every time"),
         ],
-        f"speed: help {slowest_help_s:.2f} s, report of {cells} cells {slowest_report_s:.2f} s, "
-        f"of {asked.cells} cells {max(large_s):.1f} s and {most_bytes / 2**20:.0f} MiB",
+        f"speed: help {help_s:.2f} s, report of {cells} cells {report_s:.2f} s, "
+        f"of {asked.cells} cells {large_s:.1f} s and {most_bytes / 1e6:.0f} MB, "
+        f"load of {asked.cells} cells {whole_load_s:.2f} s "
+        f"({import_s:.2f} s to import, {load_s:.2f} s to read)",
     )
+
+
+def row(name: str, costs: Sequence[Cost]) -> list[str]:
+    times = [each.wall_s for each in costs]
+    figures = (min(times), statistics.median(times), max(times))
+    megabytes = max(each.most_bytes for each in costs) / 1e6
+    return [name, *(f"{each:.2f}" for each in figures), f"{megabytes:.0f}"]
 
 
 def verdict(measured_s: float, most_s: float, what: str, which: str) -> Verdict:
@@ -91,83 +136,74 @@ def verdict(measured_s: float, most_s: float, what: str, which: str) -> Verdict:
     )
 
 
-def cost(*words: str) -> tuple[float, int]:
-    """Seconds that the command took, and the most memory that it had, in bytes."""
+def cost(*command: str) -> Cost:
+    """What a command took, to its end."""
     begin = time.monotonic()
-    process = subprocess.Popen(
-        [*NETLAB, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT
-    )
-    assert process.stderr is not None
-    said = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    elapsed_s = time.monotonic() - begin
-    if process.returncode:
-        raise SystemExit(f"netlab {' '.join(words)}: {said}")
-    return elapsed_s, usage.ru_maxrss * 1024
+    with tempfile.TemporaryFile("w+") as wrong:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=wrong, text=True, cwd=ROOT
+        )
+        assert process.stdout is not None
+        with process.stdout:
+            said = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        elapsed_s = time.monotonic() - begin
+        wrong.seek(0)
+        if process.returncode:
+            raise SystemExit(f"{' '.join(command)}: {wrong.read()}")
+    return Cost(elapsed_s, usage.ru_maxrss * 1024, said)
 
 
 def make_large(folder: Path, cells: int) -> None:
-    """A run of so many cells, one trial each; a few failed and a few were not measured."""
-    template = next(r for r in netlab.load(RECORDED).records if r.status is Status.OK)
-    planned = tuple(cell for _, cell in zip(range(cells), many_cells(), strict=False))
+    """A run of so many cells, one trial each, of measured records; a few failed, and a few were not
+    measured.
+    """
+    measured = netlab.load(MEASURED)
+    planned = tuple(islice(many_cells(measured.plan.cells), cells))
     plan = Plan(
         title=f"{cells} cells, made up",
         content={"made up": True},
         content_hash="0" * 64,
         matrix_text="title: made up\n",
-        link=Link(1e9, 1500),
+        link=measured.plan.link,
         cells=planned,
         repeats=1,
     )
+    recorded = [measured.latest.get((cell.key, 1)) for cell in measured.plan.cells]
     rng = random.Random(20)  # noqa: S311 - figures, no secrets
     with RunFolder.open_for_writing(folder, plan) as opened:
-        for cell in planned:
-            if rng.random() < 0.99:
-                opened.append(made_record(cell, template, rng), durable=False)
+        for note in measured.notes:
+            if note.kind in ("session", "facts", "route"):
+                opened.note(note.kind, durable=False, **note.data)
+        for number, cell in enumerate(planned):
+            record = recorded[number % len(recorded)]
+            if record is not None and rng.random() < 0.99:
+                opened.note("attempt", durable=False, cell=cell.key, trial=1, attempt=1)
+                opened.append(made_record(cell, record, rng), durable=False)
 
 
-def many_cells() -> Iterator[PlannedCell]:
-    """Four pairings, both protocols, five sizes, 25 buffers, and ten numbers of streams."""
-    levels = (
-        range(1, 11),
-        ("LL", "WL", "LW", "WW"),
-        ("TCP", "UDP"),
-        (64, 576, 1472, 8192, 64512),
-        range(16384, 16384 + 25 * 4096, 4096),
-    )
-    for streams, pairing, protocol, size, buffer in product(*levels):
-        settings: dict[str, Value] = {
-            "protocol": protocol,
-            "message_bytes": size,
-            "socket_buffer_bytes": buffer,
-            "duration_s": 10.0,
-            "streams": streams,
-        }
-        key = f"{pairing}-stream-{protocol.lower()}-{size}-{buffer}-{streams}"
-        yield PlannedCell(key, pairing, "stream", settings)
+def many_cells(measured: Sequence[PlannedCell]) -> Iterator[PlannedCell]:
+    """The measured cells again and again, each time with another DSCP."""
+    for dscp in count():
+        for cell in measured:
+            settings = {**cell.settings, "dscp": dscp}
+            yield replace(cell, key=f"{cell.key}-{dscp}", settings=settings)
 
 
-def made_record(cell: PlannedCell, template: Record, rng: random.Random) -> Record:
-    """What the recorded one says, with a throughput of its own and a hundred intervals."""
-    failed = rng.random() < 0.01
-    rate = 9e8 * rng.gauss(1, 0.01)
-    intervals = [round(rate / 80 * rng.gauss(1, 0.05)) for _ in range(100)]
-    measured: dict[str, Value] = {
-        "throughput_bit_per_s": rate,
-        "receiver_throughput_bit_per_s": rate,
-        "receiver_interval_bytes": intervals,
-    }
-    return replace(
-        template,
-        cell=cell.key,
-        trial=1,
-        pairing=cell.pairing,
-        settings=cell.settings,
-        status=Status.FAILED if failed else Status.OK,
-        reason="no-traffic" if failed else None,
-        values={} if failed else {**template.values, **measured},
-    )
+def made_record(cell: PlannedCell, record: Record, rng: random.Random) -> Record:
+    """What was measured, with figures and series that are a little its own; or that it failed."""
+    if record.status is Status.OK and rng.random() < 0.01:
+        failed = replace(record, status=Status.FAILED, reason="no-traffic", values={})
+        return replace(failed, cell=cell.key, settings=cell.settings)
+    values: dict[str, Value] = dict(record.values)
+    factor = rng.gauss(1, 0.01)
+    for name, value in values.items():
+        if name in _RATES and isinstance(value, int | float):
+            values[name] = value * min(1.0, factor)
+        elif name.endswith(_SERIES) and isinstance(value, list):
+            values[name] = [round(each * rng.uniform(0.98, 1)) for each in value]
+    return replace(record, cell=cell.key, settings=cell.settings, values=values)
 
 
 if __name__ == "__main__":

@@ -124,13 +124,22 @@ class _Flow:
         return None if begin is None or after is None else after - begin
 
 
+_PLACES = tuple(
+    (prefix, taking, giving, tuple(f"{prefix}{taking}_{each}" for each in ("gaps", "suspended_ns")))
+    for prefix in FLOWS
+    for taking, giving in (("receiver", "sender"), ("client", "server"))
+)
+"""Each flow that a record may have, and what it has where its data stopped."""
+
+
 def interruptions(record: Record) -> Iterator[Interruption]:
     """Those of a trial that is ok; of streams, round trips and connections."""
     if record.status is not Status.OK:
         return
-    for prefix in FLOWS:
-        for ends in (("receiver", "sender"), ("client", "server")):
-            flow = _Flow(record.values, record.settings, record.test, prefix, *ends)
+    for prefix, taking, giving, shown_by in _PLACES:
+        # Most records show nothing at all.
+        if any(name in record.values for name in shown_by):
+            flow = _Flow(record.values, record.settings, record.test, prefix, taking, giving)
             if found := _interruption(flow):
                 yield found
 

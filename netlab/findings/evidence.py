@@ -15,7 +15,7 @@ from netlab.experiment.records import FLOWS, Record, Status, as_number, as_whole
 from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
 from netlab.findings.streams.plateau import plateau_bit_per_s
-from netlab.findings.traffic.interfaces import likely_others, others_of
+from netlab.findings.traffic.interfaces import likely_others, others_of, ways_of
 from netlab.results.tcp_series import tcp_series_of
 from netlab.stats.histogram import Histogram, from_pairs
 
@@ -141,9 +141,10 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
 
 def _others(record: Record, link: Link | None, sender: str, receiver: str) -> dict[str, Any]:
     """What is known of others on the interfaces of both hosts."""
-    likely, doubt = likely_others(record, link, sender, receiver)
+    ways = ways_of(record, link)
+    likely, doubt = likely_others(ways, link, sender, receiver)
     return {
-        "others": others_of(record, link),
+        "others": others_of(record, link, ways),
         "likely_others_share": likely,
         "others_doubt_share": doubt,
     }

@@ -35,6 +35,9 @@ _PICTURES = (".png", ".svg", ".pdf")
 FIGURES = "figures.csv"
 """The figures of all sheets; it is the report's own as well."""
 
+_MANY_CELLS = 100
+"""A run of so many has many charts."""
+
 _BEFORE = '<meta charset="utf-8">\n'
 _RELOAD = re.compile(r'<meta http-equiv="refresh" content="\d+">')
 
@@ -97,7 +100,7 @@ class Report:
         one does not is removed. With ``reload_s`` the page asks a browser to load it again after so
         many seconds. StoreError where the disk refuses.
         """
-        from netlab.report.draw.parallel import drawing
+        from netlab.report.draw.parallel import drawing_of_several
         from netlab.report.page import Contents, cells_json, page
         from netlab.report.page.first import first_of
         from netlab.report.tables.charts import charts
@@ -105,19 +108,21 @@ class Report:
         from netlab.store.files import write_inside
 
         run, worded, link = self.run, self.wording, self.run.plan.link
-        diagrams, left_out = charts(self.layout, link)
-        worded_diagrams = tuple(map(worded.of_chart, diagrams))
-        with drawing(worded_diagrams) as of_tables:
+        with drawing_of_several(many=len(run.plan.cells) >= _MANY_CELLS) as drawing:
+            diagrams, left_out = charts(self.layout, link)
+            worded_diagrams = tuple(map(worded.of_chart, diagrams))
+            of_tables = drawing(worded_diagrams)
             means = overviews(self.layout, link)
             tabled = sections(self.layout, link, imported=run.plan.source is not None)
             # What programs read is the same in every language, and in one unit in every run.
             files = self._for_programs([*means, *_tables(tabled)])
             means, tabled, further = self._for_eyes(means, tabled)
-            with drawing(chart for part in further for chart in part.charts) as of_parts:
-                told = _People(self.first_lines, means, worded_diagrams, tabled, further)
-                files |= self._for_people(told)
-                cells = cells_json(run, self.readings, worded)
-                pictures = (*of_tables(), *of_parts())
+            of_parts = drawing(chart for part in further for chart in part.charts)
+            told = _People(self.first_lines, means, worded_diagrams, tabled, further)
+            files |= self._for_people(told)
+            cells = cells_json(run, self.readings, worded)
+            drawn_last = of_parts()
+            pictures = (*of_tables(), *drawn_last)
         for each in pictures:
             files |= {f"{CHARTS}/{name}": data for name, data in each.files().items()}
         _clear(run.path, keep=frozenset(files))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from netlab.experiment.records import Status
 from netlab.findings.analysis import Analysis
-from netlab.results.core import Frame, core_of, summary_of
 from netlab.units import many
 
 if TYPE_CHECKING:
     from netlab.report.draw.quick_plot import Drawn
+    from netlab.results.core import Frame
 
 MOST_LEADING = 3
 MOST_ROWS = 40
@@ -26,10 +26,14 @@ class LoadedRun(Analysis):
     @cached_property
     def core(self) -> Frame:
         """One row a trial, the columns of ``netlab.results.core.CORE``; see ``core_of``."""
+        from netlab.results.core import core_of  # with pandas, which takes 0.3 s
+
         return core_of(self.frame)
 
     def summary(self) -> Frame:
         """One row a cell and quantity, with its interval; see ``results.core.summary_of``."""
+        from netlab.results.core import summary_of
+
         return summary_of(self.frame, self._varied)
 
     def series(self, cell: str, trial: int = 1) -> Frame:

@@ -11,7 +11,7 @@ from netlab.experiment.host_counters import HOSTS, OF_A_HOST
 from netlab.experiment.records import FLOWS, REASONS, Value, as_number
 from netlab.messages import _
 from netlab.results.columns import SERIES
-from netlab.results.rows import column_of, rows_of
+from netlab.results.rows import columns_of_trials
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -56,6 +56,8 @@ _VALUES = (
     ),
 )
 """What is looked at beyond the flows of a stream."""
+
+_SERIES = frozenset(SERIES)
 
 _TRIAL = ("cell", "trial", "attempt", "status", "reason", "errno", "detail", "started_at")
 _PLACE = ("pairing", "server", "client", "test", "same_host")
@@ -143,19 +145,17 @@ def readings(run: Run) -> tuple[Reading, ...]:
     """One reading a planned trial, in the plan's order."""
     settings = list(dict.fromkeys(name for cell in run.plan.cells for name in cell.settings))
     measured = [flow + name for flow in FLOWS for name in _FLOW]
-    rows = rows_of(run.stored)
-    known = {name for row in rows for name in row}
     wanted = dict.fromkeys([*_TRIAL, *_PLACE, *settings, *measured, *_VALUES])
-    names = [name for name in wanted if name in known]
-    columns = [column_of([row.get(name) for row in rows], name)[1] for name in names]
+    columns = columns_of_trials(run.stored, wanted)
+    further = [name for name in _VALUES if name in columns]
     present = (
-        {name: value for name, value in zip(names, row, strict=True) if value is not None}
-        for row in zip(*columns, strict=True)
+        {name: value for name, value in zip(columns, row, strict=True) if value is not None}
+        for row in zip(*columns.values(), strict=True)
     )
-    return tuple(_reading(values, settings) for values in present)
+    return tuple(_reading(values, settings, further) for values in present)
 
 
-def _reading(present: Mapping[str, Any], names: list[str]) -> Reading:
+def _reading(present: Mapping[str, Any], names: list[str], further: list[str]) -> Reading:
     settings = {name: present[name] for name in names if name in present}
     both = settings.get("direction") == "both"
     return Reading(
@@ -173,18 +173,18 @@ def _reading(present: Mapping[str, Any], names: list[str]) -> Reading:
         same_host=present.get("same_host") is True,
         settings=settings,
         flows={flow: _flow(present, flow) for flow in FLOWS if bool(flow) == both},
-        values=_values(present) if present["status"] == "ok" else {},
+        values=_values(present, further) if present["status"] == "ok" else {},
         started_at=present.get("started_at"),
     )
 
 
-def _values(present: Mapping[str, Any]) -> dict[str, Any]:
+def _values(present: Mapping[str, Any], further: list[str]) -> dict[str, Any]:
     """What was measured beyond the flows; series as lists."""
-    found = {name: present[name] for name in _VALUES if name in present}
-    for name in SERIES:
-        if name in found:
-            found[name] = _list(found[name])
-    return found
+    return {
+        name: _list(present[name]) if name in _SERIES else present[name]
+        for name in further
+        if name in present
+    }
 
 
 def _list(text: object) -> list[float]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from netlab.experiment.records import Record, Status
@@ -22,6 +23,32 @@ def rows_of(stored: StoredRun) -> list[dict[str, Any]]:
     What is absent is left out. The names: ``netlab.results.columns``.
     """
     return [_row(cell, trial, record) for cell, trial, record in stored.trials()]
+
+
+def columns_of_trials(stored: StoredRun, names: Collection[str]) -> dict[str, list[Any]]:
+    """Those columns of the same rows in which something is known, each of one type, in the order
+    of ``names``: what nobody asks for is not looked at.
+    """
+    trials = list(stored.trials())
+    found: dict[str, list[Any]] = {}
+    wanted_of: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for place, (cell, trial, record) in enumerate(trials):
+        named = _naming(cell, trial, record)
+        asked = cell.settings if record is None else {**cell.settings, **record.settings}
+        said: Mapping[str, Any] = {} if record is None else record.values
+        own = tuple(said)
+        if own not in wanted_of:
+            wanted_of[own] = tuple(name for name in own if name in names)
+        parts = [
+            *((name, said[name]) for name in wanted_of[own] if name not in asked),
+            *((name, value) for name, value in asked.items() if name in names),
+        ]
+        for name, value in (*((n, v) for n, v in parts if n not in named), *named.items()):
+            if value is not None:
+                if name not in found:
+                    found[name] = [None] * len(trials)
+                found[name][place] = value
+    return {name: column_of(found[name], name)[1] for name in names if name in found}
 
 
 def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
@@ -43,20 +70,28 @@ def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
 
 def _row(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
     """One row. Values never overwrite what names the trial."""
-    row: dict[str, Any] = {
+    named = _naming(cell, trial, record)
+    if record is None:
+        return {**cell.settings, **named}
+    return {
+        **record.values,
+        **cell.settings,
+        **record.settings,
+        **named,
+    }
+
+
+def _naming(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
+    """What names a trial and says how it ended."""
+    named: dict[str, Any] = {
         "cell": cell.key,
         "trial": trial,
         "pairing": cell.pairing,
         "test": cell.test,
     }
     if record is None:
-        return {
-            **cell.settings,
-            **row,
-            "status": str(Status.PENDING),
-            "reason": "not-measured-yet",
-        }
-    row |= {
+        return named | {"status": str(Status.PENDING), "reason": "not-measured-yet"}
+    named |= {
         "attempt": record.attempt,
         "status": str(record.status),
         "reason": record.reason,
@@ -68,13 +103,8 @@ def _row(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]
     }
     elapsed = record.values.get("elapsed_ns")
     if isinstance(elapsed, int):
-        row["elapsed_s"] = elapsed / 1e9
-    return {
-        **record.values,
-        **cell.settings,
-        **record.settings,
-        **row,
-    }
+        named["elapsed_s"] = elapsed / 1e9
+    return named
 
 
 _NARROW_FIRST: tuple[Dtype, ...] = ("boolean", "Int64", "Float64", "string")

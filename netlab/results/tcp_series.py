@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.records import FLOWS
 from netlab.results.column import Column
+from netlab.store.kept_values import KeptValues
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,8 +54,10 @@ def tcp_series_of(values: Mapping[str, Any], flow: str = "") -> TcpSeries | None
 
     A list that is damaged, or of another length than the times, was not said.
     """
+    if f"{flow}sender_tcp_series_time_us" not in values:
+        return None
     lists = {
-        name.removeprefix("tcp_series_"): _counts(values.get(f"{flow}sender_{name}"))
+        name.removeprefix("tcp_series_"): _counts(values, f"{flow}sender_{name}")
         for name in TCP_SERIES
     }
     times = lists.pop("time_us")
@@ -73,7 +76,7 @@ def frame_of_series(values: Mapping[str, Any]) -> pd.DataFrame:
         series = tcp_series_of(values, prefix)
         if series is not None:
             columns = {
-                each.name: getattr(series, each.name)
+                each.name: list(getattr(series, each.name))
                 for each in fields(series)
                 if len(getattr(series, each.name)) > 0
             }
@@ -83,7 +86,13 @@ def frame_of_series(values: Mapping[str, Any]) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
-def _counts(value: object) -> list[int]:
+def _counts(values: Mapping[str, Any], name: str) -> Sequence[int]:
+    """A series of counts; empty where it is none. One that is kept small stays so."""
+    if isinstance(values, KeptValues):
+        kept = values.counts(name)
+        if kept is not None:
+            return kept
+    value = values.get(name)
     if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
         return []
     return value

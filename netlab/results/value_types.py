@@ -10,31 +10,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING
 from functools import lru_cache
-from typing import Literal
 
 from netlab.experiment.kinds import SETUPS
 from netlab.experiment.records import HEADLINE_ENDINGS, Value
 from netlab.messages import _
 from netlab.results.columns import SERIES, describe, is_listed
 from netlab.results.tcp_series import TCP_SERIES
+from netlab.results.value_shapes import LARGEST, Shapes, ValueKind, list_fits
 from netlab.store.reader import RunCheck
-
-ValueKind = Literal[
-    "a truth value",
-    "a number",
-    "a number of 0 or more",
-    "a text",
-    "a list of numbers",
-    "a list of sizes",
-    "a list of whole numbers",
-    "anything flat",
-]
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,127}")
 """Names of settings and values: each becomes a column."""
 
-_LARGEST = 2**64
-"""Whole numbers are below it: counters have 64 bits."""
 _LARGEST_SHOWN = 2**1000
 """Of a value that nobody counts on; a float takes it."""
 _MOST_SHOWN = 60
@@ -58,9 +45,8 @@ HEADLINES = (*HEADLINE_ENDINGS, "rtt_mean_ns")
 
 def check_settings(test: str, settings: Mapping[str, Value]) -> None:
     """ValueError for settings that no cell of that kind of test can have; see ``check_values``."""
-    needed = SETUPS[test].defaults().items() if test in SETUPS else ()
-    for name, default in needed:
-        if default is MISSING and name not in (*settings, *_SIZES):
+    for name in _needed(test):
+        if name not in settings:
             raise ValueError(f"a cell of {test} without {name}")
     for name in _SIZES:
         size = settings.get(name, 1)
@@ -69,8 +55,17 @@ def check_settings(test: str, settings: Mapping[str, Value]) -> None:
     check_values(settings)
 
 
+@lru_cache(maxsize=64)
+def _needed(test: str) -> tuple[str, ...]:
+    """The settings that a cell of a kind of test cannot be without."""
+    defaults = SETUPS[test].defaults().items() if test in SETUPS else ()
+    return tuple(n for n, each in defaults if each is MISSING and n not in _SIZES)
+
+
 def check_values(values: Mapping[str, Value]) -> None:
     """ValueError, with a sentence, for the first value that its column cannot hold."""
+    if _SHAPES.fit(values):
+        return
     for name, value in values.items():
         if NAME.fullmatch(name) is None:
             raise ValueError(_("{name} is no name of a value", name=ascii(name)[:_MOST_SHOWN]))
@@ -109,26 +104,28 @@ def _kind(name: str) -> ValueKind:
 
 def _fits(value: object, kind: ValueKind) -> bool:
     if isinstance(value, list):
-        if kind == "a list of sizes":
-            return all(type(each) is int and 0 < each < _LARGEST for each in value)
-        if kind == "a list of whole numbers":
-            return all(type(each) is int and 0 <= each < _LARGEST for each in value)
-        plain = (each for each in value if not isinstance(each, bool))
-        return kind in ("a list of numbers", "anything flat") and all(map(_is_number, plain))
+        return list_fits(value, kind)
     if isinstance(value, bool) or (kind == "a truth value" and value in (0, 1)):
         return kind in ("a truth value", "anything flat")
     if isinstance(value, str):
         return kind in ("a text", "anything flat")
     above = kind != "a number of 0 or more" or (isinstance(value, int | float) and value >= 0)
-    most = _LARGEST_SHOWN if kind == "anything flat" else _LARGEST
+    most = _LARGEST_SHOWN if kind == "anything flat" else LARGEST
     return kind.startswith(("a number", "anything")) and _is_number(value, most) and above
 
 
-def _is_number(value: object, most: int = _LARGEST) -> bool:
+def _is_number(value: object, most: int) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return math.isfinite(value) if isinstance(value, float) else -most < value < most
 
+
+def _kinds(names: tuple[str, ...]) -> tuple[ValueKind, ...] | None:
+    """``None`` where one of them is no name."""
+    return tuple(map(_kind, names)) if all(map(NAME.fullmatch, names)) else None
+
+
+_SHAPES = Shapes(_kinds)
 
 RUN_CHECK = RunCheck(settings=check_settings, values=check_values)
 """What is looked at when a run folder is read."""

@@ -14,7 +14,6 @@ import json
 import os
 import re
 import stat
-import sys
 import threading
 import zlib
 from collections.abc import Iterable, Iterator
@@ -138,12 +137,7 @@ def _agrees(piece: bytes) -> bool:
     return int(piece[:8], 16) == zlib.crc32(piece[9:])
 
 
-def _with_shared_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The records of a journal have the same names: one string each is kept of them."""
-    return {sys.intern(name): value for name, value in pairs}
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_with_shared_names, parse_constant=refuse_constant)
+_DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +16,7 @@ from netlab.experiment.stopping import CellProgress, progress_of
 from netlab.messages import _
 from netlab.store.files import read_inside, refused
 from netlab.store.journal import Damage, JournalLine, scan_journal
+from netlab.store.kept_values import all_shared, kept, shared
 from netlab.store.lock import holder
 from netlab.store.plan import Plan, PlannedCell, from_text
 from netlab.store.source_facts import stated_of
@@ -259,7 +260,21 @@ def _record(
     if check is not None:
         check.settings(record.test, record.settings)
         check.values(record.values)
-    return keep(record)
+    return _small(keep(record), cell)
+
+
+def _small(record: Record, cell: PlannedCell | None) -> Record:
+    """The same record, of which little is its own."""
+    return replace(
+        record,
+        cell=record.cell if cell is None else cell.key,
+        pairing=shared(record.pairing),
+        server=shared(record.server),
+        client=shared(record.client),
+        test=shared(record.test),
+        settings=kept(record.settings),
+        values=kept(record.values),
+    )
 
 
 def _gather_record(
@@ -283,7 +298,7 @@ def _note(line: JournalLine) -> Note:
     _check_note(data, MAX_NOTE_DEPTH)
     if kind == "facts" and not isinstance(data.get("facts", {}), dict):
         raise ValueError(_("a note of facts without a mapping of them"))
-    return Note(kind, at, data, line.number)
+    return Note(shared(kind), at, all_shared(data), line.number)
 
 
 def _check_note(value: object, depth: int) -> None:

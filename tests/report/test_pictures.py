@@ -321,7 +321,7 @@ def test_another_process_at_another_time_draws_the_same_bytes(
     for name, value in (("PYTHONHASHSEED", "2"), ("TZ", "Asia/Tokyo"), ("SOURCE_DATE_EPOCH", "9")):
         monkeypatch.setenv(name, value)
     with parallel.second_process([(MAP, COLUMN_WIDE), (CHART, PAGE_WIDE)]) as other:
-        assert other.first(2) == [alone[0].column, replace(alone[1], column=None)]
+        assert other.pictures(0, 2) == [alone[0].column, replace(alone[1], column=None)]
     assert draw([MAP, CHART]) == alone
 
 
@@ -344,7 +344,7 @@ def test_where_there_is_nosecond_process_or_it_dies_this_one_draws(
     assert draw([MAP, CHART]) == alone
     monkeypatch.setattr("netlab.report.draw.parallel.sys.executable", "/nowhere/python")
     with parallel.second_process([(MAP, PAGE_WIDE)]) as other:
-        assert not other.begun(0) and other.first(1) == []
+        assert not other.begun(0) and other.pictures(0, 1) == []
     assert draw([MAP, CHART]) == alone
 
 

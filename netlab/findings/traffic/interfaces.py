@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from netlab.ethernet import FCS_BYTES, TAG_BYTES, ip_version_of, packet_wire_bytes
@@ -72,13 +72,22 @@ class _Counted:
         return CONTROL_BYTES + CONTROL_BYTES_PER_S * self.window_s
 
 
-def others_of(record: Record, link: Link | None) -> tuple[OtherTraffic, ...]:
-    """Traffic of others on the interfaces of a stream's hosts; empty too where nothing shows it."""
+Ways = Sequence[tuple[str, bool, _Counted]]
+"""Host, whether receiving, and what is known, of each direction of each interface of a record."""
+
+
+def others_of(
+    record: Record, link: Link | None, ways: Ways | None = None
+) -> tuple[OtherTraffic, ...]:
+    """Traffic of others on the interfaces of a stream's hosts; empty too where nothing shows it.
+
+    ``ways``: those of the record, where they are at hand.
+    """
     if link is None:
         return ()
     found = []
     stopped = any(True for _ in interruptions(record))
-    for host, receiving, counted in _every(record, link):
+    for host, receiving, counted in ways_of(record, link) if ways is None else ways:
         other = _other(counted, link)
         if other is None:
             continue
@@ -92,9 +101,7 @@ def others_of(record: Record, link: Link | None) -> tuple[OtherTraffic, ...]:
     return tuple(found)
 
 
-def likely_others(
-    record: Record, link: Link | None, sender: str, receiver: str
-) -> tuple[float, float]:
+def likely_others(ways: Ways, link: Link | None, sender: str, receiver: str) -> tuple[float, float]:
     """The most that others are likely to have used in the direction of a stream's data, at either
     host's interface, also where it is too little to be told from ours; and what of it may be ours
     since the counters stand still: shares of the link. 0 where that is not known.
@@ -106,15 +113,19 @@ def likely_others(
             8 * (each.bytes - each.own.counted(each.packets)) / each.window_s / link.rate_bit_per_s,
             8 * each.own.most * each.step_s / each.window_s**2 / link.rate_bit_per_s,
         )
-        for host, receiving, each in _every(record, link)
+        for host, receiving, each in ways
         if host == (receiver if receiving else sender)
     ]
     share, doubt = max(known, default=(0.0, 0.0))
     return max(0.0, share), doubt
 
 
+def ways_of(record: Record, link: Link | None) -> Ways:
+    """What each interface of a stream's hosts carried, as far as that is known."""
+    return () if link is None else tuple(_every(record, link))
+
+
 def _every(record: Record, link: Link) -> Iterator[tuple[str, bool, _Counted]]:
-    """Host, whether receiving, and what is known, of each direction of each interface."""
     if record.status is not Status.OK or record.values.get("same_host") is not False:
         return
     if record.test != "stream" or record.settings.get("count") is not None:

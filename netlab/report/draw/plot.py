@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from netlab.report.draw.axes import TICK_INCHES, scale_panel, spell, y_labels_inches
@@ -61,6 +63,10 @@ _STYLE: Any = {
 }
 
 
+Job = tuple[Chart | Strip | HeatMap, Format]
+"""A chart, and the width to draw it in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A chart as it was drawn."""
@@ -83,10 +89,21 @@ class Picture:
         return own | {f"column/{name}": data for name, data in narrow.items()}
 
 
-def drawn(chart: Chart | Strip | HeatMap, form: Format) -> Picture:
-    """The chart in one width."""
-    with style(form):
-        return _picture(chart, figure_of(chart, form))
+def drawn_each(jobs: Iterator[Job]) -> Iterator[Picture]:
+    """Charts, each in one width. A job is taken when those before it are drawn, and the style stays
+    as it is for all of one width that follow each other.
+    """
+    for form, those in groupby(jobs, key=itemgetter(1)):
+        with style(form):
+            for chart, _form in those:
+                yield _picture(chart, figure_of(chart, form))
+
+
+def make_ready() -> None:
+    """Load what drawing needs."""
+    import matplotlib.backends.backend_agg
+    import matplotlib.backends.backend_pdf
+    import matplotlib.backends.backend_svg  # noqa: F401
 
 
 def figure_of(chart: Chart | Strip | HeatMap, form: Format) -> Figure:

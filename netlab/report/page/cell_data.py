@@ -10,6 +10,7 @@ import base64
 import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +91,15 @@ def packed(cells: Iterable[CellView], wording: Wording) -> tuple[Piece, ...]:
     def say(words: str) -> str:
         return printable(wording.text(words))
 
-    pieces: list[Piece] = []
+    # Packing leaves the interpreter to others.
+    with ThreadPoolExecutor(1) as packing:
+        return _pieces(cells, say, lambda *piece: packing.submit(_piece, *piece))
+
+
+def _pieces(
+    cells: Iterable[CellView], say: _Say, begin: Callable[..., Future[Piece]]
+) -> tuple[Piece, ...]:
+    pieces: list[Future[Piece]] = []
     shapes: dict[tuple[str, ...], int] = {}
     texts: list[str] = []
     first = characters = 0
@@ -98,9 +107,10 @@ def packed(cells: Iterable[CellView], wording: Wording) -> tuple[Piece, ...]:
         texts.append(_as_json(_cell(cell, shapes, say)))
         characters += len(texts[-1])
         if characters >= PIECE_CHARACTERS:
-            pieces.append(_piece(first, texts, shapes))
+            pieces.append(begin(first, texts, shapes))
             first, characters, texts, shapes = index + 1, 0, [], {}
-    return tuple([*pieces, _piece(first, texts, shapes)] if texts else pieces)
+    pieces += [begin(first, texts, shapes)] if texts else []
+    return tuple(each.result() for each in pieces)
 
 
 def script_json(pieces: Iterable[Piece]) -> str:

@@ -52,6 +52,16 @@ class SmallChart:
     """Whether y begins there; else below the least of its points, which nothing joins."""
 
 
+@dataclass(frozen=True, slots=True)
+class _TrialSeries:
+    """What TCP said in one trial of one flow."""
+
+    reading: Reading
+    series: TcpSeries
+    times_s: Sequence[float]
+    """Of its points."""
+
+
 def small_charts(
     trials: Sequence[tuple[Reading, _Values]],
     ceilings: Mapping[str, float],
@@ -74,8 +84,14 @@ def small_charts(
         found.append(chart)
     if not any(found):
         found += _by_trial(trials)
-    of_tcp = (_tcp_window, _tcp_round_trip, _tcp_sent_again)
-    found += [draw(shown, flow) for flow in FLOWS for draw in of_tcp]
+    for flow in FLOWS:
+        own = [
+            _TrialSeries(reading, series, [_short(each / 1e6) for each in series.time_us])
+            for reading, values in shown
+            if (series := tcp_series_of(values, flow)) is not None
+        ]
+        if own:
+            found += [draw(own, flow) for draw in (_tcp_window, _tcp_round_trip, _tcp_sent_again)]
     found += [_distribution(shown), _first_round_trips(shown), _swept(shown)]
     found += [_searched(reading, values) for reading, values in shown]
     return tuple(chart for chart in found if chart is not None)
@@ -160,15 +176,15 @@ def _mean_of(values: Sequence[float]) -> tuple[float, float, float] | None:
     return _short(found.low), _short(mean(values)), _short(found.high)
 
 
-def _tcp_window(trials: Sequence[tuple[Reading, _Values]], flow: str) -> SmallChart | None:
+def _tcp_window(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
     """The sender's congestion window, and on it where it sent segments again."""
     lines: list[Curve] = []
     again: _Points = []
-    for reading, values in trials:
-        series = tcp_series_of(values, flow)
-        if series is not None and series.cwnd_bytes:
-            lines.append(_line(reading, len(lines), _thinned(series, series.cwnd_bytes, 1024)))
-            again += _sent_again(series)
+    for each in trials:
+        if each.series.cwnd_bytes:
+            points = _thinned(each, each.series.cwnd_bytes, 1024)
+            lines.append(_line(each.reading, len(lines), points))
+            again += _sent_again(each)
     if not lines:
         return None
     marks = [Curve(_("segments sent again"), len(lines), tuple(again), joined=False)]
@@ -180,26 +196,28 @@ def _tcp_window(trials: Sequence[tuple[Reading, _Values]], flow: str) -> SmallCh
     return SmallChart(title, _("seconds since the window opened"), "KiB", shown)
 
 
-def _tcp_round_trip(trials: Sequence[tuple[Reading, _Values]], flow: str) -> SmallChart | None:
+def _tcp_round_trip(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
     """The round trip, smoothed, that the sender's TCP went by."""
     lines: list[Curve] = []
-    for reading, values in trials:
-        series = tcp_series_of(values, flow)
-        if series is not None and series.rtt_us:
-            lines.append(_line(reading, len(lines), _thinned(series, series.rtt_us, 1e3)))
+    for each in trials:
+        if each.series.rtt_us:
+            points = _thinned(each, each.series.rtt_us, 1e3)
+            lines.append(_line(each.reading, len(lines), points))
     if not lines:
         return None
     title = _("TCP’s round trip {way}", way=FLOWS[flow]) if flow else _("TCP’s round trip")
     return SmallChart(title, _("seconds since the window opened"), "ms", tuple(lines))
 
 
-def _tcp_sent_again(trials: Sequence[tuple[Reading, _Values]], flow: str) -> SmallChart | None:
+def _tcp_sent_again(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
     """Segments sent again since the window opened; ``None`` where none was."""
+    if not any(any(each.series.retransmissions) for each in trials):
+        return None
     lines: list[Curve] = []
-    for reading, values in trials:
-        series = tcp_series_of(values, flow)
-        if series is not None and series.retransmissions:
-            lines.append(_line(reading, len(lines), _thinned(series, series.retransmissions, 1)))
+    for each in trials:
+        if each.series.retransmissions:
+            points = _thinned(each, each.series.retransmissions, 1)
+            lines.append(_line(each.reading, len(lines), points))
     if not any(y for line in lines for _x, y in line.points):
         return None
     if flow:
@@ -211,17 +229,16 @@ def _tcp_sent_again(trials: Sequence[tuple[Reading, _Values]], flow: str) -> Sma
     )
 
 
-def _thinned(series: TcpSeries, values: Sequence[int], unit: float) -> _Points:
+def _thinned(trial: _TrialSeries, values: Sequence[int], unit: float) -> _Points:
     """Every so many points, so that a page of many cells stays small."""
     step = -(-len(values) // _MAX_STEPS)
-    return [
-        (_short(time_us / 1e6), _short(value / unit))
-        for time_us, value in zip(series.time_us[::step], values[::step], strict=True)
-    ]
+    shown = [_short(value / unit) for value in values[::step]]
+    return list(zip(trial.times_s[::step], shown, strict=True))
 
 
-def _sent_again(series: TcpSeries) -> _Points:
+def _sent_again(trial: _TrialSeries) -> _Points:
     """Where segments were sent again since the point before; every so many of these as well."""
+    series = trial.series
     places = [
         place
         for place, (before, count) in enumerate(pairwise(series.retransmissions), start=1)
@@ -229,8 +246,7 @@ def _sent_again(series: TcpSeries) -> _Points:
     ]
     step = max(1, -(-len(places) // _MAX_STEPS))
     return [
-        (_short(series.time_us[place] / 1e6), _short(series.cwnd_bytes[place] / 1024))
-        for place in places[::step]
+        (trial.times_s[place], _short(series.cwnd_bytes[place] / 1024)) for place in places[::step]
     ]
 
 

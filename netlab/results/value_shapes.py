@@ -1,0 +1,119 @@
+"""Shapes: records with the same names and the same types of values are checked together. Pure.
+
+A run has tens of thousands of records and few shapes. What depends on names and types alone is
+found out once a shape; of each record only its numbers and its series are looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from netlab.experiment.records import Value
+
+ValueKind = Literal[
+    "a truth value",
+    "a number",
+    "a number of 0 or more",
+    "a text",
+    "a list of numbers",
+    "a list of sizes",
+    "a list of whole numbers",
+    "anything flat",
+]
+
+LARGEST = 2**64
+"""Whole numbers are below it: counters have 64 bits."""
+
+_NUMBERS = ("a number", "a number of 0 or more", "anything flat")
+_Places = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Shape:
+    """Where, among values of these names and types, what is still to be looked at stands."""
+
+    whole: list[int] = field(default_factory=list)
+    """Whole numbers."""
+    floats: list[int] = field(default_factory=list)
+    not_negative: list[int] = field(default_factory=list)
+    lists: list[tuple[int, ValueKind]] = field(default_factory=list)
+
+    def fits(self, values: Sequence[Value]) -> bool:
+        """Whether values of this shape are what their names stand for.
+
+        ``False`` where that takes another look, too: a whole number that nobody counts on may be
+        larger than others.
+        """
+        whole = [values[place] for place in self.whole]
+        floats = [values[place] for place in self.floats]
+        least = [values[place] for place in self.not_negative]
+        return (
+            (not whole or (min(whole) > -LARGEST and max(whole) < LARGEST))  # type: ignore[operator]
+            and all(map(math.isfinite, floats))  # type: ignore[arg-type]
+            and (not least or min(least) >= 0)  # type: ignore[operator]
+            and all(list_fits(values[place], kind) for place, kind in self.lists)  # type: ignore[arg-type]
+        )
+
+
+def shape_of(types: Sequence[type], kinds: Sequence[ValueKind]) -> Shape | None:
+    """The shape of values of these types, which are to be of these kinds; ``None`` where one of
+    them does not fit whatever it is, or takes another look.
+    """
+    shape = Shape()
+    for place, (each, kind) in enumerate(zip(types, kinds, strict=True)):
+        if each is bool and kind in ("a truth value", "anything flat"):
+            continue
+        if each is str and kind in ("a text", "anything flat"):
+            continue
+        if each is list:
+            shape.lists.append((place, kind))
+        elif each in (int, float) and kind in _NUMBERS:
+            (shape.whole if each is int else shape.floats).append(place)
+            if kind == "a number of 0 or more":
+                shape.not_negative.append(place)
+        else:
+            return None
+    return shape
+
+
+def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
+    """Whether a series is one of that kind."""
+    kinds = set(map(type, values))
+    if kind in ("a list of sizes", "a list of whole numbers"):
+        least = 1 if kind == "a list of sizes" else 0
+        return not kinds or (kinds == {int} and least <= min(values) and max(values) < LARGEST)  # type: ignore[type-var,operator]
+    if kind not in ("a list of numbers", "anything flat") or not kinds <= {int, float, bool}:
+        return False
+    whole = [each for each in values if type(each) is int] if float in kinds else values
+    if whole and not (min(whole) > -LARGEST and max(whole) < LARGEST):  # type: ignore[type-var,operator]
+        return False
+    return float not in kinds or all(map(math.isfinite, values))  # type: ignore[arg-type]
+
+
+class Shapes:
+    """The shapes seen so far."""
+
+    _MOST = 4096
+    """A file from elsewhere may have a shape in each line."""
+
+    def __init__(self, kinds_of: Callable[[tuple[str, ...]], tuple[ValueKind, ...] | None]) -> None:
+        self._kinds_of = kinds_of
+        """The kinds of values of these names; ``None`` where one is no name."""
+        self._seen: dict[tuple[tuple[str, ...], tuple[type, ...]], Shape | None] = {}
+
+    def fit(self, values: Mapping[str, Value]) -> bool:
+        """Whether all of a record's values are what their names stand for; ``False`` as well where
+        that takes another look.
+        """
+        own = tuple(values.values())
+        key = tuple(values), tuple(map(type, own))
+        if key not in self._seen:
+            if len(self._seen) >= self._MOST:
+                self._seen.clear()
+            kinds = self._kinds_of(key[0])
+            self._seen[key] = None if kinds is None else shape_of(key[1], kinds)
+        shape = self._seen[key]
+        return shape is not None and shape.fits(own)

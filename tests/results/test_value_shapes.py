@@ -1,0 +1,65 @@
+"""Values that are checked together are judged as each of them is by itself."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from folders import REPORTS
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.results.readings import readings
+from netlab.results.rows import column_of, columns_of_trials, rows_of
+from netlab.results.run import load
+from netlab.results.value_shapes import ValueKind, list_fits
+from netlab.results.value_types import check_values
+
+_NAMES = (
+    *("throughput_bit_per_s", "same_host", "connected_by", "rtt_histogram", "receiver_gaps"),
+    *("sweep_message_bytes", "sender_unheard_of", "elapsed_ns", "rtt_mean_ns", "Not a name"),
+)
+_PLAIN = st.one_of(
+    *(st.booleans(), st.integers(-2, 2), st.sampled_from([2**63, 2**64, 2**999, 2**1000])),
+    *(st.floats(), st.sampled_from(["", "server"]), st.none()),
+)
+_VALUES = st.one_of(_PLAIN, st.lists(_PLAIN, max_size=4))
+
+
+def is_refused(values: dict[str, Any]) -> bool:
+    with suppress(ValueError):
+        check_values(values)
+        return False
+    return True
+
+
+@given(st.dictionaries(st.sampled_from(_NAMES), _VALUES))
+def test_values_are_refused_together_where_one_of_them_is_refused_alone(
+    values: dict[str, Any],
+) -> None:
+    alone = any(is_refused({name: value}) for name, value in values.items())
+    for _ in range(2):  # a shape that is seen again is as good as one that is new
+        assert is_refused(values) is alone
+
+
+@given(st.lists(_PLAIN, max_size=5), st.sampled_from(["a list of numbers", "a list of sizes"]))
+def test_a_list_fits_where_each_of_its_values_does(values: list[Any], kind: ValueKind) -> None:
+    def fits(value: Any) -> bool:
+        if type(value) is int:
+            return (0 if kind == "a list of sizes" else -(2**64)) < value < 2**64
+        if kind == "a list of sizes":
+            return False
+        return type(value) is bool or (type(value) is float and abs(value) < float("inf"))
+
+    assert list_fits(values, kind) is all(map(fits, values))
+
+
+def test_columns_asked_for_are_those_of_the_rows() -> None:
+    for folder in sorted(each.parent for each in REPORTS.glob("*/run.json")):
+        run = load(folder)
+        rows = rows_of(run.stored)
+        names = dict.fromkeys([*(name for row in rows for name in row), "absent of all"])
+        every = {name: column_of([row.get(name) for row in rows], name)[1] for name in names}
+        known = {name: each for name, each in every.items() if any(v is not None for v in each)}
+        assert columns_of_trials(run.stored, names) == known
+        assert len(readings(run)) == len(rows)

@@ -1,0 +1,147 @@
+"""What is kept of a record in memory: the same values, in little, and in time that stays linear."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import REPORTS
+from hypothesis import given
+from hypothesis import strategies as st
+from made_runs import made_plan, made_record
+
+from netlab.experiment.records import Value, to_json
+from netlab.results.value_types import RUN_CHECK
+from netlab.store.journal import encode_line
+from netlab.store.kept_values import KeptValues, kept
+from netlab.store.plan import PlannedCell
+from netlab.store.reader import read
+from netlab.store.run_folder import RunFolder
+
+MEASURED = REPORTS / "lab-report-lab"
+_WHOLE = st.integers(-(2**70), 2**70)
+_FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+_VALUES = st.one_of(
+    st.booleans(),
+    _WHOLE,
+    _FLOATS,
+    st.text(max_size=80),
+    st.lists(_WHOLE),
+    st.lists(st.integers(0, 300)),
+    st.lists(_FLOATS),
+    st.lists(st.one_of(st.booleans(), st.integers(0, 3), _FLOATS)),
+)
+
+
+@given(st.dictionaries(st.text(max_size=80), _VALUES))
+def test_values_come_back_in_their_order_with_their_types(values: dict[str, Any]) -> None:
+    small = kept(values)
+    assert [*small.items()] == [*values.items()] and small == values
+    assert json.dumps(dict(small)) == json.dumps(values)  # 1, 1.0 and true apart
+    for name in (*values, "absent of all"):
+        assert small.get(name) == values.get(name) and (name in small) is (name in values)
+
+
+def test_a_series_that_is_asked_for_is_the_askers_own() -> None:
+    small = kept({"receiver_gaps": [1, 2, 3]})
+    asked = small["receiver_gaps"]
+    assert isinstance(asked, list)
+    asked.append(4)
+    assert small["receiver_gaps"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("series", "counts"), [([0, 2**64 - 1], True), ([-1], False), ([0.5], False), ([True], False)]
+)
+def test_only_whole_numbers_from_0_on_are_counts(series: list[Any], counts: bool) -> None:
+    found = kept({"x": series}).counts("x")
+    assert (found is not None) is counts and kept({}).counts("x") is None
+    assert found is None or [*found] == series
+
+
+def test_records_that_were_read_share_their_names() -> None:
+    first, second = _two_alike()
+    assert all(one is other for one, other in zip(first, second, strict=True))
+
+
+def _two_alike() -> tuple[KeptValues, KeptValues]:
+    seen: dict[tuple[str, ...], KeptValues] = {}
+    for record in read(MEASURED).records:
+        values = record.values
+        assert isinstance(values, KeptValues)
+        if tuple(values) in seen:
+            return seen[tuple(values)], values
+        seen[tuple(values)] = values
+    raise AssertionError("no two records of the measured run have the same names")
+
+
+def run_of(folder: Path, copies: int) -> Path:
+    """So many copies of some measured records, each of a cell of its own."""
+    measured = [each for each in read(MEASURED).records if len(each.values) > 300][:10]
+    cells = tuple(
+        PlannedCell(f"cell-{number}", each.pairing, each.test, each.settings)
+        for number, each in enumerate(measured * copies)
+    )
+    with RunFolder.open_for_writing(folder, made_plan(cells=cells, repeats=1)) as opened:
+        for cell, record in zip(cells, measured * copies, strict=True):
+            made = made_record(cell, values=dict(record.values))
+            opened.append(made, durable=False)
+    return folder
+
+
+def allocated(ask: Callable[[], object]) -> int:
+    """Bytes that what was asked for keeps."""
+    tracemalloc.start()
+    try:
+        answer = ask()
+        return tracemalloc.get_traced_memory()[0] if answer is not None else 0
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_record_in_memory_takes_a_third_of_what_its_json_is_as_objects(tmp_path: Path) -> None:
+    folder = run_of(tmp_path / "run", 20)
+    lines = (folder / "journal.jsonl").read_bytes().splitlines()
+    as_objects = allocated(lambda: [json.loads(line[9:]) for line in lines])
+    assert allocated(lambda: read(folder, RUN_CHECK)) < as_objects / 3
+
+
+def test_reading_takes_as_many_calls_a_record_however_many_there_are(tmp_path: Path) -> None:
+    """And as many bytes."""
+
+    def calls(folder: Path) -> int:
+        number = 0
+
+        def count(_frame: object, event: str, _arg: object) -> None:
+            nonlocal number
+            number += event in ("call", "c_call")
+
+        sys.setprofile(count)
+        try:
+            read(folder, RUN_CHECK)
+        finally:
+            sys.setprofile(None)
+        return number
+
+    small, large = (run_of(tmp_path / str(copies), copies) for copies in (10, 40))
+    read(small, RUN_CHECK)  # what is found out once a shape
+    assert calls(large) < 4.2 * calls(small)
+    few, many = (allocated(partial(read, each, RUN_CHECK)) for each in (small, large))
+    assert many < 4.2 * few
+
+
+def test_a_number_that_is_too_large_for_a_machine_is_kept_whole(tmp_path: Path) -> None:
+    values: dict[str, Value] = {"sender_unheard_of": [2**64, 1], "sender_unheard_of_too": 2**70}
+    with RunFolder.open_for_writing(tmp_path / "run", made_plan()):
+        pass
+    line = encode_line('{"kind":"record","at":"",' + to_json(made_record(values=values))[1:])
+    with (tmp_path / "run" / "journal.jsonl").open("ab") as journal:
+        journal.write(line)
+    (record,) = read(tmp_path / "run").records
+    assert dict(record.values) == values
