@@ -21,7 +21,7 @@
 const char *const settings_keys[] = {
     COMMON_KEYS, "window_open_ns", "window_close_ns", "rate",     "message_rate",
     "burst",     "streams",        "receive_call",    "interval", "drain",
-    "method",    "poll",           NULL};
+    "method",    "poll",           "adapt",    NULL};
 const char *const settings_ask_keys[] = {
     COMMON_KEYS, "response", "outstanding", "message_rate", "timeout",
     "keep",      "peer",     "no_checksum", "close",        NULL};
@@ -143,13 +143,23 @@ static void read_methods(struct keys *keys, struct settings *out)
     keys_note(keys, request_choice(keys->request, "method", methods, 3, &method), "method",
               "plain, batch or packet");
     out->method = (enum method)method;
-    out->poll = keys_flag(keys, "poll");
     if (out->method != METHOD_PLAIN && (!out->udp || out->role != ROLE_SEND))
         keys_note(keys, "bad-value", "method", "batch and packet only of who sends over UDP");
-    if (out->poll && (!out->udp || out->role != ROLE_RECEIVE))
-        keys_note(keys, "bad-value", "poll", "only of who receives over UDP");
+}
+
+/* How a stream's receiver waits. */
+static void read_waiting(struct keys *keys, struct settings *out)
+{
+    out->poll = keys_flag(keys, "poll");
+    out->adapt = keys_flag(keys, "adapt");
+    if (out->poll && out->role != ROLE_RECEIVE)
+        keys_note(keys, "bad-value", "poll", "only of who receives a stream");
     if (out->poll && out->spin)
         keys_note(keys, "bad-value", "poll", "who spins looks all the time");
+    if (out->adapt && out->role != ROLE_RECEIVE)
+        keys_note(keys, "bad-value", "adapt", "only of who receives a stream");
+    if (out->adapt && (out->spin || out->poll))
+        keys_note(keys, "bad-value", "adapt", "spin, poll or adapt, one of them");
 }
 
 /* What protocols and this combination of keys cannot do. */
@@ -197,6 +207,7 @@ struct error settings_read(const struct request *request, bool by_hand, struct s
         request_text(request, "congestion", out->congestion, sizeof out->congestion);
     keys_note(&keys, word, "congestion", "not the name of a congestion control");
     read_methods(&keys, out);
+    read_waiting(&keys, out);
     read_numbers(&keys, out);
     read_times(&keys, out);
     read_rate(&keys, out);

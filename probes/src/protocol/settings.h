@@ -39,7 +39,8 @@ struct settings {
     bool by_hand; /* there is no controller */
     bool udp, listen;
     bool nodelay, dont_fragment, spin, no_checksum;
-    bool poll; /* a receiver looks at intervals, and is never woken */
+    bool poll;  /* a receiver looks at intervals, and is never woken */
+    bool adapt; /* a receiver chooses in the warm-up whether it polls */
     uint32_t message_bytes; /* of a round trip: the request's */
     uint64_t count;       /* 0: `seconds` bounds the test */
     uint64_t seconds_ns, warm_up_ns;
