@@ -1,27 +1,65 @@
 """netlab's probe beside the field's tools on an unshaped veth: `make benchmark-throughput`.
 
-iperf3, iperf2, nuttcp, and netperf where it is installed.
-The same message sizes, socket buffers, seconds and CPUs for all (sender 0, receiver 1), in
+iperf3, iperf2, nuttcp, and netperf where it is installed; of ours every way in which a receiver
+waits. The same message sizes, socket buffers, seconds and CPUs for all (sender 0, receiver 1), in
 interleaved rounds whose order turns, so that nobody always has the machine at its best. A row with
-the system's own buffers and one with large ones. The figure is what the receiver took in.
+the system's own buffers and one with large ones. The figure is what the receiver took in. TCP's
+congestion control is cubic for all: bbr paces its sender by timers, whatever the receiver does.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.peers.ends import Cable, Tool, by_tool, interleaved, those_installed
-from benchmarks.peers.tools import RIVALS, Case, Reading, netlab_blocking, netlab_spinning
+from benchmarks.peers.tools import (
+    RIVALS,
+    Case,
+    Reading,
+    netlab_adaptive,
+    netlab_blocking,
+    netlab_polling,
+    netlab_spinning,
+)
 from benchmarks.stage import Verdict, a_lab, finish, table
+from netlab.lab.plan import LabHost
+
+BLOCKING, ADAPTIVE = "blocking", "adaptive"
+WAYS = (
+    Tool(BLOCKING, None, netlab_blocking),
+    Tool("polling", None, netlab_polling),
+    Tool("spinning", None, netlab_spinning),
+    Tool(ADAPTIVE, None, netlab_adaptive),
+)
+OURS = tuple(way.name for way in WAYS)
+TOOLS = (*WAYS, *RIVALS)
 
 LEAST_RATIO = 0.97
-OURS = ("netlab", "netlab spinning")
-TOOLS = (Tool(OURS[0], None, netlab_blocking), Tool(OURS[1], None, netlab_spinning), *RIVALS)
+"""Of a blocking receiver to the best of the others, in every row."""
+AS_FAST, AS_FAST_SHARE = 1.0, 0.8
+"""The same ratio in most of the rows, and in which share of them."""
+LEAST_BEST: Mapping[tuple[str, int], float] = {
+    ("UDP", 64): 1.25,
+    ("UDP", 1472): 1.15,
+    ("TCP", 64): 1.3,
+    ("TCP", 1500): 1.4,
+    ("TCP", 65536): 1.5,
+}
+"""Of our best way to the best of the others, by protocol and message size."""
+MOST_LOSS_SHARE = 0.1
+"""Loss with our best way, of the best of the others'."""
+LEAST_ADAPTIVE = 0.97
+"""Of an adaptive receiver to a blocking one, in every row."""
 LARGE_BUFFER_BYTES = 2 * 1024 * 1024
-Readings = dict[Case, list[dict[str, Reading]]]
+CONGESTION = "cubic"
+
+Rounds = Sequence[Mapping[str, Reading]]
 
 
 def main() -> int:
@@ -33,93 +71,198 @@ def main() -> int:
     tools = those_installed(TOOLS, OURS)
     cases = [case for case in all_cases(asked.seconds) if (asked.only or "") in str(case)]
     with a_lab() as lab:
+        for host in lab.hosts:
+            choose_congestion(host)
         readings = interleaved(cases, tools, Cable(lab.hosts[0], lab.hosts[1]), asked.rounds)
-    return judge(readings, [tool.name for tool in tools])
+    rivals = [tool.name for tool in tools if tool.name not in OURS]
+    rows = [row_of(case, rounds, rivals) for case, rounds in readings.items()]
+    print_rows(rows, [tool.name for tool in tools])
+    return judge(rows)
+
+
+def choose_congestion(host: LabHost) -> None:
+    """What every program in a host of the lab uses, where it does not choose one itself."""
+    setting = f"net.ipv4.tcp_congestion_control={CONGESTION}"
+    words = ["ip", "netns", "exec", host.namespace, "sysctl", "-qw", setting]
+    subprocess.run(words, check=True)
 
 
 def all_cases(seconds: int) -> list[Case]:
     """Five message sizes, each with the system's buffers and with large ones."""
     most = int(Path("/proc/sys/net/core/rmem_max").read_text())
     large = min(LARGE_BUFFER_BYTES, most)
-    sizes = [("UDP", 64), ("UDP", 1472), ("TCP", 64), ("TCP", 1500), ("TCP", 65536)]
     return [
         Case(protocol, size, buffer, seconds)
-        for protocol, size in sizes
+        for protocol, size in LEAST_BEST
         for buffer in (None, large)
     ]
 
 
-def judge(readings: Readings, tools: list[str]) -> int:
-    """The table of medians, the ratio to the best of the others, and the loss.
+# ---- one row ----
 
-    The best one is that of the highest median; the ratio is the median of those of single rounds,
-    in which both had the machine as it was at that time. So is the judgement of the loss.
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case's rounds: who was the best of the others, and which of our ways of waiting was.
+
+    The best one is that of the highest median. A ratio is the median of those of single rounds, in
+    which both had the machine as it was at that time, and so is a difference of loss.
     """
-    others = [name for name in tools if name not in OURS]
-    rows, ratios, worse_loss = [], {}, []
-    for case, rounds in readings.items():
-        medians = {
-            name: statistics.median(each.mbit_per_s for each in found)
-            for name, found in by_tool(rounds).items()
-        }
-        rivals = {name: medians[name] for name in others if name in medians}
-        row = [str(case), *(f"{medians[name]:.1f}" if name in medians else "" for name in tools)]
-        best = max(rivals, key=lambda name: rivals[name], default="")
-        pairs = [(each[OURS[0]], each[best]) for each in rounds if {OURS[0], best} <= each.keys()]
-        if not pairs:
-            rows.append([*row, "", "", "", "", ""])
-            continue
-        ratios[case], spread = ratio(pairs)
-        row += [f"{ratios[case]:.3f}", spread, best]
-        if case.udp:
-            ours, theirs = (median_loss(list(side)) for side in zip(*pairs, strict=True))
-            row += [f"{ours * 100:.2f}", f"{theirs * 100:.2f}"]
-            if more_loss(pairs) > 0:
-                worse_loss.append(f"{case}: {ours * 100:.2f} % against {theirs * 100:.2f} %")
-        else:
-            row += ["", ""]
-        rows.append(row)
-    head = ["Mbit/s at the receiver, median", *tools]
-    print(table([*head, "ratio", "in rounds", "to", "loss %", "its loss %"], rows))
-    met = [case for case, found in ratios.items() if found >= LEAST_RATIO]
-    least = min(ratios, key=lambda case: ratios[case], default=None)
-    weakest = "no figures" if least is None else f"least ratio {ratios[least]:.3f} ({least})"
-    datagrams = [case for case in ratios if case.udp]
-    return finish(
+
+    case: Case
+    rounds: Rounds
+    medians: Mapping[str, float]
+    rival: str
+    """Empty: none gave a figure."""
+    way: str
+    """The fastest of ours."""
+
+    def ratios(self, one: str, other: str) -> list[float]:
+        """Of their throughput, in the rounds in which both gave a figure."""
+        pairs = [(each[one], each[other]) for each in self.rounds if {one, other} <= each.keys()]
+        return [a.mbit_per_s / b.mbit_per_s for a, b in pairs]
+
+    def ratio(self, one: str, other: str) -> float:
+        """The median of these; 0 without any."""
+        return statistics.median(self.ratios(one, other) or [0.0])
+
+    def losses(self, name: str) -> list[float]:
+        """Share of the datagrams that was lost, in each round."""
+        found = (each[name].loss for each in self.rounds if name in each)
+        return [loss for loss in found if loss is not None]
+
+    def loss(self, name: str) -> float:
+        """The median of these."""
+        return statistics.median(self.losses(name) or [0.0])
+
+    def loses_more(self, one: str, other: str) -> bool:
+        """Whether the one lost more than the other, in the median of the rounds."""
+        pairs = zip(self.losses(one), self.losses(other), strict=False)
+        return statistics.median([a - b for a, b in pairs] or [0.0]) > 0
+
+
+def row_of(case: Case, rounds: Rounds, rivals: Sequence[str]) -> Row:
+    """What the rounds of a case come to."""
+    medians = {
+        name: statistics.median(each.mbit_per_s for each in found)
+        for name, found in by_tool([dict(each) for each in rounds]).items()
+    }
+    return Row(
+        case,
+        rounds,
+        medians,
+        rival=max(medians.keys() & set(rivals), key=lambda name: medians[name], default=""),
+        way=max(medians.keys() & set(OURS), key=lambda name: medians[name], default=""),
+    )
+
+
+# ---- all of them ----
+
+
+def print_rows(rows: Sequence[Row], tools: Sequence[str]) -> None:
+    """Medians and loss of each, then the ratios to the best of the others."""
+    cells = [
         [
-            Verdict(
-                len(met) == len(readings),
-                f"ratio to the best of them at least {LEAST_RATIO}",
-                f"{len(met)} of {len(readings)} rows; {weakest}",
-            ),
-            Verdict(
-                not worse_loss,
-                "UDP loss no higher than the best one's",
-                "; ".join(worse_loss) or f"in {len(datagrams)} of {len(datagrams)} rows",
-            ),
-        ],
-        f"throughput: {weakest}, {len(met)} of {len(readings)} rows at least {LEAST_RATIO}; UDP "
-        f"loss no higher in {len(datagrams) - len(worse_loss)} of {len(datagrams)} rows",
+            str(row.case),
+            *(_figure(row, name) for name in tools),
+        ]
+        for row in rows
+    ]
+    print(table(["Mbit/s at the receiver (loss %), medians", *tools], cells), end="\n\n")
+    lines = []
+    for row in rows:
+        found = row.ratios(BLOCKING, row.rival)
+        scatter = f"{min(found):.2f} to {max(found):.2f}" if found else ""
+        ratios = [f"{row.ratio(name, row.rival):.3f}" for name in OURS]
+        lines.append([str(row.case), row.rival, *ratios, scatter, row.way])
+    print(table(["ratio", "to", *OURS, "blocking, rounds", "best way"], lines), end="\n\n")
+
+
+def _figure(row: Row, name: str) -> str:
+    if name not in row.medians:
+        return ""
+    loss = f" ({100 * row.loss(name):.2f})" if row.case.udp else ""
+    return f"{row.medians[name]:.0f}{loss}"
+
+
+def judge(rows: Sequence[Row]) -> int:
+    """Each criterion with what was measured for it; the exit status."""
+    blocking = {str(row.case): row.ratio(BLOCKING, row.rival) for row in rows}
+    adaptive = {str(row.case): row.ratio(ADAPTIVE, BLOCKING) for row in rows}
+    as_fast = sum(ratio >= AS_FAST for ratio in blocking.values())
+    udp = [row for row in rows if row.case.udp]
+    more_loss = [row for row in udp if row.loses_more(BLOCKING, row.rival)]
+    verdicts = [
+        Verdict(
+            all(ratio >= LEAST_RATIO for ratio in blocking.values()),
+            f"blocking: at least {LEAST_RATIO} of the best of the others in every row",
+            _least(blocking, LEAST_RATIO),
+        ),
+        Verdict(
+            as_fast >= AS_FAST_SHARE * len(rows),
+            f"blocking: at least {AS_FAST:.2f} in {AS_FAST_SHARE * 100:.0f} % of the rows",
+            f"in {as_fast} of {len(rows)}",
+        ),
+        Verdict(
+            not more_loss,
+            "blocking: UDP loss no higher than the best one's",
+            _losses(more_loss, BLOCKING) or f"in {len(udp)} of {len(udp)} rows",
+        ),
+        *_of_best_ways(rows),
+        Verdict(
+            all(ratio >= LEAST_ADAPTIVE for ratio in adaptive.values()),
+            f"adaptive: at least {LEAST_ADAPTIVE} of blocking in every row",
+            _least(adaptive, LEAST_ADAPTIVE),
+        ),
+    ]
+    met = sum(verdict.met for verdict in verdicts)
+    return finish(
+        verdicts,
+        f"throughput: {met} of {len(verdicts)} criteria met; blocking {_least(blocking, 1.0)}",
     )
 
 
-def ratio(rounds: list[tuple[Reading, Reading]]) -> tuple[float, str]:
-    """Of our throughput to theirs: the median over the rounds, and the least and the most."""
-    found = [ours.mbit_per_s / theirs.mbit_per_s for ours, theirs in rounds]
-    return statistics.median(found), f"{min(found):.2f} to {max(found):.2f}"
+def _of_best_ways(rows: Sequence[Row]) -> list[Verdict]:
+    """Our best way against the best of the others: a verdict a message size, and the loss."""
+    verdicts = []
+    for (protocol, size), least in LEAST_BEST.items():
+        own = [
+            row for row in rows if (row.case.protocol, row.case.message_bytes) == (protocol, size)
+        ]
+        found = [(row.ratio(row.way, row.rival), row.way) for row in own]
+        if found:
+            words = " and ".join(f"{ratio:.3f} ({way})" for ratio, way in found)
+            met = all(ratio >= least for ratio, _way in found)
+            verdicts.append(Verdict(met, f"best way, {protocol} {size}: at least {least}", words))
+    udp = [row for row in rows if row.case.udp]
+    if udp:
+        more = [row for row in udp if row.loss(row.way) > MOST_LOSS_SHARE * row.loss(row.rival)]
+        verdicts.append(
+            Verdict(
+                not more,
+                f"best way: UDP loss at most {MOST_LOSS_SHARE} of the best one's",
+                "; ".join(_losses([row], row.way) for row in more)
+                or f"in {len(udp)} of {len(udp)} rows",
+            )
+        )
+    return verdicts
 
 
-def more_loss(rounds: list[tuple[Reading, Reading]]) -> float:
-    """By how much more of what was sent we lost: the median over the rounds that know it."""
-    return statistics.median(
-        ours.loss - theirs.loss
-        for ours, theirs in rounds
-        if ours.loss is not None and theirs.loss is not None
+def _losses(rows: Sequence[Row], name: str) -> str:
+    return "; ".join(
+        f"{row.case}: {name} {100 * row.loss(name):.3f} %, "
+        f"{row.rival} {100 * row.loss(row.rival):.3f} %"
+        for row in rows
     )
 
 
-def median_loss(found: list[Reading]) -> float:
-    return statistics.median(each.loss for each in found if each.loss is not None)
+def _least(ratios: Mapping[str, float], wanted: float) -> str:
+    """How many reach it, and the least of all."""
+    if not ratios:
+        return "no figures"
+    least = min(ratios, key=lambda name: ratios[name])
+    reach = sum(ratio >= wanted for ratio in ratios.values())
+    return f"{reach} of {len(ratios)} rows at least {wanted}, least {ratios[least]:.3f} ({least})"
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from benchmarks.peers.ends import (
     start,
 )
 from netlab.build.local import local_probe
+from netlab.runner.start.question import WARM_UP_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,19 @@ def netlab_blocking(case: Case, cable: Cable) -> Reading:
     return netprobe(case, cable)
 
 
+def netlab_polling(case: Case, cable: Cable) -> Reading:
+    return netprobe(case, cable, receiving=["poll=1"])
+
+
 def netlab_spinning(case: Case, cable: Cable) -> Reading:
     """Pinned by the probe itself, which refuses to spin where it may use one CPU only."""
     return netprobe(case, cable, receiving=["spin=1", f"cpu={RECEIVER_CPU}"], receiver_cpu=None)
+
+
+def netlab_adaptive(case: Case, cable: Cable) -> Reading:
+    """With a warm-up to choose in, as `netlab measure` has it."""
+    warm_up = f"warm_up={WARM_UP_S:g}"
+    return netprobe(case, cable, [warm_up], ["adapt=1", warm_up])
 
 
 def netprobe(

@@ -25,6 +25,9 @@ SEQUENCE_BYTES = 16
 STREAMS_WITH_A_THREAD = 64
 """Streams of one test that each have a thread of the probe; more share one a CPU."""
 
+ADAPTIVE_WARM_UP_S = 0.1
+"""Least warm-up in which a receiver can try both of its ways: docs/protocol.md."""
+
 _OF_AN_AGENT = ("server_receive", "server_cpu", "udp_checksum")
 """Settings that the server's own probe takes: an echo (RFC 862) waits and answers as it does."""
 
@@ -115,8 +118,18 @@ def _of_stream(setup: Stream) -> Iterator[SettingFault]:
     yield from _one_queue(setup)
     yield from _from_frames(setup)
     yield from _of_many(setup)
-    if setup.receive == "polling" and setup.protocol == "TCP":
-        yield "receive", "only a UDP receiver polls: `replace` it for TCP, or `exclude` it"
+    if setup.receive == "adaptive" and setup.warm_up_s < ADAPTIVE_WARM_UP_S:
+        yield (
+            "receive",
+            "an adaptive receiver chooses in the warm-up: "
+            f"give it a `warm_up` of {ADAPTIVE_WARM_UP_S:g} s and more",
+        )
+    if setup.receive == "adaptive" and setup.count is not None:
+        yield (
+            "receive",
+            "a `count` is received from its first message on, with no warm-up to choose in: "
+            "take another `receive`, or a `duration`",
+        )
     if setup.source_port is not None and (setup.streams > 1 or setup.direction == "both"):
         yield (
             "source_port",
@@ -174,6 +187,11 @@ def _of_throughput_search(setup: ThroughputSearch) -> Iterator[SettingFault]:
     yield from _of_many(setup)
     if setup.protocol != "UDP":
         yield "protocol", "TCP keeps its own rate: a `throughput_search` takes `protocol: UDP`"
+    if setup.receive == "adaptive":
+        yield (
+            "receive",
+            "a search's trials have no warm-up to choose in: `blocking`, `spinning` or `polling`",
+        )
     try:
         message_bytes = ethernet.udp_message_in_frame(
             setup.frame_bytes, ip_version=setup.ip_version

@@ -145,11 +145,13 @@ class _OneWay:
         absent=_("plain"), asks=(Ask("method", "send"),), need=Need("", of="sender"),
         about="UDP only: one message a send call, many, or frames of our own (by two ways).",
         column="how datagrams are handed over: batch, packet or xdp; NA: plain, one a call")
-    receive: Literal["blocking", "spinning", "polling"] = setting(
+    receive: Literal["blocking", "spinning", "polling", "adaptive"] = setting(
         "receive", default="blocking", label=_("receive call"),
-        asks=(Ask("spin", "receive", when="spinning"), Ask("poll", "receive", when="polling")),
+        asks=(Ask("spin", "receive", when="spinning"), Ask("poll", "receive", when="polling"),
+              Ask("adapt", "receive", when="adaptive")),
         need=Need("poll", of="receiver", at="polling"),
-        about="How the receiver waits; polling: UDP only.", column="blocking, spinning or polling")
+        about="How the receiver waits for more; adaptive: chosen in the warm-up.",
+        column="blocking, spinning, polling or adaptive")
     receive_from: Literal["packet"] | None = setting(
         "receive_from", Or("socket"), default=None, only_of="UDP", label=_("received from"),
         absent=_("the socket"), asks=(Ask("from", "receive"),),

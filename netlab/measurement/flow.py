@@ -54,7 +54,7 @@ class Flow(Conversation):
 
 _KEYS = (
     "kind proto token message streams deadline seconds count warm_up socket_buffer nodelay "
-    "dont_fragment dscp congestion rate message_rate method spin poll cpu cpus"
+    "dont_fragment dscp congestion rate message_rate method spin poll adapt cpu cpus"
 )
 
 

@@ -339,6 +339,9 @@ _SOMETIMES: Mapping[str, Column] = {
         "Int64", "", "receive calls that did not wait: all that spun or polled, else one in 64"
     ),
     "empty_receives": Column("Int64", "", "those of them that found nothing"),
+    "receive_chosen": Column("string", "", "what an adaptive receiver chose"),
+    "receive_call_messages": Column("Int64", "", "most datagrams that one receive call brings"),
+    "receive_pause_ns": Column("Int64", "ns", "mean pause of one that polls"),
     "stalled_ns": Column(
         "Int64", "ns", "how long the probe's process did not run, in pauses of 40 ms and more"
     ),

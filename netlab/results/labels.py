@@ -22,7 +22,7 @@ _WORDS: Mapping[str, str] = {
     each.id: each
     for each in (
         *(_("client-sends"), _("server-sends"), _("both")),
-        *(_("blocking"), _("spinning"), _("polling")),
+        *(_("blocking"), _("spinning"), _("polling"), _("adaptive")),
         *(_("reset"), _("orderly")),
         *(_("plain"), _("batch"), _("packet"), _("xdp"), _("frames")),
         *(_("stream"), _("round_trip"), _("connect")),

@@ -17,7 +17,7 @@ struct unit_test {
 
 /* One table a file, ended by an entry without a name. */
 extern const struct unit_test request_tests[], json_tests[], dataport_tests[], sequence_tests[],
-    window_tests[], window_series_tests[], pacing_tests[], calltime_tests[], low_water_tests[],
+    window_tests[], window_series_tests[], pacing_tests[], calltime_tests[], waiting_tests[],
     histogram_tests[], in_flight_tests[], datagram_tests[], gaps_tests[],
     tcp_series_tests[], cpu_tests[], fairness_tests[];
 

@@ -60,7 +60,14 @@ FAULTS = [
         "    count: 5\n    rate: 1Mbit\n    message_rate: 5",
         "10:5: tests[0].message_rate: `rate` and",
     ),
-    ("    receive: polling", "8:14: tests[0].receive: only a UDP receiver polls"),
+    (
+        "    receive: adaptive",
+        "8:14: tests[0].receive: an adaptive receiver chooses in the warm-up: give it a `warm_up`",
+    ),
+    (
+        "    receive: adaptive\n    warm_up: 200ms\n    count: 5",
+        "8:14: tests[0].receive: a `count` is received from its first message on",
+    ),
     (
         "    source_port: 5000\n    streams: 2",
         "8:18: tests[0].source_port: one source port serves one",

@@ -82,6 +82,9 @@ def _said(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iter
     if name in ("server_cpu", "client_cpu", "server_cpus", "client_cpus"):
         yield from _pinned(name, settings, values)
         return
+    if name == "receive":
+        yield from _waits(asked, values)
+        return
     rule = _RULES.get(name)
     if rule is None:
         return
@@ -104,6 +107,18 @@ def _buffers(asked: Any, values: _RecordValues) -> Iterator[_EndValue]:
                     continue
                 whose = _("{end} {way}", end=_label(prefix, end) if prefix else words, way=label)
                 yield _EndValue(f"{prefix}{end}_{way}", whose, value, value == asked)
+
+
+def _waits(asked: Any, values: _RecordValues) -> Iterator[_EndValue]:
+    """How the receivers waited; an older record over TCP says only whether they spun."""
+    for prefix in FLOWS:
+        way = values.get(f"{prefix}receiver_receive_method")
+        spin = values.get(f"{prefix}receiver_spin")
+        if way is None and spin is not None:
+            way = _waiting(spin)
+        if way is not None:
+            label = _label(prefix, "receiver")
+            yield _EndValue(f"{prefix}receiver", label, way, way == asked)
 
 
 def _pinned(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
@@ -173,7 +188,6 @@ _RULES: Mapping[str, tuple[str, tuple[str, ...], Callable[[Any], Any]]] = {
     "dscp": ("dscp", _EVERY, int),
     "dont_fragment": ("dont_fragment", _GIVING, bool),
     "interface": ("interface", _EVERY, str),
-    "receive": ("spin", ("receiver",), _waiting),
     "server_receive": ("spin", ("server",), _waiting),
     "client_receive": ("spin", ("client",), _waiting),
 }
@@ -187,4 +201,5 @@ _UNASKED: Mapping[str, str] = {
     "path_mtu_bytes": _("path MTU"),
     "connected_by": _("connected by"),
     "tcp_timestamps": _("TCP timestamps"),
+    "receiver_receive_chosen": _("receive call chosen in the warm-up"),
 }

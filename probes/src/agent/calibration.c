@@ -14,7 +14,7 @@
 static plat_mutex joining; /* several tests may ask at once */
 static plat_thread thread;
 static bool running;
-static uint64_t worst_sleep_ns = ASSUMED_NS;
+static uint64_t worst_sleep_ns = ASSUMED_NS, usual_sleep_ns = SLEEP_NS;
 
 static int ascending(const void *one, const void *other)
 {
@@ -38,6 +38,7 @@ static void measure(void *argument)
         return; /* kept from running for the whole budget: the worst known stands */
     qsort(over, count, sizeof over[0], ascending);
     worst_sleep_ns = over[(count * 999 + 999) / 1000 - 1];
+    usual_sleep_ns = SLEEP_NS + over[(count - 1) / 2];
 }
 
 void calibration_start(void)
@@ -59,6 +60,12 @@ uint64_t calibration_worst_sleep_ns(void)
 {
     calibration_end();
     return worst_sleep_ns;
+}
+
+uint64_t calibration_usual_sleep_ns(void)
+{
+    calibration_end();
+    return usual_sleep_ns;
 }
 
 uint64_t calibration_clock_step_ns(void)

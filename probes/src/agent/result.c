@@ -64,14 +64,8 @@ static void add_resolution(struct test *test, struct json *record)
 {
     const struct window *window = &test->window;
     const struct queue *open = &test->samples.queue_open, *close = &test->samples.queue_close;
-    uint64_t low_water = 0;
     if (!test->settings.udp)
         json_u64(record, "receive_call_bytes", test->settings.receive_call_bytes);
-    for (unsigned i = 0; i < test->settings.streams; i++)
-        if (test->stream[i].low_water.highest > low_water)
-            low_water = test->stream[i].low_water.highest;
-    if (low_water > 0)
-        json_u64(record, "receive_low_water_bytes", low_water);
     if (test->samples.open.taken && test->samples.close.taken) {
         json_u64(record, "receive_calls", test->samples.close.looks - test->samples.open.looks);
         json_u64(record, "empty_receives", test->samples.close.empty - test->samples.open.empty);
@@ -110,6 +104,30 @@ static void add_gaps(const struct test *test, struct json *record)
     result_late_ticks(test, origin_ns, record);
 }
 
+/* How it waited: what it was told, what it chose, what that came to. */
+static void add_waiting(const struct test *test, struct json *record)
+{
+    const struct settings *settings = &test->settings;
+    uint64_t pauses = 0, paused_ns = 0, polling = 0;
+    bool blocks = !settings->poll && !settings->spin && !settings->adapt;
+    json_text(record, "receive_method", methods_of_receiving(settings));
+    for (unsigned i = 0; i < settings->streams; i++) {
+        pauses += test->stream[i].pauses;
+        paused_ns += test->stream[i].paused_ns;
+        polling += test->stream[i].waiting.now == WAY_POLLING;
+    }
+    if (settings->adapt) {
+        json_text(record, "receive_chosen", polling == 0                   ? "blocking"
+                                            : polling == settings->streams ? "polling"
+                                                                           : "both");
+        blocks = polling == 0;
+    }
+    if (settings->udp)
+        json_u64(record, "receive_call_messages", blocks ? 1 : traffic_receive_most(settings));
+    if (pauses > 0)
+        json_u64(record, "receive_pause_ns", paused_ns / pauses);
+}
+
 void result_receiving(struct test *test, struct json *record)
 {
     const struct samples *samples = &test->samples;
@@ -119,8 +137,8 @@ void result_receiving(struct test *test, struct json *record)
     json_u64(record, "total_messages", total.messages);
     if (test->sent_known)
         json_u64(record, "sent_messages", test->sent_messages);
+    add_waiting(test, record);
     if (test->settings.udp) {
-        json_text(record, "receive_method", methods_of_receiving(&test->settings));
         if (test->settings.capture)
             json_text(record, "receive_from", "packet");
         json_text(record, "receive_steering",

@@ -9,10 +9,6 @@
 #include "loops/traffic.h"
 #include "test/sample.h"
 
-/* Between two looks of a receiver that polls: of what comes meanwhile, at a million a second, twice as
- * much has room in a socket of the default size. */
-#define POLL_NS 100000
-
 #define LOOK_STEP 64 /* calls of one who waits for one that looks first, on the average */
 
 /* What a receive call, or one datagram of it, brought that counts. */
@@ -123,25 +119,41 @@ static bool look_is_due(struct stream *stream)
 
 static ptrdiff_t receive_one(struct stream *stream, size_t room)
 {
-    const bool spins = stream->test->settings.spin;
-    if (!spins && !look_is_due(stream))
+    const bool waits = stream->waiting.now == WAY_BLOCKING;
+    if (waits && !look_is_due(stream))
         return plat_receive(stream->socket, stream->buffer, room);
     ptrdiff_t got = plat_receive_now(stream->socket, stream->buffer, room);
     count_look(stream, got);
-    return spins || got >= 0 || !plat_is_transient((int)-got)
+    return !waits || got >= 0 || !plat_is_transient((int)-got)
                ? got
                : plat_receive(stream->socket, stream->buffer, room);
 }
 
-static ptrdiff_t receive_many(struct stream *stream, struct plat_batch *batch, bool waits)
+/* Who blocks takes one datagram a call, as applications do; who looks takes all that has come. */
+static ptrdiff_t receive_many(struct stream *stream, struct plat_batch *batch)
 {
-    if (waits && !look_is_due(stream))
-        return plat_receive_many(stream->socket, batch, true);
-    ptrdiff_t got = traffic_take_many(stream, batch);
+    ptrdiff_t got;
+    if (stream->waiting.now == WAY_BLOCKING) {
+        got = receive_one(stream, batch->room);
+        batch->length[0] = got > 0 ? (size_t)got : 0;
+        return got < 0 ? got : 1;
+    }
+    got = traffic_take_many(stream, batch);
     count_look(stream, got);
-    return !waits || got >= 0 || !plat_is_transient((int)-got)
-               ? got
-               : plat_receive_many(stream->socket, batch, true);
+    return got;
+}
+
+/* Behind a call that brought nothing: who polls lets the queue fill for a while, and nobody has to
+ * wake it for each message. */
+static void pause_polling(struct stream *stream)
+{
+    const uint64_t begun_ns = plat_now_ns();
+    plat_sleep_ns(WAITING_POLL_NS);
+    const uint64_t ended_ns = plat_now_ns();
+    stream->pauses++;
+    stream->paused_ns += ended_ns - begun_ns;
+    waiting_look(&stream->waiting, ended_ns,
+                 atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed));
 }
 
 /* ---- the loops ---- */
@@ -172,22 +184,14 @@ static void cross(struct stream *stream, uint64_t now_ns, const struct taken *ta
     plat_mutex_unlock(&test->lock);
 }
 
-static void begin_waiting(struct stream *stream)
+/* From its first message on a receiver that adapts has until its window opens. */
+static void begin_waiting(struct stream *stream, uint64_t now_ns)
 {
-    int bytes = 0;
-    if (plat_option_get(stream->socket, PLAT_RECEIVE_BUFFER, &bytes) != 0 || bytes < 0)
-        bytes = 0;
-    low_water_init(&stream->low_water, stream->test->settings.message_bytes,
-                   (unsigned)(bytes / plat_buffer_factor));
-}
-
-/* Patience with it: no receive may wait for bytes that the sender does not owe. */
-static void wait_for_more(struct stream *stream)
-{
-    if (plat_option_set(stream->socket, PLAT_RECEIVE_LOW_WATER, (int)stream->low_water.bytes) != 0)
-        low_water_init(&stream->low_water, 0, 0); /* this system knows no such thing */
-    else
-        plat_option_set(stream->socket, PLAT_RECEIVE_TIMEOUT_MS, LOW_WATER_PATIENCE_MS);
+    const struct settings *settings = &stream->test->settings;
+    const uint64_t open_ns =
+        settings->open_ns > 0 ? settings->open_ns : now_ns + settings->warm_up_ns;
+    if (settings->adapt)
+        waiting_try(&stream->waiting, now_ns, 0, open_ns);
 }
 
 static void count_mark(struct stream *stream, const struct taken *taken, uint64_t now_ns)
@@ -199,8 +203,11 @@ static void count_mark(struct stream *stream, const struct taken *taken, uint64_
         cross(stream, now_ns, taken);
     if (!stream->begun) {
         stream->begun = true;
+        begin_waiting(stream, now_ns);
         traffic_begun(stream);
     }
+    waiting_look(&stream->waiting, now_ns,
+                 atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed));
 }
 
 bool receive_took(struct stream *stream, ptrdiff_t got)
@@ -217,23 +224,18 @@ static void receive_tcp(struct stream *stream)
 {
     struct test *test = stream->test;
     const size_t room = traffic_room(&test->settings);
-    const bool spin = test->settings.spin;
-    if (!spin)
-        begin_waiting(stream);
     while (!test_halted(test)) {
         ptrdiff_t got = receive_one(stream, room);
         uint64_t now = plat_now_ns();
-        if (got <= 0) {
-            if (!nothing_tcp(stream, got))
-                break;
+        if (got > 0) {
+            struct taken taken = account_tcp(stream, (size_t)got);
+            count_mark(stream, &taken, now);
             continue;
         }
-        struct taken taken = account_tcp(stream, (size_t)got);
-        count_mark(stream, &taken, now);
-        if (!spin && low_water_mark(&stream->low_water, now,
-                                    atomic_load_explicit(&stream->marks.bytes,
-                                                         memory_order_relaxed)))
-            wait_for_more(stream);
+        if (!nothing_tcp(stream, got))
+            break;
+        if (stream->waiting.now == WAY_POLLING)
+            pause_polling(stream);
     }
 }
 
@@ -273,27 +275,28 @@ bool receive_took_many(struct stream *stream, const struct plat_batch *batch, pt
     return on;
 }
 
-/* Who polls and has emptied the queue lets it fill for a while: nobody has to wake it for each. */
 static void receive_udp(struct stream *stream)
 {
     struct test *test = stream->test;
-    const bool polls = test->settings.poll;
-    const bool waits = !polls && !test->settings.spin;
     struct plat_batch batch = {.bytes = stream->buffer,
                                .room = traffic_room(&test->settings),
                                .count = traffic_batch(&test->settings)};
     bool on = true;
     while (on && !test_halted(test)) {
-        ptrdiff_t got = receive_many(stream, &batch, waits);
+        ptrdiff_t got = receive_many(stream, &batch);
         on = receive_took_many(stream, &batch, got);
-        if (got < 0 && polls && on)
-            plat_sleep_ns(POLL_NS);
+        if (got < 0 && on && stream->waiting.now == WAY_POLLING)
+            pause_polling(stream);
     }
 }
 
 void receive_run(struct stream *stream)
 {
-    if (stream->test->settings.udp)
+    const struct settings *settings = &stream->test->settings;
+    waiting_keep(&stream->waiting, settings->poll   ? WAY_POLLING
+                                   : settings->spin ? WAY_SPINNING
+                                                    : WAY_BLOCKING);
+    if (settings->udp)
         receive_udp(stream);
     else
         receive_tcp(stream);

@@ -22,6 +22,12 @@ unsigned traffic_batch(const struct settings *settings)
     return count < 1 ? 1 : count > PLAT_BATCH ? PLAT_BATCH : (unsigned)count;
 }
 
+unsigned traffic_receive_most(const struct settings *settings)
+{
+    const unsigned places = traffic_batch(settings);
+    return places < plat_receive_most ? places : plat_receive_most;
+}
+
 uint64_t traffic_share(const struct stream *stream)
 {
     const struct settings *settings = &stream->test->settings;

@@ -14,6 +14,8 @@
 size_t traffic_room(const struct settings *settings);
 /* Datagrams that one call of a stream may bring, and the buffer has room for them all; or may take. */
 unsigned traffic_batch(const struct settings *settings);
+/* The most that one call brings of these to a receiver that does not block. */
+unsigned traffic_receive_most(const struct settings *settings);
 /* This stream's part of `count`; UINT64_MAX where seconds bound the test. */
 uint64_t traffic_share(const struct stream *stream);
 /* The stream has sent or received its first message: tells the supervisor. */

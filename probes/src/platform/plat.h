@@ -232,6 +232,8 @@ struct plat_batch {
     uint64_t system[PLAT_BATCH * 10]; /* what the system wants to be told in */
 };
 ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool wait);
+/* Most datagrams that one call of it brings: PLAT_BATCH where the system has such a call, else 1. */
+extern const unsigned plat_receive_most;
 /* Sends what stands in `count` places from the place `first` on, each as long as its room, by one
  * call where the system has such a call (capability "batch"), else one. Returns how many it took,
  * 1 or more, or the negative error number of the first; of an error behind it the next call tells. */
@@ -289,7 +291,6 @@ enum plat_option {
     PLAT_BLOCKING,
     PLAT_SEND_TIMEOUT_MS,
     PLAT_RECEIVE_TIMEOUT_MS, /* plat_receive gives up after about so long, or earlier */
-    PLAT_RECEIVE_LOW_WATER,  /* bytes that plat_receive waits for, on TCP; Windows knows none */
     PLAT_RESET_ON_CLOSE,
     PLAT_GIVE_UP_S,        /* TCP: a peer that answers nothing for so long is gone */
     PLAT_REPORT_DROPS      /* UDP: send calls fail where this host dropped the datagram */

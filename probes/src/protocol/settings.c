@@ -21,7 +21,7 @@
 const char *const settings_keys[] = {
     COMMON_KEYS, "window_open_ns", "window_close_ns", "rate",     "message_rate",
     "burst",     "streams",        "receive_call",    "interval", "drain",
-    "method",    "poll",           "from",         NULL};
+    "method",    "poll",           "adapt",    "from",    NULL};
 const char *const settings_ask_keys[] = {
     COMMON_KEYS, "response", "outstanding", "message_rate", "timeout",
     "keep",      "peer",     "no_checksum", "close",        NULL};
@@ -154,16 +154,26 @@ static void read_methods(struct keys *keys, struct settings *out)
     keys_note(keys, request_choice(keys->request, "method", methods, 4, &method), "method",
               "plain, batch, packet or xdp");
     out->method = (enum method)method;
-    out->poll = keys_flag(keys, "poll");
     if (out->method != METHOD_PLAIN && out->role != ROLE_SEND)
         keys_note(keys, "bad-value", "method", "batch, packet and xdp only of who sends");
     if (out->method >= METHOD_PACKET && !out->udp)
         keys_note(keys, "bad-value", "method", "packet and xdp only of who sends over UDP");
+}
+
+/* How a stream's receiver waits. */
+static void read_waiting(struct keys *keys, struct settings *out)
+{
+    out->poll = keys_flag(keys, "poll");
+    out->adapt = keys_flag(keys, "adapt");
     read_source(keys, out);
-    if (out->poll && (!out->udp || out->role != ROLE_RECEIVE))
-        keys_note(keys, "bad-value", "poll", "only of who receives over UDP");
+    if (out->poll && out->role != ROLE_RECEIVE)
+        keys_note(keys, "bad-value", "poll", "only of who receives a stream");
     if (out->poll && out->spin)
         keys_note(keys, "bad-value", "poll", "who spins looks all the time");
+    if (out->adapt && out->role != ROLE_RECEIVE)
+        keys_note(keys, "bad-value", "adapt", "only of who receives a stream");
+    if (out->adapt && (out->spin || out->poll))
+        keys_note(keys, "bad-value", "adapt", "spin, poll or adapt, one of them");
 }
 
 /* Where a thread serves many streams it waits for all of them at once, and sends one by one. */
@@ -224,6 +234,7 @@ struct error settings_read(const struct request *request, bool by_hand, struct s
         request_text(request, "congestion", out->congestion, sizeof out->congestion);
     keys_note(&keys, word, "congestion", "not the name of a congestion control");
     read_methods(&keys, out);
+    read_waiting(&keys, out);
     read_numbers(&keys, out);
     settings_read_cpus(&keys, out);
     read_times(&keys, out);

@@ -41,7 +41,8 @@ struct settings {
     bool by_hand; /* there is no controller */
     bool udp, listen;
     bool nodelay, dont_fragment, spin, no_checksum;
-    bool poll;    /* a receiver looks at intervals, and is never woken */
+    bool poll;  /* a receiver looks at intervals, and is never woken */
+    bool adapt; /* a receiver chooses in the warm-up whether it polls */
     bool capture; /* a receiver takes frames before the system's UDP and IP */
     uint32_t message_bytes; /* of a round trip: the request's */
     uint64_t count;       /* 0: `seconds` bounds the test */

@@ -10,10 +10,10 @@
 #include "platform/plat.h"
 #include "protocol/settings.h"
 #include "pure/call_time.h"
-#include "pure/low_water.h"
 #include "pure/nanoseconds.h"
 #include "pure/pacing.h"
 #include "pure/sequence.h"
+#include "pure/waiting.h"
 #include "pure/window/window.h"
 #include "test/samples.h"
 
@@ -82,7 +82,8 @@ struct stream {
     struct send_batch *batch; /* of a sender of many messages a call, else NULL */
     struct ask *ask;       /* of an asker, else NULL */
     struct mirror *mirror; /* of a mirror, else NULL */
-    struct low_water low_water; /* of a TCP receiver that does not spin */
+    struct waiting waiting; /* of a receiver */
+    uint64_t pauses, paused_ns; /* between looks that found nothing */
     uint32_t look_left, look_random; /* of a receiver that waits: calls to its next look */
 };
 

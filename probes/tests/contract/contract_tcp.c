@@ -331,34 +331,9 @@ TEST(a_receive_gives_up_after_its_time_limit)
     close_pair(&pair);
 }
 
-/* Fewer bytes than it waits for come out when the time limit is over: nothing is stranded. */
-TEST(a_low_water_mark_is_waited_for_until_the_time_limit)
-{
-    struct pair pair;
-    char text[64] = {0};
-    open_listener(&pair, "127.0.0.1");
-    connect_pair(&pair);
-    int error = plat_option_set(pair.caller, PLAT_RECEIVE_LOW_WATER, 32);
-    if (error != 0) {
-        CHECK_TEXT(plat_word(error), "capability-missing");
-        close_pair(&pair);
-        return;
-    }
-    CHECK_ERROR(plat_option_set(pair.caller, PLAT_RECEIVE_TIMEOUT_MS, 60));
-    CHECK(plat_send(pair.called, text, 8) == 8);
-    uint64_t began_ns = plat_now_ns();
-    CHECK(plat_receive(pair.caller, text, sizeof text) == 8);
-    CHECK(plat_now_ns() - began_ns > 30 * MILLISECOND_NS);
-    CHECK_ERROR(plat_option_set(pair.caller, PLAT_RECEIVE_TIMEOUT_MS, 20000));
-    CHECK(plat_send(pair.called, text, 40) == 40);
-    CHECK(plat_receive(pair.caller, text, sizeof text) == 40);
-    close_pair(&pair);
-}
-
 const struct unit_test contract_tcp_tests[] = {
     ENTRY(sending_without_blocking_stops_at_a_full_buffer_and_room_can_be_waited_for),
     ENTRY(a_receive_gives_up_after_its_time_limit),
-    ENTRY(a_low_water_mark_is_waited_for_until_the_time_limit),
     ENTRY(bytes_go_both_ways_over_ipv4),
     ENTRY(bytes_go_both_ways_over_ipv6),
     ENTRY(messages_that_are_alike_are_sent_together),

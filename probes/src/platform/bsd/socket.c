@@ -12,6 +12,7 @@
 #include "platform/frames.h"
 
 const int plat_buffer_factor = 1;
+const unsigned plat_receive_most = 1;
 
 /* A blocked receive looks up this often, where `shutdown` should not wake it. */
 #define RECEIVE_TIMEOUT_MS 250

@@ -11,6 +11,7 @@
 #include "platform/linux/newer.h"
 
 const int plat_buffer_factor = 2;
+const unsigned plat_receive_most = PLAT_BATCH;
 
 void posix_prepare_socket(int socket)
 {

@@ -23,9 +23,6 @@ static bool plain_option(int socket, enum plat_option option, int *level, int *n
     case PLAT_RECEIVE_BUFFER:
         *name = SO_RCVBUF;
         return true;
-    case PLAT_RECEIVE_LOW_WATER:
-        *name = SO_RCVLOWAT;
-        return true;
     case PLAT_REUSE:
         *name = SO_REUSEADDR;
         return true;

@@ -50,7 +50,7 @@ void plat_identify(struct plat_identity *out)
     /* Absent: congestion and dscp, which Windows takes from its policies alone; queue-drops, which
      * it does not tell; raw-clock, for the performance counter is not disciplined. */
     snprintf(capabilities, sizeof capabilities,
-             "stream,tcp,udp,ipv4,%s%sdont-fragment,interface,pin,lock,facts,cpu%s",
+             "stream,tcp,udp,ipv4,%s%sdont-fragment,interface,pin,lock,facts,cpu,poll%s",
              has_ipv6() ? "ipv6," : "", windows_tcp_info_known() ? "tcp-info," : "",
              has_no_checksum() ? ",no-checksum" : "");
     out->capabilities = capabilities;

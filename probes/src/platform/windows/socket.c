@@ -17,6 +17,8 @@
 
 #define AT_ONCE_NS 20000 /* a wait that took no longer found something there */
 
+const unsigned plat_receive_most = 1;
+
 /* ---- opening and closing ---- */
 
 /* Takes the socket over, also where it fails. */

@@ -1,0 +1,61 @@
+"""Where the wire is the limit, it does not matter how the receiver waits: over a cable of the lab
+every way measures the same."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import first_on_the_cpus, needs_a_lab, run_matrix
+
+from netlab import lab
+from netlab.lab.options import LabOptions
+
+pytestmark = [*needs_a_lab, pytest.mark.needs("two-cpus"), pytest.mark.slow]
+
+WAYS = ("blocking", "polling", "spinning", "adaptive")
+SIZES = (("TCP", 1448), ("TCP", 65536), ("UDP", 576), ("UDP", 1472))
+TRIALS = 5
+MOST_APART = 0.002
+MATRIX = f"""\
+title: Ways of waiting over a cable that is the limit
+link: {{rate: 100Mbit, mtu: 1500}}
+pairings: [LL]
+repeats: {TRIALS}
+defaults: {{duration: 500ms, warm_up: 150ms, receive: [{", ".join(WAYS)}]}}
+tests:
+  - {{test: stream, protocol: TCP, message_size: [1448, 65536], congestion: cubic}}
+  - {{test: stream, protocol: UDP, message_size: [576, 1472]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def cable() -> Iterator[lab.LabState]:
+    name = f"w{os.getpid()}"
+    try:
+        yield lab.up(LabOptions(name=name, rate=100e6))
+    finally:
+        lab.down(name)
+
+
+def test_every_way_of_waiting_measures_the_same_where_the_wire_is_the_limit(
+    cable: lab.LabState, tmp_path: Path
+) -> None:
+    with first_on_the_cpus(cable):
+        run = run_matrix(cable, tmp_path, MATRIX, timeout_s=240)
+    frame = run.frame
+    assert set(frame["status"]) == {"ok"}
+    assert set(frame["receiver_receive_method"]) == set(WAYS)
+    adaptive = frame[frame["receive"] == "adaptive"]
+    assert set(adaptive["receiver_receive_chosen"]) == {"blocking"}  # polling brings no more
+    for protocol, size in SIZES:
+        of_size = frame[(frame["protocol"] == protocol) & (frame["message_bytes"] == size)]
+        medians = {
+            way: statistics.median(of_size.loc[of_size["receive"] == way, "throughput_bit_per_s"])
+            for way in WAYS
+        }
+        apart = max(medians.values()) / min(medians.values()) - 1
+        assert apart <= MOST_APART, (protocol, size, medians)
