@@ -105,7 +105,7 @@ static void add_gaps(const struct test *test, struct json *record)
 }
 
 /* How it waited: what it was told, what it chose, what that came to. */
-static void add_waiting(const struct test *test, struct json *record)
+static void add_way(const struct test *test, struct json *record)
 {
     const struct settings *settings = &test->settings;
     uint64_t pauses = 0, paused_ns = 0, polling = 0;
@@ -137,7 +137,7 @@ void result_receiving(struct test *test, struct json *record)
     json_u64(record, "total_messages", total.messages);
     if (test->sent_known)
         json_u64(record, "sent_messages", test->sent_messages);
-    add_waiting(test, record);
+    add_way(test, record);
     if (test->settings.udp) {
         if (test->settings.capture)
             json_text(record, "receive_from", "packet");
