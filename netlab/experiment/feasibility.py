@@ -105,7 +105,7 @@ def _of_many(setup: Stream | ThroughputSearch) -> Iterator[SettingFault]:
             f"more than {STREAMS_WITH_A_THREAD} streams send one message a call: "
             "leave it out, or `exclude` it",
         )
-    if setup.receive == "polling":
+    if setup.receive in ("polling", "adaptive"):
         yield (
             "receive",
             f"more than {STREAMS_WITH_A_THREAD} streams are waited for all at once: "

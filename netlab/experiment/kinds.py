@@ -154,8 +154,7 @@ class _OneWay:
         column="blocking, spinning, polling or adaptive")
     receive_from: Literal["packet"] | None = setting(
         "receive_from", Or("socket"), default=None, only_of="UDP", label=_("received from"),
-        absent=_("the socket"), asks=(Ask("from", "receive"),),
-        need=Need("capture", of="receiver"),
+        absent=_("the socket"), asks=(Ask("from", "receive"),), need=Need("capture", of="receiver"),
         about="UDP only, polling or spinning: packet takes frames before the receiver's IP.",
         column="where datagrams are taken from: packet; NA: the test's own socket")
 
@@ -335,8 +334,7 @@ class ThroughputSearch(_OneWay, EveryTest):
         about="Line rate of the link; without it the matrix's link's, else the interface's.",
         column=None)
     together: Literal[True] | None = setting(
-        "together", default=None,
-        about="Pairs that search at the same time share one rate, "
+        "together", default=None, about="Pairs that search at the same time share one rate, "
         "which passes where it does for all.",
         column="whether pairs of hosts are searched at one rate; NA: each by itself")
     frame_loss: bool = setting(

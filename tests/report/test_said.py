@@ -16,9 +16,9 @@ from netlab.cli import cli
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Group, Kind, finding
 from netlab.report.text.findings import sentence
+from netlab.report.text.phrases import throughput
 from netlab.report.text.run_index import RunIndex
 from netlab.report.text.said import findings_json, said_findings
-from netlab.report.text.phrases import throughput
 
 RUNS = sorted(path.parent for path in REPORTS.glob("*/run.json"))
 
