@@ -1,6 +1,6 @@
 # One-word tasks. `make demo` and `make test` are all that a fresh machine needs.
 .DEFAULT_GOAL := help
-.PHONY: docs site notebooks fuzz reliability help messages demo probe-meanwhile test test-all test-further lint format types check mutants probe wheel schema clean benchmark-%
+.PHONY: docs site notebooks fuzz reliability help messages demo probe-meanwhile test test-all test-further benchmarks lint format types check mutants probe wheel schema clean benchmark-%
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -74,6 +74,9 @@ schema: $(VENV)/runs ## write netlab/matrix.schema.json anew
 
 benchmark-%: $(VENV)/tests ## set-up, throughput, …: the figures of the README, measured here (WITH="--help" tells the options)
 	@$(BIN)/python -m $(subst /,.,$(basename $(or $(wildcard benchmarks/*/$(subst -,_,$*).py),$(error there is no benchmark $*)))) $(WITH)
+
+benchmarks: $(VENV)/tests probe ## those whose figures are compared, one after the other: the table of one day in docs/benchmarks.md
+	@$(BIN)/python -m benchmarks.one_day
 
 mutants: $(VENV)/mutants ## alter the arithmetic, a small fault at a time, and count what its tests find: an hour
 	@rm -rf mutants

@@ -1,0 +1,102 @@
+"""Every benchmark whose figures are compared, one after the other on one day: `make benchmarks`.
+
+The last line of each is a row of the table in docs/benchmarks.md, which is written when the last
+one has ended; all they print is kept below build/benchmarks. What they hold against their criteria
+decides the exit status: 0 if all are met.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+from benchmarks.stage import ROOT
+
+TABLE = ROOT / "docs" / "benchmarks.md"
+OUTPUT = ROOT / "build" / "benchmarks"
+BEGIN, END = "<!-- made by make benchmarks -->", "<!-- end -->"
+MOST_S = 3600.0
+"""Longest time that one of them may take, and all of them together should."""
+
+BENCHMARKS = {
+    "throughput": "benchmarks.peers.throughput",
+    "frames": "benchmarks.peers.frames",
+    "round-trip": "benchmarks.peers.round_trip",
+    "set-up": "benchmarks.cost.set_up",
+    "start": "benchmarks.cost.start",
+    "speed": "benchmarks.cost.speed",
+    "page": "benchmarks.cost.page",
+}
+"""Name after ``make benchmark-`` → the module that it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one benchmark ended."""
+
+    name: str
+    exit_status: int
+    figures: str
+    """Its last line."""
+    duration_s: float
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("names", nargs="*", metavar="NAME", help="all where none is named")
+    asked = words.parse_args()
+    if unknown := set(asked.names) - set(BENCHMARKS):
+        words.error(f"no benchmark {', '.join(sorted(unknown))}: {', '.join(BENCHMARKS)}")
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    outcomes = []
+    for name in asked.names or BENCHMARKS:
+        outcomes.append(run(name))
+        last = outcomes[-1]
+        print(f"{name}, {last.duration_s / 60:.0f} min, exit {last.exit_status}: {last.figures}")
+    if not asked.names:
+        write_table(outcomes, datetime.datetime.now(datetime.UTC).date())
+    total_s = sum(each.duration_s for each in outcomes)
+    met = sum(each.exit_status == 0 for each in outcomes)
+    print(f"benchmarks: {met} of {len(outcomes)} met, in {total_s / 60:.0f} min")
+    return 0 if met == len(outcomes) and total_s <= MOST_S else 1
+
+
+def run(name: str) -> Outcome:
+    """Run one to its end; what it prints goes to its file below build/benchmarks."""
+    begin = time.monotonic()
+    file = OUTPUT / f"{name}.txt"
+    with file.open("w", encoding="utf-8") as output:
+        done = subprocess.run(
+            [sys.executable, "-m", BENCHMARKS[name]],
+            cwd=ROOT,
+            stdout=output,
+            timeout=MOST_S,
+            check=False,
+        )
+    lines = file.read_text("utf-8").splitlines()
+    figures = lines[-1] if lines else "no figures"
+    return Outcome(name, done.returncode, figures, time.monotonic() - begin)
+
+
+def write_table(outcomes: list[Outcome], day: datetime.date) -> None:
+    """Put the rows between the two marks of the page, with their day."""
+    rows = [f"Measured on {day}.", "", "| figures | command |", "|---|---|"]
+    for each in outcomes:
+        rows.append(f"| {each.figures.replace('|', '/')} | `make benchmark-{each.name}` |")
+    page = TABLE.read_text("utf-8")
+    between = re.compile(re.escape(BEGIN) + r".*?" + re.escape(END), re.DOTALL)
+    made = "\n".join([BEGIN, *rows, END])
+    page, places = between.subn(lambda _: made, page, count=1)
+    if not places:
+        raise SystemExit(f"{TABLE}: no place between {BEGIN} and {END} for the table")
+    page = re.sub(r" It has not been run since [^\n]*", "", page)
+    TABLE.write_text(page, "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
