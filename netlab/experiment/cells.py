@@ -12,11 +12,12 @@ from typing import Literal
 from netlab.experiment.feasibility import faults_of
 from netlab.experiment.kinds import (
     DEFAULTS_OF,
+    ONLY_OF_TCP,
+    ONLY_OF_UDP,
     SETUPS,
     PayloadSearch,
     TestSettings,
     ThroughputSearch,
-    applicable,
 )
 from netlab.experiment.settings import Level, Scalar
 
@@ -213,3 +214,10 @@ def _idle_rules(index: int, grid: Grid, used: set[tuple[int, str, int]]) -> Iter
         for number in range(len(rules)):
             if (index, kind, number) not in used:
                 yield Problem(index, kind, "matches no cell", rule=number)
+
+
+def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:
+    """The settings without those that mean nothing for the cell's protocol."""
+    idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP
+    defaults = DEFAULTS_OF[test]
+    return {name: defaults[name] if name in idle else level for name, level in settings.items()}

@@ -26,11 +26,10 @@ from netlab.experiment.kinds import (
     Stream,
     TestSettings,
     ThroughputSearch,
-    is_together,
 )
 from netlab.experiment.matrix import Link
 from netlab.experiment.rate_search import CONFIRMATIONS, FAILURES, RateGrid
-from netlab.experiment.schedule import Round
+from netlab.experiment.schedule import Round, is_together
 
 LEARN_S = 0.1
 """How long frames that do not count pass before a trial of a rate: a device learns from them."""

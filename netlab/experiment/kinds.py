@@ -359,19 +359,11 @@ class ThroughputSearch(_OneWay, EveryTest):
 
 TestSettings = Stream | RoundTrip | Connect | PayloadSearch | ThroughputSearch
 
-
-def is_together(setup: TestSettings) -> bool:
-    """Whether pairs of hosts that are measured at the same time search as one."""
-    return isinstance(setup, ThroughputSearch) and bool(setup.together)
-
-
 SETUPS: Mapping[str, type[TestSettings]] = {
     "stream": Stream, "round_trip": RoundTrip, "connect": Connect,
     "payload_search": PayloadSearch, "throughput_search": ThroughputSearch,
 }
 """The kinds of test, by the name that a matrix gives them."""
-
-# fmt: on
 
 SEARCHES = (PayloadSearch, ThroughputSearch)
 """Kinds of test that take what the path makes them take."""
@@ -379,10 +371,10 @@ SEARCHES = (PayloadSearch, ThroughputSearch)
 ROWS = rows_of(SETUPS.values())
 """Field → its row, of every setting."""
 
-FIELDS: Mapping[str, frozenset[str]] = {
-    test: frozenset(kind.names()) for test, kind in SETUPS.items()
-}
+FIELDS: Mapping[str, frozenset[str]] = {t: frozenset(kind.names()) for t, kind in SETUPS.items()}
 """Every setting of each kind of test."""
+
+# fmt: on
 
 DEFAULTS_OF: Mapping[str, Mapping[str, Level]] = {
     test: {name: each for name, each in kind.defaults().items() if each is not MISSING}
@@ -402,10 +394,3 @@ ONLY_OF_TCP, ONLY_OF_UDP = (
     frozenset(row.field for row in ROWS.values() if row.only_of == protocol)
     for protocol in ("TCP", "UDP")
 )
-
-
-def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:
-    """The settings without those that mean nothing for the cell's protocol."""
-    idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP
-    defaults = DEFAULTS_OF[test]
-    return {name: defaults[name] if name in idle else level for name, level in settings.items()}

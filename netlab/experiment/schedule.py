@@ -13,11 +13,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import is_together
+from netlab.experiment.kinds import TestSettings, ThroughputSearch
 from netlab.experiment.pairings import is_by_name
 from netlab.experiment.round_robin import Match, earliest_fit, rounds_of
 
 Order = Literal["as-written", "shuffled"]
+
+
+def is_together(setup: TestSettings) -> bool:
+    """Whether pairs of hosts that are measured at the same time search as one."""
+    return isinstance(setup, ThroughputSearch) and bool(setup.together)
 
 
 @dataclass(frozen=True, slots=True)

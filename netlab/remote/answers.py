@@ -30,7 +30,7 @@ TEST_RECORDS_PER_S = 16
 KEYS_MOST = 512
 """Of one record; a result has some 130. Each becomes a column."""
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,999}")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 _OF_TESTS = frozenset({"ready", "progress", "window", "result", "error"})
 _OF_OTHERS = frozenset(
     {"hello", "heartbeat", "clock", "facts", "lock", "unlock", "stop", "quit", "error"}

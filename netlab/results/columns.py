@@ -24,9 +24,7 @@ _UNITS: tuple[tuple[str, str, Dtype], ...] = (
     ("_s", "s", "Float64"),
 )
 
-_DTYPES: Mapping[type, Dtype] = {
-    bool: "boolean", int: "Int64", float: "Float64", str: "string"
-}  # fmt: skip
+_DTYPES: Mapping[type, Dtype] = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
 
 
 def _asked(test: str) -> dict[str, Column]:
@@ -342,9 +340,7 @@ _SOMETIMES: Mapping[str, Column] = {
     "receive_chosen": Column("string", "", "what an adaptive receiver chose"),
     "receive_call_messages": Column("Int64", "", "most datagrams that one receive call brings"),
     "receive_pause_ns": Column("Int64", "ns", "mean pause of one that polls"),
-    "stalled_ns": Column(
-        "Int64", "ns", "how long the probe's process did not run, in pauses of 40 ms and more"
-    ),
+    "stalled_ns": Column("Int64", "ns", "time in pauses of its process, of 40 ms and more each"),
     "suspended_ns": Column("Int64", "ns", "how long the host was suspended"),
     "interface_carrier_changes": Column(
         "Int64", "", "how often the interface lost its carrier or got it back"

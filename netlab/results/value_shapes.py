@@ -32,7 +32,7 @@ _Places = tuple[int, ...]
 
 
 @dataclass(slots=True)
-class Shape:
+class ValueShape:
     """Where, among values of these names and types, what is still to be looked at stands."""
 
     whole: list[int] = field(default_factory=list)
@@ -58,11 +58,11 @@ class Shape:
         )
 
 
-def shape_of(types: Sequence[type], kinds: Sequence[ValueKind]) -> Shape | None:
+def shape_of(types: Sequence[type], kinds: Sequence[ValueKind]) -> ValueShape | None:
     """The shape of values of these types, which are to be of these kinds; ``None`` where one of
     them does not fit whatever it is, or takes another look.
     """
-    shape = Shape()
+    shape = ValueShape()
     for place, (each, kind) in enumerate(zip(types, kinds, strict=True)):
         if each is bool and kind in ("a truth value", "anything flat"):
             continue
@@ -102,7 +102,7 @@ class Shapes:
     def __init__(self, kinds_of: Callable[[tuple[str, ...]], tuple[ValueKind, ...] | None]) -> None:
         self._kinds_of = kinds_of
         """The kinds of values of these names; ``None`` where one is no name."""
-        self._seen: dict[tuple[tuple[str, ...], tuple[type, ...]], Shape | None] = {}
+        self._seen: dict[tuple[tuple[str, ...], tuple[type, ...]], ValueShape | None] = {}
 
     def fit(self, values: Mapping[str, Value]) -> bool:
         """Whether all of a record's values are what their names stand for; ``False`` as well where

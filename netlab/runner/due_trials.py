@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import TestSettings, is_together
+from netlab.experiment.kinds import TestSettings
 from netlab.experiment.records import Record, Status
-from netlab.experiment.schedule import Trial
+from netlab.experiment.schedule import Trial, is_together
 from netlab.experiment.stopping import StealRule
 from netlab.measurement.rendezvous import Participant, Rendezvous
 from netlab.runner.measured_again import Again

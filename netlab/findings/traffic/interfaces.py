@@ -72,12 +72,12 @@ class _Counted:
         return CONTROL_BYTES + CONTROL_BYTES_PER_S * self.window_s
 
 
-Ways = Sequence[tuple[str, bool, _Counted]]
+CountedWays = Sequence[tuple[str, bool, _Counted]]
 """Host, whether receiving, and what is known, of each direction of each interface of a record."""
 
 
 def others_of(
-    record: Record, link: Link | None, ways: Ways | None = None
+    record: Record, link: Link | None, ways: CountedWays | None = None
 ) -> tuple[OtherTraffic, ...]:
     """Traffic of others on the interfaces of a stream's hosts; empty too where nothing shows it.
 
@@ -101,7 +101,9 @@ def others_of(
     return tuple(found)
 
 
-def likely_others(ways: Ways, link: Link | None, sender: str, receiver: str) -> tuple[float, float]:
+def likely_others(
+    ways: CountedWays, link: Link | None, sender: str, receiver: str
+) -> tuple[float, float]:
     """The most that others are likely to have used in the direction of a stream's data, at either
     host's interface, also where it is too little to be told from ours; and what of it may be ours
     since the counters stand still: shares of the link. 0 where that is not known.
@@ -120,7 +122,7 @@ def likely_others(ways: Ways, link: Link | None, sender: str, receiver: str) -> 
     return max(0.0, share), doubt
 
 
-def ways_of(record: Record, link: Link | None) -> Ways:
+def ways_of(record: Record, link: Link | None) -> CountedWays:
     """What each interface of a stream's hosts carried, as far as that is known."""
     return () if link is None else tuple(_every(record, link))
 

@@ -72,7 +72,7 @@ enum newer_xdp_option {
 };
 #define NEWER_XDP_COPY 2 /* sxdp_flags */
 #define NEWER_XDP_PGOFF_TX_RING 0x80000000ull
-#define NEWER_XDP_PGOFF_COMPLETION_RING 0x180000000ull
+#define NEWER_XDP_UMEM_PGOFF_COMPLETION_RING 0x180000000ull
 
 struct newer_sockaddr_xdp {
     __u16 sxdp_family, sxdp_flags;

@@ -87,7 +87,7 @@ static int map_halves(const struct plat_ring *ring, struct linux_ring *own)
                          NEWER_XDP_PGOFF_TX_RING);
     return error != 0 ? error
                       : map_half(&own->done, socket, sizeof(uint64_t), &at.completion,
-                                 NEWER_XDP_PGOFF_COMPLETION_RING);
+                                 NEWER_XDP_UMEM_PGOFF_COMPLETION_RING);
 }
 
 /* The kernel lets a queue go some time after the socket is closed that had it. */
@@ -206,7 +206,7 @@ static void push_on(struct plat_ring *ring)
     own->error = error == EAGAIN ? 0 : error;
 }
 
-static void take_back(struct linux_ring *own)
+static void reclaim(struct linux_ring *own)
 {
     const uint32_t produced = theirs(own->done.produced);
     uint32_t consumed = *own->done.consumed;
@@ -221,14 +221,14 @@ unsigned plat_ring_free(struct plat_ring *ring)
     struct linux_ring *own = ring->system;
     if (own == NULL)
         return 0;
-    take_back(own);
+    reclaim(own);
     if (own->free > 0)
         return own->free;
     const uint64_t until_ns = plat_now_ns() + SEND_TIMEOUT_NS;
     while (own->free == 0 && own->error == 0 && plat_now_ns() < until_ns) {
         push_on(ring);
         plat_sleep_ns(NO_ROOM_NS);
-        take_back(own);
+        reclaim(own);
     }
     return own->free;
 }

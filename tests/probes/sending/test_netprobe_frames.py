@@ -12,7 +12,7 @@ import pytest
 from namespaces import cable
 from netprobe_agents import Agent, agents, netprobe, trial
 from round_trip_peers import TOKEN
-from test_netprobe_send_methods import ENTER, ROOM, checksum_errors, hello, stream_over
+from sent_frames import ENTER, ROOM, checksum_errors, hello, stream_over
 
 pytestmark = pytest.mark.alone
 

@@ -7,57 +7,18 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from namespaces import cable
-from netprobe_agents import Agent, Reply, agents, netprobe
+from netprobe_agents import Agent, agents, netprobe
 from round_trip_peers import TOKEN
+from sent_frames import ENTER, ROOM, checksum_errors, hello, stream_over
 
 pytestmark = pytest.mark.alone
 
 __all__ = ["agents", "cable", "netprobe"]
 
 METHODS = ("plain", "batch", "packet")
-ROOM = "socket_buffer=200000"
-"""For some five hundred short messages: a receiver that this machine holds up loses none."""
-ENTER = ("ip", "netns", "exec")
-
-
-def stream_over(
-    cable: tuple[str, str],
-    netprobe: Path,
-    *words: str,
-    sample: tuple[str, ...] = (),
-    receiving: tuple[str, ...] = (),
-    to: str = "10.9.7.1",
-    deadline_s: float = 8,
-) -> tuple[Reply, Reply]:
-    """The last records of a sender in the second namespace and of a receiver in the first."""
-    environment = os.environ | {"NETPROBE_TOKEN": TOKEN}
-    at = f"[{to}]:5001" if ":" in to else f"{to}:5001"
-    with subprocess.Popen(
-        [*ENTER, cable[0], netprobe, "receive", "proto=udp", f"bind={to}", "port=5001",
-         f"deadline={deadline_s}", *words, *receiving],
-        stdout=subprocess.PIPE, env=environment, text=True,
-    ) as receiver:  # fmt: skip
-        assert receiver.stdout is not None
-        assert json.loads(receiver.stdout.readline())["type"] == "ready"
-        sent = subprocess.run(
-            [*ENTER, cable[1], netprobe, "send", "proto=udp", f"to={at}", *words, *sample],
-            capture_output=True, env=environment, text=True, timeout=20, check=False,
-        ).stdout  # fmt: skip
-        received = receiver.stdout.read()
-    return json.loads(sent.splitlines()[-1]), json.loads(received.splitlines()[-1])
-
-
-def checksum_errors(namespace: str) -> int:
-    """UDP datagrams over IPv4 with a wrong checksum that a namespace has seen."""
-    text = subprocess.run(
-        [*ENTER, namespace, "cat", "/proc/net/snmp"], capture_output=True, check=True, text=True
-    ).stdout
-    names, values = (line.split() for line in text.splitlines() if line.startswith("Udp:"))
-    return int(dict(zip(names, values, strict=True))["InCsumErrors"])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -183,12 +144,6 @@ def test_frames_take_the_way_that_the_route_shows(cable: tuple[str, str], netpro
         assert sent["sent_messages"] == received["total_messages"] == 300
     finally:
         subprocess.run(["ip", "netns", "del", router], check=False, capture_output=True)
-
-
-def hello(*words: str | Path) -> set[str]:
-    done = subprocess.run(words, capture_output=True, check=True, text=True)
-    said: dict[str, Any] = json.loads(done.stdout)
-    return set(said["capabilities"].split(","))
 
 
 @pytest.mark.needs("root", "setpriv")
