@@ -208,7 +208,9 @@ def unequal() -> Iterator[lab.LabState]:
     """A switch that forwards 8 of 20 Mbit/s to one of the two that receive."""
     name = f"t{os.getpid()}"
     try:
-        yield lab.up(LabOptions(name=name, rate=20e6, linux=4, rates={"linux-d": 8e6}))
+        # With room for a tenth of a second of frames: what it has no room for is lost, not late.
+        wish = LabOptions(name=name, rate=20e6, linux=4, rates={"linux-d": 8e6}, queue_frames=100)
+        yield lab.up(wish)
     finally:
         lab.down(name)
 
