@@ -16,7 +16,7 @@ from runners import Runner
 
 FREE = (
     r"stream|tcp|udp|ipv4|ipv6|tcp-info|congestion|dont-fragment|dscp|interface|pin|queue-drops|"
-    r"raw-clock|lock|facts|cpu|no-checksum|stamps|round_trip|connect|poll|batch|packet|xdp"
+    r"raw-clock|lock|facts|cpu|no-checksum|stamps|round_trip|connect|poll|batch|packet|xdp|capture"
 )
 
 
@@ -38,7 +38,16 @@ def test_hello_says_what_this_system_can_do(runner: Runner) -> None:
     if runner.windows:
         assert hello["clock"] == "QueryPerformanceCounter"
         assert hello["os_release"].startswith("10.0.")
-        lacking = {"congestion", "dscp", "queue-drops", "raw-clock", "batch", "packet", "xdp"}
+        lacking = {
+            "congestion",
+            "dscp",
+            "queue-drops",
+            "raw-clock",
+            "batch",
+            "packet",
+            "xdp",
+            "capture",
+        }
         assert not lacking & set(words)
         assert "tcp-info" not in words  # wine refuses SIO_TCP_INFO, and says so
     else:
