@@ -13,6 +13,6 @@ __all__ = ["bench"]
 def test_it_is_a_line_that_names_the_folder(bench: Bench) -> None:
     shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
     done = bench.run("export", "out", "-o", "nowhere/out.csv")
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "nowhere" in done.stderr
