@@ -115,6 +115,7 @@ def test_frames_are_taken_over_ipv6(cable: tuple[str, str], netprobe: Path) -> N
     assert received["receive_method"] == "spinning"
 
 
+@pytest.mark.needs("root")
 def test_who_takes_frames_may_connect_as_well(agents: tuple[Agent, Agent]) -> None:
     """Over loopback, where a frame passes twice."""
     done = trial(
