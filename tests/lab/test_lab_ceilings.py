@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 import statistics
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from labs import first_on_the_cpus, needs_a_lab
+from labs import first_on_the_cpus, needs_a_lab, run_matrix
 
 from netlab import lab
 from netlab.lab.options import LabOptions
@@ -70,18 +68,8 @@ def cable() -> Iterator[lab.LabState]:
 def test_medians_lie_at_most_four_thousandths_below_the_wire_ceiling_and_one_above(
     cable: lab.LabState, tmp_path: Path
 ) -> None:
-    (tmp_path / "matrix.yaml").write_text(MATRIX)
-    words = ["run", "matrix.yaml", "--hosts", str(cable.hosts_file), "--into", "run"]
     with first_on_the_cpus(cable):
-        done = subprocess.run(
-            [sys.executable, "-m", "netlab", *words, "--no-report"],
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-            cwd=tmp_path,
-        )
-    assert done.returncode == 0, done.stderr
+        run_matrix(cable, tmp_path, MATRIX, timeout_s=180)
     shares: dict[tuple[str, int], list[float]] = {}
     for record in read(tmp_path / "run").latest.values():
         cell = str(record.settings["protocol"]), int(str(record.settings["message_bytes"]))
@@ -114,22 +102,12 @@ QUEUE_FRAMES = 150
 
 
 def test_frames_that_still_come_out_of_the_senders_queue_are_not_lost(tmp_path: Path) -> None:
-    (tmp_path / "matrix.yaml").write_text(SEARCH)
     name = f"{NAME}-queue"
     try:
         slow = lab.up(LabOptions(name=name, rate=RATE_BIT_PER_S, queue_frames=QUEUE_FRAMES))
-        words = ["run", "matrix.yaml", "--hosts", str(slow.hosts_file), "--into", "run"]
-        done = subprocess.run(
-            [sys.executable, "-m", "netlab", *words, "--no-report"],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            cwd=tmp_path,
-        )
+        run_matrix(slow, tmp_path, SEARCH, timeout_s=120)
     finally:
         lab.down(name)
-    assert done.returncode == 0, done.stderr
     (record,) = read(tmp_path / "run").latest.values()
     assert record.values["line_share"] == 1
     assert record.values["limit"] == "line rate"

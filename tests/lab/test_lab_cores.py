@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from labs import needs_a_lab
+from labs import needs_a_lab, run_matrix
 from netprobe_agents import CPUS
 
 from netlab import lab
@@ -46,17 +44,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[Any,
     folder = tmp_path_factory.mktemp("cores")
     try:
         state = lab.up(LabOptions(name=NAME, rate=200e6))
-        (folder / "matrix.yaml").write_text(MATRIX)
-        words = ["run", "matrix.yaml", "--hosts", str(state.hosts_file), "--into", "run"]
-        done = subprocess.run(
-            [sys.executable, "-m", "netlab", *words, "--no-report"],
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-            cwd=folder,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        run_matrix(state, folder, MATRIX, timeout_s=180)
         records = read(folder / "run").latest.values()
         yield [(record.settings, record.values) for record in records]
     finally:

@@ -177,6 +177,11 @@ NEEDS = {
     ),
     "nft": Need(_program("nft"), "nft: apt-get install nftables"),
     "iperf3": Need(_program("iperf3"), "iperf3: apt-get install iperf3"),
+    "iperf2": Need(_program("iperf"), "iperf2: apt-get install iperf"),
+    "nuttcp": Need(_program("nuttcp"), "nuttcp: apt-get install nuttcp"),
+    "netperf": Need(
+        _program("netperf"), "netperf: apt-get install netperf, of Debian's section non-free"
+    ),
     "tcpdump": Need(_program("tcpdump"), "tcpdump: apt-get install tcpdump"),
     "locales": Need(
         lambda: _program("localedef")() and Path("/usr/share/i18n/locales/tr_TR").exists(),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.experiment.records import Status, utc_of
 from netlab.messages import Message, _, counted, joined
+from netlab.report.text.phrases import listed
 from netlab.results.labels import SYSTEMS, setting_name, setting_value
 from netlab.results.layout import ROWS, level, levels_of
 from netlab.results.readings import STATUSES, Reading
@@ -49,7 +50,7 @@ def _what(readings: Sequence[Reading], *, imported: bool) -> str:
         protocols = dict.fromkeys(reading.protocol for reading in those if reading.protocol)
         subject = _SUBJECTS.get(test, test)
         if protocols and test != "connect":
-            subject = _("{test} over {protocols}", test=subject, protocols=_listed(protocols))
+            subject = _("{test} over {protocols}", test=subject, protocols=listed(protocols))
         subjects.append(joined(", ", [subject, *_sizes(those)]))
     if not subjects:
         return ""
@@ -111,7 +112,7 @@ def _varied(readings: Sequence[Reading]) -> str:
             continue
         levels = _span(name, levels_of(readings, name))
         said.append(_("{setting} ({levels})", setting=setting_name(name), levels=levels))
-    return _("Varied: {settings}.", settings=_listed(said)) if said else ""
+    return _("Varied: {settings}.", settings=listed(said)) if said else ""
 
 
 def _varies(readings: Sequence[Reading], name: str) -> bool:
@@ -150,7 +151,7 @@ def _between(readings: Sequence[Reading]) -> str:
     if not pairings or number > _MAX_NAMED:
         said = counted("Between: {number} pairing.", "Between: {number} pairings.", number)
         return said if pairings else ""
-    named = _listed(pairings)
+    named = listed(pairings)
     letters = dict.fromkeys(letter for each in pairings for letter in each)
     known = [joined(" ", [each, SYSTEMS[each]]) for each in letters if each in SYSTEMS]
     if len(known) < len(letters):
@@ -220,11 +221,5 @@ def _ended(readings: Sequence[Reading]) -> str:
         "{ok} of {number} trials have a result, {others}: a blank in a table says why.",
         len(readings),
         ok=f"{ok:,}",
-        others=_listed(others),
+        others=listed(others),
     )
-
-
-def _listed(words: Iterable[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    *first, last = words
-    return _("{several} and {last}", several=joined(", ", first), last=last) if first else last

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from netlab.messages import Message, _, joined
 from netlab.results.labels import figure
@@ -79,7 +79,7 @@ def spanned(least: str, most: str) -> str:
     return least if least == most else _("{least} to {most}", least=least, most=most)
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(words: Iterable[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     *first, last = words
     return _("{several} and {last}", several=joined(", ", first), last=last) if first else last

@@ -1,0 +1,49 @@
+"""The field's tools as the throughput benchmark asks them and reads what they say, over a cable of
+the lab: each counts what the framing leaves, as netlab does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from labs import needs_a_lab
+
+from benchmarks.peers.ends import Cable, Tool
+from benchmarks.peers.throughput import WAYS
+from benchmarks.peers.tools import RIVALS, Case, Reading
+from netlab import lab
+from netlab.lab.options import LabOptions
+
+pytestmark = [
+    *needs_a_lab,
+    pytest.mark.needs("two-cpus", "iperf3", "iperf2", "nuttcp", "netperf"),
+    pytest.mark.slow,
+]
+
+RATE_BIT_PER_S = 20e6
+UDP = Case("UDP", 1472, 128 * 1024, 2)
+TCP = Case("TCP", 1448, 128 * 1024, 2)
+# MTU 1500 and 38 bytes of frame besides: 1472 bytes of payload over UDP, 1448 over TCP.
+CEILING_MBIT_PER_S = {UDP: 20 * 1472 / 1538, TCP: 20 * 1448 / 1538}
+
+
+@pytest.fixture(scope="module")
+def cable() -> Iterator[Cable]:
+    name = f"p{os.getpid()}"
+    try:
+        made = lab.up(LabOptions(name=name, rate=RATE_BIT_PER_S))
+        yield Cable(made.hosts[0], made.hosts[1])
+    finally:
+        lab.down(name)
+
+
+@pytest.mark.parametrize("case", [UDP, TCP], ids=str)
+@pytest.mark.parametrize("tool", [*WAYS, *RIVALS], ids=lambda tool: tool.name)
+def test_a_tools_figure_is_what_the_wire_carries(
+    tool: Tool[Case, Reading], case: Case, cable: Cable
+) -> None:
+    reading = tool.measure(case, cable)
+    assert reading.mbit_per_s == pytest.approx(CEILING_MBIT_PER_S[case], rel=0.03)
+    assert (reading.loss is None) == (case is TCP)
+    assert reading.loss is None or 0 <= reading.loss < 1
