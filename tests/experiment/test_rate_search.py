@@ -296,18 +296,25 @@ def test_a_try_that_was_not_asked_for_is_refused() -> None:
 # ---- the longest burst ---------------------------------------------------------------------------
 
 
-@given(st.integers(0, 5000), st.integers(2, 5000), st.integers(0, 5100), st.integers(2, 9))
+@given(
+    limit=st.integers(0, 5000),
+    most=st.integers(2, 5000),
+    guess=st.integers(0, 5100),
+    least=st.integers(2, 9),
+    first=st.integers(2, 5000),
+)
 def test_the_longest_burst_is_found_wherever_the_search_begins(
-    limit: int, most: int, guess: int, least: int
+    limit: int, most: int, guess: int, least: int, first: int
 ) -> None:
-    most = max(most, least)
+    first = max(first, least)
+    most = max(most, first)
     asked: list[int] = []
 
     def passes(frames: int) -> bool:
         asked.append(frames)
         return frames <= limit
 
-    found = longest(passes, least=least, most=most, guess=guess)
+    found = longest(passes, least=least, first=first, most=most, guess=guess)
     assert found == (min(limit, most) if limit >= least else 0)
     assert all(least <= frames <= most for frames in asked)
     assert len(asked) == len(set(asked)) <= 2 * most.bit_length() + 4
@@ -320,5 +327,16 @@ def test_a_burst_that_was_found_before_is_confirmed_in_two_tries() -> None:
         asked.append(frames)
         return frames <= 33
 
-    assert longest(passes, least=2, most=20_000, guess=33) == 33
+    assert longest(passes, least=2, first=300, most=20_000, guess=33) == 33
     assert asked == [33, 34]
+
+
+def test_a_short_burst_is_sent_only_where_the_first_does_not_pass() -> None:
+    asked: list[int] = []
+
+    def passes(frames: int) -> bool:
+        asked.append(frames)
+        return frames <= 900
+
+    assert longest(passes, least=2, first=300, most=20_000) == 900
+    assert min(asked) == 300

@@ -12,6 +12,7 @@ import pytest
 from folders import REPORTS
 from matplotlib import image
 
+from benchmarks.truth.recorded import RECORDINGS
 from netlab.findings.analysis import load
 from netlab.report import write_report
 from netlab.report.page.drawing_address import drawing_address
@@ -21,8 +22,8 @@ DRAWN_WITH = "3.11.2"
 RECORDED = [path.parent.name for path in sorted(REPORTS.glob("*-lab*/run.json"))]
 
 
-SCALED = ("nettest", "udp-mirror")
-"""Experiments with counts, of which the lab measured a tenth."""
+SCALED = {each.name: 0.1 if each.is_scaled else None for each in RECORDINGS}
+"""Which experiments have counts of which the lab measured a tenth."""
 
 
 def test_each_experiment_is_recorded_shaped_and_unshaped_and_with_windows_programs() -> None:
@@ -31,6 +32,7 @@ def test_each_experiment_is_recorded_shaped_and_unshaped_and_with_windows_progra
         *RECORDED
     }
     assert {f"{each}-lab-unshaped" for each in experiments} <= set(RECORDED)
+    assert {"rfc2544-lab", "udp-mirror-lab-pinned"} <= set(RECORDED)
     for name in ("udp-mirror-lab-windows", "lab-report-lab"):
         assert pairings_of(name) == {"LL", "WL", "LW", "WW"}
     assert len(load(REPORTS / "lab-report-lab").plan.cells) == 416
@@ -47,7 +49,7 @@ def test_every_trial_is_ok_or_impossible_with_its_reason_and_the_scale_is_told(n
     assert set(frame["status"]) <= {"ok", "impossible"}
     assert not frame.loc[frame["status"] == "impossible", "reason"].isna().any()
     content = json.loads((REPORTS / name / "run.json").read_text("utf-8"))["content"]
-    assert content.get("scale") == (0.1 if name.startswith(SCALED) else None)
+    assert content.get("scale") == SCALED[name]
 
 
 @pytest.fixture(scope="module", params=RECORDED)
