@@ -65,7 +65,7 @@ Rounds = Sequence[Mapping[str, Reading]]
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--rounds", type=int, default=9)
-    words.add_argument("--seconds", type=int, default=2, help="a measurement")
+    words.add_argument("--seconds", type=int, default=1, help="a measurement")
     words.add_argument("--only", help="cases whose name holds this, such as 'UDP 64'")
     asked = words.parse_args()
     tools = those_installed(TOOLS, OURS)
