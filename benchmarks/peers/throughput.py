@@ -1,10 +1,11 @@
 """netlab's probe beside the field's tools on an unshaped veth: `make benchmark-throughput`.
 
 iperf3, iperf2, nuttcp, and netperf where it is installed; of ours every way in which a receiver
-waits. The same message sizes, socket buffers, seconds and CPUs for all (sender 0, receiver 1), in
-interleaved rounds whose order turns, so that nobody always has the machine at its best. A row with
-the system's own buffers and one with large ones. The figure is what the receiver took in. TCP's
-congestion control is cubic for all: bbr paces its sender by timers, whatever the receiver does.
+waits, and many messages a send call. The same message sizes, socket buffers, seconds and CPUs for
+all (sender 0, receiver 1), in interleaved rounds whose order turns, so that nobody always has the
+machine at its best. A row with the system's own buffers and one with large ones. The figure is what
+the receiver took in. TCP's congestion control is cubic for all: bbr paces its sender by timers,
+whatever the receiver does.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from benchmarks.peers.tools import (
     Case,
     Reading,
     netlab_adaptive,
+    netlab_batched,
     netlab_blocking,
     netlab_polling,
     netlab_spinning,
@@ -36,6 +38,7 @@ WAYS = (
     Tool("polling", None, netlab_polling),
     Tool("spinning", None, netlab_spinning),
     Tool(ADAPTIVE, None, netlab_adaptive),
+    Tool("batched", None, netlab_batched),
 )
 OURS = tuple(way.name for way in WAYS)
 TOOLS = (*WAYS, *RIVALS)
@@ -103,7 +106,7 @@ def all_cases(seconds: int) -> list[Case]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A case's rounds: who was the best of the others, and which of our ways of waiting was.
+    """A case's rounds: who was the best of the others, and which of our ways was.
 
     The best one is that of the highest median. A ratio is the median of those of single rounds, in
     which both had the machine as it was at that time, and so is a difference of loss.

@@ -81,6 +81,11 @@ def netlab_adaptive(case: Case, cable: Cable) -> Reading:
     return netprobe(case, cable, [warm_up], ["adapt=1", warm_up])
 
 
+def netlab_batched(case: Case, cable: Cable) -> Reading:
+    """Many messages a send call, to a receiver that polls."""
+    return netprobe(case, cable, ["method=batch"], ["poll=1"])
+
+
 def netprobe(
     case: Case,
     cable: Cable,
