@@ -157,6 +157,8 @@ class TrialRunner:
     """Whether a sender without a schedule is as fast as the line: no schedule keeps its pace as the
     link itself does. False once it was faster, into its own queue or because the line rate is that
     of another link."""
+    outran_before: bool = False
+    """Whether one trial's sender was faster than the line."""
     other_link: bool = False
     """Whether the sender's link is known to be faster than the line rate."""
     participant: Participant = field(default_factory=alone)
@@ -178,11 +180,20 @@ class TrialRunner:
                 continue
             said = tuple(each for each in told if isinstance(each, PairResult))
             if load.frames_per_s is None and any(each.outran for each in said):
-                self.link_paces = False
-                self.other_link = any(each.other_link for each in said)
+                self._take_note_of(said)
                 return self.trial(share, full=full)
             return TrialResult(share, full, load, said)
         raise AssertionError("unreachable")
+
+    def _take_note_of(self, said: tuple[PairResult, ...]) -> None:
+        """Of a trial whose sender outran the line: the second one is believed. One alone may be a
+        machine that stood still, and every figure behind it would be of a schedule.
+        """
+        if not self.outran_before:
+            self.outran_before = True
+            return
+        self.link_paces = False
+        self.other_link = any(each.other_link for each in said)
 
     def _attempt(
         self, load: OfferedLoad, criteria: Criteria

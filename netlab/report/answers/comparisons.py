@@ -8,8 +8,8 @@ from netlab.compare.judge import Judged
 from netlab.experiment.comparisons import Comparison
 from netlab.messages import _, joined
 from netlab.report.answers.answer import AnswerLine
-from netlab.report.sections.comparisons import NAME, in_words, ratio_words
-from netlab.report.text.phrases import listed, spanned
+from netlab.report.sections.comparisons import NAME, in_words, ratio_span
+from netlab.report.text.phrases import listed
 from netlab.results.quantities import Quantity
 
 
@@ -46,7 +46,7 @@ def _differences(quantity: Quantity, rows: Sequence[Judged]) -> Iterator[str]:
         return
     yield _(
         "{differences} in {some} of {all} pairs of cells",
-        differences=spanned(*(ratio_words(each, quantity) for each in (ratios[0], ratios[-1])))
+        differences=ratio_span(ratios[0], ratios[-1], quantity)
         if len(found) > 1
         else in_words(found[0], quantity),
         some=str(len(found)),

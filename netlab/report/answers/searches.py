@@ -13,6 +13,8 @@ from netlab.stats import mean
 
 FULL = 0.995
 """Of the line rate: a search ends within half a per cent of what it looks for."""
+ALIKE = 0.005
+"""Shares of the line rate so close together are one: a bit rate is the limit, not a frame's cost."""
 _SECTION = "rate-without-loss"
 
 
@@ -39,8 +41,11 @@ def _answer(name: str, readings: Sequence[Reading]) -> AnswerLine:
         full = size
     least = min(shares, key=lambda size: shares[size])
     cells = (by_size[least][0].cell, *(each.cell for each in readings))
+    alike = full is None and len(shares) > 1 and max(shares.values()) - shares[least] < ALIKE
     return AnswerLine(
-        _sentence(name, full, least, by_size[least], shares[least]),
+        _of_all_sizes(name, readings, shares[least])
+        if alike
+        else _sentence(name, full, least, by_size[least], shares[least]),
         tuple(dict.fromkeys(cells)),
         _SECTION,
         f"{_SECTION}-share",
@@ -57,14 +62,27 @@ def _sentence(
     )
     if share >= FULL:
         return said
-    limits = dict.fromkeys(bottlenecks.limit_words(trial) for trial in trials)
     return _(
         "{said}; {size} bytes: {share} % of it, {limit}",
         said=said,
         size=str(least),
         share=f"{100 * share:.1f}",
-        limit=joined("; ", [limit for limit in limits if limit]) or _("limit not known"),
+        limit=_limits(trials),
     )
+
+
+def _of_all_sizes(name: str, trials: Sequence[Reading], share: float) -> Message:
+    return _(
+        "{name}: {share} % of the line rate without loss at every frame size; limit: {limit}",
+        name=name,
+        share=f"{100 * share:.1f}",
+        limit=_limits(trials),
+    )
+
+
+def _limits(trials: Sequence[Reading]) -> Message | str:
+    limits = dict.fromkeys(bottlenecks.limit_words(trial) for trial in trials)
+    return joined("; ", [limit for limit in limits if limit]) or _("limit not known")
 
 
 def _share(trials: Sequence[Reading]) -> float:

@@ -15,6 +15,7 @@ from netlab.experiment.comparisons import Comparison
 from netlab.experiment.settings import Level
 from netlab.messages import Message, _, joined
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
+from netlab.report.text.phrases import spanned
 from netlab.results.labels import figure, setting
 from netlab.results.quantities import Quantity
 from netlab.results.readings import Reading
@@ -224,6 +225,15 @@ def ratio_words(ratio: float, quantity: Quantity) -> str:
     if ratio < 4 - _TWICE:
         return _TWO_TIMES[quantity.more]
     return _TIMES[quantity.more](f"{ratio:.1f}")
+
+
+def ratio_span(least: float, most: float, quantity: Quantity) -> str:
+    """``59 to 60 % shorter``; ``80 % longer to twice as long``."""
+    if most < 1:
+        return _MORE[quantity.less](spanned(_percent(1 - most), _percent(1 - least)))
+    if least >= 1 and most < _TWICE:
+        return _MORE[quantity.more](spanned(_percent(least - 1), _percent(most - 1)))
+    return spanned(ratio_words(least, quantity), ratio_words(most, quantity))
 
 
 def _between(ratio: float, low: float, high: float) -> str:

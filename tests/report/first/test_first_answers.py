@@ -76,7 +76,7 @@ def test_a_comparison_is_a_line_with_how_many_cells_differ() -> None:
     woken, checksum = lines_of("udp-mirror-lab").comparisons
     assert woken.sentence == (
         "A mirror that never sleeps, against one that is woken: mean round trip 29 % shorter (−44 "
-        "to −9 %) in 1 of 4 pairs of cells; mean time in the mirror’s stack 79 % shorter to 47 % "
+        "to −9 %) in 1 of 4 pairs of cells; mean time in the mirror’s stack 47 to 79 % "
         "shorter in 4 of 4 pairs of cells"
     )
     assert checksum.sentence == (
@@ -124,6 +124,16 @@ def test_a_search_says_from_which_frame_on_the_line_is_full_and_what_stopped_it_
     ]
     (line,) = searches.answers(readings(made_run(tmp_path, plan_of([*cells.values()], 1), records)))
     assert "line rate without loss from 512 bytes on; 64 bytes: 51.0 % of it" in line.sentence
+    assert line.cells[0] == cells[64].key
+
+
+def test_a_search_that_ends_at_one_share_at_every_size_says_it_once(tmp_path: Path) -> None:
+    cells = {size: planned("throughput_search", frame_bytes=size) for size in (64, 512, 1518)}
+    records = [result(cell, 1, {"line_share": 0.8, "limit": "device"}) for cell in cells.values()]
+    (line,) = searches.answers(readings(made_run(tmp_path, plan_of([*cells.values()], 1), records)))
+    assert line.sentence.endswith(
+        "80.0 % of the line rate without loss at every frame size; limit: device"
+    )
     assert line.cells[0] == cells[64].key
 
 
