@@ -88,7 +88,7 @@ def words(
     x: float, y: float, said: str, look: str = "", *, room: float = 0, turned: bool = False
 ) -> Mark:
     """A text; ``middle`` and ``end`` are classes. ``turned``: from below upwards. ``room``: in
-    pixels; what is longer in the reader's language is cut in its middle, and the pointer is told all.
+    pixels; what is longer in the reader's language loses its middle, and the pointer is told it.
     """
     attributes = _attributes({"x": x, "y": y}, look)
     turn = (("transform", f"rotate(-50 {_short(x)} {_short(y)})"),) if turned else ()
