@@ -103,8 +103,8 @@ warning(
     _("frames went out faster than the line rate {sizes}: the link is another one, and shares are "
         "of the rate stated"),
     rank=14, section=RATES,
-    stated="a sender without a schedule was faster than 1.25 times the line rate, by more frames "
-        "than its socket’s buffer holds",
+    stated="in two trials a sender without a schedule was faster than 1.25 times the line rate, by "
+        "more frames than its socket’s buffer holds",
     advice=_("state the rate that the link has"))
 warning(
     "search-buffer-capped",
