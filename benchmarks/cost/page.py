@@ -105,7 +105,8 @@ def main() -> int:
 
 def take_pictures(folder: Path) -> int:
     """PNG files of few colours: a page needs no more, and a repository is kept small."""
-    (folder / "first").mkdir(parents=True, exist_ok=True)
+    for form in ("desk", "phone"):
+        (folder / "first" / form).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, a_browser() as browser:
         pages = {}
         for name in (*(f"reports/{each}" for each in FIRST_SCREENS), "tests/fixtures/limits-linux"):
@@ -117,7 +118,7 @@ def take_pictures(folder: Path) -> int:
         for name in FIRST_SCREENS:
             for tab, form, width_px in ((desk, "desk", 760), (phone, "phone", 300)):
                 tab.open(pages[name])
-                save(tab.screenshot(), folder / "first" / f"{name}-{form}.png", width_px)
+                save(tab.screenshot(), folder / "first" / form / f"{name}.png", width_px)
         for tab in (desk, phone):
             tab.open(pages["lab-report"])
         save(desk.screenshot(), folder / "page-desktop.png", 760)
