@@ -105,8 +105,6 @@ def main() -> int:
 
 def take_pictures(folder: Path) -> int:
     """PNG files of few colours: a page needs no more, and a repository is kept small."""
-    for form in ("desk", "phone"):
-        (folder / "first" / form).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, a_browser() as browser:
         pages = {}
         for name in (*(f"reports/{each}" for each in FIRST_SCREENS), "tests/fixtures/limits-linux"):
@@ -146,6 +144,7 @@ def save(png: bytes, path: Path, width_px: int) -> None:
     height_px = round(picture.height * width_px / picture.width)
     small = picture.resize((width_px, height_px), Image.Resampling.LANCZOS)
     colours = small.quantize(96, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    path.parent.mkdir(parents=True, exist_ok=True)
     colours.save(path, optimize=True)
 
 

@@ -23,7 +23,7 @@ RECORDED = [path.parent.name for path in sorted(REPORTS.glob("*-lab*/run.json"))
 
 
 SCALED = {each.name: 0.1 if each.is_scaled else None for each in RECORDINGS}
-"""Which experiments have counts of which the lab measured a tenth."""
+"""Recorded run → the scale of its counts; None: of an experiment without counts."""
 
 
 def test_each_experiment_is_recorded_shaped_and_unshaped_and_with_windows_programs() -> None:

@@ -186,8 +186,8 @@ class TrialRunner:
         raise AssertionError("unreachable")
 
     def _take_note_of(self, said: tuple[PairResult, ...]) -> None:
-        """Of a trial whose sender outran the line: the second one is believed. One alone may be a
-        machine that stood still, and every figure behind it would be of a schedule.
+        """Of a trial whose sender outran the line: the second one is believed. A single one has
+        been seen over a link of just the rate that was stated.
         """
         if not self.outran_before:
             self.outran_before = True

@@ -14,7 +14,7 @@ from netlab.stats import mean
 FULL = 0.995
 """Of the line rate: a search ends within half a per cent of what it looks for."""
 ALIKE = 0.005
-"""Shares so close together are one: a bit rate is the limit, not what a frame costs."""
+"""Shares of the line rate so close together are said as one."""
 _SECTION = "rate-without-loss"
 
 

@@ -218,10 +218,8 @@ def _least(ratio: float) -> str:
 
 def ratio_words(ratio: float, quantity: Quantity) -> str:
     """``20 % longer``, ``twice as long``, ``4.6 times as long``."""
-    if ratio < 1:
-        return _MORE[quantity.less](_percent(1 - ratio))
     if ratio < _TWICE:
-        return _MORE[quantity.more](_percent(ratio - 1))
+        return ratio_span(ratio, ratio, quantity)
     if ratio < 4 - _TWICE:
         return _TWO_TIMES[quantity.more]
     return _TIMES[quantity.more](f"{ratio:.1f}")

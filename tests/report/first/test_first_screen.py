@@ -218,7 +218,8 @@ def test_every_line_leads_to_a_place_of_the_page(
         " each.querySelector('[data-cell]') && [...each.querySelectorAll('a')].some((link) =>"
         " document.getElementById(link.hash.slice(1)))).length]"
     )
-    assert lines == led >= 1
+    least = 1 if name == "rfc2544-lab" else 2  # one search has one answer
+    assert lines == led >= least
 
 
 def test_a_blank_of_the_map_is_hatched_and_says_why(
