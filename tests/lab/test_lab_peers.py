@@ -22,7 +22,9 @@ pytestmark = [
 ]
 
 RATE_BIT_PER_S = 20e6
-UDP = Case("UDP", 1472, 128 * 1024, 2)
+# netperf counts what still waits in the sender's socket when its time is over: 128 KiB of it are
+# 3.5 % of these two seconds, 32 KiB 0.7 %.
+UDP = Case("UDP", 1472, 32 * 1024, 2)
 TCP = Case("TCP", 1448, 128 * 1024, 2)
 # MTU 1500 and 38 bytes of frame besides: 1472 bytes of payload over UDP, 1448 over TCP.
 CEILING_MBIT_PER_S = {UDP: 20 * 1472 / 1538, TCP: 20 * 1448 / 1538}
@@ -44,6 +46,6 @@ def test_a_tools_figure_is_what_the_wire_carries(
     tool: Tool[Case, Reading], case: Case, cable: Cable
 ) -> None:
     reading = tool.measure(case, cable)
-    assert reading.mbit_per_s == pytest.approx(CEILING_MBIT_PER_S[case], rel=0.03)
+    assert reading.mbit_per_s == pytest.approx(CEILING_MBIT_PER_S[case], rel=0.02)
     assert (reading.loss is None) == (case is TCP)
     assert reading.loss is None or 0 <= reading.loss < 1
