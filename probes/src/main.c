@@ -61,7 +61,7 @@ static const char help[] =
     "  poll=1                  receiving: looks at intervals, and is never woken\n"
     "  adapt=1                 receiving: chooses in the warm-up whether it polls\n"
     "  from=socket|packet      receiving UDP by poll or spin: from the socket, or frames before IP\n"
-    "  receive_call=BYTES      room of a TCP receive call (262144)\n"
+    "  receive_call=BYTES      room of a TCP receive call, or the word message (262144)\n"
     "  drain=S                 receiving UDP: what has not come after so long a quiet is lost\n"
     "  interval=S              of the series (0.1)\n"
     "\n"

@@ -145,11 +145,12 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
     )
     rest = {"protocol": "TCP", "message_size": 64, "count": 500, "message_rate": "5k/s"}
     rest |= {"nodelay": True, "congestion": "bbr", "server_cpus": [0, 2], "client_cpus": "1-3"}
-    rest |= {"tcp_send_method": "batch"}
+    rest |= {"tcp_send_method": "batch", "tcp_receive_call": "message"}
     base["tests"] = [{"test": "stream", **rest}]
     (stream,) = streams(load(yaml.safe_dump(base)))
     assert (stream.count, stream.duration_s, stream.message_rate_per_s) == (500, None, 5000.0)
     assert (stream.nodelay, stream.congestion, stream.tcp_send_method) == (True, "bbr", "batch")
+    assert stream.tcp_receive_call == "message"
     assert (stream.server_cpus, stream.client_cpus) == ("0,2", "1,2,3")
     assert {setting.name for setting in SETTINGS_OF["stream"]} == written.keys() | rest.keys()
 

@@ -214,6 +214,7 @@ def test_what_no_test_could_be_is_named(setup: TestSettings, field: str) -> None
         Stream(**UDP, send_method="xdp", receive_from="packet", receive="polling"),
         Stream(**UDP, receive_from="packet", receive="spinning", streams=2),
         Stream(protocol="TCP", message_bytes=64, tcp_send_method="batch", streams=2),
+        Stream(protocol="TCP", message_bytes=64, tcp_receive_call="message"),
     ],
 )
 def test_what_a_host_can_measure_has_no_fault(setup: TestSettings) -> None:

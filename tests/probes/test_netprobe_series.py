@@ -87,3 +87,12 @@ def test_who_sends_tells_of_no_receives(agents: Agents) -> None:
     done = trial(agents, proto="tcp", message=1000, seconds=0.1)
     assert "receive_calls" not in done.sent
     assert {"receive_calls", "empty_receives"} <= set(done.received)
+
+
+@pytest.mark.parametrize("asked", [{}, {"receive_call": "message"}], ids=["all", "message"])
+def test_a_receive_call_takes_a_message_at_most_where_it_is_asked_to(
+    agents: Agents, asked: dict[str, str]
+) -> None:
+    done = trial(agents, proto="tcp", message=200, seconds=0.2, receive=asked)
+    largest, room = done.received["largest_receive_bytes"], done.received["receive_call_bytes"]
+    assert (largest <= 200, room) == ((True, 200) if asked else (False, 262144))

@@ -30,10 +30,19 @@ const char *const settings_mirror_keys[] = {
 
 /* ---- numbers ---- */
 
+/* The word `message`: as many bytes as a send call hands over. */
+static void read_receive_call(struct keys *keys, struct settings *out)
+{
+    static const struct key_range range = {"receive_call", 1, MESSAGE_MAX_BYTES, 262144};
+    const char *word = request_value(keys->request, range.key);
+    const bool of_message = word != NULL && strcmp(word, "message") == 0;
+    out->receive_call_bytes =
+        of_message ? out->message_bytes : (uint32_t)keys_number(keys, range);
+}
+
 static void read_numbers(struct keys *keys, struct settings *out)
 {
     static const struct key_range message = {"message", 1, MESSAGE_MAX_BYTES, 1448},
-                                  receive_call = {"receive_call", 1, MESSAGE_MAX_BYTES, 262144},
                                   socket_buffer = {"socket_buffer", 1, UINT32_C(1) << 30, 0},
                                   count = {"count", 1, UINT64_C(1) << 62, 0},
                                   streams = {"streams", 1, STREAMS_MAX, 1},
@@ -43,7 +52,7 @@ static void read_numbers(struct keys *keys, struct settings *out)
     out->message_bytes = (uint32_t)keys_number(keys, message);
     out->count = keys_number(keys, count);
     out->socket_buffer_bytes = (uint32_t)keys_number(keys, socket_buffer);
-    out->receive_call_bytes = (uint32_t)keys_number(keys, receive_call);
+    read_receive_call(keys, out);
     out->streams = (unsigned)keys_number(keys, streams);
     out->burst = keys_number(keys, burst);
     out->dscp = keys_given(keys, "dscp") ? (int)keys_number(keys, dscp) : -1;
