@@ -1,7 +1,7 @@
 """netlab's probe beside the field's tools on an unshaped veth: `make benchmark-throughput`.
 
 iperf3, iperf2, nuttcp, and netperf where it is installed; of ours every way in which a receiver
-waits, and many messages a send call. The same message sizes, socket buffers, seconds and CPUs for
+waits, all that has come a receive call in place of a message, and many messages a send call. The same message sizes, socket buffers, seconds and CPUs for
 all (sender 0, receiver 1), in interleaved rounds whose order turns, so that nobody always has the
 machine at its best. A row with the system's own buffers and one with large ones. The figure is what
 the receiver took in. TCP's congestion control is cubic for all: bbr paces its sender by timers,
@@ -24,6 +24,7 @@ from benchmarks.peers.tools import (
     Case,
     Reading,
     netlab_adaptive,
+    netlab_all,
     netlab_batched,
     netlab_blocking,
     netlab_polling,
@@ -35,6 +36,7 @@ from netlab.lab.plan import LabHost
 BLOCKING, ADAPTIVE = "blocking", "adaptive"
 WAYS = (
     Tool(BLOCKING, None, netlab_blocking),
+    Tool("all that has come", None, netlab_all),
     Tool("polling", None, netlab_polling),
     Tool("spinning", None, netlab_spinning),
     Tool(ADAPTIVE, None, netlab_adaptive),
