@@ -74,7 +74,7 @@ SHORTER_SEARCHES = (
 )
 CHECKSUMS = {"checksums": "software"}
 RECORDINGS = (
-    Recording("nettest-lab", "nettest", RATE_BIT_PER_S, ROUTER),
+    Recording("nettest-lab", "nettest-lab.yaml", RATE_BIT_PER_S, ROUTER),
     Recording("nettest-lab-unshaped", "nettest", None, ROUTER, ("pause=1s",)),
     Recording(
         "nettest-lab-windows",
