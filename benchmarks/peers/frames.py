@@ -12,7 +12,6 @@ which it loses none.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import subprocess
 import sys
@@ -210,18 +209,15 @@ def judge(readings: dict[str, list[Reading]], ours: list[str]) -> int:
         return finish([Verdict(False, "a way of ours without loss, and a rival", "none")], "none")
     best, rival = (max(names, key=lambda name: took[name]) for names in (fit, others))
     ratio = took[best] / took[rival]
-    return finish(
-        [
-            Verdict(
-                ratio >= LEAST_RATIO,
-                f"at least {LEAST_RATIO} times what the best of the others received, with loss "
-                f"under {100 * MOST_LOSS:g} %",
-                f"{ratio:.2f}: {best} {took[best]:,.0f}/s, loss {100 * lost[best]:.3f} %; {rival} "
-                f"{took[rival]:,.0f}/s, loss {100 * lost[rival]:.2f} %",
-            )
-        ],
-        json.dumps({"ratio": ratio, "received_per_s": took, "loss": lost}),
+    figures = (
+        f"{ratio:.2f}: {best} {took[best]:,.0f}/s, loss {100 * lost[best]:.3f} %; {rival} "
+        f"{took[rival]:,.0f}/s, loss {100 * lost[rival]:.3f} %"
     )
+    wanted = (
+        f"at least {LEAST_RATIO} times what the best of the others received, with loss under "
+        f"{100 * MOST_LOSS:g} %"
+    )
+    return finish([Verdict(ratio >= LEAST_RATIO, wanted, figures)], f"frames: {figures}")
 
 
 if __name__ == "__main__":

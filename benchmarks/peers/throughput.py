@@ -1,11 +1,11 @@
 """netlab's probe beside the field's tools on an unshaped veth: `make benchmark-throughput`.
 
 iperf3, iperf2, nuttcp, and netperf where it is installed; of ours every way in which a receiver
-waits, all that has come a receive call in place of a message, and many messages a send call. The same message sizes, socket buffers, seconds and CPUs for
-all (sender 0, receiver 1), in interleaved rounds whose order turns, so that nobody always has the
-machine at its best. A row with the system's own buffers and one with large ones. The figure is what
-the receiver took in. TCP's congestion control is cubic for all: bbr paces its sender by timers,
-whatever the receiver does.
+waits, all that has come a receive call in place of a message, and many messages a send call. The
+same message sizes, socket buffers, seconds and CPUs for all (sender 0, receiver 1), in interleaved
+rounds whose order turns, so that nobody always has the machine at its best. A row with the system's
+own buffers and one with large ones. The figure is what the receiver took in. TCP's congestion
+control is cubic for all: bbr paces its sender by timers, whatever the receiver does.
 """
 
 from __future__ import annotations

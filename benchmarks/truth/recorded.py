@@ -101,8 +101,6 @@ RECORDINGS = (
         ("direction=both", *SHORTER_SEARCHES),
         False,
     ),
-    # Twenty trials a cell: what a checksum costs is little beside what a woken mirror scatters.
-    Recording("udp-mirror-lab", "udp-mirror", RATE_BIT_PER_S, CHECKSUMS, ("repeats=20",)),
     Recording(
         "udp-mirror-lab-pinned",
         "udp-mirror-lab-pinned.yaml",
@@ -110,6 +108,7 @@ RECORDINGS = (
         is_scaled=False,
         echo_at="linux-b",
     ),
+    # Twenty trials a cell: what a checksum costs is little beside what a woken mirror scatters.
     Recording("udp-mirror-lab-unshaped", "udp-mirror", None, CHECKSUMS, ("repeats=20",)),
     Recording("udp-mirror-lab-windows", "udp-mirror", None, {"windows": 2}, (FOUR,)),
     Recording(

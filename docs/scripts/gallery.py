@@ -17,12 +17,11 @@ GALLERY = ROOT / "docs" / "pictures" / "gallery"
 CHARTS = {
     "lab-report-lab": "message-size-udp",
     "connection-kinds-lab": "every-host-with-every-other-1",
-    "nettest-lab": "round-trip-tcp-1",
+    "nettest-lab": "over-time-1",
     "nettest-lab-unshaped": "round-trip-tcp-1",
     "payload-lab": "payload-udp-ipv4",
     "payload-lab-unshaped": "payload-udp-ipv4",
     "rfc2544-lab": "frame-loss-1",
-    "udp-mirror-lab": "round-trip-udp-1",
     "udp-mirror-lab-pinned": "round-trip-udp-1",
     "udp-mirror-lab-unshaped": "round-trip-udp-1",
     "udp-mirror-lab-windows": "round-trip-udp-1",

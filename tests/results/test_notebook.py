@@ -76,7 +76,7 @@ def test_one_trial_has_no_interval_and_a_failure_is_no_number() -> None:
 
 
 def test_the_core_is_few_columns_row_by_row_with_right_types() -> None:
-    run = netlab.load(RUNS / "udp-mirror-lab")
+    run = netlab.load(RUNS / "udp-mirror-lab-unshaped")
     assert set(run.core.columns) <= set(CORE)
     assert len(CORE) <= 26
     assert len(run.core) == len(run.frame)
@@ -92,7 +92,7 @@ def test_a_plot_has_a_line_a_level_and_says_what_was_pooled() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["LL", "WL", "LW", "WW"]
     assert axes.get_xlabel() == "message_bytes"
     assert "means over protocol, socket_buffer_bytes" in axes.get_title()
-    alone = netlab.load(RUNS / "udp-mirror-lab").plot(hue="protocol", y="rtt_mean_ns")
+    alone = netlab.load(RUNS / "udp-mirror-lab-unshaped").plot(hue="protocol", y="rtt_mean_ns")
     assert alone.get_ylabel().startswith("rtt_mean_ns, ns")
 
 

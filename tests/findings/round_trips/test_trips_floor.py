@@ -170,15 +170,17 @@ def test_an_imported_mean_below_the_floor_is_told_by_the_mean(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("folder", "sizes"),
     [
-        ("udp-mirror-lab", {18: (7.25, 11.52), 1472: (10.76, 244.16)}),
-        ("nettest-lab", {1448: (10.2, 488.32)}),
-        ("nettest", {}),
-        ("udp-mirror-lab-unshaped", {}),
-        ("udp-mirror-lab-windows", {}),
-        ("nettest-lab-unshaped", {}),
+        ("tests/fixtures/below-floor/udp-mirror", {18: (7.25, 11.52), 1472: (10.76, 244.16)}),
+        ("tests/fixtures/below-floor/nettest", {1448: (10.2, 488.32)}),
+        ("reports/nettest", {}),
+        ("reports/nettest-lab", {}),
+        ("reports/udp-mirror-lab-pinned", {}),
+        ("reports/udp-mirror-lab-unshaped", {}),
+        ("reports/udp-mirror-lab-windows", {}),
+        ("reports/nettest-lab-unshaped", {}),
     ],
 )
-def test_of_the_recorded_runs_those_of_the_shaped_lab_are_below(
+def test_of_the_recorded_runs_round_trips_over_a_shaped_cable_are_below(
     folder: str, sizes: dict[int, tuple[float, float]]
 ) -> None:
     told = {
@@ -186,7 +188,7 @@ def test_of_the_recorded_runs_those_of_the_shaped_lab_are_below(
             round(each.evidence["shortest_trip_ns"] / 1e3, 2),
             round(each.evidence["floor_trip_ns"] / 1e3, 2),
         )
-        for each in found(load(ROOT / "reports" / folder), KIND)
+        for each in found(load(ROOT / folder), KIND)
     }
     assert told.keys() == sizes.keys()
     for size, (least, floor) in sizes.items():

@@ -40,11 +40,18 @@ def lines_of(name: str) -> FirstLines:
         (
             "nettest-lab",
             [
-                "TCP, 1448 bytes: 93.27 ± 0.48 Mbit/s of payload (10 trials), 99.1 % of the wire "
+                "TCP, 1448 bytes: 94.014 ± 0.041 Mbit/s of payload (10 trials), 99.9 % of the wire "
                 "ceiling (94.15 Mbit/s)",
-                "UDP, 1472 bytes: 95.27 ± 0.17 Mbit/s of payload (15 trials), 99.5 % of the wire "
+                "UDP, 1472 bytes: 95.57 ± 0.13 Mbit/s of payload (15 trials), 99.9 % of the wire "
                 "ceiling (95.71 Mbit/s)",
-                "TCP 1448: 124.0 ± 1.4 µs a round trip (10 trials), 99 % within 176.6 µs",
+            ],
+        ),
+        (
+            "nettest-lab-unshaped",
+            [
+                "TCP, 1448 bytes: 2.39 ± 0.25 Gbit/s of payload (10 trials)",
+                "UDP, 1472 bytes: 3.11 ± 0.35 Gbit/s of payload (15 trials)",
+                "TCP 1448: 63 ± 14 µs a round trip (10 trials), 99 % within 234.0 µs",
             ],
         ),
         (
@@ -73,10 +80,10 @@ def test_a_recorded_run_is_answered_in_a_line_a_test(name: str, said: list[str])
 
 
 def test_a_comparison_is_a_line_with_how_many_cells_differ() -> None:
-    woken, checksum = lines_of("udp-mirror-lab").comparisons
+    woken, checksum = lines_of("udp-mirror-lab-unshaped").comparisons
     assert woken.sentence == (
-        "A mirror that never sleeps, against one that is woken: mean round trip 29 % shorter (−44 "
-        "to −9 %) in 1 of 4 pairs of cells; mean time in the mirror’s stack 47 to 79 % "
+        "A mirror that never sleeps, against one that is woken: mean round trip 40 % shorter (−55 "
+        "to −19 %) in 1 of 4 pairs of cells; mean time in the mirror’s stack 73 to 81 % "
         "shorter in 4 of 4 pairs of cells"
     )
     assert checksum.sentence == (

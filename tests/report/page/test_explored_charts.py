@@ -333,7 +333,9 @@ def test_a_map_tells_its_places_by_arrow_keys_and_pointer(browser: Browser, tmp_
 
 
 @needs_browser
-@pytest.mark.parametrize("name", ["lab-report", "nettest-lab", "payload-lab", "udp-mirror-lab"])
+@pytest.mark.parametrize(
+    "name", ["lab-report", "nettest-lab", "payload-lab", "udp-mirror-lab-unshaped"]
+)
 def test_every_chart_of_a_recorded_run_comes_alive(
     browser: Browser, tmp_path: Path, name: str
 ) -> None:

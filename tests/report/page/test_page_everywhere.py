@@ -138,7 +138,7 @@ def test_the_contents_mark_the_section_that_is_read(
 
 
 @pytest.mark.needs("pdftotext")
-@pytest.mark.parametrize("name", ["lab-report", "udp-mirror-lab"])
+@pytest.mark.parametrize("name", ["lab-report", "udp-mirror-lab-pinned"])
 def test_on_paper_what_a_report_needs_is_there_and_nothing_is_wider_than_it(
     browser: Browser, pages: dict[str, Path], name: str, tmp_path: Path
 ) -> None:
