@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from netlab.experiment.feasibility import STREAMS_WITH_A_THREAD
 from netlab.experiment.hosts import Host
 from netlab.experiment.matrix import Link
 from netlab.runner.start.yaml_text import flow, host_lines
@@ -53,7 +54,15 @@ class Question:
             **({} if self.direction == "client-sends" else {"direction": self.direction}),
             **({} if self.streams == 1 else {"streams": self.streams}),
             **({} if self.rate is None else {"rate": self.rate}),
+            **({"receive": "adaptive"} if self.asks_for_capacity else {}),
         }
+
+    @property
+    def asks_for_capacity(self) -> bool:
+        """Whether all that goes is wanted: then the receiver shall not be what limits it. Streams
+        that share threads only wait.
+        """
+        return self.rate is None and self.streams <= STREAMS_WITH_A_THREAD
 
 
 def matrix_text(

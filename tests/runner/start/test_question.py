@@ -86,6 +86,15 @@ def test_every_question_is_a_matrix_of_one_cell(tmp_path: Path, seed: int) -> No
         return
     assert isinstance(setup, Stream)
     assert (setup.direction, setup.streams) == (asked.direction, asked.streams)
+    assert setup.receive == ("adaptive" if asked.rate is None else "blocking")
     usual = {4: 1472, 6: 1452}[version] if udp else 128 * 1024
     assert setup.message_bytes == (size or usual)
     assert setup.rate_bit_per_s == (None if asked.rate is None else 5e6)
+
+
+def test_streams_that_share_threads_are_received_by_waiting(tmp_path: Path) -> None:
+    for streams, way in ((64, "adaptive"), (65, "blocking")):
+        text = matrix_text(Question(streams=streams), SERVER, CLIENT, None, 4)
+        (cell,) = expand(load_matrix(written(tmp_path, text)))
+        assert isinstance(cell.setup, Stream)
+        assert cell.setup.receive == way
