@@ -233,11 +233,9 @@ class Stream(_Talk, _OneWay, _Messages):
         need=Need("", of="sender"), about="TCP only: one message a send call, or up to 32.",
         column="how messages are handed to TCP: batch; NA: plain, one a call")
     tcp_receive_call: Literal["message"] | None = setting(
-        "tcp_receive_call", Or("all"), default=None, only_of="TCP",
-        label=_("bytes of a receive call of TCP"), absent=_("all that has come"),
-        asks=(Ask("receive_call", "receive"),),
-        about="TCP only: a receive call takes all that has come, or at most one message.",
-        column="what a receive call of TCP takes: message; NA: all that has come, to 256 KiB")
+        "tcp_receive_call", Or("all"), default=None, only_of="TCP", absent=_("all that has come"),
+        label=_("bytes of a receive call of TCP"), asks=(Ask("receive_call", "receive"),),
+        about="TCP only: one message a call, or all.", column="one message a call; NA: to 256 KiB")
 
 
 @of_settings
