@@ -68,7 +68,7 @@ def netlab_blocking(case: Case, cable: Cable) -> Reading:
 
 
 def netlab_all(case: Case, cable: Cable) -> Reading:
-    """All that has come a receive call; over UDP the same as blocking."""
+    """All that has come a receive call; over UDP the same as blocking, so that chance is seen."""
     return netprobe(case, cable)
 
 

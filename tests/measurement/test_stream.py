@@ -197,6 +197,15 @@ def test_methods_are_told_to_the_end_that_they_are_of() -> None:
     assert not any({"poll", "method"} & set(keys) for _, _, keys in asked)
 
 
+def test_only_the_receiver_of_tcp_is_told_what_a_call_takes() -> None:
+    _, asked, _ = run(trial_of(protocol="TCP", tcp_receive_call="message"))
+    keys = {verb: keys for _, verb, keys in asked}
+    assert keys["receive"]["receive_call"] == "message"
+    assert "receive_call" not in keys["send"]
+    _, asked, _ = run(trial_of(protocol="TCP"))
+    assert not any("receive_call" in keys for _, _, keys in asked)
+
+
 def test_only_the_sender_is_told_its_congestion_control() -> None:
     record, asked, _ = run(trial_of(congestion="cubic"))
     keys = {verb: keys for _, verb, keys in asked}

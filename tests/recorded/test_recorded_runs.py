@@ -26,7 +26,7 @@ SCALED = {each.name: 0.1 if each.is_scaled else None for each in RECORDINGS}
 """Recorded run → the scale of its counts; None: of an experiment without counts."""
 
 
-def test_each_experiment_is_recorded_shaped_and_unshaped_and_with_windows_programs() -> None:
+def test_each_experiment_is_recorded_in_the_labs_that_can_show_it() -> None:
     shaped = {"nettest", "payload", "lab-report", "connection-kinds"}
     assert {f"{each}-lab" for each in shaped} <= set(RECORDED)
     assert {f"{each}-lab-unshaped" for each in ("nettest", "payload", "udp-mirror")} <= {*RECORDED}

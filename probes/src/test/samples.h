@@ -55,8 +55,8 @@ struct refresh {
     uint64_t changes;           /* seen, the first reading not among them */
     uint64_t step_ns;           /* the longest between two of them */
 };
-/* After so many it is known. Each look reads a file of the system, on the CPU that a pinned receiver
- * has: a hundred a second took a quarter of its TCP throughput (two CPUs, blocking). */
+/* After so many it is known. Each look reads a file of the system, on the CPU that a pinned
+ * receiver has, and costs it throughput (docs/benchmarks.md). */
 #define REFRESHES 5
 
 /* What the sockets say, and what the interface had carried, right after they were opened. */
