@@ -16,3 +16,5 @@ class AnswerLine:
     """Anchor of the section that has its table."""
     chart: str = ""
     """How the names of the charts begin that show it; empty: there is none."""
+    table: int = 0
+    """Which of the section's tables that is, from 1; 0: the section as a whole."""

@@ -15,10 +15,11 @@ from netlab.results.quantities import Quantity
 
 def answers(judged: Sequence[tuple[Comparison, Sequence[Judged]]]) -> tuple[AnswerLine, ...]:
     """One a comparison that has anything to compare."""
-    return tuple(_answer(asked, rows) for asked, rows in judged if rows)
+    told = ((asked, rows) for asked, rows in judged if rows)
+    return tuple(_answer(asked, rows, number) for number, (asked, rows) in enumerate(told, 1))
 
 
-def _answer(asked: Comparison, rows: Sequence[Judged]) -> AnswerLine:
+def _answer(asked: Comparison, rows: Sequence[Judged], table: int) -> AnswerLine:
     by_difference: dict[str, list[str]] = {}
     for quantity in dict.fromkeys(each.aligned.quantity for each in rows):
         for difference in _differences(quantity, rows):
@@ -30,7 +31,7 @@ def _answer(asked: Comparison, rows: Sequence[Judged]) -> AnswerLine:
     different = [each for each in rows if each.verdict.verdict == "different"]
     cells = [cell for each in (*different, *rows) for cell in each.aligned.cells[::-1]]
     sentence = joined(": ", [asked.name, joined("; ", said)])
-    return AnswerLine(sentence, tuple(dict.fromkeys(cells)), NAME)
+    return AnswerLine(sentence, tuple(dict.fromkeys(cells)), NAME, table=table)
 
 
 def _differences(quantity: Quantity, rows: Sequence[Judged]) -> Iterator[str]:

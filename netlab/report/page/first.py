@@ -65,6 +65,8 @@ def anchors(
     def target(answer: AnswerLine) -> LineTarget:
         cell = answer.cells[0] if answer.cells else ""
         section = answer.section if answer.section in known else grids.get(cell, "")
+        if section == answer.section and answer.table:
+            section = f"{section}-{answer.table}"
         named = (each for each in charts if answer.chart and each.startswith(answer.chart))
         chart = next(named, "")
         return LineTarget(cell, section, f"chart-{chart}" if chart else "")

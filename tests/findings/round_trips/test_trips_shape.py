@@ -138,8 +138,8 @@ def test_a_trial_whose_process_was_held_up_has_that_finding_alone(tmp_path: Path
     assert {str(each.kind) for each in run.findings} - {"off-time"} == {"process-stalled"}
 
 
-def test_of_the_recorded_runs_sleeping_mirrors_answer_in_two_groups() -> None:
-    run = load(ROOT / "reports" / "udp-mirror-lab-unshaped")
+def test_of_a_run_as_it_was_recorded_the_sleeping_mirrors_answer_in_two_groups() -> None:
+    run = load(ROOT / "tests" / "fixtures" / "two-modes")
     told = found(run, "two-modes")
     assert told
     for each in told:

@@ -49,9 +49,9 @@ def lines_of(name: str) -> FirstLines:
         (
             "nettest-lab-unshaped",
             [
-                "TCP, 1448 bytes: 2.39 ± 0.25 Gbit/s of payload (10 trials)",
-                "UDP, 1472 bytes: 3.11 ± 0.35 Gbit/s of payload (15 trials)",
-                "TCP 1448: 63 ± 14 µs a round trip (10 trials), 99 % within 234.0 µs",
+                "TCP, 1448 bytes: 1.518 ± 0.089 Gbit/s of payload (10 trials)",
+                "UDP, 1472 bytes: 1.82 ± 0.12 Gbit/s of payload (15 trials)",
+                "TCP 1448: 70.5 ± 6.3 µs a round trip (10 trials), 99 % within 127.7 µs",
             ],
         ),
         (
@@ -61,7 +61,7 @@ def lines_of(name: str) -> FirstLines:
                 "1500 bytes",
                 "IPv6: one frame carries 1428 bytes over TCP and 1452 bytes over UDP; path MTU "
                 "1500 bytes",
-                "UDP: one byte more than fits costs 5.1 to 5.8 % of throughput",
+                "UDP: one byte more than fits costs 4.5 to 6.5 % of throughput",
             ],
         ),
         (
@@ -82,9 +82,9 @@ def test_a_recorded_run_is_answered_in_a_line_a_test(name: str, said: list[str])
 def test_a_comparison_is_a_line_with_how_many_cells_differ() -> None:
     woken, checksum = lines_of("udp-mirror-lab-unshaped").comparisons
     assert woken.sentence == (
-        "A mirror that never sleeps, against one that is woken: mean round trip 40 % shorter (−55 "
-        "to −19 %) in 1 of 4 pairs of cells; mean time in the mirror’s stack 73 to 81 % "
-        "shorter in 4 of 4 pairs of cells"
+        "A mirror that never sleeps, against one that is woken: mean round trip 26 to 33 % shorter "
+        "in 3 of 4 pairs of cells; mean time in the mirror’s stack 65 to 69 % shorter in 4 of 4 "
+        "pairs of cells"
     )
     assert checksum.sentence == (
         "Without the UDP checksum, against with it: mean round trip and mean time in the mirror’s "
