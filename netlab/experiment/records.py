@@ -243,8 +243,11 @@ def from_json(text: str) -> Record:
     return from_data(data)
 
 
-def from_data(data: Mapping[str, Any]) -> Record:
-    """The record in such an object that was read before; ValueError as ``from_json``."""
+def from_data(data: Mapping[str, Any], *, look_at_values: bool = True) -> Record:
+    """The record in such an object that was read before; ValueError as ``from_json``.
+
+    Without ``look_at_values`` the caller looks at each of its settings and values.
+    """
     check_schema(data.get("schema"))
     record = Record(
         cell=_field(data, "cell", str),
@@ -262,7 +265,9 @@ def from_data(data: Mapping[str, Any]) -> Record:
         settings=_field(data, "settings", dict),
         values=_field(data, "values", dict),
     )
-    _check_values(record)
+    if look_at_values:
+        _check_values(record)
+    _check_failure(record)
     return record
 
 
@@ -312,6 +317,7 @@ def _check(record: Record) -> None:
     if record.trial < 1 or record.attempt < 1:
         raise ValueError(f"{record.cell}: trial and attempt count from 1")
     _check_values(record)
+    _check_failure(record)
 
 
 _PLAIN = frozenset({str, int, bool})
@@ -326,6 +332,10 @@ def _check_values(record: Record) -> None:
         for name, value in part.items():
             if not _is_value(value):
                 raise ValueError(f"{record.cell}: {name} is {value!r}, which no record may hold")
+
+
+def _check_failure(record: Record) -> None:
+    """A failure is never a number."""
     if record.status is not Status.OK:
         for name in record.values:
             if name.endswith(HEADLINE_ENDINGS):

@@ -7,11 +7,13 @@ found out once a shape; of each record only its numbers and its series are looke
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from netlab.experiment.records import Value
+from netlab.store.kept_values import COUNTS, KeptValues
 
 ValueKind = Literal[
     "a truth value",
@@ -68,7 +70,7 @@ def shape_of(types: Sequence[type], kinds: Sequence[ValueKind]) -> ValueShape | 
             continue
         if each is str and kind in ("a text", "anything flat"):
             continue
-        if each is list:
+        if each in (list, array):
             shape.lists.append((place, kind))
         elif each in (int, float) and kind in _NUMBERS:
             (shape.whole if each is int else shape.floats).append(place)
@@ -81,6 +83,8 @@ def shape_of(types: Sequence[type], kinds: Sequence[ValueKind]) -> ValueShape | 
 
 def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
     """Whether a series is one of that kind."""
+    if isinstance(values, array):
+        return _numbers_fit(values, kind)
     kinds = set(map(type, values))
     if kind in ("a list of sizes", "a list of whole numbers"):
         least = 1 if kind == "a list of sizes" else 0
@@ -91,6 +95,17 @@ def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
     if whole and not (min(whole) > -LARGEST and max(whole) < LARGEST):  # type: ignore[type-var,operator]
         return False
     return float not in kinds or all(map(math.isfinite, values))  # type: ignore[arg-type]
+
+
+def _numbers_fit(values: array[Any], kind: ValueKind) -> bool:
+    """The same of machine numbers, which are of one type and in its range."""
+    if kind == "a list of sizes":
+        return values.typecode in COUNTS and min(values) >= 1
+    if kind == "a list of whole numbers":
+        return values.typecode in COUNTS
+    if kind not in ("a list of numbers", "anything flat"):
+        return False
+    return values.typecode != "d" or all(map(math.isfinite, values))
 
 
 class Shapes:
@@ -108,7 +123,7 @@ class Shapes:
         """Whether all of a record's values are what their names stand for; ``False`` as well where
         that takes another look.
         """
-        own = tuple(values.values())
+        own = values.held if isinstance(values, KeptValues) else tuple(values.values())
         key = tuple(values), tuple(map(type, own))
         if key not in self._seen:
             if len(self._seen) >= self._MOST:

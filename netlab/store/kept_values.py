@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from bisect import bisect_right
 from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from functools import lru_cache
 from typing import Any
@@ -16,9 +17,10 @@ from netlab.experiment.records import Value
 
 _LONGEST_SHARED = 64
 """Characters of a text of which one copy is kept: names of hosts and the like."""
-_SIZES = (("B", 1 << 8), ("H", 1 << 16), ("I", 1 << 32), ("Q", 1 << 64))
-"""Types of whole numbers from 0 on, and what is above them."""
-_COUNTS = frozenset(code for code, _above in _SIZES)
+_CODES, _SIZES = "BHIQq", (1 << 8, 1 << 16, 1 << 32, 1 << 64)
+"""Type codes of an array, and what is above each but the last."""
+COUNTS = frozenset("BHIQ")
+"""Those of whole numbers from 0 on."""
 _PLAIN = frozenset({int, float, bool})
 _MOST_SETS = 4096
 """Sets of names that are kept; of more, records have each their own."""
@@ -66,13 +68,18 @@ class KeptValues(Mapping[str, Value]):
     def __repr__(self) -> str:
         return repr(dict(self))
 
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """All values as they are kept; nobody may change a series."""
+        return self._held
+
     def counts(self, name: str) -> Sequence[int] | None:
         """A series of whole numbers from 0 on as it is kept, which nobody may change; ``None``: it
         is none.
         """
         place = self._places.get(name)
         held = None if place is None else self._held[place]
-        return held if type(held) is array and held.typecode in _COUNTS else None
+        return held if type(held) is array and held.typecode in COUNTS else None
 
 
 class _Given(ValuesView[Value]):
@@ -95,10 +102,16 @@ class _NamesGiven(ItemsView[str, Value]):
 
 def kept(values: Mapping[str, Value]) -> KeptValues:
     """The same values, kept small."""
-    held = tuple(
-        [each if type(each) in _PLAIN else _packed(each) for each in values.values()]  # type: ignore[arg-type]
-    )
-    return KeptValues(_places(tuple(values)), held)
+    held: list[Any] = list(values.values())
+    for place in _other_places(tuple(map(type, held))):
+        held[place] = _packed(held[place])
+    return KeptValues(_places(tuple(values)), tuple(held))
+
+
+@lru_cache(maxsize=_MOST_SETS)
+def _other_places(types: tuple[type, ...]) -> tuple[int, ...]:
+    """Where values stand that are no plain numbers."""
+    return tuple(place for place, each in enumerate(types) if each not in _PLAIN)
 
 
 def shared(text: str) -> str:
@@ -117,15 +130,27 @@ def _packed(value: str | list[int] | list[float]) -> Any:
 
 def _as_array(values: list[int] | list[float]) -> Any:
     """Machine numbers, where they are of one type and fit."""
-    kinds = set(map(type, values))
-    if kinds == {float}:
+    # Most series are of one stream, and one number.
+    kind = type(values[0]) if len(values) == 1 else _one_type(values)
+    if kind is float:
         return array("d", values)
-    if kinds != {int}:
+    if kind is not int:
         return values
-    least, most = min(values), max(values)
-    code = next((code for code, above in _SIZES if least >= 0 and most < above), "q")
+    code = _CODES[bisect_right(_SIZES, max(values))]
     try:
         return array(code, values)
+    except OverflowError:  # below 0
+        return _as_signed(values)
+
+
+def _one_type(values: list[Any]) -> type | None:
+    kinds = set(map(type, values))
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _as_signed(values: list[Any]) -> Any:
+    try:
+        return array("q", values)
     except OverflowError:
         return values
 

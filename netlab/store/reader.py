@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -210,6 +212,25 @@ def gather(
 ) -> Gathered:
     """Read the journal of a run folder with that plan; ``check`` and ``keep`` as of ``read``."""
     gathered = Gathered()
+    with _collector_at_rest():
+        _gather(path, plan, check, keep, gathered)
+    gathered.damage.sort(key=lambda each: each.line)
+    return gathered
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """What is read has no cycles: going through all of it again and again finds nothing."""
+    was_at_work = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_at_work:
+            gc.enable()
+
+
+def _gather(path: Path, plan: Plan, check: RunCheck | None, keep: Keep, gathered: Gathered) -> None:
     planned = planned_trials(plan)
     cells = {cell.key: cell for cell in plan.cells}
     begun = None
@@ -240,15 +261,13 @@ def gather(
                 gathered.damage.append(Damage(line.number, _("the journal of another run begins")))
             elif not gathered.records:
                 begun = name
-    gathered.damage.sort(key=lambda each: each.line)
-    return gathered
 
 
 def _record(
     line: JournalLine, cells: Mapping[str, PlannedCell], check: RunCheck | None, keep: Keep
 ) -> Record:
     """The record in a line; ValueError, with a sentence, where there is none."""
-    record = from_data(line.data)
+    record = from_data(line.data, look_at_values=check is None)
     if not (0 < record.trial < MAX_NUMBER and 0 < record.attempt < MAX_NUMBER):
         raise ValueError("trial and attempt count from 1")
     for name in (record.cell, record.pairing, record.server, record.client, record.test):
@@ -257,10 +276,13 @@ def _record(
     # Whoever reads the record later goes by the test of its cell.
     if cell is not None and (record.test, record.pairing) != (cell.test, cell.pairing):
         raise ValueError(_("its test or its pairing is not that of its cell"))
+    # A series of machine numbers is looked at by its type.
+    record = _small(record, cell)
     if check is not None:
         check.settings(record.test, record.settings)
         check.values(record.values)
-    return _small(keep(record), cell)
+    asked = keep(record)
+    return record if asked is record else _small(asked, cell)
 
 
 def _small(record: Record, cell: PlannedCell | None) -> Record:
