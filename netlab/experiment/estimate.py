@@ -33,7 +33,7 @@ from netlab.experiment.schedule import Round, is_together
 
 LEARN_S = 0.1
 """How long frames that do not count pass before a trial of a rate: a device learns from them."""
-UNDER_LOAD_SHARES = (0.1, 0.5, 0.9, 1.0)
+LATENCY_LOAD_SHARES = (0.1, 0.5, 0.9, 1.0)
 """Of the rate found, at which round trips are timed beside a load."""
 AROUND_S = 0.2
 """How long that load goes on before the first request that counts, and after the last."""
@@ -251,8 +251,8 @@ def _of_further(setup: ThroughputSearch, rate_bit_per_s: float | None, turns: in
         most_s += LOSS_STEPS * (full_s + setup.residual_s)
     if setup.latency:
         each_s = full_s + 2 * AROUND_S
-        least_s += len(UNDER_LOAD_SHARES) * each_s
-        most_s += len(UNDER_LOAD_SHARES) * (each_s + setup.residual_s)
+        least_s += len(LATENCY_LOAD_SHARES) * each_s
+        most_s += len(LATENCY_LOAD_SHARES) * (each_s + setup.residual_s)
     if setup.back_to_back is not None:
         # A device that forwards the line rate takes any burst: none is tried.
         if rate_bit_per_s is None:

@@ -51,7 +51,7 @@ def asked_by_searches() -> dict[str, object]:
     from netlab.experiment.schedule import Trial
     from netlab.measurement.ends import Ends
     from netlab.measurement.payload_path import Direction
-    from netlab.measurement.rfc2544 import latency_under_load
+    from netlab.measurement.rfc2544 import device_latency
     from netlab.measurement.rfc2544.offered_load import OfferedLoad, flows_of
     from netlab.measurement.sweep import sweep
 
@@ -67,7 +67,7 @@ def asked_by_searches() -> dict[str, object]:
     swept = {keys.get("gap") for _, verb, keys in asked if verb in ("send", "receive")}
     flows = flows_of(rate, ends, OfferedLoad(10, 10.0, 1.0))
     runner: Any = SimpleNamespace(setup=rate, ends=ends)
-    beside = latency_under_load._exchange(runner, 10.0, 1.0)
+    beside = device_latency._exchange(runner, 10.0, 1.0)
     return {
         "probed": [*probed],
         "swept": [*swept],

@@ -14,7 +14,7 @@ from netlab.experiment.kinds import ROWS, PayloadSearch, ThroughputSearch
 from netlab.experiment.schedule import Trial
 from netlab.measurement import payload_path, stream, sweep
 from netlab.measurement.ends import Ends
-from netlab.measurement.rfc2544 import latency_under_load, offered_load
+from netlab.measurement.rfc2544 import device_latency, offered_load
 
 OWN = {"duration_s", "socket_buffer_bytes"}
 """What some of them decide for themselves: how long they take, and with which buffers."""
@@ -63,7 +63,7 @@ def offered(search: ThroughputSearch) -> None:
 
 def timed(search: ThroughputSearch) -> None:
     runner: Any = SimpleNamespace(setup=search, ends=ENDS)
-    latency_under_load._exchange(runner, 10.0, 1.0)
+    device_latency._exchange(runner, 10.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def timed(search: ThroughputSearch) -> None:
         (PayloadSearch, swept, (stream, "values_of", carry_cell), set()),
         (PayloadSearch, probed, (payload_path, "exchange_of", carry), OWN),
         (ThroughputSearch, offered, (offered_load, "keys_of", carry), {"duration_s"}),
-        (ThroughputSearch, timed, (latency_under_load, "exchange_of", carry), OWN),
+        (ThroughputSearch, timed, (device_latency, "exchange_of", carry), OWN),
     ],
 )
 def test_what_a_search_shares_with_its_own_tests_reaches_them(

@@ -22,7 +22,7 @@ from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.host_watch import WHOSE
 from netlab.measurement.rendezvous import PAIR_GONE, alone
 from netlab.measurement.rfc2544.back_to_back import back_to_back
-from netlab.measurement.rfc2544.latency_under_load import latency_under_load
+from netlab.measurement.rfc2544.device_latency import device_latency
 from netlab.measurement.rfc2544.offered_load import SENDERS
 from netlab.measurement.rfc2544.trial import LineRate, TrialResult, TrialRunner, line_of
 from netlab.measurement.rfc2544.trial_lists import of_hosts, of_tries
@@ -71,7 +71,7 @@ def _further(found: Found, grid: RateGrid, runner: TrialRunner) -> dict[str, Val
         values |= {} if failed is None else {"loss_failed_share": float(failed)}
     if setup.latency and found.number is not None:
         per_s = float(grid.share(found.number)) * line_per_s
-        values |= latency_under_load(runner, per_s)
+        values |= device_latency(runner, per_s)
     if setup.back_to_back is not None:
         share = 0.0 if found.number is None else float(grid.share(found.number))
         for mine in runner.participant.turns():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from netlab.ethernet import frames_per_s
 from netlab.messages import Message, _, joined, sentence_case
-from netlab.report.sections import bottlenecks, loss_curve, rates_tried, under_load
+from netlab.report.sections import bottlenecks, latency_and_bursts, loss_curve, rates_tried
 from netlab.report.sections.pooled import mean_of
 from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure
@@ -43,8 +43,8 @@ def part(readings: Sequence[Reading]) -> Part | None:
             _sheet(name, by_size),
             bottlenecks.sheet(name, by_size),
             loss_curve.sheet(name, _all_of(by_size)),
-            under_load.latency_sheet(name, by_size),
-            under_load.burst_sheet(name, by_size),
+            latency_and_bursts.latency_sheet(name, by_size),
+            latency_and_bursts.burst_sheet(name, by_size),
         )
     ]
     cpu = bottlenecks.chart(groups)
@@ -57,7 +57,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
             *_charts(groups),
             *([] if cpu is None else [cpu]),
             *loss_curve.charts({name: _all_of(by_size) for name, by_size in groups.items()}),
-            *under_load.latency_charts(groups),
+            *latency_and_bursts.latency_charts(groups),
             *rates_tried.charts(groups),
         ),
     )

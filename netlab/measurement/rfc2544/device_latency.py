@@ -17,7 +17,7 @@ from typing import Any
 
 from netlab.errors import ProbeError
 from netlab.ethernet import udp_message_in_frame
-from netlab.experiment.estimate import AROUND_S, UNDER_LOAD_SHARES
+from netlab.experiment.estimate import AROUND_S, LATENCY_LOAD_SHARES
 from netlab.experiment.kinds import RoundTrip
 from netlab.experiment.records import Value
 from netlab.measurement.conversation import Conversation, drive
@@ -40,7 +40,7 @@ P99 = Fraction(99, 100)
 
 
 @dataclass(frozen=True, slots=True)
-class UnderLoad:
+class LatencyAtLoad:
     """The round trips at one load."""
 
     share: float
@@ -51,14 +51,14 @@ class UnderLoad:
     """Of the load beside it, both ways together; ``None``: not known."""
 
 
-def latency_under_load(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
+def device_latency(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
     """Round trips at the rate found, ``found_per_s`` frames a second each way, and at parts of it.
 
     A load at which no round trip came to an end is named as failed, and has no figures.
     """
-    measured: list[UnderLoad] = []
+    measured: list[LatencyAtLoad] = []
     failed: list[float] = []
-    for share in UNDER_LOAD_SHARES:
+    for share in LATENCY_LOAD_SHARES:
         time.sleep(runner.setup.settle_s)
         runner.participant.meet(None)
         try:
@@ -68,7 +68,7 @@ def latency_under_load(runner: TrialRunner, found_per_s: float) -> dict[str, Val
     return values_of(measured, failed)
 
 
-def values_of(measured: Sequence[UnderLoad], failed: Sequence[float]) -> dict[str, Value]:
+def values_of(measured: Sequence[LatencyAtLoad], failed: Sequence[float]) -> dict[str, Value]:
     """Lists with a place a load; a percentile that so few round trips do not have is left out."""
     values: dict[str, Value] = {}
     if failed:
@@ -98,7 +98,7 @@ def values_of(measured: Sequence[UnderLoad], failed: Sequence[float]) -> dict[st
     return values
 
 
-def _at(runner: TrialRunner, share: float, per_s: float) -> UnderLoad:
+def _at(runner: TrialRunner, share: float, per_s: float) -> LatencyAtLoad:
     """Round trips at so many frames a second; ProbeError where none came to an end."""
     setup = runner.setup
     requests_per_s = requests_of(per_s)
@@ -116,7 +116,7 @@ def _at(runner: TrialRunner, share: float, per_s: float) -> UnderLoad:
         raise ProbeError(runner.ends.client.host.name, "no-answer", detail="under load")
     said = [flow.receiver.result or {} for flow in flows]
     lost = [int(each["lost_messages"]) for each in said if "lost_messages" in each]
-    return UnderLoad(share, asked, sum(lost) if len(lost) == len(flows) else None)
+    return LatencyAtLoad(share, asked, sum(lost) if len(lost) == len(flows) else None)
 
 
 def requests_of(per_s: float) -> float:

@@ -16,7 +16,7 @@ from netlab.experiment.kinds import ThroughputSearch
 from netlab.experiment.trial_verdict import Counts
 from netlab.measurement.rfc2544 import back_to_back as room
 from netlab.measurement.rfc2544.back_to_back import INVALID, back_to_back
-from netlab.measurement.rfc2544.latency_under_load import UnderLoad, requests_of, values_of
+from netlab.measurement.rfc2544.device_latency import LatencyAtLoad, requests_of, values_of
 from netlab.measurement.rfc2544.offered_load import Offered, OfferedLoad
 from netlab.measurement.rfc2544.trial import TrialRunner
 
@@ -126,12 +126,12 @@ def asked(times_ns: list[int]) -> dict[str, Any]:
 
 
 def test_each_load_has_its_place_in_every_list_and_one_that_failed_is_named() -> None:
-    loads = [UnderLoad(0.1, asked([1000] * 200), 0), UnderLoad(1.0, asked([3000] * 200), 7)]
+    loads = [LatencyAtLoad(0.1, asked([1000] * 200), 0), LatencyAtLoad(1.0, asked([3000] * 200), 7)]
     values = values_of(loads, [0.5])
     assert values["latency_found_share"] == [0.1, 1.0]
     assert values["latency_failed_share"] == [0.5]
     assert values["latency_lost_frames"] == [0, 7]
-    assert "latency_lost_frames" not in values_of([UnderLoad(1.0, asked([3000]), None)], [])
+    assert "latency_lost_frames" not in values_of([LatencyAtLoad(1.0, asked([3000]), None)], [])
     assert values["latency_lost_requests"] == [2, 2]
     assert values["latency_max_ns"] == [1000, 3000]
     assert values["latency_p99_ns"] == pytest.approx([1000, 3000], rel=0.01)
@@ -139,7 +139,7 @@ def test_each_load_has_its_place_in_every_list_and_one_that_failed_is_named() ->
 
 
 def test_a_percentile_that_so_few_round_trips_do_not_have_is_left_out() -> None:
-    values = values_of([UnderLoad(0.1, asked([1000] * 99), 0)], [])
+    values = values_of([LatencyAtLoad(0.1, asked([1000] * 99), 0)], [])
     assert "latency_p99_ns" not in values
     assert "latency_p50_ns" in values
 
