@@ -38,6 +38,17 @@ _DRAWN = "new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0))
 
 
 @dataclass(frozen=True, slots=True)
+class Screen:
+    """A screen, and how wide its picture in the documentation is."""
+
+    size_px: tuple[int, int]
+    width_px: int
+
+
+SCREENS = {"desk": Screen((1400, 900), 760), "phone": Screen((390, 844), 300)}
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """What a person waits for, seconds."""
 
@@ -112,11 +123,11 @@ def take_pictures(folder: Path) -> int:
             shutil.copytree(ROOT / name, copy)
             netlab("report", str(copy))
             pages[copy.name] = copy / "index.html"
-        desk, phone = browser.tab(1400, 900), browser.tab(390, 844)
+        desk, phone = (browser.tab(*screen.size_px) for screen in SCREENS.values())
         for name in FIRST_SCREENS:
-            for tab, form, width_px in ((desk, "desk", 760), (phone, "phone", 300)):
+            for tab, (form, screen) in zip((desk, phone), SCREENS.items(), strict=True):
                 tab.open(pages[name])
-                save(tab.screenshot(), folder / "first" / form / f"{name}.png", width_px)
+                save(tab.screenshot(), folder / "first" / form / f"{name}.png", screen.width_px)
         for tab in (desk, phone):
             tab.open(pages["lab-report"])
         save(desk.screenshot(), folder / "page-desktop.png", 760)

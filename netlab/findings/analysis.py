@@ -148,9 +148,9 @@ class RunEvidence:
     def routes(self) -> dict[str, list[Mapping[str, Any]]]:
         """Host → facts of its further interfaces, of those that some record names."""
         used = {
-            str(value)
+            str(each.values[name])
             for each in self.run.records
-            for name, value in each.values.items()
+            for name in each.values
             if name.endswith("_interface")
         }
         noted = _by_host(self.run.routes)
