@@ -20,8 +20,9 @@ WAYS = ("blocking", "polling", "spinning", "adaptive")
 SIZES = (("TCP", 1448), ("TCP", 65536), ("UDP", 576), ("UDP", 1472))
 TRIALS = 9
 MOST_APART = 0.002
-"""A millisecond that a CPU is away takes as much of one window; of nine trials the median does not
-have it."""
+"""Of the best trials: what a way of waiting costs it costs in each of them."""
+MOST_APART_AT_THE_MEDIAN = 0.005
+"""The shaper of a lab, late by a millisecond on a busy machine, takes 0.2 % of a window."""
 MATRIX = f"""\
 title: Ways of waiting over a cable that is the limit
 link: {{rate: 100Mbit, mtu: 1500}}
@@ -55,9 +56,13 @@ def test_every_way_of_waiting_measures_the_same_where_the_wire_is_the_limit(
     assert set(adaptive["receiver_receive_chosen"]) == {"blocking"}  # polling brings no more
     for protocol, size in SIZES:
         of_size = frame[(frame["protocol"] == protocol) & (frame["message_bytes"] == size)]
-        medians = {
-            way: statistics.median(of_size.loc[of_size["receive"] == way, "throughput_bit_per_s"])
-            for way in WAYS
-        }
-        apart = max(medians.values()) / min(medians.values()) - 1
-        assert apart <= MOST_APART, (protocol, size, medians)
+        for of_trials, most_apart in (
+            (max, MOST_APART),
+            (statistics.median, MOST_APART_AT_THE_MEDIAN),
+        ):
+            found = {
+                way: of_trials(of_size.loc[of_size["receive"] == way, "throughput_bit_per_s"])
+                for way in WAYS
+            }
+            apart = max(found.values()) / min(found.values()) - 1
+            assert apart <= most_apart, (protocol, size, of_trials, found)
