@@ -9,15 +9,20 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, Tab, a_browser
-from folders import REPORTS
+from folders import REPORTS, ROOT
+from PIL import Image, ImageChops, ImageStat
 
+from benchmarks.cost.page import SCREENS, save
 from netlab.findings.analysis import load
 from netlab.report import write_report
 
 pytestmark = pytest.mark.needs("chromium")
 
 RUNS = tuple(sorted(run.parent.name for run in REPORTS.glob("*/run.json")))
-DESK, PHONE = (1400, 900), (390, 844)
+DESK, PHONE = (screen.size_px for screen in SCREENS.values())
+PICTURES = ROOT / "docs" / "pictures" / "first"
+MOST_APART = 0.5
+"""Of 255, at the mean: a digit that changed is more on one of the two screens."""
 MOST_WORDS = 300
 MOST_CLICKS = 2
 OPEN = "document.getElementById('cell').open"
@@ -189,6 +194,22 @@ def test_the_answer_and_a_picture_are_on_the_first_screen(
     assert wide <= size[0]
     assert tab.run("document.documentElement.scrollWidth") <= size[0]
     assert tab.complaints == []
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_picture_of_the_documentation_shows_the_first_screen_as_the_page_has_it(
+    browser: Browser, pages: dict[str, Path], tmp_path: Path, name: str
+) -> None:
+    for form, screen in SCREENS.items():
+        tab = opened(browser, pages[name], screen.size_px)
+        save(tab.screenshot(), tmp_path / f"{form}.png", screen.width_px)
+        found, shown = (
+            Image.open(path).convert("RGB")
+            for path in (tmp_path / f"{form}.png", PICTURES / form / f"{name}.png")
+        )
+        assert found.size == shown.size
+        apart = ImageStat.Stat(ImageChops.difference(found, shown)).mean
+        assert max(apart) < MOST_APART, "python -m benchmarks.cost.page --pictures docs/pictures"
 
 
 @pytest.mark.parametrize("name", RUNS)
