@@ -25,7 +25,7 @@ from netlab.config.merge import (
     too_long_frames,
     too_many,
 )
-from netlab.config.settings import FIELD_OF, NAME_OF, kinds_with
+from netlab.config.settings import FIELD_OF, LOAD, LOAD_KEYS, NAME_OF, kinds_with
 from netlab.config.strangers import strangers_in
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.cells import Problem, expansion
@@ -140,6 +140,9 @@ def _in_our_words(document: Document, complaint: Complaint) -> Fault:
             test = given.get("test")
             kind = test if isinstance(test, str) and test in KINDS else _likeliest(test, given)
             if complaint.fault.message.startswith("unknown key"):
+                if FIELD_OF[key] in FIELDS[kind]:
+                    where = f"under `{LOAD}`" if key in LOAD_KEYS else f"beside `{LOAD}`"
+                    return replace(complaint.fault, message=f"a `{kind}` test has it {where}")
                 message = f"no setting of a `{kind}` test: it is one of {kinds_with(key)}"
                 return replace(complaint.fault, message=message)
     return complaint.fault

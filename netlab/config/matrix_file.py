@@ -1,6 +1,6 @@
 """YAML → Matrix: what the user wrote, validated; every fault with file, line, column and key path.
 
-The settings of a cell come from four layers, the nearer wins: what ``kinds.py`` has where nobody
+The settings of a cell come from four layers, the nearer wins: what ``kinds/`` has where nobody
 says anything, the matrix's ``defaults``, the test itself, and ``--set NAME=VALUE``, which holds for
 every cell, whatever axis or rule gives that setting (a replacement that translates its value, 65536
 bytes to 64512 for UDP, still does). Of two settings that exclude each other (``duration`` and

@@ -12,6 +12,8 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 from netlab.config.document import Section
 from netlab.config.expect_model import Expecting
 from netlab.config.settings import (
+    LOAD,
+    LOAD_KEYS,
     SETTINGS,
     SETTINGS_OF,
     Confidence,
@@ -34,6 +36,7 @@ KINDS = {
     "connect": "Transactions with a TCP connection each: the price of connecting.",
     "payload_search": "The largest payload that travels in one frame, and the path's MTU.",
     "throughput_search": "The highest rate that passes without loss (RFC 2544).",
+    "latency_under_load": "Round trips before, while and after streams fill the path.",
 }
 """The kinds of test. Every combination of the settings' values of one is a cell."""
 
@@ -97,6 +100,12 @@ def _test_model(test: str) -> type[Section]:
         "set",
     )
     kinds: Any = Literal[test]
+    more: dict[str, Any] = {}
+    if test == "latency_under_load":
+        of_load = tuple(each for each in settings if each.name in LOAD_KEYS)
+        settings = tuple(each for each in settings if each.name not in LOAD_KEYS)
+        model = _model_of("Load", "The streams that fill the path.", of_load, axes=True)
+        more[LOAD] = (model, Field(default=None, description="The streams that fill the path."))
     return _model_of(
         f"{kind}Test",
         KINDS[test],
@@ -110,6 +119,7 @@ def _test_model(test: str) -> type[Section]:
         replace=_rules(replace, "First: values taken in place of others."),
         exclude=_rules(when, "Then: combinations that are not measured."),
         override=_rules(override, "Last: settings of some cells; later ones win."),
+        **more,
     )
 
 

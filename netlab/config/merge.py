@@ -12,7 +12,7 @@ from typing import Any
 
 from netlab.config.document import Document, KeyPath, Section
 from netlab.config.matrix_model import MatrixFile
-from netlab.config.settings import FIELD_OF, NAME_OF, Steps, kinds_with
+from netlab.config.settings import FIELD_OF, LOAD, NAME_OF, Steps, kinds_with
 from netlab.errors import Fault
 from netlab.experiment.cells import Grid, Rule
 from netlab.experiment.kinds import DEFAULTS_OF, EXCLUSIVE, FIELDS, NEEDED, ONLY_OF_TCP, ONLY_OF_UDP
@@ -72,8 +72,13 @@ def _given(document: Document, section: Any, path: KeyPath) -> Layer:
     """The settings of one section, in the order written."""
     if section is None:
         return {}
-    names = [name for name in document.at(path) if name in FIELD_OF]
-    return {name: getattr(section, name) for name in names if name in section.model_fields_set}
+    layer: Layer = {}
+    for name in document.at(path):
+        if name == LOAD and getattr(section, LOAD, None) is not None:
+            layer |= _given(document, section.load, (*path, LOAD))
+        elif name in FIELD_OF and name in section.model_fields_set:
+            layer[name] = getattr(section, name)
+    return layer
 
 
 def _layered(*layers: Mapping[str, Any]) -> Layer:
@@ -149,6 +154,8 @@ def sections(model: MatrixFile) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     yield ("defaults",), model.defaults
     for index, test in enumerate(model.tests):
         yield ("tests", index), test
+        if getattr(test, LOAD, None) is not None:
+            yield ("tests", index, LOAD), test.load
         for kind, then in (("replace", "with_"), ("override", "set")):
             for number, rule in enumerate(getattr(test, kind) or []):
                 path = ("tests", index, kind, number, then.rstrip("_"))
@@ -174,7 +181,8 @@ def meaningless(document: Document, model: MatrixFile, layers: list[Layer]) -> I
             for protocol, only in (("TCP", ONLY_OF_TCP), ("UDP", ONLY_OF_UDP)):
                 if FIELD_OF[name] in only and protocol not in protocols:
                     message = f"means nothing here: it is of {protocol}, which this test has not"
-                    yield document.fault(("tests", index, name), message, at_key=True)
+                    within = () if name in test.model_fields_set else (LOAD,)
+                    yield document.fault(("tests", index, *within, name), message, at_key=True)
 
 
 def lacking(test: str, layer: Layer) -> set[str]:

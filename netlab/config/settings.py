@@ -1,7 +1,7 @@
 """The settings of tests, as pydantic types: what each may be in a matrix follows from its row.
 
 A setting is one value, or an axis: a list, or evenly spaced steps ``{from: …, to: …, step: …}``.
-The rows: ``experiment/kinds.py``.
+The rows: ``experiment/kinds/``.
 """
 
 from __future__ import annotations
@@ -348,6 +348,21 @@ SETTINGS = tuple(_BY_KEY[key] for key in dict.fromkeys([*_IN_SCHEMA.split(), *_B
 
 FIELD_OF = {setting.name: setting.field for setting in SETTINGS}
 NAME_OF = {setting.field: setting.name for setting in SETTINGS}
+
+LOAD = "load"
+"""Key of the section of a ``latency_under_load`` test that has the settings of its streams."""
+
+_BESIDE_LOAD = frozenset({"duration", "network", "ip", "interface", "dscp"})
+"""Settings of streams that hold for its round trips as well, or say how long the load lasts."""
+
+LOAD_KEYS = (
+    frozenset(
+        setting.name
+        for setting in SETTINGS
+        if setting.field in FIELDS["latency_under_load"] & FIELDS["stream"]
+    )
+    - _BESIDE_LOAD
+)
 
 SETTINGS_OF: Mapping[str, tuple[Setting, ...]] = {
     test: tuple(setting for setting in SETTINGS if setting.field in taken)

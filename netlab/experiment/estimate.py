@@ -21,6 +21,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import (
     SEARCHES,
     Connect,
+    LatencyUnderLoad,
     PayloadSearch,
     RoundTrip,
     Stream,
@@ -119,17 +120,17 @@ def window_s(setup: TestSettings) -> float | None:
 
     ``None`` where the settings do not say how long it takes: a count without a rate, a search.
     """
+    if isinstance(setup, LatencyUnderLoad):
+        return setup.round_trips_s()
     if isinstance(setup, SEARCHES):
         return None
     if setup.duration_s is not None:
         return setup.warm_up_s + setup.duration_s
-    if setup.count is None:
-        return None
-    if setup.message_rate_per_s is not None:
+    if setup.count is not None and setup.message_rate_per_s is not None:
         return setup.warm_up_s + setup.count / setup.message_rate_per_s
-    if isinstance(setup, Stream) and setup.rate_bit_per_s is not None:
-        return setup.warm_up_s + 8 * setup.message_bytes * setup.count / setup.rate_bit_per_s
-    return None
+    if setup.count is None or not isinstance(setup, Stream) or setup.rate_bit_per_s is None:
+        return None
+    return setup.warm_up_s + 8 * setup.message_bytes * setup.count / setup.rate_bit_per_s
 
 
 def least_s(cell: Cell, link: Link | None) -> float | None:
@@ -142,7 +143,7 @@ def least_s(cell: Cell, link: Link | None) -> float | None:
     if isinstance(setup, SEARCHES):
         bounds = bounds_of(setup, None if link is None else link.rate_bit_per_s)
         return None if bounds is None else bounds.least_s
-    if setup.count is None or link is None:
+    if isinstance(setup, LatencyUnderLoad) or setup.count is None or link is None:
         return None
     request_s = _serialisation_s(setup, setup.message_bytes, link)
     if request_s is None:

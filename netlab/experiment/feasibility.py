@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from netlab import ethernet
 from netlab.experiment.kinds import (
     Connect,
+    LatencyUnderLoad,
     PayloadSearch,
     RoundTrip,
     Stream,
     TestSettings,
     ThroughputSearch,
 )
+from netlab.experiment.kinds.latency_under_load import OUTSTANDING_MOST
 from netlab.experiment.settings import Level
 
 UDP_MOST_BYTES = {4: 65507, 6: 65527}
@@ -52,6 +54,9 @@ def sent_by(whose: str, setup: TestSettings) -> SentMessages | None:
     """
     if isinstance(setup, PayloadSearch):
         return None
+    if isinstance(setup, LatencyUnderLoad):
+        # The answers to its requests are no longer than these: what the load sends decides.
+        return sent_by(whose, setup.load())
     if isinstance(setup, Stream | ThroughputSearch):
         idle = {"client-sends": "server", "server-sends": "client"}.get(setup.direction)
         return None if whose == idle else _streamed(setup)
@@ -84,6 +89,8 @@ def faults_of(setup: TestSettings) -> Iterator[SettingFault]:
         yield from _of_connect(setup)
     elif isinstance(setup, ThroughputSearch):
         yield from _of_throughput_search(setup)
+    elif isinstance(setup, LatencyUnderLoad):
+        yield from _of_latency_under_load(setup)
 
 
 def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
@@ -94,6 +101,19 @@ def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
         for name in (*_OF_AN_AGENT, "opening")
         if name in setup.names() and (level := getattr(setup, name)) not in (None, nobodys[name])
     )
+
+
+def _of_latency_under_load(setup: LatencyUnderLoad) -> Iterator[SettingFault]:
+    yield from _of_stream(setup.load())
+    if setup.request_protocol == "UDP" and setup.request_bytes < SEQUENCE_BYTES:
+        yield "request_bytes", f"over UDP it takes {SEQUENCE_BYTES} bytes to tell requests apart"
+    waiting = setup.request_rate_per_s * setup.request_timeout_s
+    if waiting > OUTSTANDING_MOST:
+        yield (
+            "request_timeout_s",
+            f"{waiting:.0f} requests would be under way; {OUTSTANDING_MOST} at most: "
+            "take a lower `request_rate`",
+        )
 
 
 def _of_many(setup: Stream | ThroughputSearch) -> Iterator[SettingFault]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import ROWS
+from netlab.experiment.kinds import ROWS, LatencyUnderLoad
 from netlab.experiment.settings import Level
 
 EndName = Literal["server", "client"]
@@ -46,11 +46,18 @@ def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[
 def _demands(cell: Cell) -> Iterator[Demand]:
     protocol = str(cell.settings["protocol"])
     settings: Mapping[str, Level] = {**_BY_ITSELF.get(cell.test, {}), **cell.settings}
-    kind = {"payload_search": "round_trip" if protocol == "UDP" else "stream"}
+    kind = {
+        "payload_search": "round_trip" if protocol == "UDP" else "stream",
+        "latency_under_load": "stream",
+    }
     rows = [ROWS[name] for name in dict.fromkeys([*_FIRST.split(), *ROWS]) if name in settings]
     for role in _BOTH:
         yield Demand(role, kind.get(cell.test, cell.test), f"test: {cell.test}")
         yield Demand(role, protocol.lower(), f"protocol: {protocol}")
+        if isinstance(cell.setup, LatencyUnderLoad):
+            asked = cell.setup.request_protocol
+            yield Demand(role, "round_trip", f"test: {cell.test}")
+            yield Demand(role, asked.lower(), f"request_protocol: {asked}")
         for row in rows:
             need, level = row.need, settings[row.field]
             if need is None or row.only_of not in (None, protocol):

@@ -1,6 +1,6 @@
 """A setting of a test: all that is known of it, in one row that is also its field. Pure.
 
-The rows are in ``kinds.py``: which class a row is in says which kinds of test take it. Everything
+The rows are in ``kinds/``: which class a row is in says which kinds of test take it. Everything
 else follows: its key in a matrix and how it is read, its column of the frame, its label in reports,
 what the probes are asked, and what they must be able to do.
 """

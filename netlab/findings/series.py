@@ -145,7 +145,7 @@ class Series:
 
 def series_of(run: Run) -> tuple[Series, ...]:
     """All series of a run, in the plan's order."""
-    conditions = _varying(run.plan.cells)
+    conditions = varying(run.plan.cells)
     found: dict[tuple[Group, str], list[Point]] = {}
     records: dict[str, list[Record | None]] = {}
     for cell, _, record in run.stored.trials():
@@ -154,7 +154,7 @@ def series_of(run: Run) -> tuple[Series, ...]:
         if cell.test not in QUANTITIES:
             continue
         for prefix, flow in _flows(cell):
-            group = _group(cell, flow, conditions[cell.test, _protocol(cell)])
+            group = group_of(cell, flow, conditions[cell.test, _protocol(cell)])
             point = _point(cell, prefix, tuple(records.get(cell.key, ())), run.plan.link)
             found.setdefault((group, cell.test), []).append(point)
     return tuple(
@@ -188,7 +188,8 @@ def _flows(cell: PlannedCell) -> Iterable[tuple[str, str]]:
     return [(prefix, flow) for prefix, flow in FLOWS.items() if bool(prefix) == both]
 
 
-def _group(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
+def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
+    """Pairing, protocol and message size of a cell, with the settings that vary in its run."""
     size = cell.settings.get("message_bytes")
     return Group(
         pairing=cell.pairing,
@@ -199,7 +200,7 @@ def _group(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
     )
 
 
-def _varying(cells: Sequence[PlannedCell]) -> dict[tuple[str, str], tuple[str, ...]]:
+def varying(cells: Sequence[PlannedCell]) -> dict[tuple[str, str], tuple[str, ...]]:
     """(test, protocol) → the settings that differ between its cells, but for the group's own."""
     kinds: dict[tuple[str, str], list[PlannedCell]] = {}
     for cell in cells:

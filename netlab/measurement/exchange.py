@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from netlab.experiment.kinds import Connect, RoundTrip
@@ -43,6 +43,8 @@ class Exchange(Conversation):
     """Requests and answers between one end that asks and a mirror, or an echo without an agent."""
 
     silence_s: float = SILENCE_S
+    trips: list[Mapping[str, Any]] = field(default_factory=list)
+    """Records of round trips one by one, where they were asked for."""
 
     @property
     def asker(self) -> ConversationEnd:
@@ -57,6 +59,8 @@ class Exchange(Conversation):
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
         """The mirror is over when the asking end is; both are where it answers nothing."""
         mirror = self.mirror
+        if record["type"] == "trips" and side is not mirror:
+            self.trips.append(record)
         if record["type"] == "progress" and side is not mirror and not side.ended:
             elapsed_s = record.get("elapsed_ns", 0) / 1e9
             if record.get("messages", 1) == 0 and elapsed_s > self.silence_s:
@@ -65,16 +69,20 @@ class Exchange(Conversation):
             self.stop(mirror)
 
 
-def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> Exchange:
+def exchange_of(
+    setup: Asking, ends: Ends, *, within_s: float | None = None, one_by_one: bool = False
+) -> Exchange:
     """The client asks and connects, unless a firewall lets only the server connect.
 
     A ``connect`` cell measures the client's connections: there the client always connects.
-    ``within_s``: a deadline in place of ``deadline_s``.
+    ``within_s``: a deadline in place of ``deadline_s``. ``one_by_one``: each round trip is told.
     """
     token = secrets.token_hex(16)
     client = ends.client
     limit_s = deadline_s(setup) if within_s is None else within_s
     asking = keys_of(setup, "ask", "client", client, token) | {"deadline": decimal(limit_s)}
+    if one_by_one:
+        asking["trips"] = 1
     if ends.server is None:
         assert ends.mirror is not None  # noqa: S101  (told to the type checker)
         del asking["token"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
-from netlab.measurement import payload_search, round_trip, stream
+from netlab.measurement import latency_under_load, payload_search, round_trip, stream
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.engine import register
 from netlab.measurement.record import recorded
@@ -18,6 +18,7 @@ _VALUES_OF: Mapping[str, Callable[[Trial, Ends, OnGoodput], Mapping[str, Value]]
     "connect": round_trip.values_of,
     "payload_search": payload_search.values_of,
     "throughput_search": throughput_search.values_of,
+    "latency_under_load": latency_under_load.values_of,
 }
 """The room that measures each kind of test; ProbeError where it has no result."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from netlab.errors import HostGone, ProbeError
@@ -36,7 +37,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     stream = trial.cell.setup
     assert isinstance(stream, Stream)  # noqa: S101  (told to the type checker)
     window = _window(stream, ends)
-    flows = _flows(stream, ends, window)
+    flows = flows_of(stream, ends, window)
 
     def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
         if side.verb == "receive":
@@ -51,12 +52,19 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     watch.ask_again()
     of_flows: dict[str, Value] = {}
     for flow in flows:  # while the hosts answer
-        of_flows |= _values(flow, stream, ends.connects(stream.protocol))
+        of_flows |= flow_values(flow, stream, ends.connects(stream.protocol))
     return watch.end() | of_flows | _of_all_flows(flows, window, ends)
 
 
-def _flows(stream: Stream, ends: Ends, window: CommonWindow | None) -> list[Flow]:
-    """The client connects, whichever way the data go, unless a firewall lets only the server."""
+def flows_of(
+    stream: Stream,
+    ends: Ends,
+    window: CommonWindow | None,
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> list[Flow]:
+    """A flow a direction, not begun yet. The client connects, whichever way the data go, unless a
+    firewall lets only the server. ``more``: keys that every end is asked besides.
+    """
     names = {"client-sends": [""], "server-sends": [""], "both": ["to_server_", "to_client_"]}
     flows = []
     for name in names[stream.direction]:
@@ -65,7 +73,7 @@ def _flows(stream: Stream, ends: Ends, window: CommonWindow | None) -> list[Flow
 
         def side(whose: str, verb: str, token: str = token) -> ConversationEnd:
             agent = ends.agent_of(whose)
-            keys = keys_of(stream, verb, whose, agent, token)
+            keys = keys_of(stream, verb, whose, agent, token) | dict(more)
             if window is not None:
                 keys |= window.in_clock_of(agent).keys()
             return ConversationEnd(agent, verb, ends.address(whose, stream), keys)
@@ -90,7 +98,7 @@ def _window(stream: Stream, ends: Ends) -> CommonWindow | None:
     return common_window([stream], agents) if stream.direction == "both" else None
 
 
-def _values(flow: Flow, stream: Stream, connected_by: str) -> dict[str, Value]:
+def flow_values(flow: Flow, stream: Stream, connected_by: str) -> dict[str, Value]:
     """What a flow measured: headlines first, then all that both ends said."""
     sender, receiver = flow.sender.result or {}, flow.receiver.result or {}
     values: dict[str, Value] = {}

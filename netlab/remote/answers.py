@@ -27,11 +27,13 @@ TESTS = frozenset({"receive", "send", "ask", "mirror"})
 TEST_RECORDS_AT_ONCE = 64
 TEST_RECORDS_PER_S = 16
 """Records of one test: it says `progress` once a second, and four other words at most."""
+TRIPS_RECORDS = 401
+"""And as many at its end where its round trips are told one by one: a million, 2500 a record."""
 KEYS_MOST = 512
 """Of one record; a result has some 130. Each becomes a column."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
-_OF_TESTS = frozenset({"ready", "progress", "window", "result", "error"})
+_OF_TESTS = frozenset({"ready", "progress", "window", "trips", "result", "error"})
 _OF_OTHERS = frozenset(
     {"hello", "heartbeat", "clock", "facts", "lock", "unlock", "stop", "quit", "error"}
 )
@@ -64,7 +66,8 @@ class Answers:
         self.asked = " ".join([verb, *(f"{name}={value}" for name, value in keys.items())])
         """The request in words."""
         self._verb = verb
-        self._allowance = Allowance(TEST_RECORDS_AT_ONCE, TEST_RECORDS_PER_S)
+        at_once = TEST_RECORDS_AT_ONCE + (TRIPS_RECORDS if "trips" in keys else 0)
+        self._allowance = Allowance(at_once, TEST_RECORDS_PER_S)
         checks_only = keys.get("kind") == "check"
         self._wanted = () if checks_only else _RESULT.get(verb, ())
         if verb == "receive" and not checks_only and "count" not in keys:
@@ -239,6 +242,7 @@ _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
     (_COUNT, "stack_sum_ns connect_sum_ns monotonic_ns wall_ns memory_bytes"),
     (_COUNTS, "interval_bytes late_histogram_ns first_rtt_ns rtt_histogram stack_histogram"),
     (_COUNTS, "send_call_histogram cpu_numbers cpu_busy_ticks cpu_total_ticks gaps"),
+    (_COUNTS, "trip_at_us trip_ns lost_trip_at_us"),
     (_COUNTS, "gap_queue_full late_ticks stream_bytes stream_cpus_open stream_cpus_close cpus"),
     (_NUMBER, "fairness_index rtt_mean_ns stack_mean_ns connect_mean_ns"),
     (_FLAG, "closed_by_silence coarse nodelay dont_fragment spin send_buffer_doubled"),
@@ -297,6 +301,7 @@ _RESULT: Mapping[str, tuple[str, ...]] = {
 _WANTED: Mapping[str, tuple[str, ...]] = {
     "clock": ("monotonic_ns",),
     "ready": ("port",),
+    "trips": ("window_open_ns", "trip_at_us", "trip_ns", "lost_trip_at_us"),
     "error": ("error",),
 }
 """And records of other types."""

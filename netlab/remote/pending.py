@@ -13,7 +13,7 @@ from netlab.remote.answers import Answers
 from netlab.terminal import excerpt
 from netlab.units import format_seconds
 
-STREAMING = frozenset({"ready", "progress", "window"})
+STREAMING = frozenset({"ready", "progress", "window", "trips"})
 """Types of records after which more come."""
 GONE = "gone"
 """Type of the record that an inbox gets when the host is lost."""

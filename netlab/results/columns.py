@@ -5,39 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import get_args
 
-from netlab.experiment.kinds import FIELDS, ROWS, SETUPS
-from netlab.results.column import Column, Dtype
+from netlab.results.asked_columns import UNITS, asked
+from netlab.results.column import Column
+from netlab.results.latency_columns import LATENCY_UNDER_LOAD
 from netlab.results.tcp_series import TCP_SERIES
-
-_UNITS: tuple[tuple[str, str, Dtype], ...] = (
-    ("_bit_per_s", "bit/s", "Float64"),
-    ("_per_s", "1/s", "Float64"),
-    ("_bytes", "byte", "Int64"),
-    ("_ns", "ns", "Int64"),
-    ("_us", "us", "Int64"),
-    ("_ppm", "ppm", "Float64"),
-    ("_share", "", "Float64"),
-    ("_messages", "", "Int64"),
-    ("_packets", "", "Int64"),
-    ("_s", "s", "Float64"),
-)
-
-_DTYPES: Mapping[type, Dtype] = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
-
-
-def _asked(test: str) -> dict[str, Column]:
-    """The columns of a test's settings; a stream's, which every frame has, are left to it."""
-    found: dict[str, Column] = {}
-    for name in SETUPS[test].names():
-        row = ROWS[name]
-        if row.column is not None and (test == "stream" or name not in FIELDS["stream"]):
-            words = get_args(row.type)
-            unit = next((unit for ending, unit, _ in _UNITS if name.endswith(ending)), "")
-            found[name] = Column(_DTYPES[type(words[0]) if words else row.type], unit, row.column)
-    return found
-
 
 COLUMNS: Mapping[str, Column] = {
     # The trial.
@@ -54,7 +26,7 @@ COLUMNS: Mapping[str, Column] = {
     "test": Column("string", "", "kind of measurement"),
     "started_at": Column("string", "", "the controller's wall clock, ISO 8601, UTC"),
     # What was requested.
-    **_asked("stream"),
+    **asked("stream"),
     # What was measured.
     "throughput_bit_per_s": Column(
         "Float64", "bit/s", "payload taken in by the receiver, by the receiver's clock"
@@ -105,7 +77,7 @@ _PERCENTILES: Mapping[str, str] = {
 
 _ROUND_TRIPS: Mapping[str, Column] = {
     # What was requested.
-    **{**_asked("round_trip"), **_asked("connect")},
+    **{**asked("round_trip"), **asked("connect")},
     # What was measured.
     "transactions_per_s": Column("Float64", "1/s", "requests answered, by the client's clock"),
     "transactions": Column("Int64", "", "requests answered in the window"),
@@ -146,7 +118,7 @@ _CONNECTIONS: Mapping[str, Column] = {
 }
 
 _PAYLOAD_SEARCHES: Mapping[str, Column] = {
-    **_asked("payload_search"),
+    **asked("payload_search"),
     "payload_bytes": Column("Int64", "byte", "most payload that travels in one frame"),
     "path_mtu_bytes": Column("Int64", "byte", "largest IP packet of the path"),
     "path_mtu_evidence": Column(
@@ -193,7 +165,7 @@ _HOST: Mapping[str, Column] = {
 
 _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     # What was requested.
-    **_asked("throughput_search"),
+    **asked("throughput_search"),
     # What was measured.
     "line_rate_bit_per_s": Column("Float64", "bit/s", "the rate that shares are of"),
     "line_rate_from": Column("string", "", "setting, link (of the matrix) or interface"),
@@ -266,6 +238,7 @@ COLUMNS_OF: Mapping[str, Mapping[str, Column]] = {
     "connect": {**_ROUND_TRIPS, **_CONNECTIONS},
     "payload_search": _PAYLOAD_SEARCHES,
     "throughput_search": _THROUGHPUT_SEARCHES,
+    "latency_under_load": LATENCY_UNDER_LOAD,
 }
 """Test → the columns that a frame has besides wherever the plan has such a test."""
 
@@ -279,6 +252,7 @@ SERIES = (
     *(f"latency_{name}_ns" for name in ("min", "p50", "mean", "p99", "max")),
     *("latency_found_share", "latency_count", "latency_lost_requests", "latency_lost_frames"),
     *("latency_failed_share", "back_to_back_each_frames"),
+    *("trip_ns", "lost_trips", "connection_at_ns", "connection_ns", "lost_connection_at_ns"),
 )
 """Values that are lists of numbers."""
 
@@ -382,7 +356,7 @@ def describe(name: str) -> Column:
             inner = describe(name.removeprefix(prefix))
             return Column(inner.dtype, inner.unit, words + inner.meaning)
     meaning = f"`{name}` of docs/protocol.md"
-    for ending, unit, dtype in _UNITS:
+    for ending, unit, dtype in UNITS:
         if name.endswith(ending):
             return Column(dtype, unit, meaning)
     return Column("string", "", meaning)

@@ -26,7 +26,7 @@ _WORDS: Mapping[str, str] = {
         *(_("reset"), _("orderly")),
         *(_("plain"), _("batch"), _("packet"), _("xdp"), _("frames")),
         *(_("stream"), _("round_trip"), _("connect")),
-        *(_("payload_search"), _("throughput_search")),
+        *(_("payload_search"), _("throughput_search"), _("latency_under_load")),
     )
 }
 """Values of settings that are words, and kinds of test."""

@@ -42,7 +42,10 @@ def quantities_of(reading: Reading) -> tuple[Quantity, ...]:
         return (PAYLOAD,)
     if reading.test == "throughput_search":
         return (FRAMES,)
-    return tuple(_THROUGHPUTS[flow] for flow in reading.flows)
+    throughputs = tuple(_THROUGHPUTS[flow] for flow in reading.flows)
+    if reading.test == "latency_under_load":
+        return (INCREASE, *throughputs)
+    return throughputs
 
 
 def number(name: str, reading: Reading) -> float | None:
@@ -63,6 +66,12 @@ STACK = Quantity(
 )
 PAYLOAD = Quantity(
     _("payload"), _("bytes"), 1, _("more"), _("less"), partial(number, "payload_bytes")
+)
+
+INCREASE = Quantity(
+    _("increase of the round trip under load"),
+    *("ms", 1e6, _("larger"), _("smaller")),
+    partial(number, "increase_ns"),
 )
 
 FRAMES = Quantity(_("frames"), "1/s", 1, _("more"), _("fewer"), partial(number, "frames_per_s"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.host_counters import HOSTS, OF_A_HOST
+from netlab.experiment.load_phases import PHASES
 from netlab.experiment.records import FLOWS, REASONS, Value, as_number
 from netlab.messages import _
 from netlab.results.columns import SERIES
@@ -45,6 +46,18 @@ _VALUES = (
     *("clock_bound_ns", "clock_drift_ns"),
     *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence", "interface_mtu_bytes"),
     *("captured", "capture_reason"),
+    *("increase_ns", "round_trips_per_minute_loaded", "responsiveness_per_minute"),
+    *("idle_open_ns", "load_open_ns", "settled_ns", "load_close_ns", "drained_ns"),
+    "after_close_ns",
+    *(
+        f"{phase}_{name}"
+        for phase in PHASES
+        for name in (
+            *("rtt_count", "lost_messages", "rtt_p50_ns", "rtt_p90_ns", "rtt_p99_ns"),
+            *("rtt_max_ns", "connections", "lost_connections", "connect_p50_ns", "connect_max_ns"),
+        )
+    ),
+    *(f"{flow}fairness_index" for flow in FLOWS),
     *("next_passed", "next_client_ip_fragments_created", "next_server_ip_reassembled"),
     *("to_client_payload_bytes", "to_client_path_mtu_bytes", "to_client_path_mtu_evidence"),
     *(f"{end}_{mode}_ns" for end in ("client", "server") for mode in ("user", "system")),

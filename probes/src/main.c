@@ -73,6 +73,7 @@ static const char help[] =
     "  message_rate=1/S        ask: requests at times of their own, none skipped\n"
     "  timeout=S               ask, UDP: a request is lost then, 0.001 to 10 (1)\n"
     "  keep=N                  ask: the first N round trips are told one by one, at most 1000 (0)\n"
+    "  trips=1                 ask: each round trip of the window is told, with its time\n"
     "  peer=probe|echo         ask: echo is any RFC 862 echo at `to`\n"
     "  close=reset|orderly     ask, connect: how a connection ends (reset)\n"
     "  hold=S                  mirror: waits between receive and send, at most 0.1 (0)\n"

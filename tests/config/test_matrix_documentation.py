@@ -21,9 +21,9 @@ TEXT = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8")
 
 
 def test_the_documentation_says_which_kinds_of_test_take_a_setting() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| ([srcpt]+) \|", TEXT, re.M)
+    rows = re.findall(r"^\| `(\w+)` \| ([srcptl]+) \|", TEXT, re.M)
     letters = {"stream": "s", "round_trip": "r", "connect": "c", "payload_search": "p"}
-    letters["throughput_search"] = "t"
+    letters |= {"throughput_search": "t", "latency_under_load": "l"}
     taken = {
         setting.name: "".join(
             letter for test, letter in letters.items() if setting.field in FIELDS[test]

@@ -36,7 +36,7 @@ FAULTS = [
     (
         "  - {test: round-trip, protocol: TCP, message_size: 1, outstanding: 2}",
         "10:12: tests[1].test: `round-trip` is not one of stream, round_trip, connect, "
-        "payload_search, throughput_search; did you mean `round_trip`?",
+        "payload_search, throughput_search, latency_under_load; did you mean `round_trip`?",
     ),
     (
         "  - {test: [stream], protocol: TCP, message_size: 1, socket_buffer: [1KiB]}",

@@ -13,6 +13,7 @@ PAGES = {
     "connect": "connect",
     "throughput-search": "throughput_search",
     "payload-search": "payload_search",
+    "latency-under-load": "latency_under_load",
 }
 """Page → the kind of test that it is about."""
 CAPTURE = "capture"

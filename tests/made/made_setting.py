@@ -13,6 +13,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from netlab import experiment
+
 ROW = """
     gap_bytes: int | None = setting(
         "gap", Whole(0, 999), default=None, label=_("made-up gap"), absent=_("none at all"),
@@ -32,10 +34,11 @@ tests:
 
 def add_row() -> None:
     """Load the kinds of test with the row in them."""
-    name = "netlab.experiment.kinds"
-    spec = importlib.util.find_spec(name)
+    name = "netlab.experiment.kinds.groups"
+    file = Path(experiment.__path__[0]) / "kinds" / "groups.py"
+    spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.origin is not None
-    before, _, after = Path(spec.origin).read_text(encoding="utf-8").partition(CLASS)
+    before, _, after = file.read_text(encoding="utf-8").partition(CLASS)
     assert after
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module

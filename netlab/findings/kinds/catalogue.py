@@ -13,6 +13,7 @@ from netlab.findings.kinds import (
     searches,
     tcp_series,
     traffic,
+    under_load,
 )
 from netlab.findings.kinds.kind import Kind, note, warning
 from netlab.messages import _
@@ -29,6 +30,7 @@ __all__ = [
     "searches",
     "tcp_series",
     "traffic",
+    "under_load",
 ]
 
 RUN = "About a run"

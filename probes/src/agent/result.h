@@ -15,6 +15,8 @@ bool result_sent_bytes(const struct test *test, uint64_t *bytes);
 void result_streams(const struct test *test, struct json *record);
 void result_tcp_series(const struct test *test, struct json *record);
 void result_asking(struct test *test, struct json *record);
+/* Round trips one by one, from number *next on: as many as a record holds. False: there are no more. */
+bool result_trips(const struct test *test, uint64_t *next, struct json *record);
 void result_mirroring(struct test *test, struct json *record);
 void result_common(struct test *test, struct json *record);
 

@@ -102,6 +102,32 @@ void result_asking(struct test *test, struct json *record)
     json_double(record, "connect_mean_ns", (double)ask->connect_sum_ns / (double)ask->rtt.count);
 }
 
+#define TRIPS_OF_A_RECORD 2500 /* of 22 characters at most: a time and a round trip */
+
+bool result_trips(const struct test *test, uint64_t *next, struct json *record)
+{
+    const struct ask *ask = test->stream[0].ask;
+    uint64_t at_us[TRIPS_OF_A_RECORD], ns[TRIPS_OF_A_RECORD], lost_at_us[TRIPS_OF_A_RECORD];
+    size_t answered = 0, lost = 0;
+    if (*next == ask->trips_kept)
+        return false;
+    for (; *next < ask->trips_kept && answered + lost < TRIPS_OF_A_RECORD; (*next)++) {
+        const struct trip *trip = &ask->trips[*next];
+        const uint64_t since_us = (trip->at_ns - ask->open_ns) / 1000;
+        if (trip->ns != TRIP_LOST) {
+            at_us[answered] = since_us;
+            ns[answered++] = trip->ns;
+        } else {
+            lost_at_us[lost++] = since_us;
+        }
+    }
+    json_u64(record, "window_open_ns", ask->open_ns);
+    json_u64s(record, "trip_at_us", at_us, answered);
+    json_u64s(record, "trip_ns", ns, answered);
+    json_u64s(record, "lost_trip_at_us", lost_at_us, lost);
+    return true;
+}
+
 void result_mirroring(struct test *test, struct json *record)
 {
     static const struct histogram_keys keys = {

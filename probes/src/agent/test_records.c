@@ -60,6 +60,19 @@ static void add_size(const struct settings *settings, struct json *record)
         json_u64(record, "response_bytes", settings->response_bytes);
 }
 
+/* Before the result: what is told one by one, in as many records as it takes. */
+static void record_trips(struct test *test)
+{
+    struct json record;
+    uint64_t next = 0;
+    for (;;) {
+        json_begin(&record, "trips", test->settings.id);
+        if (!result_trips(test, &next, &record))
+            return;
+        record_print(&record);
+    }
+}
+
 void record_end(struct test *test)
 {
     struct json record;
@@ -71,6 +84,8 @@ void record_end(struct test *test)
         record_failure(test);
         return;
     }
+    if (test->settings.trips > 0)
+        record_trips(test);
     json_begin(&record, "result", test->settings.id);
     json_text(&record, "role", roles[role].name);
     json_text(&record, "protocol", test->settings.udp ? "udp" : "tcp");

@@ -41,6 +41,11 @@ bool ask_prepare(struct stream *stream)
     ask->into = malloc(ask->into_bytes);
     if (ask->into == NULL)
         return false;
+    if (settings->trips > 0) {
+        ask->trips = malloc(settings->trips * sizeof *ask->trips);
+        if (ask->trips == NULL)
+            return false;
+    }
     dataport_fill(ask->into, ask->into_bytes, 1); /* its pages are there before the first answer */
     return settings->kind != KIND_CONNECT || prepare_opening(stream);
 }
@@ -50,8 +55,15 @@ void ask_free(struct ask *ask)
     if (ask == NULL)
         return;
     free(ask->into);
+    free(ask->trips);
     free(ask->opening);
     free(ask);
+}
+
+void ask_keep_trip(struct ask *ask, const struct settings *settings, uint64_t at_ns, uint64_t ns)
+{
+    if (ask->trips_kept < settings->trips)
+        ask->trips[ask->trips_kept++] = (struct trip){at_ns, ns};
 }
 
 void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool measured)
@@ -78,6 +90,7 @@ void ask_lost(struct loop *loop, const struct in_flight_request *request)
         return;
     loop->ask->lost++;
     loop->ask->until_ns = loop->now_ns;
+    ask_keep_trip(loop->ask, loop->settings, request->from_ns, TRIP_LOST);
 }
 
 void ask_match(struct loop *loop, uint64_t sequence)
@@ -86,6 +99,9 @@ void ask_match(struct loop *loop, uint64_t sequence)
     switch (in_flight_answer(&loop->ask->in_flight, sequence, &request)) {
     case IN_FLIGHT_ANSWERED:
         ask_answered(loop->stream, request->from_ns, loop->now_ns, request->measured);
+        if (request->measured)
+            ask_keep_trip(loop->ask, loop->settings, request->from_ns,
+                          loop->now_ns - request->from_ns);
         break;
     case IN_FLIGHT_LATE:
         loop->ask->late++;

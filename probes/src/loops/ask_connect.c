@@ -93,6 +93,19 @@ static void close_last(struct stream *stream)
     plat_close(last);
 }
 
+/* Of connections that are told one by one those that nobody answered are lost, and the next is tried. */
+static bool lose(struct stream *stream, uint64_t begun_ns, bool measured)
+{
+    struct ask *ask = stream->ask;
+    ask_sent(stream, begun_ns, measured);
+    if (measured) {
+        ask->lost++;
+        ask->until_ns = plat_now_ns();
+        ask_keep_trip(ask, &stream->test->settings, begun_ns, TRIP_LOST);
+    }
+    return true;
+}
+
 static bool transact(struct stream *stream, uint64_t due_ns)
 {
     struct test *test = stream->test;
@@ -111,6 +124,8 @@ static bool transact(struct stream *stream, uint64_t due_ns)
         error = plat_connect(fresh, &test->settings.to, begun_ns + OPEN_NS);
         connected_ns = plat_now_ns();
     } while (error != 0 && open_next_port(test, error, &port));
+    if (error != 0 && ask->trips != NULL && strcmp(plat_word(error), "connect-timeout") == 0)
+        return lose(stream, begun_ns, measured);
     if (error != 0)
         return report_failure(stream, error, "connect");
     ask_sent(stream, begun_ns, measured);
@@ -119,8 +134,10 @@ static bool transact(struct stream *stream, uint64_t due_ns)
     uint64_t now_ns = plat_now_ns();
     bool open_loop = test->settings.rate_numerator != 0;
     ask_answered(stream, open_loop ? due_ns : begun_ns, now_ns, measured);
-    if (measured)
+    if (measured) {
         ask->connect_sum_ns += connected_ns - begun_ns;
+        ask_keep_trip(ask, &test->settings, begun_ns, now_ns - begun_ns);
+    }
     return true;
 }
 

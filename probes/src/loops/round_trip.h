@@ -6,12 +6,21 @@
 #include "pure/in_flight.h"
 #include "test/test.h"
 
+/* A request of the window and what became of it. */
+struct trip {
+    uint64_t at_ns; /* when it was due; of a connection: its connect call */
+    uint64_t ns;    /* its round trip, or TRIP_LOST */
+};
+#define TRIP_LOST UINT64_MAX
+
 /* An asker's. Written by its own thread, read by others once that has ended. */
 struct ask {
     struct in_flight in_flight;
     struct histogram rtt; /* of the window's requests that were answered */
     uint64_t first_rtt_ns[KEEP_MAX];
     unsigned kept;
+    struct trip *trips; /* as they ended, where each is to be told; else NULL */
+    uint64_t trips_kept;
     uint64_t open_ns, close_ns; /* of the window: requests that are sent, or due, in between */
     uint64_t from_ns, until_ns; /* first request of the window; its last answer or time-out */
     uint64_t sent, lost;        /* requests of the window; sent = answered + lost */
@@ -55,6 +64,8 @@ void ask_begin(struct stream *stream);
 bool ask_over(const struct stream *stream, uint64_t due_ns);
 /* A request was sent; measured: within the window. */
 void ask_sent(struct stream *stream, uint64_t sent_ns, bool measured);
+/* What became of a request of the window is kept, where each is to be told. */
+void ask_keep_trip(struct ask *ask, const struct settings *settings, uint64_t at_ns, uint64_t ns);
 /* A request was answered at now_ns; from_ns is where its latency begins. */
 void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool measured);
 /* A whole request of the asker's has come. */

@@ -24,7 +24,7 @@ const char *const settings_keys[] = {
     "method",    "poll",           "adapt",    "from",    NULL};
 const char *const settings_ask_keys[] = {
     COMMON_KEYS, "response", "outstanding", "message_rate", "timeout",
-    "keep",      "peer",     "no_checksum", "close",        NULL};
+    "keep",      "trips",    "peer",        "no_checksum",  "close",   NULL};
 const char *const settings_mirror_keys[] = {
     COMMON_KEYS, "response", "hold", "stamps", "no_checksum", NULL};
 

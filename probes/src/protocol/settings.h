@@ -14,6 +14,7 @@
 #define WORKERS_MAX 64   /* threads of a test: as many streams have one each, and as many CPUs a place */
 #define MESSAGE_MAX_BYTES 16777216u
 #define KEEP_MAX 1000 /* round trips told one by one */
+#define TRIPS_MAX 1000000 /* the same with their times, after the window */
 
 /* Verb and role: which of the four loops this side runs. */
 enum role { ROLE_RECEIVE, ROLE_SEND, ROLE_ASK, ROLE_MIRROR };
@@ -66,6 +67,7 @@ struct settings {
     unsigned outstanding; /* requests in flight at once */
     uint64_t timeout_ns;  /* UDP: a request without an answer is lost then */
     unsigned keep;        /* round trips whose time is told one by one */
+    uint64_t trips;       /* requests of the window, each of which is told with its time; 0: none is */
     bool echo;            /* the peer is any RFC 862 echo, and knows nothing of us */
     bool orderly;         /* connections are closed in order, not by reset */
     bool stamps;

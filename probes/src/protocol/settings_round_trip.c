@@ -58,6 +58,23 @@ static void check_tcp(struct keys *keys, const struct settings *out)
         keys_note(keys, "bad-value", "timeout", "TCP sees to lost requests itself");
 }
 
+/* Requests of the window, where each is to be told: as many as are due in it. */
+static void read_trips(struct keys *keys, struct settings *out)
+{
+    if (!keys_flag(keys, "trips"))
+        return;
+    if (out->rate_numerator == 0 || out->count > 0) {
+        keys_note(keys, "bad-value", "trips", "only of requests at a rate, for a time");
+        return;
+    }
+    const double due = (double)out->seconds_ns / 1e9 * (double)out->rate_numerator /
+                       (double)out->rate_denominator;
+    if (due > TRIPS_MAX - 2)
+        keys_note(keys, "bad-value", "trips", "more than 1000000 requests in the window");
+    else
+        out->trips = (uint64_t)due + 2;
+}
+
 static void check_connections(struct keys *keys, const struct settings *out)
 {
     if (out->outstanding > 1)
@@ -71,6 +88,7 @@ void settings_read_round_trip(struct keys *keys, struct settings *out)
     read_keys(keys, out);
     if (keys->first.word != NULL)
         return;
+    read_trips(keys, out);
     (out->udp ? check_udp : check_tcp)(keys, out);
     if (out->kind == KIND_CONNECT)
         check_connections(keys, out);

@@ -1,0 +1,65 @@
+"""The kinds of test, each with its settings: what one cell is measured with. Pure.
+
+A new setting is a row in the class of the tests that take it. A new kind of test: a file here, its
+name in ``SETUPS``, what no host could measure of it in ``feasibility.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING
+
+from netlab.experiment.kinds.latency_under_load import LatencyUnderLoad
+from netlab.experiment.kinds.requests import Connect, RoundTrip
+from netlab.experiment.kinds.searches import PayloadSearch, ThroughputSearch
+from netlab.experiment.kinds.stream import Stream
+from netlab.experiment.settings import Level, rows_of
+
+__all__ = [
+    "Connect",
+    "LatencyUnderLoad",
+    "PayloadSearch",
+    "RoundTrip",
+    "Stream",
+    "ThroughputSearch",
+]
+
+TestSettings = Stream | RoundTrip | Connect | PayloadSearch | ThroughputSearch | LatencyUnderLoad
+
+SETUPS: Mapping[str, type[TestSettings]] = {
+    "stream": Stream,
+    "round_trip": RoundTrip,
+    "connect": Connect,
+    "payload_search": PayloadSearch,
+    "throughput_search": ThroughputSearch,
+    "latency_under_load": LatencyUnderLoad,
+}
+"""The kinds of test, by the name that a matrix gives them."""
+
+SEARCHES = (PayloadSearch, ThroughputSearch)
+"""Kinds of test that take what the path makes them take."""
+
+ROWS = rows_of(SETUPS.values())
+"""Field → its row, of every setting."""
+
+FIELDS: Mapping[str, frozenset[str]] = {t: frozenset(kind.names()) for t, kind in SETUPS.items()}
+"""Every setting of each kind of test."""
+
+DEFAULTS_OF: Mapping[str, Mapping[str, Level]] = {
+    test: {name: each for name, each in kind.defaults().items() if each is not MISSING}
+    for test, kind in SETUPS.items()
+}
+"""What a setting is where nobody says anything."""
+
+NEEDED: Mapping[str, frozenset[str]] = {
+    test: FIELDS[test] - defaults.keys() for test, defaults in DEFAULTS_OF.items()
+}
+"""Settings without which there is no cell."""
+
+EXCLUSIVE = tuple((row.field, row.excludes) for row in ROWS.values() if row.excludes)
+"""Settings of which a cell has one at most: naming one takes the other back."""
+
+ONLY_OF_TCP, ONLY_OF_UDP = (
+    frozenset(row.field for row in ROWS.values() if row.only_of == protocol)
+    for protocol in ("TCP", "UDP")
+)

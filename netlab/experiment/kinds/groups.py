@@ -1,0 +1,194 @@
+"""Settings that several kinds of test take, in groups. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from netlab.experiment.settings import (
+    Ask,
+    CpuList,
+    HostWord,
+    Need,
+    NumberWithUnit,
+    Or,
+    Settings,
+    Whole,
+    of_settings,
+    setting,
+)
+from netlab.messages import _
+
+SIZE = NumberWithUnit("bytes", 1, 1 << 24, "64KiB")
+BUFFER = NumberWithUnit("bytes", 1, 1 << 30, "64KiB")
+WINDOW = NumberWithUnit("seconds", 0.001, 86400, "10s")
+PAUSE = NumberWithUnit("seconds", 0, 3600, "500ms")
+RATE = NumberWithUnit("rate", 1, 1e13, "100Mbit")
+_WORD = HostWord(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
+
+# A table: as few lines a row as it takes.
+# fmt: off
+
+
+@of_settings
+class EveryTest(Settings):
+    """What all tests take."""
+
+    protocol: Literal["TCP", "UDP"] = setting(
+        "protocol", about="Transport protocol.", column="TCP or UDP")
+    ip_version: Literal[4, 6] = setting(
+        "ip", default=4, label=_("IP version"), need=Need("ipv6", at=6),
+        about="Version of the Internet Protocol.", column="4 or 6")
+    socket_buffer_bytes: int | None = setting(
+        "socket_buffer", Or("auto", BUFFER, "64KiB"), default=None,
+        label=_("socket buffer"), absent=_("auto"), asks=(Ask("socket_buffer"),),
+        about="SO_SNDBUF and SO_RCVBUF of both ends; auto leaves them to the system's own tuning.",
+        column="asked of SO_SNDBUF and SO_RCVBUF at both ends; NA: the system's tuning")
+    duration_s: float | None = setting(
+        "duration", WINDOW, default=10.0, excludes="count", label=_("duration"),
+        asks=(Ask("seconds", "send receive ask"),),
+        about="Length of the window in which is measured.", column="length of the window asked for")
+    dscp: int | None = setting(
+        "dscp", Whole(0, 63), default=None, label=_("DSCP"), asks=(Ask("dscp"),), need=Need("dscp"),
+        about="Differentiated services code point.", column="code point asked for")
+    network: str | None = setting(
+        "network", _WORD, default=None, about="Name of the test addresses to use.",
+        column="name of the test addresses; NA: the first of each host")
+    interface: str | None = setting(
+        "interface", HostWord(r"^[^\s/%=,\x00-\x1f]+$", 15), default=None,
+        asks=(Ask("interface", "connect"),), need=Need("interface", of="client"),
+        about="Device that the connecting side is bound to.",
+        column="device bound to, where one was asked for")
+
+
+@of_settings
+class CongestedTest(EveryTest):
+    """What tests take whose data TCP may hold back."""
+
+    congestion: str | None = setting(
+        "congestion", _WORD, default=None, only_of="TCP", label=_("congestion control"),
+        absent=_("host’s default"), asks=(Ask("congestion", "send ask mirror"),),
+        need=Need("congestion", of="sender", vital=False),
+        about="TCP congestion control, such as cubic or bbr.",
+        column="congestion control asked for; NA: the host's default")
+
+
+@of_settings
+class MessageTest(CongestedTest):
+    """What tests take that have messages of one size."""
+
+    message_bytes: int = setting(
+        "message_size", SIZE, label=_("message size, bytes"), asks=(Ask("message"),),
+        about="Bytes handed to one send call: a message, or a request.",
+        column="handed to one send call")
+    nodelay: bool = setting(
+        "nodelay", default=False, only_of="TCP", label=_("TCP_NODELAY"),
+        asks=(Ask("nodelay", when=True),), about="TCP_NODELAY: small messages are sent at once.",
+        column="TCP_NODELAY asked for")
+    message_rate_per_s: float | None = setting(
+        "message_rate", NumberWithUnit("per second", 1e-3, 1e9, "5000/s"), default=None,
+        label=_("offered messages a second"), absent=_("unlimited"),
+        asks=(Ask("message_rate", "send ask"),), about="Offered messages or requests a second.",
+        column="offered messages a second")
+    server_cpu: int | None = setting(
+        "server_cpu", Whole(0, 4095), default=None, label=_("server’s CPU"),
+        asks=(Ask("cpu", "server"),), need=Need("pin", of="server"),
+        about="CPU that the server's probe runs on.",
+        column="CPU that the server's threads are pinned to")
+    client_cpu: int | None = setting(
+        "client_cpu", Whole(0, 4095), default=None, label=_("client’s CPU"),
+        asks=(Ask("cpu", "client"),), need=Need("pin", of="client"),
+        about="CPU that the client's probe runs on.",
+        column="CPU that the client's threads are pinned to")
+
+
+@of_settings
+class Counted(MessageTest):
+    """What tests take that end after a time or a number of messages."""
+
+    count: int | None = setting(
+        "count", Whole(1, 10**12), default=None, label=_("messages"),
+        asks=(Ask("count", "send receive ask"),),
+        about="Messages or transactions, in place of a duration.",
+        column="messages or round trips asked for, in place of a duration")
+    warm_up_s: float = setting(
+        "warm_up", PAUSE, default=0.0, label=_("warm-up"),
+        asks=(Ask("warm_up", "send receive ask", unless=0.0),),
+        about="Time before the window, not counted.", column="time before the window")
+    source_port: int | None = setting(
+        "source_port", Whole(1, 65535), default=None, steps=False, label=_("source port"),
+        asks=(Ask("port", "connect"),), about="Local port of the connecting side.",
+        column="of the sender, where one was asked for")
+
+
+@of_settings
+class AtRate:
+    """What tests take whose messages go at a rate."""
+
+    rate_bit_per_s: float | None = setting(
+        "rate", RATE, default=None, excludes="message_rate_per_s", label=_("offered rate"),
+        absent=_("unlimited"), asks=(Ask("rate", "send"),),
+        about="Offered payload rate; without it, all that goes.",
+        column="offered payload rate; NA: as fast as it goes")
+
+
+@of_settings
+class Directed:
+    """What tests take whose data go one way, or both ways at once."""
+
+    direction: Literal["client-sends", "server-sends", "both"] = setting(
+        "direction", default="client-sends", about="Who sends; both at once in one common window.",
+        column="client-sends, server-sends or both")
+    streams: int = setting(
+        "streams", Whole(1, 1000), default=1, asks=(Ask("streams"),), about="Parallel streams.",
+        column="parallel streams")
+    server_cpus: str | None = setting(
+        "server_cpus", CpuList(), default=None, excludes="server_cpu",
+        asks=(Ask("cpus", "server"),), need=Need("pin", of="server"), label=_("server’s CPUs"),
+        about="CPUs that the server's threads are pinned to, in turns.")
+    client_cpus: str | None = setting(
+        "client_cpus", CpuList(), default=None, excludes="client_cpu",
+        asks=(Ask("cpus", "client"),), need=Need("pin", of="client"), label=_("client’s CPUs"),
+        about="CPUs that the client's threads are pinned to, in turns.")
+    send_method: Literal["batch", "packet", "xdp"] | None = setting(
+        "send_method", Or("plain"), default=None, only_of="UDP", label=_("method of sending"),
+        absent=_("plain"), asks=(Ask("method", "send"),), need=Need("", of="sender"),
+        about="UDP only: one message a send call, many, or frames of our own (by two ways).",
+        column="how datagrams are handed over: batch, packet or xdp; NA: plain, one a call")
+    receive: Literal["blocking", "spinning", "polling", "adaptive"] = setting(
+        "receive", default="blocking", label=_("receive call"),
+        asks=(Ask("spin", "receive", when="spinning"), Ask("poll", "receive", when="polling"),
+              Ask("adapt", "receive", when="adaptive")),
+        need=Need("poll", of="receiver", at="polling"),
+        about="How the receiver waits for more; adaptive: chosen in the warm-up.",
+        column="blocking, spinning, polling or adaptive")
+    receive_from: Literal["packet"] | None = setting(
+        "receive_from", Or("socket"), default=None, only_of="UDP", label=_("received from"),
+        absent=_("the socket"), asks=(Ask("from", "receive"),), need=Need("capture", of="receiver"),
+        about="UDP only, polling or spinning: packet takes frames before the receiver's IP.",
+        column="where datagrams are taken from: packet; NA: the test's own socket")
+
+
+@of_settings
+class Talk:
+    """What streams and round trips take: messages longer than a packet, ends either way round."""
+
+    opening: Literal["client-connects", "server-connects"] | None = setting(
+        "open", default=None, label=_("who connects"), absent=_("the client, if it can"),
+        about="Which side connects; without it the client, unless a firewall lets only the server.",
+        column="client-connects or server-connects; NA: the client, if it can")
+    dont_fragment: bool = setting(
+        "dont_fragment", default=False, only_of="UDP", label=_("don’t fragment"),
+        asks=(Ask("dont_fragment", when=True),),
+        need=Need("dont-fragment", at=True, what="the DF bit"),
+        about="UDP only: forbid fragments on the way.", column="the DF bit asked for")
+
+
+@of_settings
+class Answered:
+    """What tests take that wait for an answer of UDP."""
+
+    timeout_s: float = setting(
+        "timeout", NumberWithUnit("seconds", 0.001, 10, "500ms"), default=1.0, only_of="UDP",
+        label=_("time-out"), asks=(Ask("timeout", "ask"),),
+        about="UDP only: after which a request is lost.",
+        column="after which a UDP request is lost")

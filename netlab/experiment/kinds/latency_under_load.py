@@ -1,0 +1,109 @@
+"""The kind ``latency_under_load``: round trips while streams fill the path. Pure."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from netlab.experiment.kinds.groups import SIZE, AtRate, Directed, MessageTest
+from netlab.experiment.kinds.requests import Connect, RoundTrip
+from netlab.experiment.kinds.stream import Stream
+from netlab.experiment.settings import NumberWithUnit, Or, of_settings, setting
+from netlab.messages import _
+
+OUTSTANDING_MOST = 1024
+"""Of requests under way a probe keeps so many apart."""
+
+TAIL_S = 0.5
+"""What round trips go on for beyond the time that they are looked at."""
+
+# A table: as few lines a row as it takes.
+# fmt: off
+
+
+@of_settings
+class LatencyUnderLoad(Directed, AtRate, MessageTest):
+    """A ``latency_under_load``: what streams of the one do to round trips of the other.
+
+    ``duration`` is the load's; what a stream takes besides is the load's as well.
+    """
+
+    in_files = (
+        "protocol direction streams message_bytes duration_s congestion rate_bit_per_s "
+        "message_rate_per_s idle_s after_s request_protocol request_bytes request_rate_per_s "
+        "request_timeout_s connect_rate_per_s ip_version socket_buffer_bytes nodelay dscp "
+        "send_method interface receive receive_from server_cpu client_cpu server_cpus client_cpus "
+        "network"
+    )
+
+    protocol: Literal["TCP", "UDP"] = "TCP"
+    duration_s: float | None = 30.0
+    message_bytes: int = 1448
+    idle_s: float = setting(
+        "idle", NumberWithUnit("seconds", 1, 3600, "5s"), default=5.0, label=_("idle before"),
+        about="Time of round trips alone, before the load.",
+        column="time of round trips before the load")
+    after_s: float = setting(
+        "after", NumberWithUnit("seconds", 1, 3600, "5s"), default=5.0, label=_("idle after"),
+        about="Time of round trips alone, after the load.",
+        column="time of round trips after the load")
+    request_protocol: Literal["UDP", "TCP"] = setting(
+        "request_protocol", default="UDP", label=_("round trips over"),
+        about="Protocol of the round trips.", column="protocol of the round trips: UDP or TCP")
+    request_bytes: int = setting(
+        "request_size", SIZE, default=64, label=_("request, bytes"),
+        about="Bytes of a request and of its answer.", column="of a request and of its answer")
+    request_rate_per_s: float = setting(
+        "request_rate", NumberWithUnit("per second", 1, 2000, "100/s"), default=100.0,
+        label=_("requests a second"), about="Requests a second, none of which is skipped.",
+        column="requests a second")
+    request_timeout_s: float = setting(
+        "request_timeout", NumberWithUnit("seconds", 0.01, 10, "3s"), default=3.0,
+        label=_("time-out of requests"),
+        about="After which a request over UDP is lost: three times the longest delay, or more.",
+        column="after which a request over UDP is lost")
+    connect_rate_per_s: float | None = setting(
+        "connect_rate", Or("none", NumberWithUnit("per second", 0.01, 10, "1/s")), default=1.0,
+        label=_("connections a second"), absent=_("none"),
+        about="TCP connections a second, made one after the other beside the round trips.",
+        column="TCP connections a second; NA: none")
+
+    def load(self) -> Stream:
+        """The streams that fill the path."""
+        return Stream(**self.passed_on(Stream))
+
+    def round_trips(self) -> RoundTrip:
+        """The requests that go all the time."""
+        beside = {"network", "ip_version", "interface", "dscp"}
+        return RoundTrip(
+            **{name: getattr(self, name) for name in beside},
+            protocol=self.request_protocol,
+            message_bytes=self.request_bytes,
+            message_rate_per_s=self.request_rate_per_s,
+            outstanding=self.outstanding(),
+            timeout_s=self.request_timeout_s,
+            nodelay=self.request_protocol == "TCP",
+            duration_s=self.round_trips_s(),
+        )
+
+    def connections(self) -> Connect | None:
+        """The connections that are made all the time; ``None``: none."""
+        if self.connect_rate_per_s is None:
+            return None
+        beside = {"network", "ip_version", "interface", "dscp"}
+        return Connect(
+            **{name: getattr(self, name) for name in beside},
+            message_bytes=self.request_bytes,
+            message_rate_per_s=self.connect_rate_per_s,
+            duration_s=self.round_trips_s(),
+        )
+
+    def outstanding(self) -> int:
+        """Requests under way at most: all of a time-out, so that none waits for an answer."""
+        of_a_timeout = math.ceil(self.request_rate_per_s * self.request_timeout_s)
+        return min(OUTSTANDING_MOST, of_a_timeout + 1)
+
+    def round_trips_s(self) -> float:
+        """How long round trips go on: a queue may drain for as long as a time-out."""
+        assert self.duration_s is not None  # noqa: S101  (it has no count in its place)
+        return self.idle_s + self.duration_s + self.request_timeout_s + self.after_s + TAIL_S

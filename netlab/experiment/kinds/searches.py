@@ -1,0 +1,99 @@
+"""The kinds ``payload_search`` and ``throughput_search``. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from netlab.experiment.kinds.groups import (
+    PAUSE,
+    RATE,
+    WINDOW,
+    Answered,
+    CongestedTest,
+    Directed,
+    EveryTest,
+)
+from netlab.experiment.settings import Need, NumberWithUnit, Whole, of_settings, setting
+from netlab.messages import _
+
+# A table: as few lines a row as it takes.
+# fmt: off
+
+
+@of_settings
+class PayloadSearch(Answered, CongestedTest):
+    """A ``payload_search``: the most payload that travels in one frame."""
+
+    in_files = (
+        "protocol ip_version network sweep capture timeout_s duration_s socket_buffer_bytes "
+        "congestion dscp interface"
+    )
+
+    duration_s: float = 1.0
+    sweep: bool = setting(
+        "sweep", default=False, about="Measure throughput over message sizes around the one found.",
+        column="whether throughput is measured around the payload found")
+    capture: bool = setting(
+        "capture", default=False, about="Capture frames on the way, where the hosts allow it.",
+        column="whether frames are to be captured")
+
+
+@of_settings
+class ThroughputSearch(Directed, EveryTest):
+    """A ``throughput_search``: the highest rate without loss (RFC 2544)."""
+
+    in_files = (
+        "frame_bytes protocol duration_s search_duration_s direction streams burst "
+        "acceptable_loss resolution line_rate_bit_per_s together frame_loss latency back_to_back "
+        "residual_s settle_s send_method ip_version socket_buffer_bytes dscp interface receive "
+        "network"
+    )
+
+    protocol: Literal["TCP", "UDP"] = "UDP"
+    duration_s: float | None = 60.0
+    frame_bytes: int = setting(
+        "frame_size", Whole(64, 9018), label=_("frame size, bytes"),
+        about="Bytes of an Ethernet frame, header and FCS counted.",
+        column="of a frame, header and FCS counted")
+    search_duration_s: float | None = setting(
+        "search_duration", WINDOW, default=None, label=_("search duration"),
+        about="Of trials before the last, that confirms.",
+        column="of a trial before the confirmation; NA: as one that counts")
+    burst: int | None = setting(
+        "burst", Whole(1, 100_000), default=None,
+        about="Most frames back to back, when catching up.",
+        column="frames back to back at most; NA: 32 or 1 ms' worth")
+    acceptable_loss: float = setting(
+        "acceptable_loss", NumberWithUnit("share", 0, 0.1, "0.001 %"), default=0.0,
+        about="Share of the frames that may be lost.",
+        column="share of the frames that may be lost")
+    resolution: float = setting(
+        "resolution", NumberWithUnit("share", 0.0001, 0.1, "0.5 %"), default=0.005,
+        about="Step of the rates tried, of the line rate.",
+        column="step of the rates tried, as a share of the line rate")
+    line_rate_bit_per_s: float | None = setting(
+        "line_rate", RATE, default=None, label=_("line rate"),
+        about="Line rate of the link; without it the matrix's link's, else the interface's.",
+        column=None)
+    together: Literal[True] | None = setting(
+        "together", default=None, about="Pairs that search at the same time share one rate, "
+        "which passes where it does for all.",
+        column="whether pairs of hosts are searched at one rate; NA: each by itself")
+    frame_loss: bool = setting(
+        "frame_loss", default=False, about="Measure the loss at tenths of the line rate too.",
+        column="whether the loss at tenths of the line rate is measured")
+    latency: Literal[True] | None = setting(
+        "latency", default=None, need=Need("round_trip"),
+        about="Round trips at the rate found, and at parts of it.",
+        column="whether round trips under load are to be measured; NA: no")
+    back_to_back: int | None = setting(
+        "back_to_back", Whole(1, 100), default=None,
+        about="How often the longest burst without loss is searched for; the standard: 50.",
+        column="how often the longest burst is to be searched for; NA: never")
+    residual_s: float = setting(
+        "residual", NumberWithUnit("seconds", 0.001, 60, "2s"), default=2.0,
+        label=_("wait for residual frames"), about="What late frames are waited for after a trial.",
+        column="how long late frames are waited for")
+    settle_s: float = setting(
+        "settle", PAUSE, default=5.0, label=_("pause between trials"),
+        about="Time between two trials of a search.", column="time between two trials of a search")

@@ -1,0 +1,33 @@
+"""The kind ``stream``. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from netlab.experiment.kinds.groups import AtRate, Counted, Directed, Talk
+from netlab.experiment.settings import Ask, Need, Or, of_settings, setting
+from netlab.messages import _
+
+# A table: as few lines a row as it takes.
+# fmt: off
+
+
+@of_settings
+class Stream(Talk, Directed, AtRate, Counted):
+    """A ``stream``: messages one way, or both ways at once."""
+
+    in_files = (
+        "protocol message_bytes socket_buffer_bytes duration_s count warm_up_s direction streams "
+        "ip_version congestion nodelay dont_fragment rate_bit_per_s message_rate_per_s "
+        "send_method dscp source_port interface receive server_cpu client_cpu network opening"
+    )
+
+    tcp_send_method: Literal["batch"] | None = setting(
+        "tcp_send_method", Or("plain"), default=None, only_of="TCP",
+        label=_("method of sending over TCP"), absent=_("plain"), asks=(Ask("method", "send"),),
+        need=Need("", of="sender"), about="TCP only: one message a send call, or up to 32.",
+        column="how messages are handed to TCP: batch; NA: plain, one a call")
+    tcp_receive_call: Literal["message"] | None = setting(
+        "tcp_receive_call", Or("all"), default=None, only_of="TCP", absent=_("all that has come"),
+        label=_("bytes of a receive call of TCP"), asks=(Ask("receive_call", "receive"),),
+        about="TCP only: one message a call, or all.", column="one message a call; NA: to 256 KiB")

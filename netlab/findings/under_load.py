@@ -1,0 +1,157 @@
+"""Latency under load: how long what shares a full path waits, and whether it was full. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from statistics import median
+from typing import TYPE_CHECKING
+
+from netlab.experiment.matrix import Link
+from netlab.experiment.records import FLOWS, Record, Status
+from netlab.findings.evidence import ceiling_of, number
+from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.series import group_of, varying
+from netlab.findings.trial_words import in_trials
+from netlab.store.plan import PlannedCell
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+TEST = "latency_under_load"
+
+STANDING_NS = 5e6
+"""A queue that holds data up for less is none to speak of: CoDel's target (RFC 8289, 4.2)."""
+OF_IDLE = 0.5
+"""And the same as a share of the idle round trip: the times of a long path are not that steady."""
+
+FULL = 0.9
+"""Of the wire ceiling: a load of less leaves the path room."""
+
+LEAST_LOST, TIMES_IDLE = 5, 10
+"""Requests lost under load, and how many times the share of those lost before it."""
+
+TrialEvidence = Mapping[str, float | None]
+TrialRule = Callable[[Record, Link | None], TrialEvidence | None]
+"""A trial → its figures where it shows what the rule is about."""
+
+
+def under_load(run: Run) -> Iterator[Finding]:
+    """What the cells of latency under load show, one finding a cell and kind."""
+    trials: dict[str, list[Record]] = {}
+    for cell, _, record in run.stored.trials():
+        if cell.test == TEST and record is not None and record.status is Status.OK:
+            trials.setdefault(cell.key, []).append(record)
+    conditions = varying(run.plan.cells)
+    for cell in run.plan.cells:
+        if cell.key in trials:
+            names = conditions[cell.test, str(cell.settings.get("protocol", ""))]
+            yield from _of_cell(cell, names, trials[cell.key], run.plan.link)
+
+
+def _of_cell(
+    cell: PlannedCell, conditions: tuple[str, ...], records: list[Record], link: Link | None
+) -> Iterator[Finding]:
+    for kind, rule in _RULES.items():
+        shown = [(record, found) for record in records if (found := rule(record, link)) is not None]
+        if 2 * len(shown) <= len(records):
+            continue
+        names = dict.fromkeys(name for _, found in shown for name in found)
+        figures: dict[str, float | None] = {name: _middle(name, shown) for name in names}
+        figures |= {"trials": len(shown), "of_trials": len(records)}
+        yield finding(
+            kind,
+            group_of(cell, "", conditions),
+            (cell.key,),
+            figures,
+            in_trials(len(shown), len(records)),
+            tuple((record.cell, record.trial) for record, _ in shown),
+        )
+
+
+def _middle(name: str, shown: list[tuple[Record, TrialEvidence]]) -> float | None:
+    known = [value for _, found in shown if (value := found.get(name)) is not None]
+    return median(known) if known else None
+
+
+def _below_path(record: Record, link: Link | None) -> TrialEvidence | None:
+    share = _share(record, link)
+    if share is None or share >= FULL or _stands(record):
+        return None
+    best = max(_throughputs(record).values())
+    return {"throughput_bit_per_s": best, "load_share": share}
+
+
+def _standing(record: Record, _link: Link | None) -> TrialEvidence | None:
+    if not _stands(record):
+        return None
+    increase_ns, rates = number(record.values.get("increase_ns")), _throughputs(record)
+    waiting = None
+    if increase_ns is not None and len(rates) == 1:
+        waiting = 1024 * round(increase_ns / 1e9 * sum(rates.values()) / 8 / 1024)
+    return _medians(record) | {"queue_bytes": waiting or None}
+
+
+def _not_standing(record: Record, link: Link | None) -> TrialEvidence | None:
+    share = _share(record, link)
+    if share is None or share < FULL or _stands(record) or "increase_ns" not in record.values:
+        return None
+    return _medians(record)
+
+
+def _lost(record: Record, _link: Link | None) -> TrialEvidence | None:
+    lost, asked, lost_idle, asked_idle = (
+        number(record.values.get(f"{phase}_{name}"))
+        for phase in ("loaded", "idle")
+        for name in ("lost_messages", "rtt_count")
+    )
+    if not lost or not asked or not asked_idle or lost < LEAST_LOST:
+        return None
+    if lost / asked < TIMES_IDLE * (lost_idle or 0) / asked_idle:
+        return None
+    return {
+        "lost_requests": lost,
+        "requests": asked,
+        "lost_requests_share": lost / asked,
+        "idle_lost_requests": lost_idle,
+        "idle_requests": asked_idle,
+    }
+
+
+_RULES: Mapping[Kind, TrialRule] = {
+    Kind.LOAD_BELOW_PATH: _below_path,
+    Kind.STANDING_QUEUE: _standing,
+    Kind.NO_STANDING_QUEUE: _not_standing,
+    Kind.REQUESTS_LOST_UNDER_LOAD: _lost,
+}
+
+
+def _medians(record: Record) -> dict[str, float | None]:
+    return {
+        "idle_rtt_ns": number(record.values.get("idle_rtt_p50_ns")),
+        "loaded_rtt_ns": number(record.values.get("loaded_rtt_p50_ns")),
+        "loaded_p99_ns": number(record.values.get("loaded_rtt_p99_ns")),
+    }
+
+
+def _stands(record: Record) -> bool:
+    increase_ns = number(record.values.get("increase_ns"))
+    idle_ns = number(record.values.get("idle_rtt_p50_ns"))
+    if increase_ns is None or idle_ns is None:
+        return False
+    return increase_ns >= max(STANDING_NS, OF_IDLE * idle_ns)
+
+
+def _throughputs(record: Record) -> dict[str, float]:
+    """Of each direction that the load went, by its prefix."""
+    found = {prefix: number(record.values.get(f"{prefix}throughput_bit_per_s")) for prefix in FLOWS}
+    return {prefix: rate for prefix, rate in found.items() if rate is not None}
+
+
+def _share(record: Record, link: Link | None) -> float | None:
+    """Of the wire ceiling, of the better direction; ``None`` where that is not known."""
+    shares = []
+    for prefix, rate in _throughputs(record).items():
+        ceiling = ceiling_of(record.settings, record.values, prefix, link)
+        if ceiling:
+            shares.append(rate / ceiling)
+    return max(shares, default=None)

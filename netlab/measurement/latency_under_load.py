@@ -1,0 +1,233 @@
+"""The test ``latency_under_load``: round trips, and connections now and then, before, while and
+after streams fill the path.
+
+All of them are asked for at once; the streams begin later, by a time of each agent's own clock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from netlab.errors import ProbeError
+from netlab.experiment.kinds import LatencyUnderLoad
+from netlab.experiment.load_phases import (
+    Phases,
+    Trip,
+    connection_figures,
+    drained_ns,
+    phase_figures,
+    responsiveness_per_minute,
+    settled_s,
+)
+from netlab.experiment.records import Value
+from netlab.experiment.schedule import Trial
+from netlab.measurement.common_window import CommonWindow
+from netlab.measurement.conversation import Conversation, ConversationEnd, drive
+from netlab.measurement.ends import Ends, OnGoodput, so_far
+from netlab.measurement.exchange import Exchange, exchange_of
+from netlab.measurement.flow import PROBE_SLACK_S, Flow
+from netlab.measurement.record import prefixed
+from netlab.measurement.stream import flow_values, flows_of
+from netlab.remote.protocol import decimal
+
+AHEAD_S = 0.5
+"""Until the round trips are under way, at hosts that answer at once."""
+
+_SERIES = frozenset({"rtt_histogram", "rtt_histogram_bits", "late_histogram_ns"})
+"""What says nothing beyond the round trips one by one."""
+
+
+def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
+    """What a trial measured; ProbeError where it has no result, or a load breaks."""
+    setup = trial.cell.setup
+    assert isinstance(setup, LatencyUnderLoad)  # noqa: S101  (told to the type checker)
+    window = _window(setup, ends)
+    lives_s = AHEAD_S + 2 * _slowest_s(window) + setup.round_trips_s() + PROBE_SLACK_S
+    trips = exchange_of(setup.round_trips(), ends, within_s=lives_s, one_by_one=True)
+    connections = _connections(setup, ends, lives_s)
+    load = setup.load()
+    flows = flows_of(load, ends, window, {"deadline": decimal(lives_s)})
+    together: list[Conversation] = [trips, *filter(None, [connections]), *flows]
+
+    def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
+        for flow in flows:
+            if side is flow.receiver:
+                live(trial.cell, so_far(record, flow.name))
+
+    drive(together, lives_s, on_progress)
+    values: dict[str, Value] = {}
+    for flow in flows:
+        values |= flow_values(flow, load, ends.connects(load.protocol))
+    phases, settled = _phases(setup, ends, window, flows, trips)
+    values |= _throughput(flows, settled)
+    values |= dict(phase_figures(_trips(trips), phases))
+    values |= _edges(phases) | _one_by_one(setup, _trips(trips))
+    if connections is not None:
+        made = _from(_opened_ns(trips), connections)
+        values |= _of_connections(made, phases)
+        if setup.protocol == "TCP":
+            values |= _responsiveness(made, flows, phases)
+    for side, whose in ((trips.asker, "client_"), (trips.mirror, "server_")):
+        said = {} if side is None else side.result or {}
+        values |= prefixed(whose, {k: v for k, v in said.items() if k not in _SERIES})
+    return values
+
+
+def _window(setup: LatencyUnderLoad, ends: Ends) -> CommonWindow:
+    """The load's: from its start to its end."""
+    agents = list({id(each): each for each in (ends.agent_of_server, ends.client)}.values())
+    offsets = [agent.clock_offset() for agent in agents]
+    slowest_ns = 2 * max(offset.bound_ns for offset in offsets)
+    # Three requests go out one after the other before the first round trip: a host far away
+    # takes that many times its distance.
+    ahead_s = AHEAD_S + setup.idle_s
+    starts = time.monotonic_ns() + round(1e9 * ahead_s) + 4 * slowest_ns
+    assert setup.duration_s is not None  # noqa: S101  (it has no count in its place)
+    return CommonWindow(starts, starts, starts + round(1e9 * setup.duration_s), agents, offsets)
+
+
+def _slowest_s(window: CommonWindow) -> float:
+    return 4 * max(offset.bound_ns for offset in window.offsets) / 1e9
+
+
+def _connections(setup: LatencyUnderLoad, ends: Ends, lives_s: float) -> Exchange | None:
+    """``None`` where none are asked for, or only the server can connect."""
+    asking = setup.connections()
+    if asking is None or ends.connects("TCP") != "client":
+        return None
+    return exchange_of(asking, ends, within_s=lives_s, one_by_one=True)
+
+
+def _trips(exchange: Exchange) -> list[Trip]:
+    """All round trips of an exchange, in the order in which they were due."""
+    trips = []
+    for record in exchange.trips:
+        answered = zip(record["trip_at_us"], record["trip_ns"], strict=False)
+        trips += [Trip(1000 * at_us, ns) for at_us, ns in answered]
+        trips += [Trip(1000 * at_us, None) for at_us in record["lost_trip_at_us"]]
+    return sorted(trips, key=lambda trip: trip.at_ns)
+
+
+def _opened_ns(exchange: Exchange) -> int:
+    """When its first request was due, by the client's clock; ProbeError where it tells none."""
+    if not exchange.trips:
+        raise ProbeError(exchange.asker.agent.host.name, "bad-answer", detail="no round trip told")
+    return int(exchange.trips[0]["window_open_ns"])
+
+
+def _phases(
+    setup: LatencyUnderLoad,
+    ends: Ends,
+    window: CommonWindow,
+    flows: Sequence[Flow],
+    exchange: Exchange,
+) -> tuple[Phases, float]:
+    """The phases, from the first request on; and how long after the load the second begins, s."""
+    opened_ns = _opened_ns(exchange)
+    client = window.in_clock_of(ends.client)
+    load_ns, end_ns = client.start_ns - opened_ns, client.close_ns - opened_ns
+    series = [_intervals(flow) for flow in flows]
+    settled = settled_s(
+        [sum(each) for each in zip(*(bytes_ for bytes_, _ in series), strict=False)],
+        max(interval_s for _, interval_s in series),
+        (end_ns - load_ns) / 1e9,
+    )
+    last_ns = max([end_ns, *(_last_sent_ns(flow, ends, window) - opened_ns for flow in flows)])
+    latest_ns = last_ns + round(1e9 * setup.request_timeout_s)
+    drained = drained_ns(_trips(exchange), last_ns, latest_ns)
+    return (
+        Phases(
+            idle_ns=max(0, load_ns - round(1e9 * setup.idle_s)),
+            load_ns=load_ns,
+            settled_ns=load_ns + round(1e9 * settled),
+            load_end_ns=end_ns,
+            drained_ns=drained,
+            after_end_ns=drained + round(1e9 * setup.after_s),
+        ),
+        settled,
+    )
+
+
+def _last_sent_ns(flow: Flow, ends: Ends, window: CommonWindow) -> int:
+    """When a flow's last send call returned, by the client's clock."""
+    sender = flow.sender.agent
+    shift_ns = window.in_clock_of(ends.client).start_ns - window.in_clock_of(sender).start_ns
+    return int((flow.sender.result or {}).get("last_send_ns", 0)) + shift_ns
+
+
+def _intervals(flow: Flow) -> tuple[list[int], float]:
+    """What a flow's receiver took in, interval by interval, and how long these are, s."""
+    said = flow.receiver.result or {}
+    if not said.get("interval_bytes") or not said.get("interval_ns"):
+        raise ProbeError(flow.receiver.agent.host.name, "bad-answer", detail="no interval told")
+    return list(said["interval_bytes"]), said["interval_ns"] / 1e9
+
+
+def _throughput(flows: Sequence[Flow], settled: float) -> dict[str, Value]:
+    """Of the loaded phase alone, by each receiver's clock."""
+    values: dict[str, Value] = {}
+    for flow in flows:
+        interval_bytes, interval_s = _intervals(flow)
+        of_phase = interval_bytes[round(settled / interval_s) :]
+        values[flow.name + "throughput_bit_per_s"] = (
+            8 * sum(of_phase) / (len(of_phase) * interval_s) if of_phase else 0.0
+        )
+        said = flow.receiver.result or {}
+        if "fairness_index" in said:
+            values[flow.name + "fairness_index"] = float(said["fairness_index"])
+    return values
+
+
+def _edges(phases: Phases) -> dict[str, Value]:
+    return {
+        "idle_open_ns": phases.idle_ns,
+        "load_open_ns": phases.load_ns,
+        "settled_ns": phases.settled_ns,
+        "load_close_ns": phases.load_end_ns,
+        "drained_ns": phases.drained_ns,
+        "after_close_ns": phases.after_end_ns,
+    }
+
+
+def _one_by_one(setup: LatencyUnderLoad, trips: Sequence[Trip]) -> dict[str, Value]:
+    """Those answered in the order of their requests, and the numbers of those lost: request n was
+    due n / rate after the first.
+    """
+    lost = [round(trip.at_ns * setup.request_rate_per_s / 1e9) for trip in trips if trip.ns is None]
+    return {
+        "trip_ns": [trip.ns for trip in trips if trip.ns is not None],
+        "lost_trips": lost,
+    }
+
+
+def _from(opened_ns: int, exchange: Exchange) -> list[Trip]:
+    """Its round trips, by times from ``opened_ns`` on."""
+    shift_ns = _opened_ns(exchange) - opened_ns
+    return [Trip(each.at_ns + shift_ns, each.ns) for each in _trips(exchange)]
+
+
+def _responsiveness(
+    made: Sequence[Trip], flows: Sequence[Flow], phases: Phases
+) -> dict[str, Value]:
+    """Where TCP tells the round trip of the load's own connections; absent where it does not."""
+    rtts: list[Trip] = []
+    for flow in flows:
+        said = flow.sender.result or {}
+        series = zip(
+            said.get("tcp_series_time_us", ()), said.get("tcp_series_rtt_us", ()), strict=False
+        )
+        rtts += [Trip(phases.load_ns + 1000 * at_us, 1000 * us) for at_us, us in series]
+    found = responsiveness_per_minute(made, rtts, phases.load_end_ns)
+    return {} if found is None else {"responsiveness_per_minute": found}
+
+
+def _of_connections(made: Sequence[Trip], phases: Phases) -> dict[str, Value]:
+    values: dict[str, Value] = dict(connection_figures(made, phases))
+    answered = [(each.at_ns, each.ns) for each in made if each.ns is not None]
+    return values | {
+        "connection_at_ns": [at_ns for at_ns, _ in answered],
+        "connection_ns": [ns for _, ns in answered],
+        "lost_connection_at_ns": [each.at_ns for each in made if each.ns is None],
+    }
