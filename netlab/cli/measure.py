@@ -29,20 +29,23 @@ if TYPE_CHECKING:
     from netlab.runner.start.question import Question
 
 
+WINDOW_S, LOAD_S = 5.0, 20.0
+"""How long it is measured; under load long enough for TCP to find its way."""
+
+
 @click.command(short_help="Ask one question of two hosts: how fast, and what limits it.")
 @click.argument("server", required=False, shell_complete=host_names)
 @click.argument("client", required=False, shell_complete=host_names)
 @click.option("--udp", is_flag=True, help="UDP in place of TCP.")
 @click.option("--latency", is_flag=True, help="Round trips in place of throughput.")
+@click.option("--load", is_flag=True, help="Round trips before, while and after streams.")
 @click.option("--size", metavar="BYTES", help="Of a message, such as 1472 or 64KiB.")
 @click.option("--both", is_flag=True, help="Both directions at the same time.")
 @click.option("--reverse", is_flag=True, help="The server sends.")
 @click.option(
     "--seconds",
     type=click.FloatRange(0.1, 3600),
-    default=5.0,
-    show_default=True,
-    help="How long it is measured.",
+    help="How long it is measured.  [default: 5; with --load 20, and 10 beside it]",
 )
 @click.option(
     "--streams",
@@ -78,6 +81,7 @@ def measure(
     from netlab.runner.ending import interruptible
     from netlab.runner.start.live import LiveFigures
     from netlab.runner.start.one_question import found, without_result
+    from netlab.runner.start.question import IDLE_S
 
     names = [each for each in (server, client) if each is not None]
     inventory = hosts or (INVENTORY if INVENTORY.exists() else None)
@@ -90,6 +94,8 @@ def measure(
             return
         sender, receiver = measurable.ends.client.name, measurable.ends.server.name
         tell(f"within {sender}" if sender == receiver else f"{sender} to {receiver}")
+        if question.load:
+            tell(f"idle for {IDLE_S:g} s, loaded for {question.seconds:g} s, then idle again")
         with interruptible():
             folder = measurable.measure(into, progress)
     show(answer_of(folder))
@@ -104,7 +110,8 @@ def _question(
     both: bool,
     reverse: bool,
     latency: bool,
-    seconds: float,
+    load: bool,
+    seconds: float | None,
     streams: int,
     rate: str | None,
     **_between: object,
@@ -114,6 +121,8 @@ def _question(
     for option, given in {"--both": both, "--reverse": reverse}.items():
         if latency and given:
             raise UsageError(f"{option} is of throughput: --latency has none")
+    if latency and load:
+        raise UsageError("--load has round trips of its own: leave --latency out")
     if both and reverse:
         raise UsageError("--both and --reverse exclude each other")
     return Question(
@@ -121,7 +130,8 @@ def _question(
         message_bytes=None if size is None else _bytes_of(size),
         direction="both" if both else "server-sends" if reverse else "client-sends",
         latency=latency,
-        seconds=seconds,
+        load=load,
+        seconds=seconds or (LOAD_S if load else WINDOW_S),
         streams=streams,
         rate=rate,
     )

@@ -4,7 +4,8 @@ The kernel's token bucket (tbf) counts the 14 bytes of Ethernet header and nothi
 framing. Its size table (stab) adds what a cable carries besides: FCS 4, preamble and start 8, gap
 12, and the shortest frame. That holds only while no super-packet reaches the queue: tbf cuts those
 up itself and counts the pieces without the table. ``gso_max_segs 1`` is the switch that keeps TCP
-from handing them over; switching the offloads off with ethtool is not enough.
+from handing them over; switching the offloads off with ethtool is not enough. A router forwards
+super-packets as they come: the hosts' ends of its cables must not make any either.
 """
 
 from __future__ import annotations
@@ -65,18 +66,23 @@ def shape_of(rate: float, mtu: int, queue_frames: int) -> Shape:
 
 def shape(cable: Cable) -> None:
     """Give each end of a cable that has a rate its queue, and set checksums as asked."""
-    for end in cable.ends:
-        rate, queue_frames = cable.shape_at(end)
+    shapes = [cable.shape_at(end) for end in cable.ends]
+    for end, (rate, queue_frames) in zip(cable.ends, shapes, strict=True):
+        if any(each is not None for each, _ in shapes):
+            _send_single_frames(end)
         if rate is not None:
             _shape_end(end, shape_of(rate, cable.mtu, queue_frames))
         if cable.software_checksums:
             _inside(end, "ethtool", "-K", end.interface, "tx", "off", "rx", "off")
 
 
-def _shape_end(end: CableEnd, numbers: Shape) -> None:
+def _send_single_frames(end: CableEnd) -> None:
     run("ip", "-n", end.namespace, "link", "set", "dev", end.interface, "gso_max_segs", "1")
     offloads = ("tso", "off", "gso", "off", "gro", "off", "tx-udp-segmentation", "off")
     _inside(end, "ethtool", "-K", end.interface, *offloads)
+
+
+def _shape_end(end: CableEnd, numbers: Shape) -> None:
     # fmt: off
     run(
         "tc", "-n", end.namespace, "qdisc", "replace", "dev", end.interface, "root", "handle", "1:",

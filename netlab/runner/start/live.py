@@ -36,7 +36,8 @@ class LiveFigures(Progress):
         """The second that has just ended."""
         step = so_far.since(self._before.get(so_far.flow))
         self._before[so_far.flow] = so_far
-        if step.elapsed_s < SHORT_S:
+        idle = cell.test == "latency_under_load" and not step.payload_bytes
+        if step.elapsed_s < SHORT_S or idle:
             return
         figure = figure_of(cell, [step])
         when = f"{so_far.elapsed_s - step.elapsed_s:5.1f} to {so_far.elapsed_s:4.1f} s"

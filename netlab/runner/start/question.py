@@ -19,6 +19,8 @@ UDP_MESSAGE_BYTES = {4: 1472, 6: 1452}
 """By IP version: what fills an Ethernet frame of MTU 1500 (RFC 791, RFC 8200, RFC 768)."""
 PING_BYTES = 64
 """A request of the latency question, and its answer."""
+IDLE_S = 5.0
+"""Of round trips alone, before a load and after it."""
 WARM_UP_S = 0.2
 """Before the window: the slow start of a lab's path is over."""
 
@@ -33,6 +35,8 @@ class Question:
     direction: Senders = "client-sends"
     latency: bool = False
     """Round trips in place of throughput."""
+    load: bool = False
+    """Round trips before, while and after streams fill the path."""
     seconds: float = 5.0
     streams: int = 1
     rate: str | None = None
@@ -46,15 +50,28 @@ class Question:
                 "protocol": self.protocol,
                 "message_size": self.message_bytes or PING_BYTES,
             }
+        if self.load:
+            idle = f"{IDLE_S:g}s"
+            load = self._streams(ip_version)
+            return {"test": "latency_under_load", "load": load, "idle": idle, "after": idle}
+        adaptive = {"receive": "adaptive"} if self.asks_for_capacity else {}
+        return {"test": "stream", **self._streams(ip_version), **adaptive}
+
+    @property
+    def what(self) -> str:
+        """What is asked for, as a title says it."""
+        if self.load:
+            return "Latency under load"
+        return "Round trips" if self.latency else "Throughput"
+
+    def _streams(self, ip_version: int) -> Mapping[str, Any]:
         usual = UDP_MESSAGE_BYTES[ip_version] if self.protocol == "UDP" else TCP_MESSAGE_BYTES
         return {
-            "test": "stream",
             "protocol": self.protocol,
             "message_size": self.message_bytes or usual,
             **({} if self.direction == "client-sends" else {"direction": self.direction}),
             **({} if self.streams == 1 else {"streams": self.streams}),
             **({} if self.rate is None else {"rate": self.rate}),
-            **({"receive": "adaptive"} if self.asks_for_capacity else {}),
         }
 
     @property
@@ -71,9 +88,8 @@ def matrix_text(
     """A whole matrix, its hosts in it: `netlab run` of it asks the same once more."""
     one = server.name == client.name
     between = f"within {server.name}" if one else f"from {client.name} to {server.name}"
-    what = "Round trips" if question.latency else "Throughput"
     lines = [
-        f"title: {flow(f'{what}, {question.protocol}, {between}')}",
+        f"title: {flow(f'{question.what}, {question.protocol}, {between}')}",
         "hosts:",
         *host_lines([server, client]),
         *([] if link is None else [f"link: {flow(_link(link))}"]),
@@ -88,7 +104,7 @@ def matrix_text(
 def _defaults(question: Question, ip_version: int) -> Mapping[str, Any]:
     return {
         "duration": f"{question.seconds:g}s",
-        "warm_up": f"{WARM_UP_S:g}s",
+        **({} if question.load else {"warm_up": f"{WARM_UP_S:g}s"}),
         **({} if ip_version == 4 else {"ip": ip_version}),
     }
 

@@ -1,0 +1,131 @@
+"""Latency under load behind queues of known length: `make benchmark-queues`.
+
+A router of 20 Mbit/s whose queues hold 1000, 200 and 50 full frames. Under UDP offered at 1.1 of
+the rate the median round trip grows by what the queue holds over the rate, each way that is full;
+under one cubic stream the 99th percentile does. Half a frame is the queue's grain: the messages
+over UDP are a third of a frame.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.stage import Verdict, a_lab, finish, netlab, run_words, table
+from netlab import ethernet, load
+from netlab.lab import LabState
+
+RATE_BIT_PER_S = 20e6
+QUEUES_FRAMES = (50, 200, 1000)
+OFFERED = 1.1
+UDP_BYTES = 472
+WITHIN_UDP, WITHIN_CUBIC = 0.03, 0.05
+LEAST_IDLE_NS = 500_000
+"""Idle and after agree within so much: what a woken program takes on two CPUs."""
+WAYS = ("client-sends", "server-sends", "both")
+
+MATRIX = """\
+title: A queue of {frames} frames
+link: {{rate: 20Mbit, hops: 1}}
+pairings: [LL]
+defaults: {{idle: 5s, after: 5s}}
+tests:
+  - test: latency_under_load
+    load: {{protocol: UDP, message_size: {size}, rate: {offered:.0f}, direction: [{ways}]}}
+    duration: {udp_s}s
+  - test: latency_under_load
+    load: {{protocol: TCP, message_size: 64KiB, congestion: cubic, direction: [{ways}]}}
+    duration: {tcp_s}s
+"""
+
+
+def delay_ns(frames: int, ways: int) -> float:
+    """What that many full frames take, in each of so many directions."""
+    return ways * frames * 8 * ethernet.packet_wire_bytes(1500) / RATE_BIT_PER_S * 1e9
+
+
+def matrix_of(frames: int) -> str:
+    """The queue fills at a tenth of the rate; TCP is given 30 s, and longer for the longest."""
+    on_wire = ethernet.packet_wire_bytes(UDP_BYTES + 28)
+    return MATRIX.format(
+        frames=frames,
+        size=UDP_BYTES,
+        offered=OFFERED * RATE_BIT_PER_S * UDP_BYTES / on_wire,
+        ways=", ".join(WAYS),
+        udp_s=30 if frames >= 500 else 10,
+        tcp_s=60 if frames >= 500 else 30,
+    )
+
+
+def measure(frames: int, folder: Path) -> list[dict[str, Any]]:
+    """A row a cell."""
+    matrix = folder / f"queue-{frames}.yaml"
+    matrix.write_text(matrix_of(frames), "utf-8")
+    with a_lab(topology="router", device_rate=RATE_BIT_PER_S, device_queue_frames=frames) as lab:
+        return rows_of(lab, matrix, folder / f"queue-{frames}")
+
+
+def rows_of(lab: LabState, matrix: Path, into: Path) -> list[dict[str, Any]]:
+    netlab(*run_words(matrix, lab.hosts_file, into))
+    return [{**record.settings, **record.values} for record in load(into).records]
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("--frames", type=int, nargs="*", default=QUEUES_FRAMES)
+    given = words.parse_args()
+    shown: list[list[str]] = []
+    off: dict[str, list[float]] = {"UDP": [], "TCP": []}
+    between: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for frames in given.frames:
+            for row in measure(frames, Path(folder)):
+                shown.append(_line(frames, row, off, between))
+    head = ["frames, load", "arithmetic ms", "idle", "loaded", "99 %", "after", "off by"]
+    print(table(head, shown))
+    udp, tcp = (max(map(abs, each), default=1.0) for each in off.values())
+    return finish(
+        [
+            Verdict(udp <= WITHIN_UDP, "UDP at 1.1 of the rate: increase", f"{udp:.1%} off"),
+            Verdict(tcp <= WITHIN_CUBIC, "one cubic stream: 99th percentile", f"{tcp:.1%} off"),
+            Verdict(
+                max(between, default=1e9) <= LEAST_IDLE_NS,
+                "idle and after: medians agree within 0.5 ms",
+                f"{max(between, default=0) / 1e6:.2f} ms apart at most",
+            ),
+        ],
+        f"queues: the increase under UDP within {udp:.1%} of the arithmetic, cubic's 99 % within "
+        f"{tcp:.1%}, {len(shown)} cells, medians {statistics.median(map(abs, off['UDP'])):.1%} and "
+        f"{statistics.median(map(abs, off['TCP'])):.1%}",
+    )
+
+
+def _line(
+    frames: int, row: dict[str, Any], off: dict[str, list[float]], between: list[float]
+) -> list[str]:
+    """Of TCP both ways its two streams hold each other's acknowledgements up, so that no queue is
+    full at all times: that cell is shown, and has no arithmetic."""
+    both = row["direction"] == "both"
+    expected_ns = delay_ns(frames, 2 if both else 1)
+    idle_ns, half_ns, most_ns, after_ns = (
+        row[f"{phase}_rtt_{name}_ns"]
+        for phase, name in (("idle", "p50"), ("loaded", "p50"), ("loaded", "p99"), ("after", "p50"))
+    )
+    of_udp = row["protocol"] == "UDP"
+    grown_ns = (half_ns if of_udp else most_ns) - idle_ns
+    share = grown_ns / expected_ns - 1
+    if of_udp or not both:
+        off[row["protocol"]].append(share)
+    between.append(abs(after_ns - idle_ns))
+    times = [f"{each / 1e6:.2f}" for each in (idle_ns, half_ns, most_ns, after_ns)]
+    said = f"{share:+.1%}" if of_udp or not both else ""
+    label = f"{frames}, {row['protocol']} {row['direction']}"
+    return [label, f"{expected_ns / 1e6:.1f}", *times, said]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
