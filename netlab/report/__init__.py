@@ -101,14 +101,18 @@ class Report:
         many seconds. StoreError where the disk refuses.
         """
         from netlab.report.draw.parallel import drawing_of_several
+        from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
         from netlab.report.page import Contents, cells_json, page
+        from netlab.report.page.drawing_address import with_drawings
         from netlab.report.page.first import first_of
         from netlab.report.tables.charts import charts
         from netlab.report.tables.tables import overviews, sections
         from netlab.store.files import write_inside
 
         run, worded, link = self.run, self.wording, self.run.plan.link
-        with drawing_of_several(many=len(run.plan.cells) >= _MANY_CELLS) as drawing:
+        with drawing_of_several(
+            (PAGE_WIDE, COLUMN_WIDE), many=len(run.plan.cells) >= _MANY_CELLS
+        ) as drawing:
             diagrams, left_out = charts(self.layout, link)
             worded_diagrams = tuple(map(worded.of_chart, diagrams))
             of_tables = drawing(worded_diagrams)
@@ -117,26 +121,27 @@ class Report:
             # What programs read is the same in every language, and in one unit in every run.
             files = self._for_programs([*means, *_tables(tabled)])
             means, tabled, further = self._for_eyes(means, tabled)
-            of_parts = drawing(chart for part in further for chart in part.charts)
+            of_further = tuple(chart for part in further for chart in part.charts)
+            of_parts = drawing(of_further)
             told = _People(self.first_lines, means, worded_diagrams, tabled, further)
             files |= self._for_people(told)
             cells = cells_json(run, self.readings, worded)
-            drawn_last = of_parts()
-            pictures = (*of_tables(), *drawn_last)
+            drawn = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
+            first = first_of(self.first_lines, self.readings, self.layout, link, drawn)
+            shown = Contents(
+                *(run, self.readings, means, tabled, further),
+                *((*worded_diagrams, *of_further), left_out, cells, first),
+                files=frozenset([*files, *([f"{CHARTS}/"] if drawn else [])]),
+            )
+            html = page(shown, worded)
+            pictures = (*of_tables(), *of_parts())
+        html = with_drawings(html, pictures)
         for each in pictures:
             files |= {f"{CHARTS}/{name}": data for name, data in each.files().items()}
         _clear(run.path, keep=frozenset(files))
         for name, data in files.items():
             write_inside(run.path, name, data, mode=0o644)
         # The page comes last: where it stands, everything beside it is of the same run.
-        drawn = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
-        first = first_of(self.first_lines, self.readings, self.layout, link, drawn)
-        beside = frozenset([*files, *([f"{CHARTS}/"] if pictures else [])])
-        shown = Contents(
-            *(run, self.readings, means, tabled, further, pictures, left_out, cells, first),
-            files=beside,
-        )
-        html = page(shown, worded)
         write_inside(run.path, PAGE, _utf8(reloading(html, reload_s)), mode=0o644)
         return run.path / PAGE
 
