@@ -5,6 +5,7 @@ It reads the run and nothing else; the same run gives the same bytes.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -63,6 +64,8 @@ class Report:
 
     run: Analysis
     wording: Wording
+    narrow: bool = False
+    """Each chart is drawn as wide as one column of a page as well."""
 
     @cached_property
     def readings(self) -> tuple[Reading, ...]:
@@ -110,9 +113,9 @@ class Report:
         from netlab.store.files import write_inside
 
         run, worded, link = self.run, self.wording, self.run.plan.link
-        with drawing_of_several(
-            (PAGE_WIDE, COLUMN_WIDE), many=len(run.plan.cells) >= _MANY_CELLS
-        ) as drawing:
+        forms = (PAGE_WIDE, COLUMN_WIDE) if self.narrow else (PAGE_WIDE,)
+        many = len(run.plan.cells) >= _MANY_CELLS
+        with drawing_of_several(forms, many=many) as drawing:
             diagrams, left_out = charts(self.layout, link)
             worded_diagrams = tuple(map(worded.of_chart, diagrams))
             of_tables = drawing(worded_diagrams)
@@ -213,12 +216,16 @@ class Report:
 
 
 def write_report(
-    run: Analysis, wording: Wording | None = None, *, reload_s: int | None = None
+    run: Analysis,
+    wording: Wording | None = None,
+    *,
+    narrow: bool = False,
+    reload_s: int | None = None,
 ) -> Path:
     """Write the report of a run: see ``Report.write``."""
     from netlab.report.language.wording import Wording
 
-    return Report(run, wording or Wording()).write(reload_s=reload_s)
+    return Report(run, wording or Wording(), narrow).write(reload_s=reload_s)
 
 
 def reloading(html: str, seconds: int | None) -> str:
@@ -256,14 +263,16 @@ def in_tables(readings: Iterable[Reading]) -> list[Reading]:
 
 
 def _clear(folder: Path, keep: frozenset[str]) -> None:
-    """Make the charts' folders, and remove what an earlier report wrote and this one does not.
+    """Make the charts' folder, and remove what an earlier report wrote and this one does not.
 
     A folder of charts that is a link is refused: what it leads to is not the report's.
     """
     from netlab.store.files import folder_inside, refused
 
     try:
-        for below in ((CHARTS,), (CHARTS, COLUMN)):
+        narrow = any(name.startswith(f"{CHARTS}/{COLUMN}/") for name in keep)
+        narrow = narrow or os.path.lexists(folder / CHARTS / COLUMN)
+        for below in ((CHARTS,), (CHARTS, COLUMN)) if narrow else ((CHARTS,),):
             with folder_inside(folder, *below, make=0o777) as charts:
                 for name in charts.names():
                     drawn = name.endswith(_PICTURES)

@@ -1,7 +1,7 @@
 """Charts → SVG, PNG and PDF, the same bytes each time.
 
-Each is drawn twice: as wide as a page of a report, and as wide as one of its two columns. Both are
-to be shown in their own size: the type is that of a caption.
+Each is drawn as wide as a page of a report, and where that is asked for as wide as one of its two
+columns. Both are to be shown in their own size: the type is that of a caption.
 """
 
 from __future__ import annotations
