@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -38,6 +39,8 @@ FIGURES = "figures.csv"
 
 _MANY_CELLS = 100
 """A run of so many has many charts."""
+_VERY_MANY_CELLS = 1000
+"""What the page carries of so many takes longer than copying the process that knows them."""
 
 _BEFORE = '<meta charset="utf-8">\n'
 _RELOAD = re.compile(r'<meta http-equiv="refresh" content="\d+">')
@@ -103,9 +106,10 @@ class Report:
         one does not is removed. With ``reload_s`` the page asks a browser to load it again after so
         many seconds. StoreError where the disk refuses.
         """
+        from netlab.report.beside import beside
         from netlab.report.draw.parallel import drawing_of_several
         from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
-        from netlab.report.page import Contents, cells_json, page
+        from netlab.report.page import Contents, page
         from netlab.report.page.drawing_address import with_drawings
         from netlab.report.page.first import first_of
         from netlab.report.tables.charts import charts
@@ -115,10 +119,12 @@ class Report:
         run, worded, link = self.run, self.wording, self.run.plan.link
         forms = (PAGE_WIDE, COLUMN_WIDE) if self.narrow else (PAGE_WIDE,)
         many = len(run.plan.cells) >= _MANY_CELLS
-        with drawing_of_several(forms, many=many) as drawing:
+        with ExitStack() as stack:
+            drawing = stack.enter_context(drawing_of_several(forms, many=many))
             diagrams, left_out = charts(self.layout, link)
             worded_diagrams = tuple(map(worded.of_chart, diagrams))
             of_tables = drawing(worded_diagrams)
+            cells = stack.enter_context(beside(self._cells, worth_it=self._has_many_cells()))
             means = overviews(self.layout, link)
             tabled = sections(self.layout, link, imported=run.plan.source is not None)
             # What programs read is the same in every language, and in one unit in every run.
@@ -128,7 +134,6 @@ class Report:
             of_parts = drawing(of_further)
             told = _People(self.first_lines, means, worded_diagrams, tabled, further)
             files |= self._for_people(told)
-            cells = cells_json(run, self.readings, worded)
             drawn = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
             first = first_of(self.first_lines, self.readings, self.layout, link, drawn)
             shown = Contents(
@@ -147,6 +152,17 @@ class Report:
         # The page comes last: where it stands, everything beside it is of the same run.
         write_inside(run.path, PAGE, _utf8(reloading(html, reload_s)), mode=0o644)
         return run.path / PAGE
+
+    def _has_many_cells(self) -> bool:
+        """Whether what the page carries of its cells is worth a copy of this process, which then
+        knows the findings.
+        """
+        return len(self.run.plan.cells) >= _VERY_MANY_CELLS and bool(self.run.findings)
+
+    def _cells(self) -> str:
+        from netlab.report.page import cells_json
+
+        return cells_json(self.run, self.readings, self.wording)
 
     def _for_eyes(
         self, means: Sequence[GridTable], tabled: Sequence[TableSection]

@@ -7,7 +7,7 @@ nothing else and no connection: what a host or a file said can neither run nor c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,8 +63,8 @@ class Contents:
     """Its drawings; each gets into the place that has its number here."""
     left_out: int
     """Diagrams that were not drawn because there would be too many."""
-    cells: str
-    """What its script shows of a cell: see ``cells_json``."""
+    cells: Callable[[], str]
+    """Gives what its script shows of a cell: see ``cells_json``. The page asks at its end."""
     first: First
     """What stands on its first screen."""
     files: frozenset[str]
