@@ -110,8 +110,8 @@ class Report:
         from netlab.report.draw.parallel import drawing_of_several
         from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
         from netlab.report.page import Contents, page
-        from netlab.report.page.drawing_address import with_drawings
         from netlab.report.page.first import first_of
+        from netlab.report.page.places import with_drawings
         from netlab.report.tables.charts import charts
         from netlab.report.tables.tables import overviews, sections
         from netlab.store.files import write_inside

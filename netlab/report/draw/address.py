@@ -1,4 +1,4 @@
-"""A drawn SVG → the address that holds it (RFC 2397), as short as it can be, in its place. Pure.
+"""A drawn SVG → the address that holds it (RFC 2397), as short as it can be. Pure.
 
 A quarter of what matplotlib writes is decimals that no screen shows, line ends and comments; base64
 would add a third to the rest.
@@ -7,10 +7,7 @@ would add a third to the rest.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from urllib.parse import quote
-
-from netlab.report.draw.plot import Picture
 
 _ASIDE = re.compile(r"<!--.*?-->|<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>", re.DOTALL)
 _BETWEEN_TAGS = re.compile(r">\s+<")
@@ -20,21 +17,6 @@ _PATH = re.compile(r' d="[^"]*"')
 _NUMBERS = re.compile(r"scale\([^)]*\)|-?\d+\.\d{3,}")
 _PLAIN = " !'()*+,-./:;<=>@[]^_`{|}~?"
 """What stands in an address as it is, where that stands in double quotes."""
-
-
-_PLACE = re.compile(r'<img data-drawing="(\d+)"')
-"""No text of a page can hold it: each ``<`` in one is escaped."""
-
-
-def with_drawings(html: str, pictures: Sequence[Picture]) -> str:
-    """The page with its drawings, each in the place that has its number."""
-
-    def shown(place: re.Match[str]) -> str:
-        picture = pictures[int(place[1])]
-        size = f'width="{picture.width_px}" height="{picture.height_px}"'
-        return f'<img src="{drawing_address(picture.svg)}" {size}'
-
-    return _PLACE.sub(shown, html)
 
 
 def drawing_address(svg: bytes) -> str:
