@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-_CAN_COPY = sys.platform == "linux"
+_CAN_COPY = sys.platform == "linux" and hasattr(os, "fork")
 """Elsewhere a process may not be copied once it has loaded libraries, or not at all."""
 _FAILED = 1
 

@@ -31,7 +31,7 @@ _MANY = 6
 _MOST = 4
 """More of them take more memory than they save time."""
 
-_CAN_BECOME_SEVERAL = sys.platform == "linux"
+_CAN_BECOME_SEVERAL = sys.platform == "linux" and hasattr(os, "fork") and hasattr(os, "killpg")
 """Elsewhere a process that has loaded libraries may not be doubled, and this one draws as well."""
 
 _PACKAGES = Path(__file__).parents[3]
@@ -209,8 +209,9 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _cores() -> int:
     """How many processes draw."""
-    there = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return min(_MOST, there)
+    if sys.platform == "linux" and hasattr(os, "sched_getaffinity"):
+        return min(_MOST, len(os.sched_getaffinity(0)))
+    return min(_MOST, os.cpu_count() or 1)
 
 
 @contextmanager
