@@ -30,6 +30,11 @@ FORMAT_HELP = "In which form."
     help="Language of the tables and charts: headings, axes, decimal marker.",
 )
 @click.option(
+    "--narrow",
+    is_flag=True,
+    help="Draw each chart 8.5 cm wide as well, for one of two columns: charts/column.",
+)
+@click.option(
     "--watch",
     "watching",
     is_flag=True,
@@ -38,19 +43,26 @@ FORMAT_HELP = "In which form."
 @JSON
 @output_option("with --json standard output")
 @loudness_options
-def report(folder: Path, language: str, watching: bool, as_json: bool, output: Path | None) -> None:
+def report(
+    folder: Path,
+    language: str,
+    narrow: bool,
+    watching: bool,
+    as_json: bool,
+    output: Path | None,
+) -> None:
     """Make the report of RUN: tables, plots and index.html, in its folder.
 
     With --json the findings alone, as an array of objects, instead of the report. Of a run that
     measures with this machine --watch draws the page when it is over: drawing takes CPU time.
     """
     if as_json:
-        _write_findings(folder, output, page_words=watching or language != "en")
+        _write_findings(folder, output, page_words=narrow or watching or language != "en")
         return
     if output is not None:
         raise UsageError("--output is of --json; the report goes into the run folder")
     if not watching:
-        show_report(folder, language=language)
+        show_report(folder, language=language, narrow=narrow)
         return
     from netlab.report.live import watch
 
@@ -58,7 +70,7 @@ def report(folder: Path, language: str, watching: bool, as_json: bool, output: P
     os.nice(LOWEST_PRIORITY)
     try:
         with interruptible():
-            watch(folder, language, tell)
+            watch(folder, language, tell, narrow=narrow)
     except Interrupted as interrupt:
         if interrupt.signal_number != signal.SIGINT:
             raise
@@ -67,7 +79,7 @@ def report(folder: Path, language: str, watching: bool, as_json: bool, output: P
 def _write_findings(folder: Path, output: Path | None, *, page_words: bool) -> None:
     """The findings for programs: English, whatever the report's language."""
     if page_words:
-        raise UsageError("--lang and --watch are of the report; --json is for programs")
+        raise UsageError("--lang, --narrow and --watch are of the report; --json is for programs")
     from netlab.findings.analysis import load
     from netlab.report.text.said import findings_json
 
@@ -112,7 +124,9 @@ def show_overview(folder: Path) -> None:
     show(overview_text(load(folder), width=width()))
 
 
-def show_report(folder: Path, *, as_json: bool = False, language: str = "en") -> None:
+def show_report(
+    folder: Path, *, as_json: bool = False, language: str = "en", narrow: bool = False
+) -> None:
     """Make the report of a run folder, and say where it is: below the means; alone where it is to
     be quiet; beside standard output where that has JSON.
     """
@@ -123,7 +137,7 @@ def show_report(folder: Path, *, as_json: bool = False, language: str = "en") ->
 
     begun_s = time.monotonic()
     loaded = load(folder)
-    made = Report(loaded, wording_in(language))
+    made = Report(loaded, wording_in(language), narrow)
     read_s = time.monotonic() - begun_s
     page = made.write()
     wrote_s = time.monotonic() - begun_s - read_s

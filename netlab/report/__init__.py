@@ -5,8 +5,10 @@ It reads the run and nothing else; the same run gives the same bytes.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +39,8 @@ FIGURES = "figures.csv"
 
 _MANY_CELLS = 100
 """A run of so many has many charts."""
+_VERY_MANY_CELLS = 1000
+"""What the page carries of so many takes longer than copying the process that knows them."""
 
 _BEFORE = '<meta charset="utf-8">\n'
 _RELOAD = re.compile(r'<meta http-equiv="refresh" content="\d+">')
@@ -63,6 +67,8 @@ class Report:
 
     run: Analysis
     wording: Wording
+    narrow: bool = False
+    """Each chart is drawn as wide as one column of a page as well."""
 
     @cached_property
     def readings(self) -> tuple[Reading, ...]:
@@ -100,45 +106,63 @@ class Report:
         one does not is removed. With ``reload_s`` the page asks a browser to load it again after so
         many seconds. StoreError where the disk refuses.
         """
+        from netlab.report.beside import beside
         from netlab.report.draw.parallel import drawing_of_several
-        from netlab.report.page import Contents, cells_json, page
+        from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
+        from netlab.report.page import Contents, page
         from netlab.report.page.first import first_of
+        from netlab.report.page.places import with_drawings
         from netlab.report.tables.charts import charts
         from netlab.report.tables.tables import overviews, sections
         from netlab.store.files import write_inside
 
         run, worded, link = self.run, self.wording, self.run.plan.link
-        with drawing_of_several(many=len(run.plan.cells) >= _MANY_CELLS) as drawing:
+        forms = (PAGE_WIDE, COLUMN_WIDE) if self.narrow else (PAGE_WIDE,)
+        many = len(run.plan.cells) >= _MANY_CELLS
+        with ExitStack() as stack:
+            drawing = stack.enter_context(drawing_of_several(forms, many=many))
             diagrams, left_out = charts(self.layout, link)
             worded_diagrams = tuple(map(worded.of_chart, diagrams))
             of_tables = drawing(worded_diagrams)
+            cells = stack.enter_context(beside(self._cells, worth_it=self._has_many_cells()))
             means = overviews(self.layout, link)
             tabled = sections(self.layout, link, imported=run.plan.source is not None)
             # What programs read is the same in every language, and in one unit in every run.
             files = self._for_programs([*means, *_tables(tabled)])
             means, tabled, further = self._for_eyes(means, tabled)
-            of_parts = drawing(chart for part in further for chart in part.charts)
+            of_further = tuple(chart for part in further for chart in part.charts)
+            of_parts = drawing(of_further)
             told = _People(self.first_lines, means, worded_diagrams, tabled, further)
             files |= self._for_people(told)
-            cells = cells_json(run, self.readings, worded)
-            drawn_last = of_parts()
-            pictures = (*of_tables(), *drawn_last)
+            drawn = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
+            first = first_of(self.first_lines, self.readings, self.layout, link, drawn)
+            shown = Contents(
+                *(run, self.readings, means, tabled, further),
+                *((*worded_diagrams, *of_further), left_out, cells, first),
+                files=frozenset([*files, *([f"{CHARTS}/"] if drawn else [])]),
+            )
+            html = page(shown, worded)
+            pictures = (*of_tables(), *of_parts())
+        html = with_drawings(html, pictures)
         for each in pictures:
             files |= {f"{CHARTS}/{name}": data for name, data in each.files().items()}
         _clear(run.path, keep=frozenset(files))
         for name, data in files.items():
             write_inside(run.path, name, data, mode=0o644)
         # The page comes last: where it stands, everything beside it is of the same run.
-        drawn = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
-        first = first_of(self.first_lines, self.readings, self.layout, link, drawn)
-        beside = frozenset([*files, *([f"{CHARTS}/"] if pictures else [])])
-        shown = Contents(
-            *(run, self.readings, means, tabled, further, pictures, left_out, cells, first),
-            files=beside,
-        )
-        html = page(shown, worded)
         write_inside(run.path, PAGE, _utf8(reloading(html, reload_s)), mode=0o644)
         return run.path / PAGE
+
+    def _has_many_cells(self) -> bool:
+        """Whether what the page carries of its cells is worth a copy of this process, which then
+        knows the findings.
+        """
+        return len(self.run.plan.cells) >= _VERY_MANY_CELLS and bool(self.run.findings)
+
+    def _cells(self) -> str:
+        from netlab.report.page import cells_json
+
+        return cells_json(self.run, self.readings, self.wording)
 
     def _for_eyes(
         self, means: Sequence[GridTable], tabled: Sequence[TableSection]
@@ -208,12 +232,16 @@ class Report:
 
 
 def write_report(
-    run: Analysis, wording: Wording | None = None, *, reload_s: int | None = None
+    run: Analysis,
+    wording: Wording | None = None,
+    *,
+    narrow: bool = False,
+    reload_s: int | None = None,
 ) -> Path:
     """Write the report of a run: see ``Report.write``."""
     from netlab.report.language.wording import Wording
 
-    return Report(run, wording or Wording()).write(reload_s=reload_s)
+    return Report(run, wording or Wording(), narrow).write(reload_s=reload_s)
 
 
 def reloading(html: str, seconds: int | None) -> str:
@@ -251,14 +279,16 @@ def in_tables(readings: Iterable[Reading]) -> list[Reading]:
 
 
 def _clear(folder: Path, keep: frozenset[str]) -> None:
-    """Make the charts' folders, and remove what an earlier report wrote and this one does not.
+    """Make the charts' folder, and remove what an earlier report wrote and this one does not.
 
     A folder of charts that is a link is refused: what it leads to is not the report's.
     """
     from netlab.store.files import folder_inside, refused
 
     try:
-        for below in ((CHARTS,), (CHARTS, COLUMN)):
+        narrow = any(name.startswith(f"{CHARTS}/{COLUMN}/") for name in keep)
+        narrow = narrow or os.path.lexists(folder / CHARTS / COLUMN)
+        for below in ((CHARTS,), (CHARTS, COLUMN)) if narrow else ((CHARTS,),):
             with folder_inside(folder, *below, make=0o777) as charts:
                 for name in charts.names():
                     drawn = name.endswith(_PICTURES)

@@ -40,6 +40,7 @@ def watch(
     language: str,
     say: Callable[[str], None],
     *,
+    narrow: bool = False,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
@@ -72,9 +73,9 @@ def watch(
                     continue
                 left = remaining(run.stored)
                 over = gone or not left
-                reload_s = max(LEAST_RELOAD_S, math.ceil(cost_s + _pause_s(cost_s)))
                 wording = wording_in(language)
-                write_report(run, wording, reload_s=None if over else reload_s)
+                reload_s = None if over else _reload_s(cost_s)
+                write_report(run, wording, narrow=narrow, reload_s=reload_s)
                 shown_bytes, cost_s = size_bytes, clock() - begin_s
                 due_s = clock() + _pause_s(cost_s)
                 if over:
@@ -112,6 +113,10 @@ def _end(left: int) -> str:
 
 def _pause_s(cost_s: float) -> float:
     return max(LEAST_PAUSE_S, cost_s * (1 / SHARE - 1))
+
+
+def _reload_s(cost_s: float) -> int:
+    return max(LEAST_RELOAD_S, math.ceil(cost_s + _pause_s(cost_s)))
 
 
 def _size_bytes(folder: Path) -> int:

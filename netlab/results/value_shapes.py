@@ -60,6 +60,10 @@ class ValueShape:
         )
 
 
+_NEW = ValueShape()
+"""In the place of a shape that was not made yet."""
+
+
 def shape_of(types: Sequence[type], kinds: Sequence[ValueKind]) -> ValueShape | None:
     """The shape of values of these types, which are to be of these kinds; ``None`` where one of
     them does not fit whatever it is, or takes another look.
@@ -125,10 +129,10 @@ class Shapes:
         """
         own = values.held if isinstance(values, KeptValues) else tuple(values.values())
         key = tuple(values), tuple(map(type, own))
-        if key not in self._seen:
+        shape = self._seen.get(key, _NEW)
+        if shape is _NEW:
             if len(self._seen) >= self._MOST:
                 self._seen.clear()
             kinds = self._kinds_of(key[0])
-            self._seen[key] = None if kinds is None else shape_of(key[1], kinds)
-        shape = self._seen[key]
+            shape = self._seen[key] = None if kinds is None else shape_of(key[1], kinds)
         return shape is not None and shape.fits(own)

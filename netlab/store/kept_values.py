@@ -21,7 +21,6 @@ _CODES, _SIZES = "BHIQq", (1 << 8, 1 << 16, 1 << 32, 1 << 64)
 """Type codes of an array, and what is above each but the last."""
 COUNTS = frozenset("BHIQ")
 """Those of whole numbers from 0 on."""
-_PLAIN = frozenset({int, float, bool})
 _MOST_SETS = 4096
 """Sets of names that are kept; of more, records have each their own."""
 
@@ -106,15 +105,19 @@ class _NamesGiven(ItemsView[str, Value]):
 def kept(values: Mapping[str, Value]) -> KeptValues:
     """The same values, kept small."""
     held: list[Any] = list(values.values())
-    for place in _other_places(tuple(map(type, held))):
-        held[place] = _packed(held[place])
+    for place, kind in _other_places(tuple(map(type, held))):
+        value = held[place]
+        if kind is list:
+            held[place] = _as_array(value)
+        elif len(value) <= _LONGEST_SHARED:
+            held[place] = sys.intern(value)  # as ``shared``, a hundred thousand times a run
     return KeptValues(_places(tuple(values)), tuple(held))
 
 
 @lru_cache(maxsize=_MOST_SETS)
-def _other_places(types: tuple[type, ...]) -> tuple[int, ...]:
-    """Where values stand that are no plain numbers."""
-    return tuple(place for place, each in enumerate(types) if each not in _PLAIN)
+def _other_places(types: tuple[type, ...]) -> tuple[tuple[int, type], ...]:
+    """Where texts and series stand."""
+    return tuple((place, each) for place, each in enumerate(types) if each in (str, list))
 
 
 def shared(text: str) -> str:
@@ -125,10 +128,6 @@ def shared(text: str) -> str:
 @lru_cache(maxsize=_MOST_SETS)
 def _places(names: tuple[str, ...]) -> Mapping[str, int]:
     return {shared(name): place for place, name in enumerate(names)}
-
-
-def _packed(value: str | list[int] | list[float]) -> Any:
-    return _as_array(value) if isinstance(value, list) else shared(value)
 
 
 def _as_array(values: list[int] | list[float]) -> Any:

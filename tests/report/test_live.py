@@ -52,8 +52,11 @@ class Clock:
         self._happens(self.naps)
 
 
-def made_light(run: Analysis, _wording: object, *, reload_s: int | None = None) -> Path:
+def made_light(
+    run: Analysis, _wording: object, *, narrow: bool, reload_s: int | None = None
+) -> Path:
     """A page as a report writes it, as far as the watcher is concerned."""
+    assert not narrow
     counted = Counter(str(record.status) for record in run.latest.values())
     said = ", ".join(f"{number} {status}" for status, number in counted.items())
     said += "".join(f"; {each}" for each in run.damage)

@@ -22,7 +22,7 @@ from netlab.findings.analysis import load
 from netlab.report import in_tables
 from netlab.report.draw import parallel
 from netlab.report.draw.palette import MARKERS
-from netlab.report.draw.parallel import draw, drawing
+from netlab.report.draw.parallel import draw, drawing_of_several
 from netlab.report.draw.plot import figure_of, style
 from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE, Format
 from netlab.report.language import wording_in
@@ -320,36 +320,50 @@ def test_another_process_at_another_time_draws_the_same_bytes(
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
     for name, value in (("PYTHONHASHSEED", "2"), ("TZ", "Asia/Tokyo"), ("SOURCE_DATE_EPOCH", "9")):
         monkeypatch.setenv(name, value)
-    with parallel.second_process([(MAP, COLUMN_WIDE), (CHART, PAGE_WIDE)]) as other:
-        assert other.pictures(0, 2) == [alone[0].column, replace(alone[1], column=None)]
+    with parallel.drawers([(MAP, COLUMN_WIDE), (CHART, PAGE_WIDE)]) as others:
+        assert others.pictures(0, 2) == [alone[0].column, replace(alone[1], column=None)]
     assert draw([MAP, CHART]) == alone
 
 
-def test_both_processes_stop_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 4)
+@pytest.mark.parametrize("cores", [1, 2, 3, 4])
+def test_however_many_processes_draw_each_chart_is_drawn_once_and_in_its_place(
+    monkeypatch: pytest.MonkeyPatch, cores: int
+) -> None:
+    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 100)
     charts = [replace(CHART, name=f"buffers-{number}") for number in range(4)]
-    with drawing(charts) as pictures:
-        found = pictures()
-    assert [each.chart.name for each in found] == [each.name for each in charts]
-    assert found == draw(charts)
-    assert all(each.column is not None and each.column.chart == each.chart for each in found)
+    alone = draw(charts)
+    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 2)
+    monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: cores)
+    with drawing_of_several((PAGE_WIDE, COLUMN_WIDE)) as hand_over:
+        first, second = hand_over(charts[:3]), hand_over(charts[3:])
+        assert (*first(), *second()) == alone
+    assert [each.chart.name for each in alone] == [each.name for each in charts]
+    assert all(each.column is not None and each.column.chart == each.chart for each in alone)
 
 
-def test_where_there_is_nosecond_process_or_it_dies_this_one_draws(
+def test_where_a_process_cannot_become_several_this_one_draws_as_well(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     alone = draw([MAP, CHART])
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
-    monkeypatch.setattr("netlab.report.draw.parallel.sys.executable", "/bin/false")
-    assert draw([MAP, CHART]) == alone
-    monkeypatch.setattr("netlab.report.draw.parallel.sys.executable", "/nowhere/python")
-    with parallel.second_process([(MAP, PAGE_WIDE)]) as other:
-        assert not other.begun(0) and other.pictures(0, 1) == []
+    monkeypatch.setattr("netlab.report.draw.parallel._CAN_BECOME_SEVERAL", False)
+    monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: 2)
     assert draw([MAP, CHART]) == alone
 
 
-def test_no_process_stays_behind_when_drawing_is_broken_off(
+def test_where_there_is_no_further_process_or_it_dies_this_one_draws(
     monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone = draw([MAP, CHART])
+    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
+    for program in ("/bin/false", "/nowhere/python"):
+        monkeypatch.setattr("netlab.report.draw.parallel.sys.executable", program)
+        assert draw([MAP, CHART]) == alone
+
+
+@pytest.mark.parametrize("many", [1, 50])
+def test_no_process_stays_behind_when_drawing_is_broken_off(
+    monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     started = []
     start = subprocess.Popen
@@ -359,8 +373,28 @@ def test_no_process_stays_behind_when_drawing_is_broken_off(
         return started[-1]
 
     monkeypatch.setattr(subprocess, "Popen", noted)
-    with pytest.raises(ZeroDivisionError), parallel.second_process([(MAP, PAGE_WIDE)]):
+    with pytest.raises(ZeroDivisionError), parallel.drawers([(MAP, PAGE_WIDE)] * many):
         _ = 1 / 0
     (process,) = started
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)
+    assert not _alive_in_group(process.pid)
+
+
+def test_no_process_stays_behind_when_all_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: 3)
+    with parallel.drawers([(MAP, PAGE_WIDE)]) as others:
+        others.pictures(0, 1)
+        process = others._process
+    assert process is not None
+    assert process.returncode == 0
+    assert not _alive_in_group(process.pid)
+
+
+def _alive_in_group(group: int) -> list[str]:
+    """What runs there; a process that nobody has asked for its end does not."""
+    found = subprocess.run(
+        ["ps", "-eo", "pgid=,stat=,args="], check=True, capture_output=True, text=True
+    )
+    lines = [line.split(None, 2) for line in found.stdout.splitlines()]
+    return [line[2] for line in lines if line[0] == str(group) and not line[1].startswith("Z")]

@@ -28,7 +28,21 @@ def test_a_report_is_tables_charts_and_a_page_beside_the_run(several: Analysis) 
     assert {"index.html", "tables.md", "tables.csv", "tables.tex"} <= written
     pictures = {name for name in written if name.startswith("charts/")}
     assert {Path(name).suffix for name in pictures} == {".png", ".svg", ".pdf"}
-    assert len(pictures) == 2 * 3 * (2 + 4)
+    assert len(pictures) == 3 * (2 + 4)
+
+
+def test_charts_for_a_column_are_drawn_where_they_are_asked_for_and_else_removed(
+    several: Analysis,
+) -> None:
+    wide = files_of(several)
+    assert not (several.path / "charts" / "column").exists()
+    write_report(several, narrow=True)
+    both = files_of(several)
+    narrow = {name: data for name, data in both.items() if name.startswith("charts/column/")}
+    assert len(narrow) == 3 * (2 + 4)
+    assert {name: data for name, data in both.items() if name not in narrow} == wide
+    write_report(several)
+    assert files_of(several) == wide
 
 
 def test_rendering_the_same_run_twice_gives_the_same_bytes(several: Analysis) -> None:

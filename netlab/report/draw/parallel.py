@@ -1,32 +1,38 @@
-"""Draws charts in a second process, on a core that else would be idle.
+"""Draws charts in processes of their own, one a core, while this one makes the rest of a report.
 
-``python -m netlab.report.draw.parallel`` takes pickled jobs on standard input and gives a pickled
-picture for each on standard output, in their order; nothing else is said there. Meanwhile this
-process does something else, and then draws from the other end: both stop where they meet. Where the
-second process cannot be had, or ends early, everything is drawn in this one: the bytes are the
-same.
+``python -m netlab.report.draw.parallel`` loads what drawing needs once, then becomes several: one
+on standard input and output, the others on the pipes that its words name. Each takes pickled jobs,
+answers each with a pickled picture, and says nothing else; whoever is done gets the next one. Where
+the processes cannot be had, or end early, this one draws what is missing: the bytes are the same.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
+import signal
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Condition, Thread
 from typing import IO
 
 from netlab.report.draw.plot import Job, Picture, drawn_each, make_ready
-from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
+from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE, Format
 from netlab.report.tables.elements import Chart, HeatMap, Strip
 
 _MANY = 6
-"""From so many charts on a second process is worth its start."""
+"""From so many charts on further processes are worth their start."""
+_MOST = 4
+"""More of them take more memory than they save time."""
+
+_CAN_BECOME_SEVERAL = sys.platform == "linux" and hasattr(os, "fork") and hasattr(os, "killpg")
+"""Elsewhere a process that has loaded libraries may not be doubled, and this one draws as well."""
 
 _PACKAGES = Path(__file__).parents[3]
 
@@ -34,181 +40,226 @@ Pictures = Callable[[], tuple[Picture, ...]]
 """Asks for the pictures of charts that were handed over."""
 
 
-def draw(charts: Iterable[Chart | Strip | HeatMap]) -> tuple[Picture, ...]:
+def draw(
+    charts: Iterable[Chart | Strip | HeatMap], forms: Sequence[Format] = (PAGE_WIDE, COLUMN_WIDE)
+) -> tuple[Picture, ...]:
     """Draw each chart; no clock, user setting or system font has a part in the bytes."""
-    with drawing(charts) as pictures:
-        return pictures()
-
-
-@contextmanager
-def drawing(charts: Iterable[Chart | Strip | HeatMap]) -> Iterator[Pictures]:
-    """Have charts drawn while the block does something else; it gets what it then asks for them."""
-    with drawing_of_several() as hand_over:
-        yield hand_over(charts)
+    with drawing_of_several(forms) as hand_over:
+        return hand_over(charts)()
 
 
 @contextmanager
 def drawing_of_several(
-    *, many: bool = False
+    forms: Sequence[Format] = (PAGE_WIDE,), *, many: bool = False
 ) -> Iterator[Callable[[Iterable[Chart | Strip | HeatMap]], Pictures]]:
-    """The same of charts that are handed over one lot after the other.
+    """Have charts drawn while the block does something else, one lot after the other; it gets what
+    it then asks for them.
 
-    ``many``: there will be many, so that the second process gets ready before the first of them.
-    Of several lots the last one is best asked for first: it is drawn from the end.
+    In each width, the second one as the column of the first. ``many``: there will be many, so that
+    the processes get ready before the first of them.
     """
-    with second_process(start=many) as other:
+    with drawers(start=many) as others:
 
         def hand_over(charts: Iterable[Chart | Strip | HeatMap]) -> Pictures:
             kept = tuple(charts)
-            jobs = [(chart, form) for form in (PAGE_WIDE, COLUMN_WIDE) for chart in kept]
             if len(kept) >= _MANY:
-                other.start()
-            first = other.hand_over(jobs)
-            return lambda: _pictures(jobs, other, first)
+                others.start()
+            jobs = [(chart, form) for form in forms for chart in kept]
+            first = others.hand_over(jobs)
+            return lambda: _in_widths(others.pictures(first, len(jobs)), len(kept))
 
         yield hand_over
 
 
-def _pictures(jobs: Sequence[Job], other: Other, number: int) -> tuple[Picture, ...]:
-    """What the other process has not begun is drawn here, from the last job on; the first of the
-    jobs has that number there.
-    """
-
-    def not_begun() -> Iterator[Job]:
-        for at in reversed(range(len(jobs))):
-            if other.begun(number + at):
-                return
-            yield jobs[at]
-
-    last = list(drawn_each(not_begun()))
-    first = other.pictures(number, len(jobs) - len(last))
-    # Fewer where that process has ended.
-    between = list(drawn_each(iter(jobs[len(first) : len(jobs) - len(last)])))
-    pictures = [*first, *between, *reversed(last)]
-    half = len(pictures) // 2
-    pairs = zip(pictures[:half], pictures[half:], strict=True)
-    return tuple(replace(wide, column=narrow) for wide, narrow in pairs)
+def _in_widths(pictures: Sequence[Picture], charts: int) -> tuple[Picture, ...]:
+    wide, narrow = pictures[:charts], pictures[charts:]
+    if not narrow:
+        return tuple(wide)
+    return tuple(replace(w, column=n) for w, n in zip(wide, narrow, strict=True))
 
 
-class Other:
-    """The second process: what was handed over to it, and what it has drawn by now, in order."""
+class Drawers:
+    """The processes that draw: what was handed over to them, and what they have drawn by now."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._writer: Thread | None = None
-        self._unsaid: SimpleQueue[bytes | None] = SimpleQueue()
-        self._pictures: list[Picture] = []
-        self._handed = 0
-        self._more = Condition()
-        self._ended = True
+        self._threads: list[Thread] = []
+        self._jobs: list[Job] = []
+        self._waiting: deque[int] = deque()
+        """Numbers of the jobs that nobody has begun."""
+        self._pictures: dict[int, Picture] = {}
+        self._at_work = 0
+        """Processes that draw, or would."""
+        self._over = False
+        self._changed = Condition()
 
     def start(self) -> None:
-        """Have the process, unless it is there already. What was handed over before is not drawn
-        by it.
-        """
-        if self._process is not None or self._handed:
+        """Have the processes, unless they are there already."""
+        if self._process is not None:
             return
-        path = os.pathsep.join([str(_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])])
+        pipes = [(os.pipe(), os.pipe()) for _ in range(_cores() - 1 if _CAN_BECOME_SEVERAL else 0)]
+        theirs = [(jobs[0], pictures[1]) for jobs, pictures in pipes]
+        ends: list[tuple[IO[bytes], IO[bytes]]]
+        ends = [(os.fdopen(j[1], "wb"), os.fdopen(p[0], "rb")) for j, p in pipes]
         with suppress(OSError):
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "netlab.report.draw.parallel"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
-            )
-        said = self._process and self._process.stdout
-        asked = self._process and self._process.stdin
-        if said is None or asked is None:
-            return
-        self._ended = False
-        Thread(target=self._read, args=(said,), daemon=True).start()
-        # It may be busy drawing, and take no more for a while.
-        self._writer = Thread(target=self._write, args=(asked,), daemon=True)
-        self._writer.start()
+            self._process = _started(theirs)
+        for fd in (fd for pair in theirs for fd in pair):
+            os.close(fd)
+        if self._process is not None and self._process.stdin and self._process.stdout:
+            ends.append((self._process.stdin, self._process.stdout))
+            self._at_work = len(ends)
+        for jobs, pictures in ends:
+            # Of pipes that lead nowhere a thread sees the end at once.
+            self._threads.append(Thread(target=self._lead, args=(jobs, pictures), daemon=True))
+            self._threads[-1].start()
 
     def hand_over(self, jobs: Sequence[Job]) -> int:
         """Have jobs drawn behind those of before; the number of the first, from 0."""
-        first = self._handed
-        self._handed += len(jobs)
-        for job in jobs if self._writer is not None else ():
-            self._unsaid.put(pickle.dumps(job))
+        with self._changed:
+            first = len(self._jobs)
+            self._jobs += jobs
+            self._waiting += range(first, len(self._jobs))
+            self._changed.notify_all()
         return first
 
-    def begun(self, number: int) -> bool:
-        """Whether a job is drawn there, or is being drawn."""
-        with self._more:
-            return number < len(self._pictures) + (not self._ended)
+    def pictures(self, first: int, count: int) -> list[Picture]:
+        """Those of so many jobs from that one on, once all are there."""
+        wanted, taken = range(first, first + count), [first]
 
-    def pictures(self, number: int, count: int) -> list[Picture]:
-        """Those of so many jobs from that one on, once they are there; fewer where the process
-        ended.
-        """
-        with self._more:
-            self._more.wait_for(lambda: self._ended or len(self._pictures) >= number + count)
-            return self._pictures[number : number + count]
+        def here() -> Iterator[Job]:
+            while (number := self._for_this_process(wanted)) is not None:
+                taken.append(number)
+                yield self._jobs[number]
+
+        for picture in drawn_each(here()):
+            self._pictures[taken[-1]] = picture
+        return [self._pictures[number] for number in wanted]
 
     def end(self) -> None:
         """No process stays behind."""
-        if self._process is None or self._writer is None:
-            return
-        self._process.kill()
-        self._process.wait()
-        self._unsaid.put(None)
-        self._writer.join()
-        with self._more:
-            self._more.wait_for(lambda: self._ended)
+        with self._changed:
+            self._over = True
+            unfinished = len(self._pictures) < len(self._jobs)
+            self._changed.notify_all()
+        if self._process is not None and unfinished:
+            _kill(self._process)
+        for thread in self._threads:
+            thread.join()
+        if self._process is not None:
+            self._process.wait()
 
-    def _read(self, said: IO[bytes]) -> None:
+    def _for_this_process(self, wanted: range) -> int | None:
+        """A job to be drawn here, where a core is free for it; ``None`` once all are drawn."""
+        with self._changed:
+            while any(number not in self._pictures for number in wanted):
+                left = [number for number in self._waiting if number in wanted]
+                if left and self._at_work < _cores():
+                    self._waiting.remove(left[-1])
+                    return left[-1]
+                self._changed.wait()
+        return None
+
+    def _next(self) -> int | None:
+        """A job for one of the processes; ``None`` when there will be no more."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._over)
+            return None if self._over else self._waiting.popleft()
+
+    def _lead(self, jobs: IO[bytes], pictures: IO[bytes]) -> None:
+        """Give one process its jobs, and take its pictures, until there are no more or it ends."""
+        number = None
         try:
-            with said, suppress(EOFError, OSError, pickle.UnpicklingError):
-                while True:
-                    picture = pickle.load(said)  # noqa: S301 - our own process said it
-                    with self._more:
-                        self._pictures.append(picture)
-                        self._more.notify_all()
+            with suppress(EOFError, OSError, pickle.UnpicklingError), jobs, pictures:
+                while (number := self._next()) is not None:
+                    pickle.dump(self._jobs[number], jobs)
+                    jobs.flush()
+                    picture = pickle.load(pictures)  # noqa: S301 - our own process said it
+                    with self._changed:
+                        self._pictures[number], number = picture, None
+                        self._changed.notify_all()
         finally:
-            with self._more:
-                self._ended = True
-                self._more.notify_all()
+            with self._changed:
+                self._at_work -= 1
+                if number is not None:
+                    self._waiting.appendleft(number)
+                self._changed.notify_all()
 
-    def _write(self, asked: IO[bytes]) -> None:
-        with suppress(OSError), asked:
-            while (job := self._unsaid.get()) is not None:
-                asked.write(job)
-                asked.flush()
+
+def _started(pipes: Sequence[tuple[int, int]]) -> subprocess.Popen[bytes]:
+    path = os.pathsep.join([str(_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.Popen(
+        [sys.executable, "-m", "netlab.report.draw.parallel", *(f"{r},{w}" for r, w in pipes)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        # Threads for algebra are of no use to it.
+        env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
+        pass_fds=[fd for pair in pipes for fd in pair],
+        # What it becomes is killed with it.
+        process_group=0 if pipes else None,
+    )
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if _CAN_BECOME_SEVERAL:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+
+
+def _cores() -> int:
+    """How many processes draw."""
+    if sys.platform == "linux" and hasattr(os, "sched_getaffinity"):
+        return min(_MOST, len(os.sched_getaffinity(0)))
+    return min(_MOST, os.cpu_count() or 1)
 
 
 @contextmanager
-def second_process(jobs: Sequence[Job] = (), *, start: bool = False) -> Iterator[Other]:
+def drawers(jobs: Sequence[Job] = (), *, start: bool = False) -> Iterator[Drawers]:
     """Have the jobs drawn, from the first one on, while the block does something else.
 
     However the block is left, no process stays behind.
     """
-    other = Other()
+    others = Drawers()
     try:
         if start or jobs:
-            other.start()
-        if jobs:
-            other.hand_over(jobs)
-        yield other
+            others.start()
+        others.hand_over(jobs)
+        yield others
     finally:
-        other.end()
+        others.end()
 
 
-def main() -> None:
-    """What the second process does."""
+def main(words: Sequence[str]) -> None:
+    """What the processes do."""
     make_ready()
-    for picture in drawn_each(_asked()):
-        pickle.dump(picture, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+    # What was loaded is not gone through again and again for what could be thrown away.
+    gc.freeze()
+    own = (sys.stdin.fileno(), sys.stdout.fileno())
+    ends = [own, *((int(r), int(w)) for r, w in (word.split(",") for word in words))]
+    children: list[int] = []
+    for pipes in ends[1:]:
+        child = os.fork()
+        if not child:
+            own, children = pipes, []
+            break
+        children.append(child)
+    for fd in (fd for pipes in ends if pipes != own for fd in pipes):
+        os.close(fd)
+    with suppress(OSError), os.fdopen(own[0], "rb") as jobs, os.fdopen(own[1], "wb") as pictures:
+        for picture in drawn_each(_asked(jobs)):
+            pickle.dump(picture, pictures)
+            pictures.flush()
+    for child in children:
+        os.waitpid(child, 0)
+    os._exit(0)
 
 
-def _asked() -> Iterator[Job]:
+def _asked(jobs: IO[bytes]) -> Iterator[Job]:
     with suppress(EOFError):
         while True:
-            yield pickle.load(sys.stdin.buffer)  # noqa: S301 - our own process said it
+            yield pickle.load(jobs)  # noqa: S301 - our own process said it
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,7 +1,7 @@
 """Charts → SVG, PNG and PDF, the same bytes each time.
 
-Each is drawn twice: as wide as a page of a report, and as wide as one of its two columns. Both are
-to be shown in their own size: the type is that of a caption.
+Each is drawn as wide as a page of a report, and where that is asked for as wide as one of its two
+columns. Both are to be shown in their own size: the type is that of a caption.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from netlab.report.draw.address import drawing_address
 from netlab.report.draw.axes import TICK_INCHES, scale_panel, spell, y_labels_inches
 from netlab.report.draw.curves import draw_curve
 from netlab.report.draw.diagram import EDGE_INCHES, diagram_of, draw_title, empty_figure
 from netlab.report.draw.heat_map import draw_heat_map, heat_map_inches
 from netlab.report.draw.lettering import FAMILY, lines_of
 from netlab.report.draw.palette import GRID, INK, QUIET
-from netlab.report.draw.sizes import Format
+from netlab.report.draw.sizes import PAGE_WIDE, Format
 from netlab.report.tables.elements import Chart, HeatMap, Strip
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class Picture:
 
     chart: Chart | Strip | HeatMap
     svg: bytes
+    address: str
+    """Of the SVG, as the page holds it; empty where it does not."""
     png: bytes
     pdf: bytes
     width_px: int
@@ -96,7 +99,7 @@ def drawn_each(jobs: Iterator[Job]) -> Iterator[Picture]:
     for form, those in groupby(jobs, key=itemgetter(1)):
         with style(form):
             for chart, _form in those:
-                yield _picture(chart, figure_of(chart, form))
+                yield _picture(chart, form)
 
 
 def make_ready() -> None:
@@ -188,11 +191,13 @@ def _strip(strip: Strip, form: Format) -> Figure:
     return figure
 
 
-def _picture(chart: Chart | Strip | HeatMap, figure: Figure) -> Picture:
+def _picture(chart: Chart | Strip | HeatMap, form: Format) -> Picture:
+    figure = figure_of(chart, form)
     svg, png, pdf = io.BytesIO(), io.BytesIO(), io.BytesIO()
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     figure.savefig(png, format="png", dpi=_PNG_DPI, metadata={"Software": None}, pil_kwargs=_PACKED)
     undated = {"CreationDate": None, "Creator": None, "Producer": None}
     figure.savefig(pdf, format="pdf", metadata=undated)
     wide, high = (round(_PIXELS_AN_INCH * inches) for inches in figure.get_size_inches())
-    return Picture(chart, svg.getvalue(), png.getvalue(), pdf.getvalue(), wide, high)
+    address = drawing_address(svg.getvalue()) if form == PAGE_WIDE else ""
+    return Picture(chart, svg.getvalue(), address, png.getvalue(), pdf.getvalue(), wide, high)

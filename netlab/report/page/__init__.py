@@ -7,7 +7,7 @@ nothing else and no connection: what a host or a file said can neither run nor c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Status
 from netlab.messages import _, counted, joined
-from netlab.report.draw.plot import Picture
 from netlab.report.language.wording import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
@@ -27,7 +26,7 @@ from netlab.report.page.methods import methods
 from netlab.report.page.opening import opening
 from netlab.report.page.repeat import repeat_words
 from netlab.report.page.script_words import script_words
-from netlab.report.tables.elements import Chart, GridTable, Part
+from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip
 from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
 from netlab.results.readings import STATUSES, Reading
@@ -60,11 +59,12 @@ class Contents:
     sections: tuple[TableSection, ...]
     parts: tuple[Part, ...]
     """What further rooms have to say, in the page's order."""
-    pictures: tuple[Picture, ...]
+    charts: tuple[Chart | Strip | HeatMap, ...]
+    """Its drawings; each gets into the place that has its number here."""
     left_out: int
     """Diagrams that were not drawn because there would be too many."""
-    cells: str
-    """What its script shows of a cell: see ``cells_json``."""
+    cells: Callable[[], str]
+    """Gives what its script shows of a cell: see ``cells_json``. The page asks at its end."""
     first: First
     """What stands on its first screen."""
     files: frozenset[str]
@@ -77,10 +77,11 @@ def cells_json(run: Analysis, readings: Sequence[Reading], wording: Wording) -> 
 
 
 def page(contents: Contents, wording: Wording) -> str:
-    """The page as HTML, in a language. Everything that a host, a person or a file said is
-    escaped."""
+    """The page as HTML, in a language, with places for its drawings. Everything that a host, a
+    person or a file said is escaped.
+    """
     hosts = coverage.hosts(contents.run)
-    charts = packed_charts(picture.chart for picture in contents.pictures)
+    charts = packed_charts(contents.charts)
     # What draws charts is of use where there are some.
     scripts = [name for name in SCRIPTS if charts or not name.startswith("vendor/")]
     script = "(() => {{\n{}\n}})();".format("\n".join(map(_text, scripts)))
@@ -112,7 +113,7 @@ def _text(name: str) -> str:
 def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
     """The answers with where they lead, the picture, and the facts in a strip."""
     run, first = contents.run, contents.first
-    charts = [picture.chart.name for picture in contents.pictures]
+    charts = [chart.name for chart in contents.charts]
     sections = [part.name for part in contents.parts]
     grids = {
         reading.cell: f"pairing-{number}"
@@ -155,21 +156,21 @@ def _said(contents: Contents) -> dict[str, Any]:
 def _shown(contents: Contents) -> dict[str, Any]:
     """Tables, pictures, and the records behind them."""
     run = contents.run
-    pictures = {picture.chart.name: picture for picture in contents.pictures}
+    charts = {chart.name: (number, chart) for number, chart in enumerate(contents.charts)}
     of_parts = {chart.name for part in contents.parts for chart in part.charts}
     of_streams = [
-        (picture, picture.chart)
-        for name, picture in pictures.items()
-        if name not in of_parts and isinstance(picture.chart, Chart)
+        (number, chart)
+        for name, (number, chart) in charts.items()
+        if name not in of_parts and isinstance(chart, Chart)
     ]
     findings = sentences_of(run)
     return {
         "overviews": contents.overviews,
         "sections": [(each, _said_of(each, findings)) for each in contents.sections],
-        "by_size": [picture for picture, chart in of_streams if chart.log_x],
-        "by_row": [picture for picture, chart in of_streams if not chart.log_x],
+        "by_size": [(number, chart) for number, chart in of_streams if chart.log_x],
+        "by_row": [(number, chart) for number, chart in of_streams if not chart.log_x],
         "sections_further": [
-            (part, [pictures[chart.name] for chart in part.charts]) for part in contents.parts
+            (part, [charts[chart.name] for chart in part.charts]) for part in contents.parts
         ],
         "left_out": contents.left_out,
         "places": {cell.key: place for place, cell in enumerate(run.plan.cells)},

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netlab.messages import Message, sentence_case
-from netlab.report.draw.plot import Picture
 from netlab.report.language.wording import Wording
-from netlab.report.page.drawing_address import drawing_address
 from netlab.report.tables.elements import Chart, Table, TableLine
 from netlab.terminal import printable
 
@@ -49,7 +47,6 @@ def environment(folder: Path, wording: Wording) -> Environment:
         newstyle=True,
     )
     made.filters |= {
-        "data_uri": _data_uri,
         "digest": _digest,
         "has_bars": _has_bars,
         "has_shares": _has_shares,
@@ -58,12 +55,6 @@ def environment(folder: Path, wording: Wording) -> Environment:
         "sentence_case": sentence_case,
     }
     return made
-
-
-def _data_uri(svg: bytes) -> str:
-    from markupsafe import Markup
-
-    return Markup(drawing_address(svg))  # noqa: S704 - what ends an attribute is not in it
 
 
 def _digest(text: str) -> str:
@@ -75,9 +66,8 @@ def _has_shares(table: Table) -> bool:
     return any(place.share for line in table.lines for place in line.places)
 
 
-def _has_bars(pictures: Iterable[Picture]) -> bool:
-    charts = (picture.chart for picture in pictures)
-    return any(isinstance(chart, Chart) and chart.has_bars for chart in charts)
+def _has_bars(charts: Iterable[tuple[int, Chart]]) -> bool:
+    return any(chart.has_bars for _number, chart in charts)
 
 
 def _row_groups(rows: Sequence[TableLine]) -> list[tuple[str, list[TableLine]]]:

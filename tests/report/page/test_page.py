@@ -69,7 +69,7 @@ def lab_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cells = cells_json(run, found, Wording())
     lines = first_lines(run, found, layout)
     first, parts = first_of(lines, found, layout, run.plan.link, ()), parts_of(run, found)
-    contents = Contents(run, found, *tables, parts, (), 0, cells, first, frozenset())
+    contents = Contents(run, found, *tables, parts, (), 0, lambda: cells, first, frozenset())
     text = page(contents, Wording())
     (run.path / "index.html").write_text(text, encoding="utf-8")
     return run.path / "index.html"

@@ -1,0 +1,55 @@
+"""A text that a copy of the process makes is the same, and the copy does not stay behind."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from netlab.report import beside as room
+from netlab.report.beside import beside
+
+
+def test_the_text_is_made_by_another_process_which_knows_what_this_one_knew() -> None:
+    known = {"half": "\udc80", "who": str(os.getpid())}
+    with beside(lambda: f"{known} {os.getpid()}", worth_it=True) as asked:
+        before = str(known)
+        known["who"] = "changed since"
+        said, _, who = asked().rpartition(" ")
+    assert said == before
+    assert who != str(os.getpid()) or not room._CAN_COPY
+
+
+@pytest.mark.parametrize("can_copy", [False, True])
+def test_where_no_copy_is_had_or_worth_it_this_process_makes_the_text(
+    monkeypatch: pytest.MonkeyPatch, can_copy: bool
+) -> None:
+    monkeypatch.setattr(room, "_CAN_COPY", can_copy)
+    with beside(lambda: str(os.getpid()), worth_it=not can_copy) as asked:
+        assert asked() == str(os.getpid())
+
+
+def test_what_fails_in_the_copy_is_made_again_here_so_that_its_error_is_seen() -> None:
+    with beside(lambda: str(1 // 0), worth_it=True) as asked, pytest.raises(ZeroDivisionError):
+        asked()
+
+
+def test_no_copy_stays_behind_when_the_block_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not room._CAN_COPY:
+        pytest.skip("no process is copied on this system")
+    children, fork = [], os.fork
+
+    def noted() -> int:
+        children.append(fork())
+        return children[-1]
+
+    monkeypatch.setattr(os, "fork", noted)
+    with pytest.raises(KeyError), beside(_never, worth_it=True):
+        raise KeyError
+    with pytest.raises(ProcessLookupError):
+        os.kill(children[0], 0)
+
+
+def _never() -> str:
+    read, _write = os.pipe()
+    return os.read(read, 1).decode()
