@@ -42,17 +42,19 @@ def test_its_streams_are_what_a_stream_of_the_same_settings_is() -> None:
 
 def test_its_round_trips_go_all_the_time_and_share_the_way_with_the_load() -> None:
     way: dict[str, Any] = {"network": "test", "ip_version": 6, "interface": "eth0", "dscp": 10}
-    setup = LatencyUnderLoad(
-        **way,
-        **{"protocol": "UDP", "duration_s": 20.0, "idle_s": 3.0, "after_s": 4.0, "streams": 2},
-        **{"request_bytes": 100, "request_rate_per_s": 50.0, "request_timeout_s": 2.0},
-        connect_rate_per_s=0.5,
-    )
+    load: dict[str, Any] = {"protocol": "UDP", "duration_s": 20.0, "streams": 2}
+    requests: dict[str, Any] = {"request_rate_per_s": 50.0, "request_timeout_s": 2.0}
+    requests |= {"request_bytes": 100, "connect_rate_per_s": 0.5}
+    setup = LatencyUnderLoad(**way, **load, **requests, idle_s=3.0, after_s=4.0)
     assert setup.round_trips_s() == 3.0 + 20.0 + 2.0 + 4.0 + 0.5
     assert setup.round_trips() == RoundTrip(
         **way,
-        **{"protocol": "UDP", "message_bytes": 100, "message_rate_per_s": 50.0},
-        **{"outstanding": 101, "timeout_s": 2.0, "duration_s": 29.5},
+        protocol="UDP",
+        message_bytes=100,
+        message_rate_per_s=50.0,
+        outstanding=101,
+        timeout_s=2.0,
+        duration_s=29.5,
     )
     assert setup.connections() == Connect(
         **way, message_bytes=100, message_rate_per_s=0.5, duration_s=29.5
