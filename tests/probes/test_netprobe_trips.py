@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from folders import DOCS, PROBES
 from netprobe_agents import Agent, Reply, agents, netprobe
-from round_trip_peers import Agents, done, relayed, round_trips
+from round_trip_peers import TOKEN, Agents, done, relayed, round_trips
 
 pytestmark = pytest.mark.alone
 
@@ -184,6 +184,24 @@ def test_a_record_has_room_for_the_longest_times_there_are() -> None:
         "lost_trip_at_us": [],
     }
     assert len(json.dumps(record, separators=(",", ":"))) < LINE_BYTES
+
+
+@pytest.mark.parametrize("keys", [{"proto": "udp"}, {"proto": "tcp"}, {"kind": "connect"}], ids=str)
+def test_one_that_is_stopped_tells_those_that_ended_before(
+    agents: Agents, keys: dict[str, Any]
+) -> None:
+    words = {"token": TOKEN, "message": 64, **keys}
+    mirroring = agents[0].start("mirror", bind="127.0.0.1", **words)
+    to = f"127.0.0.1:{agents[0].next(mirroring)['port']}"
+    name = agents[1].start("ask", to=to, seconds=20, **words, **asking(50))
+    agents[1].next(name, "progress")
+    agents[1].ask("stop", test=name)
+    asked = agents[1].next(name, "result")
+    (record,) = told(agents[1])
+    assert len(record["trip_ns"]) == asked["transactions"] >= 40
+    assert record["lost_trip_at_us"] == []
+    if "kind" not in keys:
+        assert sum(record["trip_ns"]) == asked["rtt_sum_ns"]
 
 
 def test_without_the_key_none_is_told(agents: Agents) -> None:
