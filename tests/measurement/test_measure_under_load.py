@@ -58,7 +58,9 @@ def test_every_round_trip_is_kept_in_the_order_of_the_requests_with_the_numbers_
 ):
     """Later ones come back first, and records hold them as they came back."""
     world = World(
-        trips=lambda at_s: None if round(100 * at_s) % 10 == 5 else 50 - round(100 * at_s) % 3,
+        trips=lambda at_s: (
+            None if round(100 * at_s) % 10 == 5 else 50 - 20 * (round(100 * at_s) % 3)
+        ),
         opened_s=0.0,
     )
     values = world.run(request_timeout_s=1.0).values
@@ -66,19 +68,23 @@ def test_every_round_trip_is_kept_in_the_order_of_the_requests_with_the_numbers_
     lost = [number for number in range(count) if (number - 200) % 10 == 5]
     assert values["lost_trips"] == lost
     assert values["trip_ns"] == [
-        MS * (50 - (number - 200) % 3) for number in range(count) if number not in lost
+        MS * (50 - 20 * ((number - 200) % 3)) for number in range(count) if number not in lost
     ]
     assert values["loaded_lost_messages"] == 180
     assert "loaded_rtt_p90_ns" in values
     assert "loaded_rtt_p99_ns" not in values
 
 
+@pytest.mark.parametrize("direction", ["client-sends", "server-sends"])
 @pytest.mark.parametrize(("client_ns", "server_ns"), [(0, 10**15), (10**15, 0), (5 * S, -7 * S)])
-def test_clocks_that_are_off_each_other_change_nothing(client_ns: int, server_ns: int) -> None:
-    plain = World().run().values
-    off = World(client_ns=client_ns, server_ns=server_ns).run().values
+def test_clocks_that_are_off_each_other_change_nothing(
+    client_ns: int, server_ns: int, direction: str
+) -> None:
+    plain = World().run(direction=direction).values
+    off = World(client_ns=client_ns, server_ns=server_ns).run(direction=direction).values
     timed = {"server_setup_ns", "client_setup_ns"}
     own = {name for name in plain if name.endswith(("first_send_ns", "last_send_ns"))} | timed
+    assert off["drained_ns"] == plain["drained_ns"] == 22250 * MS + 210 * MS
     assert {n: v for n, v in off.items() if n not in own} == {
         n: v for n, v in plain.items() if n not in own
     }
