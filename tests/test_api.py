@@ -116,3 +116,47 @@ def test_errors_of_folders_and_matrices_are_those_documented() -> None:
         netlab.load("bad")
     with pytest.raises(UsageError, match="no matrix of that name"):
         netlab.run("no-such-matrix")
+
+
+UNDER_LOAD = """\
+title: Latency under load
+pairings: [here+here]
+hosts:
+  here: {os: L, local: true, addresses: {loopback: 127.0.0.1}}
+defaults: {duration: 2s, idle: 1s, after: 1s, request_timeout: 500ms}
+tests:
+  - {test: latency_under_load, load: {direction: both, streams: 2}, connect_rate: 10}
+  - test: latency_under_load
+    load: {protocol: UDP, rate: 10Mbit, message_size: 1472}
+    request_protocol: TCP
+    connect_rate: none
+"""
+
+
+def test_latency_under_load_of_real_probes_accounts_for_every_request() -> None:
+    Path("load.yaml").write_text(UNDER_LOAD)
+    run = netlab.run("load.yaml", into="loaded", quiet=True)
+    assert [each.status for each in run.records] == ["ok", "ok"], [e.detail for e in run.records]
+    for record in run.records:
+        values = record.values
+        trips, lost = values["trip_ns"], values["lost_trips"]
+        assert isinstance(trips, list | tuple)
+        assert isinstance(lost, list | tuple)
+        # 100 a second for the three phases, a time-out and half a second.
+        assert len(trips) + len(lost) == 500 == values["client_sent_messages"]
+        assert sum(trips) == values["client_rtt_sum_ns"]
+        assert len(lost) == values["client_lost_messages"]
+        assert values["idle_rtt_count"] == 100
+        assert values["loaded_rtt_count"] == pytest.approx(100, abs=1)
+        edges = ("idle_open", "load_open", "settled", "load_close", "drained", "after_close")
+        times = [values[f"{name}_ns"] for name in edges]
+        assert times == sorted(times)
+        assert values["load_close_ns"] - values["load_open_ns"] == 2_000_000_000  # type: ignore[operator]
+        assert values["increase_ns"] == values["loaded_rtt_p50_ns"] - values["idle_rtt_p50_ns"]  # type: ignore[operator]
+    both, udp = run.records
+    assert both.values["to_server_throughput_bit_per_s"] > 1e6  # type: ignore[operator]
+    assert both.values["to_client_throughput_bit_per_s"] > 1e6  # type: ignore[operator]
+    assert both.values["idle_connections"] == pytest.approx(10, abs=1)
+    assert "idle_connections" not in udp.values
+    assert udp.values["throughput_bit_per_s"] < 10.5e6  # type: ignore[operator]
+    assert run.frame["increase_ns"].tolist() == [e.values["increase_ns"] for e in run.records]

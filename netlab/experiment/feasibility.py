@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netlab import ethernet
 from netlab.experiment.kinds import (
@@ -104,9 +104,23 @@ def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
 
 
 def _of_latency_under_load(setup: LatencyUnderLoad) -> Iterator[SettingFault]:
-    yield from _of_stream(setup.load())
+    load = setup.load()
+    if load.receive == "adaptive":
+        load = replace(load, receive="blocking")
+        yield (
+            "receive",
+            "the load has no warm-up to choose in: `blocking`, `spinning` or `polling`",
+        )
+    yield from _of_stream(load)
     if setup.request_protocol == "UDP" and setup.request_bytes < SEQUENCE_BYTES:
         yield "request_bytes", f"over UDP it takes {SEQUENCE_BYTES} bytes to tell requests apart"
+    most = UDP_MOST_BYTES[setup.ip_version]
+    if setup.request_protocol == "UDP" and setup.request_bytes > most:
+        yield (
+            "request_bytes",
+            f"a UDP message carries {most} bytes at most over IPv{setup.ip_version}: "
+            "take less, or `request_protocol: TCP`",
+        )
     waiting = setup.request_rate_per_s * setup.request_timeout_s
     if waiting > OUTSTANDING_MOST:
         yield (

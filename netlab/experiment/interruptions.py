@@ -138,10 +138,28 @@ def interruptions(record: Record) -> Iterator[Interruption]:
         return
     for prefix, taking, giving, shown_by in _PLACES:
         # Most records show nothing at all.
-        if any(name in record.values for name in shown_by):
-            flow = _Flow(record.values, record.settings, record.test, prefix, taking, giving)
-            if found := _interruption(flow):
-                yield found
+        shown = any(name in record.values for name in shown_by)
+        if shown and (found := _interruption(_flow_of(record, prefix, taking, giving))):
+            yield found
+
+
+_REQUESTS = {
+    "protocol": "request_protocol",
+    "message_bytes": "request_bytes",
+    "message_rate_per_s": "request_rate_per_s",
+    "timeout_s": "request_timeout_s",
+}
+"""Settings of round trips that go on beside a load, as a round trip calls them."""
+
+
+def _flow_of(record: Record, prefix: str, taking: str, giving: str) -> _Flow:
+    values, settings, test = record.values, record.settings, record.test
+    if test == "latency_under_load" and taking == "client":
+        own = {each: values.get(f"client_{each}") for each in ("elapsed_ns", "lost_messages")}
+        values = {**values, **{name: value for name, value in own.items() if value is not None}}
+        settings = {ours: settings[name] for ours, name in _REQUESTS.items() if name in settings}
+        test = "round_trip"
+    return _Flow(values, settings, test, prefix, taking, giving)
 
 
 def asks_again(record: Record) -> bool:

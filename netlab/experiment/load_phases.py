@@ -2,7 +2,7 @@
 
     idle | load begins … settled | loaded | load ends … drained | after
 
-Definitions: docs/measurement.md, "Latency under load".
+Definitions: docs/matrix.md, "Latency under load".
 """
 
 from __future__ import annotations
@@ -167,16 +167,18 @@ def connection_figures(
 
 
 def responsiveness_per_minute(
-    connections: Sequence[Trip], load_rtts: Sequence[Trip], load_end_ns: int
+    connections: Sequence[Trip], load_rtts: Sequence[Trip], load_ns: int, load_end_ns: int
 ) -> float | None:
     """RPM after draft-ietf-ippm-responsiveness-09, over TCP alone, without TLS and HTTP.
 
     Of each of the last four intervals of 5 s the mean of ``Foreign = 60000 / ((TM(tcp_f) +
     TM(http_f)) / 2)`` and ``Loaded = 60000 / TM(http_l)``, in ms; then their mean. A connection
     with its request is ``tcp_f`` and ``http_f`` together; ``load_rtts``, what TCP says of the
-    load's own connections, stand for ``http_l``. ``None`` where an interval has fewer than two of
-    either.
+    load's own connections, stand for ``http_l``. ``None`` of a load that is shorter than these
+    intervals, and where one of them has fewer than two of either.
     """
+    if load_end_ns - load_ns < RPM_INTERVALS * RPM_INTERVAL_NS:
+        return None
     found = []
     for number in range(RPM_INTERVALS):
         begin_ns = load_end_ns - (number + 1) * RPM_INTERVAL_NS

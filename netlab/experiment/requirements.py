@@ -58,6 +58,9 @@ def _demands(cell: Cell) -> Iterator[Demand]:
             asked = cell.setup.request_protocol
             yield Demand(role, "round_trip", f"test: {cell.test}")
             yield Demand(role, asked.lower(), f"request_protocol: {asked}")
+            if cell.setup.connections() is not None:
+                yield Demand(role, "connect", "connect_rate")
+                yield Demand(role, "tcp", "connect_rate")
         for row in rows:
             need, level = row.need, settings[row.field]
             if need is None or row.only_of not in (None, protocol):

@@ -75,7 +75,7 @@ def _middle(name: str, shown: list[tuple[Record, TrialEvidence]]) -> float | Non
 
 def _below_path(record: Record, link: Link | None) -> TrialEvidence | None:
     share = _share(record, link)
-    if share is None or share >= FULL or _stands(record):
+    if share is None or share >= FULL or _stands(record) or "increase_ns" not in record.values:
         return None
     best = max(_throughputs(record).values())
     return {"throughput_bit_per_s": best, "load_share": share}

@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Mapping
 
 from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
-from netlab.measurement import latency_under_load, payload_search, round_trip, stream
+from netlab.measurement import payload_search, stream
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.engine import register
 from netlab.measurement.record import recorded
 from netlab.measurement.rfc2544 import throughput_search
+from netlab.measurement.round_trips import latency_under_load, round_trip
 
 _VALUES_OF: Mapping[str, Callable[[Trial, Ends, OnGoodput], Mapping[str, Value]]] = {
     "stream": stream.values_of,

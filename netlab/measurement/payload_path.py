@@ -12,8 +12,8 @@ from netlab.experiment.kinds import PayloadSearch, RoundTrip
 from netlab.experiment.records import Value
 from netlab.measurement.conversation import drive
 from netlab.measurement.ends import Ends
-from netlab.measurement.exchange import exchange_of
 from netlab.measurement.limit_search import Evidence
+from netlab.measurement.round_trips.exchange import exchange_of
 
 TRIES = 3
 """Round trips of each UDP size, all under way at once: one that comes back is enough."""

@@ -36,6 +36,8 @@ static void gather(void)
         "1 receive proto=udp method=packet poll=1 bind=::1 token=00112233445566778899aabbccddeeff",
         "1 ask kind=round_trip proto=udp to=127.0.0.1:5001 token=00112233445566778899aabbccddeeff "
         "message=64 response=16 outstanding=1024 timeout=0.5 keep=1000 message_rate=1000 no_checksum=1",
+        "1 ask proto=udp to=127.0.0.1:5001 token=00112233445566778899aabbccddeeff message=64 "
+        "outstanding=301 timeout=3 message_rate=100 seconds=43.5 trips=1",
         "1 ask kind=connect to=[::1]:7 peer=echo close=orderly message=1 count=9 nodelay=1",
         "1 mirror proto=udp bind=127.0.0.1 token=00112233445566778899aabbccddeeff message=15 "
         "stamps=1 hold=0.1 response=1",

@@ -24,7 +24,7 @@ static void demand_stream(const struct settings *settings)
     demand(settings->method <= METHOD_PACKET);
     demand(settings_workers(settings) >= 1 && settings_workers(settings) <= WORKERS_MAX);
     demand(settings->streams <= WORKERS_MAX || (settings->method == METHOD_PLAIN && !settings->poll));
-    demand(!settings->poll || (settings->udp && settings->role == ROLE_RECEIVE && !settings->spin));
+    demand(!settings->poll || (settings->role == ROLE_RECEIVE && !settings->spin));
     demand(settings->method == METHOD_PLAIN || (settings->udp && settings->role == ROLE_SEND));
 }
 
@@ -32,6 +32,8 @@ static void demand_round_trip(const struct settings *settings)
 {
     const bool bare = settings->message_bytes < 16 || settings->response_bytes < 16;
     demand(settings->streams == 1 && settings->keep <= KEEP_MAX);
+    demand(settings->trips <= TRIPS_MAX + 2);
+    demand(settings->trips == 0 || (settings->rate_numerator > 0 && settings->count == 0));
     demand(settings->outstanding >= 1 && settings->outstanding <= IN_FLIGHT_MAX);
     demand(settings->response_bytes >= 1 && settings->response_bytes <= MESSAGE_MAX_BYTES);
     demand(settings->hold_ns <= 100000000);

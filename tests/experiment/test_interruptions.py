@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -307,3 +308,57 @@ def test_figures_that_nothing_measures_are_none(huge: Any) -> None:
     late: dict[str, Any] = {"server_late_ticks": [SECOND, SECOND], "receiver_gap_total_ns": huge}
     settings = {"warm_up_s": huge, "duration_s": huge, "timeout_s": huge}
     assert only(gapped((1000, 1000), end="client", settings=settings, **late)) is not None
+
+
+# ---- round trips beside a load ----
+
+
+def beside_a_load(*gaps_ms: tuple[int, int], **values: Any) -> Record:
+    """4 s of load both ways, and 10 s of round trips with gaps."""
+    asked = {
+        **{"protocol": "TCP", "direction": "both", "message_bytes": 1448, "duration_s": 4.0},
+        **{"rate_bit_per_s": 1e4, "request_protocol": "UDP", "request_bytes": 64},
+        **{"request_rate_per_s": 100.0, "request_timeout_s": 0.5},
+    }
+    own = {"client_elapsed_ns": 10 * SECOND, "client_lost_messages": 0, "lost_messages": 7}
+    test = {"test": "latency_under_load", "settings": asked}
+    return gapped(*gaps_ms, end="client", **(test | own | values))
+
+
+def test_round_trips_beside_a_load_have_a_window_of_their_own() -> None:
+    """It is longer than the load's, and at 10 s a gap has to be as long as in a window of 10 s."""
+    found = only(beside_a_load((6000, 2000)))
+    assert found is not None
+    assert (found.flow, found.window_ns, found.stopped_ns) == ("", 10 * SECOND, 2 * SECOND)
+    least_ms = round(least_ns(10 * SECOND)) // MS
+    assert only(beside_a_load((6000, least_ms))) is not None
+    assert only(beside_a_load((6000, least_ms - 1))) is None
+
+
+def test_they_are_due_at_their_own_rate_and_not_at_the_loads() -> None:
+    """A load of 1 message a second or less is no reason for two seconds without an answer."""
+    assert only(beside_a_load((6000, 2000))) is not None
+    rare = beside_a_load((6000, 2000))
+    rare = replace(rare, settings={**rare.settings, "request_rate_per_s": 1.0})
+    assert only(rare) is None
+
+
+def test_of_their_losses_those_of_the_load_are_none() -> None:
+    """A gap of one and a half time-outs is loss where a request was lost."""
+    assert only(beside_a_load((6000, 750))) is not None
+    assert only(beside_a_load((6000, 750), client_lost_messages=1)) is None
+    assert only(beside_a_load((6000, 751), client_lost_messages=1)) is not None
+
+
+def test_a_load_beside_round_trips_is_looked_at_as_a_stream_is() -> None:
+    both = record(
+        test="latency_under_load",
+        settings={"protocol": "TCP", "request_rate_per_s": 1.0, "request_protocol": "UDP"},
+        receiver_gap_count=1,
+        receiver_gap_total_ns=2 * SECOND,
+        receiver_gaps=[1 * SECOND, 2 * SECOND],
+        client_elapsed_ns=10 * SECOND,
+    )
+    found = only(both)
+    assert found is not None
+    assert (found.window_ns, found.stopped_ns) == (4 * SECOND, 2 * SECOND)

@@ -14,8 +14,8 @@ from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, SoFar
-from netlab.measurement.exchange import deadline_s, exchange_of
 from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.round_trips.exchange import deadline_s, exchange_of
 from netlab.remote.agent import Agent
 
 

@@ -74,6 +74,9 @@ ROUND_TRIPS: list[dict[str, Any]] = [
     {"proto": "udp", "message": 12, "ask": {"message_rate": 500}},
     {"proto": "udp", "listener": "ask", "message": 64},
     {"proto": "tcp", "kind": "connect", "message": 64},
+    {"proto": "udp", "message": 64, "ask": {"message_rate": 9000, "outstanding": 99, "trips": 1}},
+    {"proto": "tcp", "message": 64, "ask": {"message_rate": 900, "outstanding": 99, "trips": 1}},
+    {"kind": "connect", "message": 64, "ask": {"message_rate": 50, "trips": 1}},
 ]
 
 

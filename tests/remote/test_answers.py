@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -107,6 +109,94 @@ def test_what_is_not_believed_names_the_key_and_what_came(
     assert len(said["detail"]) < 300
 
 
+TOLD: dict[str, Any] = {
+    "type": "trips",
+    "id": "1",
+    "window_open_ns": 5_000_000_000,
+    "trip_at_us": [0, 20_000],
+    "trip_ns": [1_000_000, 999_999],
+    "lost_trip_at_us": [10_000],
+}
+"""What an asking end tells of three round trips."""
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"trip_at_us": [], "trip_ns": []},
+        {"lost_trip_at_us": []},
+        {"trip_at_us": [2**63 - 1], "trip_ns": [0]},
+    ],
+)
+def test_round_trips_one_by_one_are_believed(more: dict[str, Any]) -> None:
+    record = TOLD | more
+    assert Answers("ask", {"trips": 1}).checked(record, 0.0) is record
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"trip_ns": [1]}, "its trips has 2 times in trip_at_us, and 1 round trips in trip_ns"),
+        ({"trip_at_us": []}, "its trips has 0 times in trip_at_us, and 2 round trips"),
+        ({"trip_ns": [1, -1]}, "its trips has trip_ns [1, -1]"),
+        ({"trip_at_us": [-1, 1]}, "its trips has trip_at_us [-1, 1]"),
+        ({"lost_trip_at_us": [-1]}, "its trips has lost_trip_at_us [-1]"),
+        ({"trip_ns": [1, math.nan]}, "its trips has trip_ns [1, nan]"),
+        ({"trip_ns": [1, math.inf]}, "its trips has trip_ns [1, inf]"),
+        ({"trip_ns": [1, 1.5]}, "its trips has trip_ns [1, 1.5]"),
+        ({"trip_ns": [1, 2**63]}, "its trips has trip_ns [1, "),
+        ({"trip_ns": [1, True]}, "its trips has trip_ns [1, True]"),
+        ({"trip_ns": [1, "2"]}, "its trips has trip_ns [1, '2']"),
+        ({"trip_ns": [[1], [2]]}, "its trips has trip_ns [[1], [2]]"),
+        ({"trip_ns": 12}, "its trips has trip_ns 12"),
+        ({"lost_trip_at_us": None}, "its trips has lost_trip_at_us None"),
+        ({"window_open_ns": -1}, "its trips has window_open_ns -1"),
+        ({"window_open_ns": 1.5}, "its trips has window_open_ns 1.5"),
+    ],
+)
+def test_round_trips_that_cannot_be_are_not_believed(more: dict[str, Any], words: str) -> None:
+    said = Answers("ask", {"trips": 1}).checked(TOLD | more, 0.0)
+    assert said is not None
+    assert (said["type"], said["error"]) == ("error", "bad-answer")
+    assert words in said["detail"]
+    assert len(said["detail"]) < 300
+
+
+@pytest.mark.parametrize("name", ["window_open_ns", "trip_at_us", "trip_ns", "lost_trip_at_us"])
+def test_round_trips_without_one_of_their_keys_are_not_believed(name: str) -> None:
+    record = {key: value for key, value in TOLD.items() if key != name}
+    said = Answers("ask", {"trips": 1}).checked(record, 0.0)
+    assert said is not None
+    assert said["detail"] == f"its trips has no {name}"
+
+
+def test_a_million_round_trips_are_taken_at_once_and_no_more() -> None:
+    """As many records as the probe makes of them, beside those of a test without them."""
+    text = (DOCS / "protocol.md").read_text("utf-8")
+    (most,) = re.findall(r"^\| `trips=1` \| ask .*, (\d+) requests at most", text, re.M)
+    (each,) = re.findall(r"as many records as it takes, (\d+) requests each at most", text)
+    records = math.ceil(int(most) / int(each))
+    asked = Answers("ask", {"trips": 1})
+    taken = 0
+    while (said := asked.checked(TOLD, 0.0)) is TOLD:
+        taken += 1
+    assert said is not None
+    assert said["detail"] == "it sends records without end"
+    assert taken == records + answers.TEST_RECORDS_AT_ONCE
+
+
+def test_who_is_not_asked_for_round_trips_one_by_one_may_send_no_flood_of_them() -> None:
+    asked = Answers("ask", {})
+    said = [asked.checked(TOLD, 0.0) for _ in range(answers.TEST_RECORDS_AT_ONCE + 1)]
+    assert said[-1] is not None
+    assert said[-1]["detail"] == "it sends records without end"
+    assert Answers("clock", {}).checked(TOLD, 0.0) == {
+        **{"type": "error", "id": "1", "error": "bad-answer"},
+        "detail": "it answered `clock` with `trips`",
+    }
+
+
 def test_a_type_that_nobody_knows_is_passed_over_and_a_check_needs_no_figures() -> None:
     assert Answers("receive", {}).checked({"type": "weather", "id": "1"}, 0.0) is None
     result = {"type": "result", "id": "1", "role": "send"}
@@ -142,7 +232,7 @@ NAMES = st.sampled_from(["elapsed_ns", "throughput_bit_per_s", "x", "rtt_histogr
 def test_whatever_comes_is_believed_or_an_error_of_one_line(
     verb: str, keys: dict[str, Any]
 ) -> None:
-    for kind in ("result", "facts", "hello", "error", "\x1b"):
+    for kind in ("result", "facts", "hello", "error", "trips", "\x1b"):
         said = Answers(verb, {}).checked({**keys, "type": kind}, 0.0)
         if said is not None and said.get("error") == "bad-answer":
             assert str(said["detail"]).isprintable()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
@@ -62,6 +62,8 @@ class Fake:
     """verb → the error record in place of an answer."""
     answer: Answer | None = None
     """verb and keys → the last record in place of the one in ``RESULT``; ``None``: that one."""
+    told: Callable[[dict[str, Any]], Sequence[dict[str, Any]]] = lambda _keys: ()
+    """Keys of an ``ask`` → what it tells before its last record."""
     gone_after: str | None = None
     offset_ns: int = 0
     port_range: tuple[int, int] | None = None
@@ -105,11 +107,8 @@ class Fake:
 
     def _begin(self, pending: Any, verb: str, keys: dict[str, Any]) -> None:
         say = self.running[pending.id][0]
-        if verb in self.faults:
-            say({"type": "error", **self.faults[verb]})
-            return
-        if self.gone_after == verb:
-            say({"type": "gone", "detail": f"{self.name}: no heartbeat"})
+        if (breaks := self._breaks(verb)) is not None:
+            say(breaks)
             return
         if keys["open"] == "listen":
             say({"type": "ready", "port": 40001})
@@ -119,14 +118,24 @@ class Fake:
             # The sender's own first word comes before the window of its messages is over.
             threading.Timer(0.05, say, ({"type": "window"},)).start()
         if verb == "ask":
-            say(self._last_word(verb, keys))
+            for record in (*self.told(keys), self._last_word(verb, keys)):
+                say(record)
 
     def _stop(self, stop: dict[str, Any]) -> None:
         say, verb, keys = self.running[stop["test"]]
         if "abort" in stop:
             say({"type": "error", "error": "stopped"})
         else:
-            say(self._last_word(verb, keys))
+            # On a busy machine it is stopped before its first word.
+            say(self._breaks(verb) or self._last_word(verb, keys))
+
+    def _breaks(self, verb: str) -> dict[str, Any] | None:
+        """What it says in place of an answer."""
+        if verb in self.faults:
+            return {"type": "error", **self.faults[verb]}
+        if self.gone_after == verb:
+            return {"type": "gone", "detail": f"{self.name}: no heartbeat"}
+        return None
 
     def _last_word(self, verb: str, keys: dict[str, Any]) -> dict[str, Any]:
         scripted = self.answer(verb, keys) if self.answer is not None else None

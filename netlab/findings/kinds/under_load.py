@@ -17,8 +17,9 @@ warning(
     rule="under_load:under_load", rank=20, section=SECTION,
     advice=_("a higher rate, more streams, or a longer load where TCP has not found the rate yet"),
     stated="The load's throughput is less than 90 % of the wire ceiling of the link that is "
-        "stated, of the better direction where both are filled, and the loaded median is less than "
-        "5 ms above the idle one: with a queue the path is full, whatever the link is said to be.")
+        "stated, of the better direction where both are filled, and both medians are known and no "
+        "standing queue (below) is between them: with a queue the path is full, whatever the link "
+        "is said to be.")
 note(
     "standing-queue",
     _("{in_trials}: under load round trips of {idle_rtt_ns} became {loaded_rtt_ns} in the median "

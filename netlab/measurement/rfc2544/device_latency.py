@@ -21,9 +21,9 @@ from netlab.experiment.estimate import AROUND_S, LATENCY_LOAD_SHARES
 from netlab.experiment.kinds import RoundTrip
 from netlab.experiment.records import Value
 from netlab.measurement.conversation import Conversation, drive
-from netlab.measurement.exchange import Exchange, exchange_of
 from netlab.measurement.rfc2544.offered_load import OfferedLoad, flows_of, learn, lives_s
 from netlab.measurement.rfc2544.trial import TrialRunner
+from netlab.measurement.round_trips.exchange import Exchange, exchange_of
 from netlab.stats.histogram import from_pairs
 
 REQUEST_SHARE = 0.01 * 0.9618

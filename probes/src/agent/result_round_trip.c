@@ -102,7 +102,9 @@ void result_asking(struct test *test, struct json *record)
     json_double(record, "connect_mean_ns", (double)ask->connect_sum_ns / (double)ask->rtt.count);
 }
 
-#define TRIPS_OF_A_RECORD 2500 /* of 22 characters at most: a time and a round trip */
+/* Of 33 characters at most, so that a record has room for all of them: a window is a year at most,
+ * which is a time of 14 digits in us and a round trip of 17 in ns, each with its comma. */
+#define TRIPS_OF_A_RECORD 1900
 
 bool result_trips(const struct test *test, uint64_t *next, struct json *record)
 {

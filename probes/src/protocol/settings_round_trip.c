@@ -69,10 +69,10 @@ static void read_trips(struct keys *keys, struct settings *out)
     }
     const double due = (double)out->seconds_ns / 1e9 * (double)out->rate_numerator /
                        (double)out->rate_denominator;
-    if (due > TRIPS_MAX - 2)
+    if (due > TRIPS_MAX)
         keys_note(keys, "bad-value", "trips", "more than 1000000 requests in the window");
     else
-        out->trips = (uint64_t)due + 2;
+        out->trips = (uint64_t)due + 2; /* one at its beginning, and what rounding takes */
 }
 
 static void check_connections(struct keys *keys, const struct settings *out)

@@ -26,9 +26,9 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement.common_window import CommonWindow
 from netlab.measurement.conversation import Conversation, ConversationEnd, drive
 from netlab.measurement.ends import Ends, OnGoodput, so_far
-from netlab.measurement.exchange import Exchange, exchange_of
 from netlab.measurement.flow import PROBE_SLACK_S, Flow
 from netlab.measurement.record import prefixed
+from netlab.measurement.round_trips.exchange import Exchange, exchange_of
 from netlab.measurement.stream import flow_values, flows_of
 from netlab.remote.protocol import decimal
 
@@ -104,7 +104,7 @@ def _trips(exchange: Exchange) -> list[Trip]:
     """All round trips of an exchange, in the order in which they were due."""
     trips = []
     for record in exchange.trips:
-        answered = zip(record["trip_at_us"], record["trip_ns"], strict=False)
+        answered = zip(record["trip_at_us"], record["trip_ns"], strict=True)
         trips += [Trip(1000 * at_us, ns) for at_us, ns in answered]
         trips += [Trip(1000 * at_us, None) for at_us in record["lost_trip_at_us"]]
     return sorted(trips, key=lambda trip: trip.at_ns)
@@ -170,11 +170,15 @@ def _throughput(flows: Sequence[Flow], settled: float) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for flow in flows:
         interval_bytes, interval_s = _intervals(flow)
-        of_phase = interval_bytes[round(settled / interval_s) :]
-        values[flow.name + "throughput_bit_per_s"] = (
-            8 * sum(of_phase) / (len(of_phase) * interval_s) if of_phase else 0.0
-        )
         said = flow.receiver.result or {}
+        first = round(settled / interval_s)
+        # Its last interval is half to one and a half intervals long: what all of them are is known.
+        of_phase_s = said["elapsed_ns"] / 1e9 - first * interval_s
+        if first >= len(interval_bytes) or of_phase_s <= 0:
+            detail = "its intervals end before the loaded phase"
+            raise ProbeError(flow.receiver.agent.host.name, "bad-answer", detail=detail)
+        rate = 8 * sum(interval_bytes[first:]) / of_phase_s
+        values[flow.name + "throughput_bit_per_s"] = rate
         if "fairness_index" in said:
             values[flow.name + "fairness_index"] = float(said["fairness_index"])
     return values
@@ -219,7 +223,7 @@ def _responsiveness(
             said.get("tcp_series_time_us", ()), said.get("tcp_series_rtt_us", ()), strict=False
         )
         rtts += [Trip(phases.load_ns + 1000 * at_us, 1000 * us) for at_us, us in series]
-    found = responsiveness_per_minute(made, rtts, phases.load_end_ns)
+    found = responsiveness_per_minute(made, rtts, phases.load_ns, phases.load_end_ns)
     return {} if found is None else {"responsiveness_per_minute": found}
 
 

@@ -10,9 +10,9 @@ from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measurement.conversation import ConversationEnd, drive
 from netlab.measurement.ends import Ends, OnGoodput, so_far
-from netlab.measurement.exchange import Asking, Exchange, deadline_s, exchange_of
 from netlab.measurement.record import of_connection, prefixed
 from netlab.measurement.requests import heeds
+from netlab.measurement.round_trips.exchange import Asking, Exchange, deadline_s, exchange_of
 
 HEADLINE = (
     "transactions_per_s",

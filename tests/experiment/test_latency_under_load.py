@@ -1,0 +1,225 @@
+"""The kind ``latency_under_load``: what it is made of, what it needs, how long it takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.experiment.cells import Cell
+from netlab.experiment.estimate import estimate, least_s, window_s
+from netlab.experiment.feasibility import SentMessages, faults_of, sent_by
+from netlab.experiment.kinds import FIELDS, Connect, LatencyUnderLoad, RoundTrip, Stream
+from netlab.experiment.kinds.latency_under_load import OUTSTANDING_MOST
+from netlab.experiment.matrix import Link
+from netlab.experiment.requirements import demands, lacking
+from netlab.experiment.schedule import Round, Trial
+
+LINK = Link(1e8, 1500)
+EVERYTHING = ["stream", "tcp", "udp", "ipv4", "ipv6", "round_trip", "connect", "poll"]
+
+
+def cell_of(**settings: Any) -> Cell:
+    return Cell(pairing="LL", test="latency_under_load", setup=LatencyUnderLoad(**settings))
+
+
+# ---- what it is made of ----
+
+
+def test_its_streams_are_what_a_stream_of_the_same_settings_is() -> None:
+    shared: dict[str, Any] = {
+        **{"protocol": "TCP", "message_bytes": 9000, "direction": "both", "streams": 4},
+        **{"congestion": "cubic", "nodelay": True, "socket_buffer_bytes": 65536},
+        **{"rate_bit_per_s": 5e6, "receive": "polling", "server_cpu": 1, "client_cpu": 0},
+        **{"network": "test", "ip_version": 6, "interface": "eth0", "dscp": 10, "duration_s": 7.0},
+    }
+    setup = LatencyUnderLoad(**shared, idle_s=3.0, request_bytes=100)
+    assert setup.load() == Stream(**shared)
+
+
+def test_its_round_trips_go_all_the_time_and_share_the_way_with_the_load() -> None:
+    way: dict[str, Any] = {"network": "test", "ip_version": 6, "interface": "eth0", "dscp": 10}
+    load: dict[str, Any] = {"protocol": "UDP", "duration_s": 20.0, "streams": 2}
+    requests: dict[str, Any] = {"request_rate_per_s": 50.0, "request_timeout_s": 2.0}
+    requests |= {"request_bytes": 100, "connect_rate_per_s": 0.5}
+    setup = LatencyUnderLoad(**way, **load, **requests, idle_s=3.0, after_s=4.0)
+    assert setup.round_trips_s() == 3.0 + 20.0 + 2.0 + 4.0 + 0.5
+    assert setup.round_trips() == RoundTrip(
+        **way,
+        protocol="UDP",
+        message_bytes=100,
+        message_rate_per_s=50.0,
+        outstanding=101,
+        timeout_s=2.0,
+        duration_s=29.5,
+    )
+    assert setup.connections() == Connect(
+        **way, message_bytes=100, message_rate_per_s=0.5, duration_s=29.5
+    )
+    assert replace(setup, connect_rate_per_s=None).connections() is None
+
+
+def test_round_trips_over_tcp_wait_for_no_more_to_send() -> None:
+    asking = LatencyUnderLoad(request_protocol="TCP").round_trips()
+    assert (asking.protocol, asking.nodelay) == ("TCP", True)
+
+
+RATES = st.floats(1, 2000)
+TIMEOUTS = st.floats(0.01, 10)
+
+
+@given(RATES, TIMEOUTS, st.sampled_from(["UDP", "TCP"]))
+def test_what_no_fault_is_found_in_is_a_round_trip_without_a_fault(
+    rate: float, timeout_s: float, protocol: Any
+) -> None:
+    """And no request waits for another: all of a time-out may be under way."""
+    setup = LatencyUnderLoad(
+        request_protocol=protocol, request_rate_per_s=rate, request_timeout_s=timeout_s
+    )
+    found = [field for field, _ in faults_of(setup)]
+    assert found == (["request_timeout_s"] if rate * timeout_s > OUTSTANDING_MOST else [])
+    asking = setup.round_trips()
+    assert 1 < asking.outstanding <= OUTSTANDING_MOST
+    if not found:
+        assert [*faults_of(asking)] == []
+        assert asking.outstanding >= rate * timeout_s
+
+
+# ---- what no host could measure ----
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "words"),
+    [
+        ({"request_bytes": 15}, "request_bytes", "16 bytes to tell requests apart"),
+        ({"request_bytes": 65508}, "request_bytes", "65507 bytes at most over IPv4"),
+        ({"request_bytes": 65528, "ip_version": 6}, "request_bytes", "65527 bytes at most"),
+        ({"request_rate_per_s": 400.0}, "request_timeout_s", "1200 requests would be under way"),
+        ({"protocol": "UDP", "message_bytes": 65508}, "message_bytes", "65507 bytes at most"),
+        ({"receive": "adaptive"}, "receive", "the load has no warm-up to choose in"),
+        (
+            {"protocol": "UDP", "send_method": "xdp", "streams": 2},
+            "send_method",
+            "sends one stream",
+        ),
+        ({"protocol": "UDP", "receive_from": "packet"}, "receive_from", "goes with `receive: poll"),
+        ({"streams": 65, "receive": "polling"}, "receive", "waited for all at once"),
+    ],
+)
+def test_what_no_host_could_measure_is_named_with_its_setting(
+    settings: dict[str, Any], field: str, words: str
+) -> None:
+    ((found, message),) = faults_of(LatencyUnderLoad(**settings))
+    assert found == field
+    assert words in message
+    assert found in FIELDS["latency_under_load"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"request_bytes": 16},
+        {"request_bytes": 65507},
+        {"request_bytes": 1, "request_protocol": "TCP"},
+        {"request_bytes": 1_000_000, "request_protocol": "TCP"},
+        {"request_rate_per_s": 2000.0, "request_timeout_s": 0.512},
+        {"protocol": "UDP", "message_bytes": 65507, "direction": "both", "streams": 64},
+        {"streams": 1000, "receive": "spinning"},
+    ],
+)
+def test_what_a_host_can_measure_has_no_fault(settings: dict[str, Any]) -> None:
+    assert [*faults_of(LatencyUnderLoad(**settings))] == []
+
+
+@pytest.mark.parametrize(
+    ("direction", "client", "server"),
+    [("client-sends", True, False), ("server-sends", False, True), ("both", True, True)],
+)
+def test_the_longest_that_an_end_sends_is_what_its_streams_send(
+    direction: Any, client: bool, server: bool
+) -> None:
+    for protocol, sent in (("TCP", SentMessages("TCP", None)), ("UDP", SentMessages("UDP", 1448))):
+        setup = LatencyUnderLoad(protocol=protocol, direction=direction)  # type: ignore[arg-type]
+        assert sent_by("client", setup) == (sent if client else None)
+        assert sent_by("server", setup) == (sent if server else None)
+
+
+# ---- what it demands of the hosts ----
+
+
+def test_it_demands_streams_round_trips_and_connections_of_both_ends() -> None:
+    for role in ("server", "client"):
+        demanded = {each.capability for each in demands(cell_of()) if each.role == role}
+        assert demanded >= {"stream", "round_trip", "connect", "tcp", "udp"}
+        only_udp = cell_of(protocol="UDP", connect_rate_per_s=None)
+        demanded = {each.capability for each in demands(only_udp) if each.role == role}
+        assert demanded.isdisjoint({"connect", "tcp"})
+        assert demanded >= {"stream", "round_trip", "udp"}
+
+
+@pytest.mark.parametrize(
+    ("without", "settings", "what"),
+    [
+        ("stream", {}, "test: latency_under_load"),
+        ("round_trip", {}, "test: latency_under_load"),
+        ("connect", {}, "connect_rate"),
+        ("udp", {}, "request_protocol: UDP"),
+        ("udp", {"protocol": "UDP"}, "protocol: UDP"),
+        ("tcp", {"protocol": "UDP"}, "connect_rate"),
+        ("tcp", {"protocol": "UDP", "request_protocol": "TCP"}, "request_protocol: TCP"),
+        ("ipv6", {"ip_version": 6}, "ip: 6"),
+        ("poll", {"receive": "polling"}, "receive: polling"),
+    ],
+)
+def test_what_an_end_lacks_is_said_by_the_setting_that_asks_for_it(
+    without: str, settings: dict[str, Any], what: str
+) -> None:
+    cell = cell_of(**settings)
+    able = [each for each in EVERYTHING if each != without]
+    assert lacking(cell, {"server": EVERYTHING, "client": EVERYTHING}) == ()
+    found = lacking(cell, {"server": able, "client": EVERYTHING})
+    assert found[0].what == what
+    assert {each.role for each in found} == {"server"}
+
+
+# ---- how long it takes, and what it is called ----
+
+
+def test_the_time_it_takes_is_that_of_its_round_trips() -> None:
+    cell = cell_of(idle_s=2.0, duration_s=10.0, after_s=3.0, request_timeout_s=1.0)
+    assert window_s(cell.setup) == 16.5
+    assert least_s(cell, LINK) is None
+    rounds = [Round((Trial(cell, number),)) for number in (1, 2)]
+    found = estimate(rounds, LINK, overhead_s=1.0, pause_s=0.5)
+    assert (found.time_s, found.longest_s) == (2 * 17.5 + 0.5, 16.5)
+    assert (found.counted, found.searching) == (0, 0)
+
+
+def test_each_of_its_settings_makes_another_cell() -> None:
+    cells = [
+        cell_of(),
+        cell_of(idle_s=6.0),
+        cell_of(after_s=6.0),
+        cell_of(duration_s=31.0),
+        cell_of(request_protocol="TCP"),
+        cell_of(request_bytes=65),
+        cell_of(request_rate_per_s=99.0),
+        cell_of(request_timeout_s=2.0),
+        cell_of(connect_rate_per_s=2.0),
+        cell_of(connect_rate_per_s=None),
+        cell_of(streams=2),
+        cell_of(direction="both"),
+        cell_of(congestion="cubic"),
+        cell_of(rate_bit_per_s=1e6),
+    ]
+    assert len({cell.key for cell in cells}) == len(cells)
+    assert cells[0].key.startswith("LL-latency_under_load-tcp-1448-auto-")
+    assert cells[0].key == cell_of(duration_s=30.0, request_bytes=64, streams=1).key
+
+
+def test_its_key_never_changes_since_run_folders_are_found_by_it() -> None:
+    assert cell_of().key == "LL-latency_under_load-tcp-1448-auto-50cf2fcf"

@@ -1,0 +1,331 @@
+"""Latency under load: what is asked and what the record holds, against agents by a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from made_under_load import MS, S, World
+
+from netlab.errors import HostGone
+from netlab.experiment.hosts import Mirror
+from netlab.experiment.records import Status, to_json
+
+
+def aborted(world: World) -> set[str]:
+    """The ids of the tests that were ended for nothing."""
+    return {keys["test"] for _, verb, keys in world.asked if verb == "stop" and "abort" in keys}
+
+
+# ---- a trial that goes well ----
+
+
+def test_the_figures_of_a_trial_by_hand() -> None:
+    record = World().run()
+    assert record.status is Status.OK, record.detail
+    values = record.values
+    to_json(record)
+    assert (values["idle_rtt_count"], values["idle_rtt_p50_ns"]) == (200, 10 * MS)
+    # The load settles at once: the second phase begins 2 s after the load, and lasts 18 s.
+    assert (values["loaded_rtt_count"], values["loaded_rtt_p99_ns"]) == (1800, 50 * MS)
+    assert (values["after_rtt_count"], values["after_rtt_max_ns"]) == (200, 10 * MS)
+    assert values["increase_ns"] == 40 * MS
+    assert values["round_trips_per_minute_loaded"] == pytest.approx(1200)
+    assert sum(values[f"{phase}_lost_messages"] for phase in ("idle", "loaded", "after")) == 0  # type: ignore[misc]
+    assert values["throughput_bit_per_s"] == pytest.approx(16e6)
+    # 80 ms are two round trips of 40: Foreign is 1500; 100 ms are Loaded 600.
+    assert values["responsiveness_per_minute"] == pytest.approx(1050)
+    assert (values["idle_connections"], values["idle_connect_p50_ns"]) == (2, 20 * MS)
+    assert (values["loaded_connections"], values["loaded_connect_max_ns"]) == (18, 80 * MS)
+    assert not any(name.startswith("client_rtt_histogram") for name in values)
+    assert values["server_answered_messages"] == 10
+
+
+def test_the_edges_of_the_phases_count_from_the_first_request_on() -> None:
+    values = World().run().values
+    assert values["idle_open_ns"] == 250 * MS
+    assert values["load_open_ns"] == 2250 * MS
+    assert values["settled_ns"] == 4250 * MS
+    assert values["load_close_ns"] == 22250 * MS
+    # Due 10 ms and more behind the load's last message (1 ms): back at 20.01 + 0.2 s.
+    assert values["drained_ns"] == 22250 * MS + 210 * MS
+    assert values["after_close_ns"] == 22250 * MS + 2210 * MS
+
+
+def test_every_round_trip_is_kept_in_the_order_of_the_requests_with_the_numbers_of_those_lost() -> (
+    None
+):
+    """Later ones come back first, and records hold them as they came back."""
+    world = World(
+        trips=lambda at_s: (
+            None if round(100 * at_s) % 10 == 5 else 50 - 20 * (round(100 * at_s) % 3)
+        ),
+        opened_s=0.0,
+    )
+    values = world.run(request_timeout_s=1.0).values
+    count = round(100 * (2 + 20 + 1 + 2 + 0.5))
+    lost = [number for number in range(count) if (number - 200) % 10 == 5]
+    assert values["lost_trips"] == lost
+    assert values["trip_ns"] == [
+        MS * (50 - 20 * ((number - 200) % 3)) for number in range(count) if number not in lost
+    ]
+    assert values["loaded_lost_messages"] == 180
+    assert "loaded_rtt_p90_ns" in values
+    assert "loaded_rtt_p99_ns" not in values
+
+
+@pytest.mark.parametrize("direction", ["client-sends", "server-sends"])
+@pytest.mark.parametrize(("client_ns", "server_ns"), [(0, 10**15), (10**15, 0), (5 * S, -7 * S)])
+def test_clocks_that_are_off_each_other_change_nothing(
+    client_ns: int, server_ns: int, direction: str
+) -> None:
+    plain = World().run(direction=direction).values
+    off = World(client_ns=client_ns, server_ns=server_ns).run(direction=direction).values
+    timed = {"server_setup_ns", "client_setup_ns"}
+    own = {name for name in plain if name.endswith(("first_send_ns", "last_send_ns"))} | timed
+    assert off["drained_ns"] == plain["drained_ns"] == 22250 * MS + 210 * MS
+    assert {n: v for n, v in off.items() if n not in own} == {
+        n: v for n, v in plain.items() if n not in own
+    }
+
+
+def test_throughput_is_that_of_the_loaded_phase_which_begins_once_it_has_settled() -> None:
+    growing = [100_000 * number for number in range(1, 9)]
+    values = World(of_half_seconds=[*growing, *([1_000_000] * 32)]).run().values
+    # Three half seconds within 10 %: from 4 to 5.5 s.
+    assert values["settled_ns"] == 2250 * MS + 5500 * MS
+    assert values["loaded_rtt_count"] == 1450
+    assert values["throughput_bit_per_s"] == pytest.approx(16e6)
+    restless = World(of_half_seconds=[1_000_000, 2_000_000] * 20).run().values
+    assert restless["settled_ns"] == 2250 * MS + 10_000 * MS
+
+
+def test_a_last_interval_of_another_length_does_not_change_throughput() -> None:
+    """A receiver's last interval is half to one and a half as long as the others."""
+    world = World()
+
+    def longer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
+        said = world.answer(verb, keys)
+        assert said is not None
+        if verb == "receive":
+            said["interval_bytes"][-1] = 3 * said["interval_bytes"][-1] // 2
+            said["elapsed_ns"] += 50 * MS
+        return said
+
+    values = world.run(server={"answer": longer}).values
+    assert values["throughput_bit_per_s"] == pytest.approx(16e6)
+
+
+def test_both_directions_have_their_own_throughput_and_settle_together() -> None:
+    world = World()
+    record = world.run(direction="both")
+    assert record.status is Status.OK, record.detail
+    assert [who for who, _ in world.of("receive", "stream")] == ["server", "client"]
+    for flow in ("to_server_", "to_client_"):
+        assert record.values[f"{flow}throughput_bit_per_s"] == pytest.approx(16e6)
+    assert "throughput_bit_per_s" not in record.values
+    assert record.values["increase_ns"] == 40 * MS
+
+
+# ---- what is asked ----
+
+
+def test_all_is_asked_for_at_once_and_the_load_begins_later_by_each_clock() -> None:
+    world = World(client_ns=10**15, server_ns=-(10**14))
+    world.run(streams=4, congestion="cubic", request_bytes=100, dscp=10)
+    ((_, receiving),) = world.of("receive", "stream")
+    ((_, sending),) = world.of("send", "stream")
+    assert sending["start_ns"] - receiving["start_ns"] == 10**15 + 10**14
+    for keys in (receiving, sending):
+        assert keys["start_ns"] == keys["window_open_ns"]
+        assert keys["window_close_ns"] - keys["window_open_ns"] == 20 * S
+        assert keys["streams"] == 4
+        assert keys["dscp"] == 10
+    ((who, asking),) = world.of("ask", "round_trip")
+    assert who == "client"
+    assert (asking["trips"], asking["proto"], asking["message_rate"]) == (1, "udp", "100")
+    assert (asking["message"], asking["response"], asking["dscp"]) == (100, 100, 10)
+    assert (asking["outstanding"], asking["timeout"]) == (301, "3")
+    assert float(asking["seconds"]) == 2 + 20 + 3 + 2 + 0.5
+    assert "congestion" not in asking
+    ((_, connecting),) = world.of("ask", "connect")
+    assert (connecting["trips"], connecting["message_rate"]) == (1, "1")
+    assert connecting["seconds"] == asking["seconds"]
+    # A test that lasts longer than another ends no earlier by its deadline.
+    lives = {float(keys["deadline"]) for _, verb, keys in world.asked if verb != "stop"}
+    assert min(lives) > float(asking["seconds"]) + 0.5
+    ((_, mirror),) = world.of("mirror", "round_trip")
+    assert "trips" not in mirror
+    assert float(mirror["deadline"]) > float(asking["deadline"])
+
+
+def test_round_trips_over_tcp_have_no_time_out_of_the_probes() -> None:
+    world = World()
+    assert world.run(request_protocol="TCP").status is Status.OK
+    ((_, asking),) = world.of("ask", "round_trip")
+    assert (asking["proto"], asking["nodelay"]) == ("tcp", 1)
+    assert "timeout" not in asking
+
+
+def test_without_connections_none_is_asked_for_and_nothing_is_said_of_them() -> None:
+    world = World()
+    values = world.run(connect_rate_per_s=None).values
+    assert world.of("ask", "connect") == world.of("mirror", "connect") == []
+    assert not [name for name in values if "connection" in name or "connect_" in name]
+    assert "responsiveness_per_minute" not in values
+    assert values["increase_ns"] == 40 * MS
+
+
+def test_where_only_the_server_can_connect_there_are_no_connections() -> None:
+    """They are the client's; the load and the round trips are opened by the server."""
+    world = World()
+    record = world.run(within={"connected_by": {"TCP": "server", "UDP": "server"}})
+    assert record.status is Status.OK, record.detail
+    assert world.of("ask", "connect") == []
+    ((_, asking),) = world.of("ask", "round_trip")
+    ((_, sending),) = world.of("send", "stream")
+    assert asking["open"] == sending["open"] == "listen"
+    assert not [name for name in record.values if "connection" in name or "connect_" in name]
+    assert "responsiveness_per_minute" not in record.values
+    assert record.values["increase_ns"] == 40 * MS
+    assert record.values["connected_by"] == "server"
+
+
+@pytest.mark.parametrize(
+    "settings", [{"protocol": "UDP", "rate_bit_per_s": 1e7}, {"duration_s": 19.0}]
+)
+def test_there_is_no_responsiveness_of_udp_nor_of_a_short_load(settings: dict[str, Any]) -> None:
+    world = World(of_half_seconds=[1_000_000] * round(2 * settings.get("duration_s", 20)))
+    values = world.run(**settings).values
+    assert "responsiveness_per_minute" not in values
+    assert values["loaded_connections"] in (17, 18)
+
+
+def test_connections_that_are_lost_are_counted_and_kept() -> None:
+    values = World(connections=lambda at_s: None if 5 <= at_s < 8 else 80).run().values
+    assert (values["loaded_connections"], values["loaded_lost_connections"]) == (18, 3)
+    # Due a second apart from 2.25 s before the load on: of those 5.75, 6.75 and 7.75 s behind it.
+    assert values["lost_connection_at_ns"] == [(8 + number) * S for number in range(3)]
+    made = [number * S for number in range(28) if number not in (8, 9, 10)]
+    assert values["connection_at_ns"] == made
+    assert values["connection_ns"] == [80 * MS] * len(made)
+
+
+# ---- a trial that fails ----
+
+
+@pytest.mark.parametrize(
+    ("who", "verb", "word", "status"),
+    [
+        ("server", "receive", "peer-vanished", Status.FAILED),
+        ("client", "send", "connect-refused", Status.FAILED),
+        ("client", "send", "no-buffers", Status.IMPOSSIBLE),
+        ("client", "send", "capability-missing", Status.IMPOSSIBLE),
+        ("client", "ask", "no-answer", Status.FAILED),
+        ("client", "ask", "connect-timeout", Status.FAILED),
+        ("server", "mirror", "address-in-use", Status.FAILED),
+    ],
+)
+def test_a_load_that_breaks_or_round_trips_that_do_end_all_with_their_reason(
+    who: str, verb: str, word: str, status: Status
+) -> None:
+    world = World()
+    faulty = {who: {"faults": {verb: {"error": word, "errno": 5}}}}
+    record = world.run(**faulty)
+    assert (record.status, record.reason, record.errno) == (status, word, 5)
+    assert record.values == {"same_host": False}
+    # The mirrors never end by themselves.
+    assert len(aborted(world)) >= 1
+
+
+def test_where_not_one_request_is_answered_nobody_waits_to_the_end() -> None:
+    silent = {"type": "progress", "bytes": 0, "messages": 0, "elapsed_ns": 31 * S}
+    world = World()
+
+    def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
+        return (
+            silent if verb == "ask" and keys["kind"] == "round_trip" else world.answer(verb, keys)
+        )
+
+    record = world.run(client={"answer": answer})
+    assert (record.status, record.reason) == (Status.FAILED, "no-answer")
+    assert "not one answer in 31 s" in str(record.detail)
+
+
+@pytest.mark.parametrize(
+    ("who", "verb"),
+    [("server", "mirror"), ("client", "ask"), ("server", "receive"), ("client", "send")],
+)
+def test_a_host_that_is_lost_ends_the_trial_at_once_and_the_tests_of_the_other(
+    who: str, verb: str
+) -> None:
+    world = World()
+    lost = {who: {"gone_after": verb}}
+    with pytest.raises(HostGone, match="no heartbeat"):
+        world.run(**lost)
+    assert aborted(world)
+
+
+def test_a_server_without_a_probe_cannot_take_a_load() -> None:
+    record = World().run(within={"mirror": Mirror("10.0.0.9", 7)})
+    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
+    assert "it runs no probe" in str(record.detail)
+
+
+def without(name: str) -> Callable[[World], Callable[[str, dict[str, Any]], Any]]:
+    def of(world: World) -> Callable[[str, dict[str, Any]], Any]:
+        def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
+            said = world.answer(verb, keys)
+            return said and {key: value for key, value in said.items() if key != name}
+
+        return answer
+
+    return of
+
+
+@pytest.mark.parametrize("name", ["interval_ns", "interval_bytes"])
+def test_a_receiver_that_tells_no_intervals_is_not_believed(name: str) -> None:
+    world = World()
+    record = world.run(server={"answer": without(name)(world)})
+    assert (record.status, record.reason) == (Status.FAILED, "bad-answer")
+    assert "no interval told" in str(record.detail)
+
+
+@pytest.mark.parametrize("half_seconds", [1, 4])
+def test_a_receiver_whose_intervals_end_before_the_loaded_phase_is_no_throughput_of_0(
+    half_seconds: int,
+) -> None:
+    record = World(of_half_seconds=[1_000_000] * half_seconds).run()
+    assert (record.status, record.reason) == (Status.FAILED, "bad-answer")
+    assert "its intervals end before the loaded phase" in str(record.detail)
+    assert "throughput_bit_per_s" not in record.values
+
+
+@pytest.mark.parametrize("kind", ["round_trip", "connect"])
+def test_an_end_that_tells_no_round_trip_is_not_believed(kind: str) -> None:
+    world = World()
+
+    def told(keys: dict[str, Any]) -> list[dict[str, Any]]:
+        return [] if keys["kind"] == kind else world.told(keys)
+
+    record = world.run(client={"told": told})
+    assert (record.status, record.reason) == (Status.FAILED, "bad-answer")
+    assert "no round trip told" in str(record.detail)
+
+
+@pytest.mark.parametrize("at_us", [2**63 - 1, 10**16])
+def test_times_that_no_record_can_hold_are_a_failure_and_no_number(at_us: int) -> None:
+    world = World()
+
+    def told(keys: dict[str, Any]) -> list[dict[str, Any]]:
+        records = world.told(keys)
+        if keys["kind"] == "connect":
+            records[0]["trip_at_us"][0] = at_us
+        return records
+
+    record = world.run(client={"told": told})
+    if record.status is Status.FAILED:
+        assert record.reason == "bad-answer"
+    else:
+        to_json(record)

@@ -1,0 +1,307 @@
+"""Round trips one by one (``trips=1``): when each was due and what it took."""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from folders import DOCS, PROBES
+from netprobe_agents import Agent, Reply, agents, netprobe
+from round_trip_peers import TOKEN, Agents, done, relayed, round_trips
+
+pytestmark = pytest.mark.alone
+
+__all__ = ["agents", "netprobe"]
+
+LINE_BYTES = 65536
+OF_A_RECORD = 1900
+ROUND_TRIP_KINDS: list[dict[str, Any]] = [
+    {"proto": "udp"},
+    {"proto": "udp", "ask": {"outstanding": 50}},
+    {"proto": "tcp"},
+    {"proto": "tcp", "ask": {"outstanding": 50}},
+]
+
+
+def told(agent: Agent) -> list[Reply]:
+    """The records of round trips that an agent wrote, each of them a line of its own."""
+    lines = [line for line in agent.lines if b'"type":"trips"' in line]
+    assert all(len(line) <= LINE_BYTES and line.endswith(b"}\n") for line in lines)
+    records = [json.loads(line) for line in lines]
+    for record in records:
+        assert set(record) == {
+            *("type", "id", "window_open_ns", "trip_at_us", "trip_ns", "lost_trip_at_us")
+        }
+        assert len(record["trip_at_us"]) == len(record["trip_ns"])
+        assert 0 < len(record["trip_ns"]) + len(record["lost_trip_at_us"]) <= OF_A_RECORD
+    return records
+
+
+def joined(records: list[Reply], name: str) -> list[int]:
+    return [value for record in records for value in record[name]]
+
+
+def asking(rate: float, **more: object) -> dict[str, object]:
+    return {"message_rate": rate, "trips": 1, **more}
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("keys", ROUND_TRIP_KINDS, ids=str)
+def test_each_request_is_told_with_the_time_it_was_due_and_its_round_trip(
+    agents: Agents, keys: dict[str, Any], address: str
+) -> None:
+    ask = asking(500, **keys.get("ask", {}))
+    both = done(agents, message=64, seconds=0.4, **(keys | {"ask": ask, "address": address}))
+    (record,) = told(agents[1])
+    assert record["trip_at_us"] == [2000 * number for number in range(200)]
+    assert record["lost_trip_at_us"] == []
+    assert sum(record["trip_ns"]) == both.asked["rtt_sum_ns"]
+    assert min(record["trip_ns"]) == both.asked["rtt_min_ns"]
+    assert max(record["trip_ns"]) == both.asked["rtt_max_ns"]
+    # Due then; the result has when it was sent.
+    assert record["window_open_ns"] <= both.asked["window_open_ns"]
+    assert told(agents[0]) == []
+
+
+def test_the_times_are_those_of_the_rate_and_of_the_window_behind_a_warm_up(
+    agents: Agents,
+) -> None:
+    done(agents, proto="udp", message=64, seconds=0.3, warm_up=0.1, ask=asking(300))
+    (record,) = told(agents[1])
+    at_us = record["trip_at_us"]
+    assert len(at_us) == 90
+    assert all(abs(at - 1e6 * number / 300) <= 1 for number, at in enumerate(at_us))
+
+
+def test_they_stand_in_the_order_in_which_they_ended(agents: Agents) -> None:
+    """Every third is held up for as long as it takes two others to come back."""
+    both, _ = relayed(
+        agents,
+        lambda kind, number: (1, 0.03 if kind == "request" and number % 3 == 0 else 0.0),
+        message=64,
+        seconds=0.5,
+        ask=asking(100, outstanding=50),
+    )
+    (record,) = told(agents[1])
+    ended = [
+        1000 * at_us + ns for at_us, ns in zip(record["trip_at_us"], record["trip_ns"], strict=True)
+    ]
+    assert ended == sorted(ended)
+    assert record["trip_at_us"] != sorted(record["trip_at_us"])
+    assert sorted(record["trip_at_us"]) == [10_000 * number for number in range(50)]
+    assert sum(record["trip_ns"]) == both.asked["rtt_sum_ns"]
+
+
+def test_those_that_are_lost_are_told_by_the_time_they_were_due(agents: Agents) -> None:
+    """One in five on the way there, one in seven on the way back, and the last ten."""
+
+    def rule(kind: str, number: int) -> tuple[int, float]:
+        fate = number % 5 == 0 or number > 90 if kind == "request" else number % 7 == 0
+        return (0 if fate else 1), 0.0
+
+    both, _ = relayed(
+        agents, rule, message=64, seconds=1, ask=asking(100, outstanding=50, timeout=0.2)
+    )
+    (record,) = told(agents[1])
+    there = [number for number in range(1, 101) if number % 5 and number <= 90]
+    back = [number for at, number in enumerate(there, 1) if at % 7]
+    assert record["trip_at_us"] == [10_000 * (number - 1) for number in back]
+    everyone = {10_000 * number for number in range(100)}
+    assert set(record["lost_trip_at_us"]) == everyone - set(record["trip_at_us"])
+    assert len(record["lost_trip_at_us"]) == both.asked["lost_messages"] == 100 - len(back)
+    assert sum(record["trip_ns"]) == both.asked["rtt_sum_ns"]
+
+
+def test_what_a_mirror_holds_longer_than_the_time_out_is_lost(agents: Agents) -> None:
+    """It answers 20 a second of 40: from the fourth on they wait for longer than 0.12 s."""
+    both = round_trips(
+        agents,
+        proto="udp",
+        message=64,
+        seconds=0.6,
+        ask=asking(40, outstanding=40, timeout=0.12),
+        mirror={"hold": 0.05},
+    )
+    (record,) = told(agents[1])
+    assert len(record["trip_ns"]) == both.asked["transactions"] > 0
+    assert len(record["lost_trip_at_us"]) == both.asked["lost_messages"] > 0
+    assert both.asked["late_messages"] > 0
+    assert max(record["trip_ns"]) < 120_000_000
+    assert sorted(record["trip_at_us"] + record["lost_trip_at_us"]) == [
+        25_000 * number for number in range(24)
+    ]
+
+
+def test_where_nothing_is_answered_none_is_told(agents: Agents) -> None:
+    both = round_trips(
+        agents,
+        proto="udp",
+        message=64,
+        seconds=0.2,
+        mirror={"message": 65},
+        ask=asking(50, outstanding=9, timeout=0.05),
+    )
+    assert both.asked["error"] == "no-answer"
+    assert told(agents[1]) == []
+
+
+@pytest.mark.parametrize("protocol", ["udp", "tcp"])
+def test_more_than_a_record_holds_are_told_in_several(agents: Agents, protocol: str) -> None:
+    both = done(
+        agents,
+        proto=protocol,
+        message=64,
+        seconds=0.5,
+        ask=asking(100_000, outstanding=64, **({"timeout": 10} if protocol == "udp" else {})),
+    )
+    records = told(agents[1])
+    assert len(records) == math.ceil(50_000 / OF_A_RECORD)
+    assert {len(record["trip_ns"]) for record in records[:-1]} == {OF_A_RECORD}
+    assert sorted(joined(records, "trip_at_us")) == [10 * number for number in range(50_000)]
+    assert sum(joined(records, "trip_ns")) == both.asked["rtt_sum_ns"]
+    types = [json.loads(line)["type"] for line in agents[1].lines]
+    assert types[-len(records) - 1 :] == ["trips"] * len(records) + ["result"]
+
+
+def test_a_record_has_room_for_the_longest_times_there_are() -> None:
+    """Of a window of a year, the longest there is, and round trips that take all of it."""
+    year_s = 31_536_000
+    source = (PROBES / "src/agent/result_round_trip.c").read_text("utf-8")
+    assert f"#define TRIPS_OF_A_RECORD {OF_A_RECORD}\n" in source
+    assert f"{OF_A_RECORD} requests each at most" in (DOCS / "protocol.md").read_text("utf-8")
+    record = {
+        "type": "trips",
+        "id": 64 * "x",
+        "window_open_ns": 2**64 - 1,
+        "trip_at_us": [10**6 * year_s] * OF_A_RECORD,
+        "trip_ns": [10**9 * year_s] * OF_A_RECORD,
+        "lost_trip_at_us": [],
+    }
+    assert len(json.dumps(record, separators=(",", ":"))) < LINE_BYTES
+
+
+@pytest.mark.parametrize("keys", [{"proto": "udp"}, {"proto": "tcp"}, {"kind": "connect"}], ids=str)
+def test_one_that_is_stopped_tells_those_that_ended_before(
+    agents: Agents, keys: dict[str, Any]
+) -> None:
+    words = {"token": TOKEN, "message": 64, **keys}
+    mirroring = agents[0].start("mirror", bind="127.0.0.1", **words)
+    to = f"127.0.0.1:{agents[0].next(mirroring)['port']}"
+    name = agents[1].start("ask", to=to, seconds=20, **words, **asking(50))
+    agents[1].next(name, "progress")
+    agents[1].ask("stop", test=name)
+    asked = agents[1].next(name, "result")
+    (record,) = told(agents[1])
+    assert len(record["trip_ns"]) == asked["transactions"] >= 40
+    assert record["lost_trip_at_us"] == []
+    if "kind" not in keys:
+        assert sum(record["trip_ns"]) == asked["rtt_sum_ns"]
+
+
+def test_without_the_key_none_is_told(agents: Agents) -> None:
+    done(agents, proto="udp", message=64, seconds=0.1, ask={"message_rate": 500})
+    assert told(agents[1]) == []
+
+
+# ---- a connection for each ----
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_each_connection_is_told_from_its_own_connect_call_on(agents: Agents, address: str) -> None:
+    both = done(agents, kind="connect", message=64, seconds=0.5, address=address, ask=asking(100))
+    (record,) = told(agents[1])
+    due = [10_000 * number for number in range(50)]
+    assert len(record["trip_ns"]) == 50
+    assert all(at >= each for at, each in zip(record["trip_at_us"], due, strict=True))
+    assert record["trip_at_us"] == sorted(record["trip_at_us"])
+    # The histogram counts from when each was due.
+    assert both.asked["connect_sum_ns"] < sum(record["trip_ns"]) <= both.asked["rtt_sum_ns"]
+    ended = [1000 * at + ns for at, ns in zip(record["trip_at_us"], record["trip_ns"], strict=True)]
+    # One after the other; a time in us is up to 1 us before the truth.
+    assert all(
+        1000 * at + 1000 > end for at, end in zip(record["trip_at_us"][1:], ended, strict=False)
+    )
+
+
+class Deaf:
+    """An echo over TCP that stops accepting for a while, its queue full: what connects meanwhile
+    has its SYN dropped.
+    """
+
+    def __init__(self, answered_before: int, deaf_s: float) -> None:
+        self.listener = socket.socket()
+        self.listener.bind(("127.0.0.1", 0))
+        self.listener.listen(0)
+        self.port = self.listener.getsockname()[1]
+        self.answered_before, self.deaf_s = answered_before, deaf_s
+        self.accepted = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Deaf:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.listener.close()
+
+    def _run(self) -> None:
+        self.listener.settimeout(0.02)
+        while not self._stop.is_set():
+            with suppress(OSError):
+                caller, _ = self.listener.accept()
+                self._answer(caller)
+                self.accepted += 1
+                if self.accepted == self.answered_before:
+                    self._be_deaf()
+
+    def _answer(self, caller: socket.socket) -> None:
+        with caller, suppress(OSError):
+            caller.settimeout(1)
+            while data := caller.recv(65536):
+                caller.sendall(data)
+
+    def _be_deaf(self) -> None:
+        with socket.create_connection(("127.0.0.1", self.port)):
+            self._stop.wait(self.deaf_s)
+
+
+@pytest.mark.parametrize("trips", [1, 0])
+def test_a_connection_that_nobody_answers_is_lost_and_ends_nothing_where_each_is_told(
+    agents: Agents, trips: int
+) -> None:
+    """The fourth finds the queue of the listener full for longer than it waits, 5 s."""
+    started_s = time.monotonic()
+    with Deaf(answered_before=1 + 3, deaf_s=5.6) as deaf:
+        name = agents[1].start(
+            "ask",
+            kind="connect",
+            peer="echo",
+            to=f"127.0.0.1:{deaf.port}",
+            message=64,
+            seconds=8,
+            message_rate=1,
+            **({"trips": 1} if trips else {}),
+        )
+        asked = agents[1].next(name, "result", "error")
+    if not trips:
+        assert asked["error"] == "connect-timeout"
+        assert told(agents[1]) == []
+        return
+    (record,) = told(agents[1])
+    assert asked["type"] == "result", asked
+    assert time.monotonic() - started_s > 5
+    (lost_us,) = record["lost_trip_at_us"]
+    assert 3_000_000 <= lost_us < 4_000_000
+    # Those that were due while it waited follow at once: none is skipped.
+    assert len(record["trip_ns"]) == 7 == asked["transactions"]
+    assert (asked["lost_messages"], asked["sent_messages"]) == (1, 8)
+    assert min(at for at in record["trip_at_us"] if at > lost_us) >= lost_us + 5_000_000
