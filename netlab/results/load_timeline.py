@@ -9,7 +9,7 @@ from typing import Any
 from netlab.experiment.load_phases import PHASES, Trip
 from netlab.experiment.records import FLOWS, as_number
 
-Series = tuple[tuple[float, float], ...]
+RatePoints = tuple[tuple[float, float], ...]
 """(seconds, value) from left to right."""
 
 _EDGES: Mapping[str, tuple[str, str]] = {
@@ -27,7 +27,7 @@ class LoadTimeline:
 
     trips: tuple[Trip, ...]
     """All requests in the order in which they were due."""
-    rates: Mapping[str, Series]
+    rates: Mapping[str, RatePoints]
     """Flow → (middle of an interval, s after the first request; Mbit/s taken in)."""
     phases: Mapping[str, tuple[float, float]]
     """Name → begin and end, s after the first request, of those that are known."""
@@ -65,7 +65,7 @@ def _trips(values: Mapping[str, Any], rate_per_s: float) -> Iterator[Trip]:
             yield Trip(at_ns, int(ns))
 
 
-def _rates(values: Mapping[str, Any], opened_ns: float) -> Iterator[tuple[str, Series]]:
+def _rates(values: Mapping[str, Any], opened_ns: float) -> Iterator[tuple[str, RatePoints]]:
     for flow in FLOWS:
         taken = numbers(values.get(f"{flow}receiver_interval_bytes"))
         interval_ns = as_number(values.get(f"{flow}receiver_interval_ns"))
