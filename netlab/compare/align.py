@@ -14,7 +14,7 @@ from netlab.results.quantities import STACK, Quantity, names_of, quantities_of
 from netlab.results.readings import Reading
 from netlab.stats import mean, pairs_by_block
 
-NO_RATIO = _("A figure of 0 has no ratio.")
+NO_RATIO = _("A figure of 0, or below it, has no ratio.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

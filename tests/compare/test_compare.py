@@ -70,7 +70,7 @@ def test_a_failed_trial_is_no_figure_and_its_reason_is_said(tmp_path: Path) -> N
 def test_a_figure_of_nothing_has_no_ratio_and_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     row = only_row(compare_runs(*two(tmp_path, STEADY, (0.0, *STEADY[1:]))))
     assert len(row.aligned.contender) == 4
-    assert row.aligned.why_not == ("A figure of 0 has no ratio.",)
+    assert row.aligned.why_not == ("A figure of 0, or below it, has no ratio.",)
 
 
 # An axis of one run

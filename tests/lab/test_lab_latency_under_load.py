@@ -119,7 +119,7 @@ def test_both_ends_may_be_windows(tmp_path: Path) -> None:
         (record,) = run_matrix(made, tmp_path, matrix, timeout_s=90).records
     finally:
         lab.down(name)
-    values = record.values
+    values: Mapping[str, Any] = record.values
     assert values["loaded_rtt_count"] >= 400
     assert len(values["trip_ns"]) + len(values["lost_trips"]) == values["client_sent_messages"]
     assert values["increase_ns"] == pytest.approx(DELAY_NS, rel=0.1)

@@ -1,120 +1,101 @@
-"""Two hosts made up for tests of latency under load: what their agents say, by a script."""
+"""Latency under load made up: cells, and records of round trips one by one."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scripted_agent import RESULT, Asked, run_with
+from made_readings import planned, result
 
-from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import LatencyUnderLoad
-from netlab.experiment.records import Record
-from netlab.experiment.schedule import Trial
-from netlab.measurement.netprobe import NETPROBE
+from netlab.experiment.load_phases import Phases, Trip, connection_figures, phase_figures
+from netlab.experiment.records import Record, Value
+from netlab.store.plan import PlannedCell
 
-MS, S = 1_000_000, 1_000_000_000
-
-Trips = Callable[[float], int | None]
-"""When one was due, in seconds from the load's beginning on → its time in ms; ``None``: lost."""
-
-
-def ordinary(at_s: float) -> int:
-    """10 ms idle and 50 ms under load; the last of the queue leaves 0.2 s after the load's end."""
-    if at_s < 0:
-        return 10
-    return 50 if at_s < 20 else max(10, round(210 - 1000 * (at_s - 20)))
+RATE_PER_S = 100
+PHASES = Phases(
+    idle_ns=0,
+    load_ns=1_000_000_000,
+    settled_ns=2_000_000_000,
+    load_end_ns=5_000_000_000,
+    drained_ns=5_100_000_000,
+    after_end_ns=6_100_000_000,
+)
+REQUESTS = 620
+INTERVAL_NS = 100_000_000
 
 
-@dataclass
-class World:
-    """Two hosts and what they tell of a trial with 2 s before, 20 s of load, and 2 s after it."""
+def under_load_cell(pairing: str = "LL", **settings: Any) -> PlannedCell:
+    """Over TCP from the client to the server, unless it is said otherwise."""
+    asked = {"protocol": "TCP", "message_bytes": 1448, "direction": "client-sends", **settings}
+    return planned("latency_under_load", pairing, **asked)
 
-    trips: Trips = ordinary
-    connections: Trips = lambda at_s: 20 if at_s < 0 else 80
-    of_half_seconds: list[int] = field(default_factory=lambda: [1_000_000] * 40)
-    """Bytes that the load's receiver took in."""
-    client_ns: int = 0
-    server_ns: int = 0
-    """How far their clocks are off."""
-    opened_s: float = 0.25
-    """How long before the first phase the first request was due."""
-    a_record: int = 100
-    """Round trips that a record has."""
-    asked: list[Asked] = field(default_factory=list)
 
-    def load_ns(self) -> int:
-        """When the load begins by the client's clock; what is asked first has it by its own."""
-        who, start_ns = next((who, k["start_ns"]) for who, _, k in self.asked if "start_ns" in k)
-        return int(start_ns) - (self.server_ns - self.client_ns if who == "server" else 0)
+def trips(
+    idle_ms: float | None = 0.1, loaded_ms: float | None = 100.0, after_ms: float | None = 0.1
+) -> list[Trip]:
+    """A request each 10 ms; ``None``: those of that phase are lost."""
+    times = {0: idle_ms, 1: loaded_ms, 2: after_ms}
+    found = []
+    for number in range(REQUESTS):
+        at_ns = 10_000_000 * number
+        phase = 0 if at_ns < PHASES.load_ns else 1 if at_ns < PHASES.drained_ns else 2
+        time_ms = times[phase]
+        found.append(Trip(at_ns, None if time_ms is None else round(1e6 * time_ms) + number))
+    return found
 
-    def told(self, keys: dict[str, Any]) -> list[dict[str, Any]]:
-        """As a probe does: those that come back first are told first."""
-        if "trips" not in keys:
-            return []
-        connects = keys["kind"] == "connect"
-        times = self.connections if connects else self.trips
-        rate, opened_ns = (
-            float(keys["message_rate"]),
-            self.load_ns() - round((2 + self.opened_s) * S),
-        )
-        count = math.ceil(float(keys["seconds"]) * rate)
-        ended = []
-        for number in range(count):
-            at_us = round(1e6 * number / rate)
-            ms = times(at_us / 1e6 - 2 - self.opened_s)
-            ended.append((at_us + (3000 if ms is None else ms) * 1000, at_us, ms))
-        ended.sort()
-        return [
-            {
-                "type": "trips",
-                "window_open_ns": opened_ns,
-                "trip_at_us": [at for _, at, ms in some if ms is not None],
-                "trip_ns": [ms * MS for _, _, ms in some if ms is not None],
-                "lost_trip_at_us": [at for _, at, ms in some if ms is None],
-            }
-            for some in (ended[i : i + self.a_record] for i in range(0, count, self.a_record))
-        ]
 
-    def answer(self, verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
-        more: dict[str, Any] = {}
-        if verb == "receive":
-            more = {
-                "interval_ns": 100 * MS,
-                "interval_bytes": [each // 5 for each in self.of_half_seconds for _ in range(5)],
-                "elapsed_ns": len(self.of_half_seconds) * 500 * MS,
-            }
-        if verb == "send":
-            more = {
-                "first_send_ns": keys["window_open_ns"],
-                "last_send_ns": keys["window_close_ns"] + 1 * MS,
-                "tcp_series_time_us": [100_000 * number for number in range(200)],
-                "tcp_series_rtt_us": [100_000] * 200,
-            }
-        return {"type": "result", **RESULT[verb], **more}
+def losing(asked: Sequence[Trip], every: int) -> list[Trip]:
+    """The same, one of so many lost while the load lasts."""
+    return [
+        Trip(trip.at_ns, None)
+        if PHASES.load_ns <= trip.at_ns < PHASES.load_end_ns and number % every == 0
+        else trip
+        for number, trip in enumerate(asked)
+    ]
 
-    def run(
-        self,
-        server: dict[str, Any] | None = None,
-        client: dict[str, Any] | None = None,
-        *,
-        within: dict[str, Any] | None = None,
-        **settings: Any,
-    ) -> Record:
-        setup = LatencyUnderLoad(**{"duration_s": 20.0, "idle_s": 2.0, "after_s": 2.0} | settings)
-        trial = Trial(Cell(pairing="LL", test="latency_under_load", setup=setup), 1)
-        both: dict[str, Any] = {"answer": self.answer, "told": self.told}
-        record, _, _ = run_with(
-            NETPROBE.measure,
-            trial,
-            asked=self.asked,
-            server={**both, "offset_ns": self.server_ns, **(server or {})},
-            client={**both, "offset_ns": self.client_ns, **(client or {})},
-            **(within or {}),
-        )
-        return record
 
-    def of(self, verb: str, kind: str) -> list[tuple[str, dict[str, Any]]]:
-        return [(who, k) for who, each, k in self.asked if each == verb and k["kind"] == kind]
+def under_load_values(
+    asked: Sequence[Trip],
+    phases: Phases = PHASES,
+    *,
+    flows: Mapping[str, float] | None = None,
+    **more: Value,
+) -> dict[str, Value]:
+    """What a record says of these round trips; ``flows``: prefix → Mbit/s."""
+    values: dict[str, Value] = dict(phase_figures(asked, phases))
+    values |= {
+        "idle_open_ns": phases.idle_ns,
+        "load_open_ns": phases.load_ns,
+        "settled_ns": phases.settled_ns,
+        "load_close_ns": phases.load_end_ns,
+        "drained_ns": phases.drained_ns,
+        "after_close_ns": phases.after_end_ns,
+        "trip_ns": [trip.ns for trip in asked if trip.ns is not None],
+        "lost_trips": [number for number, trip in enumerate(asked) if trip.ns is None],
+        "same_host": False,
+    }
+    number = (phases.load_end_ns - phases.load_ns) // INTERVAL_NS
+    for flow, rate in (flows or {"": 90.0}).items():
+        values[f"{flow}throughput_bit_per_s"] = 1e6 * rate
+        values[f"{flow}receiver_interval_ns"] = INTERVAL_NS
+        values[f"{flow}receiver_interval_bytes"] = [round(rate * 12_500)] * number
+        values[f"{flow}receiver_elapsed_ns"] = number * INTERVAL_NS
+    return values | more
+
+
+def connections(idle_ms: float = 0.3, loaded_ms: float = 200.0) -> dict[str, Value]:
+    """One a half second, those of the load lasting longer; the last one under load is lost."""
+    made = []
+    for at_ns in range(0, 6_000_000_000, 500_000_000):
+        loaded = PHASES.load_ns <= at_ns < PHASES.load_end_ns
+        made.append(Trip(at_ns, round(1e6 * (loaded_ms if loaded else idle_ms))))
+    made[9] = Trip(made[9].at_ns, None)
+    return dict(connection_figures(made, PHASES))
+
+
+def under_load_records(cell: PlannedCell, loaded_ms: Sequence[float]) -> list[Record]:
+    """A trial each, with that median under load."""
+    return [
+        result(cell, trial, under_load_values(trips(loaded_ms=each)))
+        for trial, each in enumerate(loaded_ms, start=1)
+    ]

@@ -28,7 +28,8 @@ from netlab.report.language.wording import Wording
 from netlab.report.page.cell_data import PIECE_CHARACTERS, Piece, cells_of, packed, script_json
 from netlab.report.page.cell_findings import CellFinding
 from netlab.report.page.opening import opening
-from netlab.report.page.small_charts import MAX_LINES, interval_rates, small_charts
+from netlab.report.page.small_charts import MAX_LINES, small_charts
+from netlab.results.load_timeline import interval_rates
 from netlab.results.readings import readings
 from netlab.store.plan import PlannedCell
 

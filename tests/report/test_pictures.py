@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import re
@@ -29,7 +30,7 @@ from netlab.report.language import wording_in
 from netlab.report.sections import parts_of
 from netlab.report.tables.chart_panels import in_panels, with_shares
 from netlab.report.tables.charts import charts
-from netlab.report.tables.elements import Chart, ChartPanel, Curve, HeatMap, Panel, Strip
+from netlab.report.tables.elements import Band, Chart, ChartPanel, Curve, HeatMap, Panel, Strip
 from netlab.results.layout import lay_out
 from netlab.results.readings import readings
 
@@ -117,7 +118,23 @@ PANELS = replace(
     ),
     ceilings=(CURVES,),
 )
+TRIPS = (
+    Curve("round trip", 0, tuple((x / 10, 0.1 + x % 7) for x in range(300))),
+    Curve("lost", 1, ((4.0, 6.1), (9.0, 6.1)), joined=False),
+)
+BANDS = Strip(
+    name="latency-over-time-1",
+    title="TCP both ways, round trips over UDP, congestion control cubic: load over time",
+    x_label="seconds since the first request",
+    panels=(
+        Panel("round trip", "ms", TRIPS),
+        Panel("throughput of the load", "Mbit/s", (Curve("to server", 2, ((1.5, 9.0), (25, 9))),)),
+    ),
+    bands=(Band(0, 0.2, "before the load"), Band(0.3, 25, "loaded"), Band(25.1, 25.2, "after")),
+    from_zero=True,
+)
 MADE: tuple[Chart | Strip | HeatMap, ...] = (
+    BANDS,
     CHART,
     STRIP,
     MAP,
@@ -398,3 +415,19 @@ def _alive_in_group(group: int) -> list[str]:
     )
     lines = [line.split(None, 2) for line in found.stdout.splitlines()]
     return [line[2] for line in lines if line[0] == str(group) and not line[1].startswith("Z")]
+
+
+@FORM
+def test_bands_are_shaded_in_every_panel_and_their_names_do_not_touch(form: Format) -> None:
+    with style(form):
+        figure = figure_of(BANDS, form)
+        figure.canvas.draw()
+    above, below = figure.axes
+    assert len(above.patches) == len(below.patches) == len(BANDS.bands)
+    assert (above.get_xlim(), above.get_ylim()[0]) == (below.get_xlim(), 0)
+    boxes = [text.get_window_extent() for text in above.texts]
+    assert [text.get_text() for text in above.texts] == [band.label for band in BANDS.bands]
+    for before, after in itertools.pairwise(boxes):
+        assert before.x1 < after.x0
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["round trip", "lost", "to server"]

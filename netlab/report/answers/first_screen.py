@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.experiment.pairings import is_by_name
-from netlab.report.answers import comparisons, pairs, payloads, searches, streams, trips
+from netlab.report.answers import (
+    comparisons,
+    pairs,
+    payloads,
+    searches,
+    streams,
+    trips,
+    under_load,
+)
 from netlab.report.answers.answer import AnswerLine
 from netlab.report.sections.comparisons import judged_of
 from netlab.report.text import summary
@@ -52,6 +60,7 @@ def first_lines(run: Analysis, readings: Sequence[Reading], layout: Layout) -> F
         *streams.answers(layout, link),
         *pairs.answers(by_name),
         *trips.answers(of("round_trip", "connect")),
+        *under_load.answers(readings),
         *payloads.answers(of("payload_search"), run.findings),
         *searches.answers(of("throughput_search")),
     )

@@ -14,6 +14,8 @@ from netlab.results.readings import Reading
 from netlab.stats import mean
 
 _SECTION = "every-host-with-every-other"
+_TIMES = ("µs", "ms")
+"""Units of what is the slower the more there is of it."""
 
 
 def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
@@ -40,7 +42,7 @@ def _answer(
     title: str, quantity: Quantity, pairs: dict[str, list[Reading]], number: int
 ) -> AnswerLine:
     means = {pairing: _mean(trials, quantity) for pairing, trials in pairs.items()}
-    slow = max if quantity.unit == "µs" else min
+    slow = max if quantity.unit in _TIMES else min
     worst = slow(means, key=lambda pairing: means[pairing])
     others = [value for pairing, value in means.items() if pairing != worst] or [means[worst]]
     server, client = labels_of(worst)

@@ -20,6 +20,8 @@ _GAP_EM = 0.9
 _BESIDE_BARS = 0.6
 """Room beside the first and the last group of bars, which stand one apart."""
 _POINTS_AN_INCH = 72
+_WITH_WORDS = 1.22
+"""How far an axis goes beyond its values where words stand above them."""
 TICK_INCHES = 0.1
 """A tick, and the room between it and its label."""
 _DECADE_INCHES = 0.6
@@ -103,10 +105,15 @@ def y_labels_inches(axes: Axes, size_pt: float) -> float:
     return max((width_inches(label, size_pt) for label in labels), default=0.0)
 
 
-def scale_panel(axes: Axes, panel: Panel, decimal_marker: str) -> None:
-    """The y axis of a strip: as far as its values go, up and down from zero, and 1 at least."""
+def scale_panel(axes: Axes, panel: Panel, decimal_marker: str, *, from_zero: bool = False) -> None:
+    """The y axis of a strip's panel: as far as its values go, from zero with room for words above;
+    or up and down from zero, and 1 at least.
+    """
     most = max(abs(y) for line in panel.lines for _, y in line.points if y is not None)
-    axes.set_ylim(-1.15 * max(most, 1.0), 1.15 * max(most, 1.0))
+    if from_zero:
+        axes.set_ylim(0, _WITH_WORDS * most or 1.0)
+    else:
+        axes.set_ylim(-1.15 * max(most, 1.0), 1.15 * max(most, 1.0))
     axes.locator_params(axis="y", nbins=4)
     axes.ticklabel_format(axis="y", useOffset=False, style="plain")
     spell(axes.yaxis, decimal_marker)

@@ -16,22 +16,16 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from netlab.report.draw.address import drawing_address
-from netlab.report.draw.axes import TICK_INCHES, scale_panel, spell, y_labels_inches
-from netlab.report.draw.curves import draw_curve
-from netlab.report.draw.diagram import EDGE_INCHES, diagram_of, draw_title, empty_figure
+from netlab.report.draw.diagram import diagram_of, empty_figure
 from netlab.report.draw.heat_map import draw_heat_map, heat_map_inches
-from netlab.report.draw.lettering import FAMILY, lines_of
+from netlab.report.draw.lettering import FAMILY
 from netlab.report.draw.palette import GRID, INK, QUIET
 from netlab.report.draw.sizes import PAGE_WIDE, Format
+from netlab.report.draw.strips import strip_of
 from netlab.report.tables.elements import Chart, HeatMap, Strip
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_PANEL_INCHES = 0.95
-_PANEL_GAP_INCHES = 0.36
-_STRIP_BOTTOM_INCHES = 0.52
 
 _PNG_DPI = 170
 _PACKED = {"compress_level": 3}
@@ -113,7 +107,7 @@ def figure_of(chart: Chart | Strip | HeatMap, form: Format) -> Figure:
     """The chart as matplotlib's figure; to be made and written within ``style``."""
     match chart:
         case Strip():
-            return _strip(chart, form)
+            return strip_of(chart, form)
         case HeatMap():
             figure = empty_figure(form, heat_map_inches(chart, form))
             draw_heat_map(figure, chart, form)
@@ -139,56 +133,6 @@ def style(form: Format) -> Iterator[None]:
         }
         matplotlib.rcParams.update(sizes)
         yield
-
-
-def _strip(strip: Strip, form: Format) -> Figure:
-    """The panels from top to bottom; every one has its own scale, zero in its middle."""
-    wide_inches = form.width_inches
-    units = {panel.unit for panel in strip.panels}
-    # What all panels have in common is said once.
-    common = f", {units.pop()}" if len(units) == 1 else ""
-    titles = [
-        lines_of(
-            panel.title if common else f"{panel.title}, {panel.unit}",
-            form.legend_pt,
-            form.axes_wide_inches,
-        )
-        for panel in strip.panels
-    ]
-    lines = max(title.count("\n") for title in titles) + 1
-    gap = _PANEL_INCHES + _PANEL_GAP_INCHES + (lines - 1) * form.title_line_inches
-    heading = lines_of(f"{strip.title}{common}", form.title_pt, wide_inches - 2 * EDGE_INCHES)
-    high = (
-        _STRIP_BOTTOM_INCHES + len(titles) * gap + form.top_inches(heading) - _PANEL_GAP_INCHES / 2
-    )
-    figure = empty_figure(form, high)
-    placed: list[Axes] = []
-    for index, panel in enumerate(strip.panels):
-        bottom = _STRIP_BOTTOM_INCHES + (len(titles) - 1 - index) * gap
-        axes = figure.add_axes(
-            (0.1, bottom / high, 0.8, _PANEL_INCHES / high), sharex=placed[0] if placed else None
-        )
-        for line in panel.lines:
-            draw_curve(axes, line, [], form)
-        axes.axhline(0, color=QUIET, linewidth=0.7, zorder=1)
-        scale_panel(axes, panel, strip.decimal_marker)
-        axes.set_title(titles[index], fontsize=form.legend_pt, pad=4, y=1.0)
-        axes.tick_params(labelsize=form.small_pt)
-        axes.tick_params(axis="x", labelbottom=index == len(titles) - 1)
-        placed.append(axes)
-    left = EDGE_INCHES + TICK_INCHES + max(y_labels_inches(a, form.small_pt) for a in placed)
-    share = (wide_inches - left - form.right_inches) / wide_inches
-    for axes in placed:
-        _left, bottom, _wide, tall = axes.get_position().bounds
-        axes.set_position((left / wide_inches, bottom, share, tall))
-        axes.xaxis.set_label_coords(0.5, 0.0)
-        axes.yaxis.set_label_coords(0.0, 0.5)
-    spell(placed[-1].xaxis, strip.decimal_marker)
-    middle = left / wide_inches + share / 2
-    name = lines_of(strip.x_label, form.text_pt, form.axes_wide_inches)
-    figure.text(middle, EDGE_INCHES / high, name, ha="center", va="bottom", color=INK)
-    draw_title(figure, heading, form)
-    return figure
 
 
 def _picture(chart: Chart | Strip | HeatMap, form: Format) -> Picture:

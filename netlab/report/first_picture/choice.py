@@ -14,10 +14,12 @@ from netlab.report.first_picture.heat import HeatPanel, Spot, heat_picture
 from netlab.report.first_picture.intervals import Axis, IntervalRow, interval_picture
 from netlab.report.first_picture.lines import chart_picture
 from netlab.report.first_picture.scene import FirstPicture, titled
+from netlab.report.first_picture.strips import strip_picture
 from netlab.report.sections.all_pairs import INSIDE, NOT_ASKED, PairMatrix, boards_of
 from netlab.report.sections.comparisons import in_words, interval_words
+from netlab.report.sections.latency_under_load.names import chart_names
 from netlab.report.sections.pooled import pooled
-from netlab.report.tables.elements import Chart
+from netlab.report.tables.elements import Chart, Strip
 from netlab.report.tables.tables import NOT_PLANNED
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure, setting_value
@@ -50,6 +52,7 @@ def pictures(
         *_hosts(readings),
         *_streams(layout, link, drawn),
         *_trips(readings),
+        *_over_time(readings, charts),
         *_named(drawn, "payload-udp", "payload-"),
         *_named(drawn, "rate-without-loss-share"),
     ]
@@ -63,6 +66,19 @@ def _named(charts: Sequence[Chart], *beginnings: str) -> list[FirstPicture]:
             if chart.name.startswith(name):
                 return [chart_picture(chart)]
     return []
+
+
+def _over_time(readings: Sequence[Reading], charts: Sequence[object]) -> list[FirstPicture]:
+    """Round trips and load on one axis, of the cell in which they take longer by most."""
+    called = chart_names(readings)
+    increases = {
+        called[each.cell]: each.number("increase_ns") or 0.0
+        for each in readings
+        if each.cell in called
+    }
+    strips = [each for each in charts if isinstance(each, Strip) and each.name in increases]
+    longest = max(strips, key=lambda each: increases[each.name], default=None)
+    return [] if longest is None else [strip_picture(longest)]
 
 
 def _hosts(readings: Sequence[Reading]) -> list[FirstPicture]:

@@ -152,7 +152,8 @@ class Translated(Wording):
                     )
                     for panel in chart.panels
                 )
-                return replace(chart, panels=panels, **common)
+                bands = tuple(replace(band, label=self.text(band.label)) for band in chart.bands)
+                return replace(chart, panels=panels, bands=bands, **common)
             case HeatMap():
                 return replace(
                     chart,

@@ -38,6 +38,9 @@ PIECE_CHARACTERS = 300_000
 MAX_LISTED = 12
 """Longer series stand there as their length: the charts draw them, the exported table has them."""
 
+_WITH_STREAMS = frozenset({"stream", "latency_under_load"})
+"""Tests with streams, which have a ceiling."""
+
 _Say = Callable[[str], str]
 """A text or a figure in the page's language."""
 
@@ -230,7 +233,9 @@ def _ceilings(readings: Sequence[Reading], link: Link | None) -> dict[str, float
     """The highest that each flow of a stream may come to."""
     found = {}
     for flow in FLOWS:
-        those = tuple(each for each in readings if each.test == "stream" and flow in each.flows)
+        those = tuple(
+            each for each in readings if each.test in _WITH_STREAMS and flow in each.flows
+        )
         if those and those[0].message_bytes is not None:
             column = TableColumn(those[0].protocol, those[0].message_bytes, flow)
             ceiling = ceiling_of(column, [Bin(those, flow)], link)

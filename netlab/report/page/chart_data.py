@@ -67,7 +67,14 @@ def _diagram(chart: Chart) -> dict[str, Any]:
 
 def _strip(strip: Strip) -> dict[str, Any]:
     panels = [_panel(each.title, each.unit, each.lines) for each in strip.panels]
-    return {"title": strip.title, "x": strip.x_label, "ticks": [], "panels": panels}
+    return {
+        "title": strip.title,
+        "x": strip.x_label,
+        "ticks": [],
+        "fromZero": strip.from_zero,
+        "bands": [[_short(each.from_x), _short(each.until_x), each.label] for each in strip.bands],
+        "panels": panels,
+    }
 
 
 def _panel(title: str, unit: str, lines: Sequence[Curve]) -> dict[str, Any]:

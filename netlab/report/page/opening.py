@@ -21,6 +21,7 @@ _SUBJECTS: Mapping[str, str] = {
     "connect": _("the time of TCP connections"),
     "payload_search": _("the most payload that travels in one frame"),
     "throughput_search": _("the highest rate without loss"),
+    "latency_under_load": _("the latency under a load"),
 }
 _MAX_NAMED = 8
 """Pairings that a sentence names; of more it says how many."""

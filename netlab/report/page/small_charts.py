@@ -9,7 +9,16 @@ from typing import Any
 
 from netlab.messages import _, sentence_case
 from netlab.report.page.series_marks import SeriesLevel, SeriesMark
+from netlab.report.sections.latency_under_load.names import phase_words
 from netlab.report.tables.elements import Curve
+from netlab.results.load_timeline import (
+    LoadTimeline,
+    interval_rates,
+    numbers,
+    short,
+    thinned,
+    timeline_of,
+)
 from netlab.results.quantities import quantities_of
 from netlab.results.readings import FLOWS, Reading
 from netlab.results.tcp_series import TcpSeries, tcp_series_of
@@ -76,7 +85,7 @@ def small_charts(
     they say a single flow is limited to. A damaged series is none.
     """
     shown = trials[:MAX_LINES]
-    found: list[SmallChart | None] = []
+    found: list[SmallChart | None] = [_beside_load(shown)]
     for flow in FLOWS:
         chart = _over_window(shown, flow, ceilings.get(flow))
         if chart is not None:
@@ -86,7 +95,7 @@ def small_charts(
         found += _by_trial(trials)
     for flow in FLOWS:
         own = [
-            _TrialSeries(reading, series, [_short(each / 1e6) for each in series.time_us])
+            _TrialSeries(reading, series, [short(each / 1e6) for each in series.time_us])
             for reading, values in shown
             if (series := tcp_series_of(values, flow)) is not None
         ]
@@ -97,26 +106,6 @@ def small_charts(
     return tuple(chart for chart in found if chart is not None)
 
 
-def interval_rates(
-    interval_bytes: Sequence[float], interval_ns: float, elapsed_ns: float | None
-) -> _Points:
-    """(middle of the interval in s, Mbit/s) of the intervals of a window.
-
-    The last interval is what was left of the window: from half a length to one and a half.
-    """
-    last_ns = interval_ns
-    if elapsed_ns is not None:
-        rest_ns = elapsed_ns - interval_ns * (len(interval_bytes) - 1)
-        # Another length means that the record does not fit itself: then nothing is known of it.
-        last_ns = rest_ns if 0.5 <= rest_ns / interval_ns < 1.5 else interval_ns
-    points: _Points = []
-    for index, each in enumerate(interval_bytes):
-        length_ns = last_ns if index == len(interval_bytes) - 1 else interval_ns
-        middle_s = (index * interval_ns + length_ns / 2) / 1e9
-        points.append((_short(middle_s), _short(8e3 * each / length_ns)))
-    return points
-
-
 def _over_window(
     trials: Sequence[tuple[Reading, _Values]], flow: str, ceiling_bit_per_s: float | None
 ) -> SmallChart | None:
@@ -124,14 +113,14 @@ def _over_window(
     lines: list[Curve] = []
     means: list[tuple[int, float]] = []
     for reading, values in trials:
-        series = _numbers(values.get(f"{flow}receiver_interval_bytes"))
+        series = numbers(values.get(f"{flow}receiver_interval_bytes"))
         interval_ns = _number(values.get(f"{flow}receiver_interval_ns"))
         if series and interval_ns:
             elapsed_ns = _number(values.get(f"{flow}receiver_elapsed_ns"))
             points = interval_rates(series, interval_ns, elapsed_ns)
             own = reading.flows.get(flow)
             if own is not None and own.throughput_bit_per_s is not None:
-                means.append((len(lines), _short(own.throughput_bit_per_s / 1e6)))
+                means.append((len(lines), short(own.throughput_bit_per_s / 1e6)))
             lines.append(_line(reading, len(lines), points))
     if not lines:
         return None
@@ -139,7 +128,7 @@ def _over_window(
         title = _("Throughput {way} within the window", way=FLOWS[flow])
     else:
         title = _("Throughput within the window")
-    level = None if ceiling_bit_per_s is None else _short(ceiling_bit_per_s / 1e6)
+    level = None if ceiling_bit_per_s is None else short(ceiling_bit_per_s / 1e6)
     return SmallChart(
         title,
         _("seconds since the window opened"),
@@ -151,12 +140,53 @@ def _over_window(
     )
 
 
+def _beside_load(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
+    """Round trips one by one, those before, while and after a load marked; what is lost at the
+    height of the longest.
+    """
+    found: list[tuple[Reading, LoadTimeline, float]] = []
+    for reading, values in trials:
+        timeline = timeline_of(reading.settings, values)
+        opened_ns = _number(values.get("load_open_ns"))
+        if timeline is not None and opened_ns is not None:
+            found.append((reading, timeline, opened_ns))
+    times = [trip.ns for _r, each, _o in found for trip in each.trips if trip.ns is not None]
+    if not times:
+        return None
+    scale, unit = (1e3, "µs") if max(times) < 1e6 else (1e6, "ms")
+    lines: list[Curve] = []
+    lost: _Points = []
+    marks: list[SeriesMark] = []
+    for reading, timeline, opened_ns in found:
+        points: _Points = []
+        for trip in thinned(timeline.trips, _MAX_STEPS):
+            at = short((trip.at_ns - opened_ns) / 1e9)
+            if trip.ns is None:
+                lost.append((at, short(max(times) / scale)))
+            else:
+                points.append((at, short(trip.ns / scale)))
+        lines.append(_line(reading, len(lines), points))
+        marks = marks or [
+            SeriesMark(begin - opened_ns / 1e9, end - opened_ns / 1e9, phase_words(phase), 0)
+            for phase, (begin, end) in timeline.phases.items()
+        ]
+    if lost:
+        lines.append(Curve(_("lost"), len(lines), tuple(lost), joined=False))
+    return SmallChart(
+        _("Round trips beside the load"),
+        _("seconds since the load began"),
+        unit,
+        tuple(lines),
+        marks=tuple(replace(m, from_s=short(m.from_s), until_s=short(m.until_s)) for m in marks),
+    )
+
+
 def _by_trial(trials: Sequence[tuple[Reading, _Values]]) -> Iterator[SmallChart]:
     """The figure of each trial, of a test that records no series over its window."""
     quantities = dict.fromkeys(each for r, _values in trials for each in quantities_of(r))
     for quantity in quantities:
         known = [(r.trial, quantity.in_unit(r)) for r, _values in trials]
-        points = [(float(trial), _short(value)) for trial, value in known if value is not None]
+        points = [(float(trial), short(value)) for trial, value in known if value is not None]
         if len(points) > 1:
             yield SmallChart(
                 _("{quantity}, trial by trial", quantity=sentence_case(quantity.name)),
@@ -173,7 +203,7 @@ def _mean_of(values: Sequence[float]) -> tuple[float, float, float] | None:
     if len(values) < MIN_TRIALS:
         return None
     found = interval(values)
-    return _short(found.low), _short(mean(values)), _short(found.high)
+    return short(found.low), short(mean(values)), short(found.high)
 
 
 def _tcp_window(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
@@ -232,7 +262,7 @@ def _tcp_sent_again(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | N
 def _thinned(trial: _TrialSeries, values: Sequence[int], unit: float) -> _Points:
     """Every so many points, so that a page of many cells stays small."""
     step = -(-len(values) // _MAX_STEPS)
-    shown = [_short(value / unit) for value in values[::step]]
+    shown = [short(value / unit) for value in values[::step]]
     return list(zip(trial.times_s[::step], shown, strict=True))
 
 
@@ -246,7 +276,7 @@ def _sent_again(trial: _TrialSeries) -> _Points:
     ]
     step = max(1, -(-len(places) // _MAX_STEPS))
     return [
-        (trial.times_s[place], _short(series.cwnd_bytes[place] / 1024)) for place in places[::step]
+        (trial.times_s[place], short(series.cwnd_bytes[place] / 1024)) for place in places[::step]
     ]
 
 
@@ -254,7 +284,7 @@ def _distribution(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | Non
     """Which time a share of the round trips does not exceed, up to 99 %."""
     lines: list[Curve] = []
     for reading, values in trials:
-        pairs = _numbers(values.get("rtt_histogram"))
+        pairs = numbers(values.get("rtt_histogram"))
         bits = _number(values.get("rtt_histogram_bits"))
         try:
             histogram = from_pairs([int(each) for each in pairs], int(bits or 0))
@@ -278,15 +308,15 @@ def _shares(histogram: Histogram) -> Iterator[tuple[float, float | None]]:
         share = 100 * count / total
         if share - last >= 100 / _MAX_STEPS and share <= 99:
             last = share
-            yield _short(share), _short(middle_of(bucket, histogram.bits) / 1e3)
+            yield short(share), short(middle_of(bucket, histogram.bits) / 1e3)
 
 
 def _first_round_trips(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
     lines: list[Curve] = []
     for reading, values in trials:
         points: _Points = [
-            (float(number), _short(each / 1e3))
-            for number, each in enumerate(_numbers(values.get("first_rtt_ns")), start=1)
+            (float(number), short(each / 1e3))
+            for number, each in enumerate(numbers(values.get("first_rtt_ns")), start=1)
         ]
         if points:
             lines.append(_line(reading, len(lines), points))
@@ -298,11 +328,11 @@ def _first_round_trips(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart 
 def _swept(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
     lines: list[Curve] = []
     for reading, values in trials:
-        sizes = _numbers(values.get("sweep_message_bytes"))
-        rates = _numbers(values.get("sweep_throughput_bit_per_s"))
+        sizes = numbers(values.get("sweep_message_bytes"))
+        rates = numbers(values.get("sweep_throughput_bit_per_s"))
         if sizes and len(sizes) == len(rates):
             found = sorted(zip(sizes, rates, strict=True))
-            points: _Points = [(size, _short(rate / 1e6)) for size, rate in found]
+            points: _Points = [(size, short(rate / 1e6)) for size, rate in found]
             lines.append(_line(reading, len(lines), points, joined=False))
     if not lines:
         return None
@@ -313,15 +343,15 @@ def _swept(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
 
 def _searched(reading: Reading, values: _Values) -> SmallChart | None:
     """The rates that one search tried, in their order, by whether they passed."""
-    shares = _numbers(values.get("trial_line_share"))
-    verdicts = _numbers(values.get("trial_verdict"))
+    shares = numbers(values.get("trial_line_share"))
+    verdicts = numbers(values.get("trial_verdict"))
     if not shares or len(shares) != len(verdicts):
         return None
     tried = list(enumerate(zip(shares, verdicts, strict=True), start=1))
     lines = [
         Curve(label, place, tuple(points), joined=False)
         for place, (label, passed) in enumerate(((_PASSED, True), (_NOT_PASSED, False)))
-        if (points := [(float(n), _short(100 * s)) for n, (s, v) in tried if (v == 0) is passed])
+        if (points := [(float(n), short(100 * s)) for n, (s, v) in tried if (v == 0) is passed])
     ]
     return SmallChart(
         _("Rates tried by search {number}", number=reading.trial),
@@ -331,21 +361,15 @@ def _searched(reading: Reading, values: _Values) -> SmallChart | None:
     )
 
 
-def _line(reading: Reading, place: int, points: _Points, *, joined: bool = True) -> Curve:
+def _line(
+    reading: Reading,
+    place: int,
+    points: Sequence[tuple[float, float | None]],
+    *,
+    joined: bool = True,
+) -> Curve:
     return Curve(_("trial {number}", number=reading.trial), place, tuple(points), joined)
-
-
-def _numbers(value: object) -> list[float]:
-    """A series of numbers; what is none, or has something else in it, is empty."""
-    if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
-        return []
-    return value
 
 
 def _number(value: object) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _short(value: float) -> float:
-    """Six digits that count: more is not seen, and the page has to carry it."""
-    return float(f"{value:.6g}")

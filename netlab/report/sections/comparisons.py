@@ -35,12 +35,19 @@ _MORE: Mapping[str, Callable[[str], Message]] = {
     "more": lambda percent: _("{percent} % more", percent=percent),
     "less": lambda percent: _("{percent} % less", percent=percent),
     "fewer": lambda percent: _("{percent} % fewer", percent=percent),
+    "larger": lambda percent: _("{percent} % larger", percent=percent),
+    "smaller": lambda percent: _("{percent} % smaller", percent=percent),
 }
 _TIMES: Mapping[str, Callable[[str], Message]] = {
     "longer": lambda times: _("{times} times as long", times=times),
     "more": lambda times: _("{times} times as much", times=times),
+    "larger": lambda times: _("{times} times as large", times=times),
 }
-_TWO_TIMES = {"longer": _("twice as long"), "more": _("twice as much")}
+_TWO_TIMES = {
+    "longer": _("twice as long"),
+    "more": _("twice as much"),
+    "larger": _("twice as large"),
+}
 """What a greater quantity is called, or a lesser one → how much of it."""
 
 

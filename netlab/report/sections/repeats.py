@@ -84,6 +84,7 @@ _TESTS = {
     "connect": _("connections"),
     "payload_search": _("payload search"),
     "throughput_search": _("highest rate without loss"),
+    "latency_under_load": _("latency under load"),
 }
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from netlab.messages import Message, joined
 from netlab.report.tables.elements import AnyTable, GridTable, Part, TableCell
-from netlab.report.tables.one_unit import SCALED, in_one_unit, unit_of
+from netlab.report.tables.one_unit import SCALED, in_one_unit, unit_of, with_small_times
 from netlab.report.tables.tables import TableSection
 from netlab.results.labels import figure
 
@@ -29,10 +29,10 @@ _Place = tuple[int, str]
 
 
 def evened(table: AnyTable) -> AnyTable:
-    """One unit for all throughputs; fewer decimals where figures are large; by the interval where
-    one stands beside them.
+    """One unit for all throughputs, and for all times; fewer decimals where figures are large; by
+    the interval where one stands beside them.
     """
-    return _evened(in_one_unit(table, unit_of(table)), {})
+    return _evened(with_small_times(in_one_unit(table, unit_of(table))), {})
 
 
 def evened_section(section: TableSection) -> TableSection:

@@ -239,6 +239,15 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
+class Band:
+    """A part of an x axis that has a name: shaded through all panels."""
+
+    from_x: float
+    until_x: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class Strip:
     """Several low diagrams one below the other, over one x axis, each with a scale of its own."""
 
@@ -246,6 +255,9 @@ class Strip:
     title: str
     x_label: str
     panels: tuple[Panel, ...]
+    bands: tuple[Band, ...] = ()
+    from_zero: bool = False
+    """Whether values go up from zero; else zero is in the middle of each panel."""
     decimal_marker: str = "."
     told: str = ""
 
@@ -259,7 +271,10 @@ class Strip:
         panels = counted(
             "{number} panel: {names}.", "{number} panels: {names}.", len(self.panels), names=names
         )
-        return joined(" ", [head, panels, _("The exported table holds the same figures.")])
+        parts = joined(", ", [band.label for band in self.bands])
+        shaded = [_("Shaded: {parts}.", parts=parts)] if self.bands else []
+        ends = _("The exported table holds the same figures.")
+        return joined(" ", [head, panels, *shaded, ends])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

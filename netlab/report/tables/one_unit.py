@@ -20,6 +20,7 @@ SCALED = frozenset(unit + power for unit in _UNITS if unit != MBIT_PER_S for pow
 """Units of figures that were converted: their text has more digits than they are known to."""
 
 _BASES = {"bit/s": 1.0, MBIT_PER_S: 1e6}
+_MS, _US = "ms", "µs"
 _DIGITS = 12
 _FIGURE = re.compile(r"-?\d+(?:\.\d+)?(?= |$)")
 
@@ -48,12 +49,37 @@ def in_one_unit(table: AnyTable, unit: str) -> AnyTable:
     )
 
 
-def _renamed(table: AnyTable, unit: str) -> AnyTable:
+def with_small_times(table: AnyTable) -> AnyTable:
+    """A table of times in ms in µs, where all of them are shorter than one and every heading over
+    them names its unit.
+    """
+    columns = {
+        at
+        for line in table.lines
+        for at, place in enumerate(line.places)
+        if place.unit == _MS and place.value is not None
+    }
+    times = [abs(p.value or 0.0) for p in _places(table) if p.unit == _MS]
+    named = {at: _with_unit(table.columns[at], _US, _MS) for at in columns}
+    if not any(times) or max(times) >= 1 or any(table.columns[a] == n for a, n in named.items()):
+        return table
+    lines = (replace(e, places=tuple(map(_in_us, e.places))) for e in table.lines)
+    return _renamed(replace(table, lines=tuple(lines)), _US, _MS)
+
+
+def _in_us(place: TableCell) -> TableCell:
+    if place.unit != _MS or place.value is None:
+        return place
+    value = 1e3 * place.value
+    return replace(place, text=figure(value), value=value, unit=_US)
+
+
+def _renamed(table: AnyTable, unit: str, of: str = MBIT_PER_S) -> AnyTable:
     names = ("title", "corner", "quantity")
     texts: dict[str, Any] = {
-        name: _with_unit(getattr(table, name), unit) for name in names if hasattr(table, name)
+        name: _with_unit(getattr(table, name), unit, of) for name in names if hasattr(table, name)
     }
-    columns = tuple(_with_unit(column, unit) for column in table.columns)
+    columns = tuple(_with_unit(column, unit, of) for column in table.columns)
     return replace(table, columns=columns, **texts)
 
 
@@ -93,12 +119,12 @@ def _bit_per_s(place: TableCell) -> float:
     return (place.value or 0.0) * _BASES[place.unit]
 
 
-def _with_unit(text: str, unit: str) -> str:
+def _with_unit(text: str, unit: str, of: str = MBIT_PER_S) -> str:
     """A text with its unit replaced, which is a value of its own in what it was made of."""
     if not isinstance(text, Message):
-        return unit if text == MBIT_PER_S else text
+        return unit if text == of else text
     values = {
-        name: _with_unit(value, unit) if isinstance(value, str) else value
+        name: _with_unit(value, unit, of) if isinstance(value, str) else value
         for name, value in text.values.items()
     }
     return Message(text.id, values, text.many, text.number, begins=text.begins)

@@ -12,8 +12,11 @@ from netlab.findings.round_trips.trips import TripTrial
 from netlab.findings.sample import StreamSample
 from netlab.report.text.phrases import percentile_words, share_words
 from netlab.report.text.said import in_english
+from netlab.report.text.under_load import rise_words
+from netlab.results.readings import readings
 from netlab.units import format_rate, format_seconds
 
+UNDER_LOAD = "latency_under_load"
 MOST_SAID = 3
 """Sentences that explain."""
 
@@ -28,8 +31,11 @@ def _figures(run: Analysis) -> Iterator[str]:
     for sample in run.samples:
         yield _of_stream(sample)
     for record in run.records:
-        if record.status is Status.OK and record.test != "stream":
+        if record.status is Status.OK and record.test not in ("stream", UNDER_LOAD):
             yield from _of_trips(TripTrial(record))
+    loaded = [each for each in readings(run) if each.test == UNDER_LOAD and each.status == "ok"]
+    for cell in dict.fromkeys(each.cell for each in loaded):
+        yield rise_words([each for each in loaded if each.cell == cell])
 
 
 def _of_stream(sample: StreamSample) -> str:

@@ -22,7 +22,7 @@ from netlab.findings.analysis import load
 from netlab.report import write_report
 from netlab.report.language import wording_in
 from netlab.report.page.chart_data import packed_charts
-from netlab.report.tables.elements import Chart, ChartPanel, Curve, HeatMap, Panel, Strip
+from netlab.report.tables.elements import Band, Chart, ChartPanel, Curve, HeatMap, Panel, Strip
 
 AXE = ROOT / ".venv/axe/node_modules/axe-core/axe.min.js"
 VENDOR = ROOT / "netlab" / "report" / "page" / "vendor"
@@ -86,6 +86,14 @@ def test_strips_and_maps_are_explored_and_bars_and_lines_that_turn_back_are_not(
     assert data["s"]["panels"][0]["title"] == "LL"
     assert data["h"]["values"] == [[None, 94.1], [26.3, None]]
     assert packed_charts([back]) == ""
+
+
+def test_parts_of_an_axis_that_have_a_name_are_explored_as_well() -> None:
+    panels = (Panel("round trip", "ms", (Curve("", 0, ((0.0, 1.0),)),)),)
+    strip = Strip("s", "S", "seconds", panels, (Band(0.5, 2.1234567, "idle"),), from_zero=True)
+    (found,) = unpacked(packed_charts([strip])).values()
+    assert found["bands"] == [[0.5, 2.12346, "idle"]]
+    assert found["fromZero"] is True
 
 
 def test_small_panels_are_those_that_are_drawn() -> None:

@@ -15,6 +15,7 @@ from netlab.report.tables.elements import (
     throughput_cell,
 )
 from netlab.report.tables.tables import TableSection
+from netlab.results.labels import figure
 from netlab.results.layout import BinGrid, TableColumn
 
 KEYS = (TableColumn("TCP", 64), TableColumn("TCP", 1448))
@@ -112,3 +113,22 @@ def test_the_variance_goes_with_the_square_of_the_unit() -> None:
 def test_a_table_below_1000_mbit_per_s_stays_as_it_was_made() -> None:
     made = grid((12.34e6, 94.1e6))
     assert evened(made) == made
+
+
+def times(*values_ms: float, heading: str = "increase") -> Table:
+    places = tuple(TableCell(figure(each), each, "ms") for each in values_ms)
+    columns = tuple(joined(", ", [heading, "ms"]) for _each in values_ms)
+    return Table("LL", "load", columns, (TableLine("TCP up", places),))
+
+
+def test_times_that_are_all_below_a_millisecond_are_in_microseconds() -> None:
+    shown = evened(times(0.099567, 0.25))
+    assert shown.columns == ("increase, µs", "increase, µs")
+    assert words(shown) == [["99.57", "250.0"]]
+    assert evened(times(0.099567, 1.0)).columns == ("increase, ms", "increase, ms")
+    assert evened(times(0.0)).columns == ("increase, ms",)
+
+
+def test_a_heading_that_cannot_name_another_unit_keeps_the_table_s() -> None:
+    table = replace(times(0.5), columns=("at line rate, ms",))
+    assert evened(table) == table

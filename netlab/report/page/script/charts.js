@@ -144,7 +144,7 @@ function explore(figure, chart) {
   function yRange(panel, low, high) {
     if (logarithmic) return [low / 1.15, high * 1.15];
     if (share && low >= NEAR_PERCENT) return [Math.min(90, Math.floor(low - 0.5)), Math.max(101, Math.ceil(high + 0.5))];
-    if (chart.fromZero || share) return [0, 1.08 * high || 1];
+    if (chart.fromZero || share) return [0, (chart.bands?.length ? 1.25 : 1.08) * high || 1];
     const edge = 0.06 * (high - low) || 1;
     return [low - edge, high + edge];
   }
@@ -203,6 +203,7 @@ function explore(figure, chart) {
         ...ceilings.map(() => ({ stroke: quiet, width: 1.5, dash: [2, 3], points: { show: false } })),
       ],
       hooks: {
+        drawClear: [(now) => bands(now, panel === chart.panels[0], font)],
         draw: [(now) => {
           lines.forEach((each, place) => whiskers(now, each, looks[place]));
           mark(now, marker, lines);
@@ -266,6 +267,27 @@ function explore(figure, chart) {
       dot.style.top = `${now.valToPos(y, "y")}px`;
       return [dot];
     }));
+  }
+
+  /* Parts of the axis that have a name, which stands in the first panel. */
+  function bands(now, named, font) {
+    const context = now.ctx, { top, left, width, height } = now.bbox;
+    context.save();
+    context.beginPath();
+    context.rect(left, top, width, height);
+    context.clip();
+    for (const [from, until, word] of chart.bands ?? []) {
+      const [begin, end] = [from, until].map((x) => now.valToPos(x, "x", true));
+      context.fillStyle = inkOf(figure, "", "--mark");
+      context.fillRect(begin, top, Math.max(1, end - begin), height);
+      if (!named) continue;
+      context.fillStyle = inkOf(figure, "", "--quiet");
+      context.font = font.replace("12px", `${12 * devicePixelRatio}px`);
+      context.textAlign = "center";
+      context.textBaseline = "top";
+      context.fillText(word, (Math.max(left, begin) + Math.min(left + width, end)) / 2, top + 2 * devicePixelRatio);
+    }
+    context.restore();
   }
 
   /* Intervals of the means: a bar with feet. */

@@ -1,0 +1,61 @@
+"""Readings of latency under load → a line a load: what round trips rise to. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netlab.experiment.pairings import is_by_name
+from netlab.messages import Message, _, counted, joined
+from netlab.report.answers.answer import AnswerLine
+from netlab.report.sections.latency_under_load.names import (
+    SECTION,
+    TEST,
+    by_cell,
+    chart_names,
+    load_names,
+)
+from netlab.report.text.under_load import increase_words, mean_ms, rise_words
+from netlab.results.readings import Reading
+
+MOST_LINES = 3
+"""Of more cells there is one line for all."""
+
+
+def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
+    """One a cell with a result, or one from the least increase to the most; ``readings`` are all
+    of the run. Pairs by name are answered as such.
+    """
+    those = [each for each in readings if each.test == TEST and not is_by_name(each.pairing)]
+    names, charts = load_names(those), chart_names(readings)
+    cells = by_cell([r for r in those if r.status == "ok" and r.number("loaded_rtt_count")])
+    increases = {
+        cell: increase
+        for cell, trials in cells.items()
+        if (increase := mean_ms(trials, "increase_ns")) is not None
+    }
+    if len(cells) <= MOST_LINES or not increases:
+        return tuple(
+            AnswerLine(rise_words(trials, _name(trials, names)), (cell,), SECTION, charts[cell])
+            for cell, trials in list(cells.items())[:MOST_LINES]
+        )
+    ordered = sorted(increases, key=increases.__getitem__)
+    least, most = (
+        _("{time} ({load})", time=increase_words(cells[cell]), load=_name(cells[cell], names))
+        for cell in (ordered[0], ordered[-1])
+    )
+    said = [_("Under load round trips take longer by {least} to {most}", least=least, most=most)]
+    lost = [cell for cell in cells if cell not in increases]
+    if lost:
+        said.append(
+            counted(
+                "in {number} cell half of the requests or more are lost",
+                "in {number} cells half of the requests or more are lost",
+                len(lost),
+            )
+        )
+    told = (ordered[-1], *ordered[:-1], *lost)
+    return (AnswerLine(joined("; ", said), told, SECTION, charts[told[0]]),)
+
+
+def _name(trials: Sequence[Reading], names: dict[str, str]) -> Message:
+    return joined(", ", [trials[0].pairing, names[trials[0].cell]])

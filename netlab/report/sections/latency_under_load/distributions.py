@@ -1,0 +1,83 @@
+"""Trials of latency under load → the share of round trips that took no longer, by phase. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from netlab.experiment.load_phases import PHASES, trips_within
+from netlab.messages import _, joined
+from netlab.report.sections.latency_under_load.names import by_cell, phase_words
+from netlab.report.sections.latency_under_load.over_time import Timelines
+from netlab.report.tables.chart_panels import MOST_PANELS
+from netlab.report.tables.elements import Chart, ChartPanel, Curve
+from netlab.results.load_timeline import LoadTimeline, short
+from netlab.results.readings import Reading
+
+NAME = "latency-by-phase"
+_STEPS = 120
+"""Points of a curve: its shares are so far apart."""
+
+
+def charts(
+    readings: Sequence[Reading], names: Mapping[str, str], timelines: Timelines
+) -> tuple[Chart, ...]:
+    """Empirical distributions, a panel a cell, a line a phase: all trials of it together."""
+    several = len({each.pairing for each in readings}) > 1
+    panels: list[ChartPanel] = []
+    for cell, trials in by_cell(readings).items():
+        those = [timelines[cell, each.trial] for each in trials if (cell, each.trial) in timelines]
+        found = tuple(
+            Curve(phase_words(phase), place, points)
+            for place, phase in enumerate(PHASES)
+            if (points := _points(phase, those))
+        )
+        if found:
+            name = joined(" ", [trials[0].pairing, names[cell]]) if several else names[cell]
+            panels.append(ChartPanel(name, found))
+    return (_chart(panels[:MOST_PANELS]),) if panels else ()
+
+
+def _points(
+    phase: str, timelines: Sequence[LoadTimeline]
+) -> tuple[tuple[float, float | None], ...]:
+    """(ms, % of all requests of the phase that took no longer): those that are lost took longer
+    than any, so that a line ends below 100 %.
+    """
+    trips = [trip for timeline in timelines for trip in timeline.trips_of(phase)]
+    those = trips_within(trips, 0, 1 + max((trip.at_ns for trip in trips), default=0))
+    answered = those.answered_ns
+    step = max(1, len(answered) // _STEPS)
+    points: dict[float, float | None] = {}
+    for rank in sorted({*range(1, len(answered) + 1, step), len(answered)}):
+        if rank and answered[rank - 1] > 0:
+            # Of several that took as long the last one counts.
+            points[short(answered[rank - 1] / 1e6)] = short(100 * rank / those.count)
+    return tuple(points.items())
+
+
+def _chart(panels: Sequence[ChartPanel]) -> Chart:
+    """One cell has a diagram, several a panel each."""
+    lines = tuple(
+        replace(line, label=joined(", ", [panel.title, line.label]))
+        for panel in panels
+        for line in panel.lines
+    )
+    found = [x for line in lines for x, _y in line.points]
+    first, last = math.floor(math.log10(min(found))), math.ceil(math.log10(max(found)))
+    title = _("Round trips of each phase: the share of all requests that took no longer")
+    alone = len(panels) == 1
+    return Chart(
+        name=f"{NAME}-1",
+        title=_("{title} ({conditions})", title=title, conditions=panels[0].title)
+        if alone
+        else title,
+        x_label=_("round trip, ms"),
+        x_ticks=tuple((10.0**n, f"{10.0**n:g}") for n in range(first, max(last, first + 1) + 1)),
+        log_x=True,
+        lines=panels[0].lines if alone else lines,
+        quantity=_("share of the requests"),
+        unit="%",
+        panels=() if alone else tuple(panels),
+    )

@@ -1,0 +1,125 @@
+"""Trials of latency under load → round trips above throughput, on one time axis. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from netlab.experiment.load_phases import Trip
+from netlab.messages import Message, _, joined
+from netlab.report.sections.latency_under_load.names import by_cell, chart_names, phase_words
+from netlab.report.tables.elements import Band, Curve, Panel, Strip
+from netlab.results.load_timeline import LoadTimeline, short, thinned
+from netlab.results.readings import FLOWS, Reading
+from netlab.stats import median
+
+MOST = 12
+"""Cells that have a chart; each of the others is opened on the page."""
+MOST_POINTS = 900
+GAP = 3
+"""So many requests in a row without an answer leave a gap in the line."""
+SMALL_NS = 1e6
+"""Where every time is shorter they are told in µs."""
+
+Timelines = Mapping[tuple[str, int], LoadTimeline]
+"""Cell and trial → what it was like over its time, of those that recorded it."""
+
+Points = list[tuple[float, float | None]]
+
+
+def charts(
+    readings: Sequence[Reading], names: Mapping[str, str], timelines: Timelines
+) -> tuple[tuple[Strip, ...], int]:
+    """A chart a cell, and how many more there would be."""
+    several = len({each.pairing for each in readings}) > 1
+    called, found = chart_names(readings), []
+    for cell, trials in by_cell(readings).items():
+        chosen = _chosen([each for each in trials if (cell, each.trial) in timelines])
+        if chosen is not None:
+            name = joined(" ", [chosen.pairing, names[cell]]) if several else names[cell]
+            timeline = timelines[cell, chosen.trial]
+            found.append((called[cell], _title(name, chosen, len(trials)), timeline))
+    shown = tuple(_strip(*each) for each in found[:MOST])
+    return shown, len(found) - len(shown)
+
+
+def _chosen(trials: Sequence[Reading]) -> Reading | None:
+    """The trial whose increase is nearest to the median of all; the first where none is known."""
+    known = [(e, value) for e in trials if (value := e.number("increase_ns")) is not None]
+    if not known:
+        return trials[0] if trials else None
+    middle = median([number for _each, number in known])
+    return min(known, key=lambda pair: abs(pair[1] - middle))[0]
+
+
+def _title(name: str, chosen: Reading, trials: int) -> Message:
+    if trials == 1:
+        return _("{cell}: round trips and load over time", cell=name)
+    return _(
+        "{cell}: round trips and load over time (trial {trial} of {trials}, nearest the median)",
+        cell=name,
+        trial=str(chosen.trial),
+        trials=str(trials),
+    )
+
+
+def _strip(name: str, title: Message, timeline: LoadTimeline) -> Strip:
+    trips, unit = trip_curves(timeline)
+    panels = [Panel(_("round trip"), unit, tuple(trips))]
+    rates = rate_curves(timeline)
+    if rates:
+        panels.append(Panel(_("throughput of the load"), "Mbit/s", tuple(rates)))
+    return Strip(
+        name=name,
+        title=title,
+        x_label=_("seconds since the first request"),
+        panels=tuple(panels),
+        bands=tuple(
+            Band(begin, end, phase_words(phase)) for phase, (begin, end) in timeline.phases.items()
+        ),
+        from_zero=True,
+    )
+
+
+def trip_curves(timeline: LoadTimeline) -> tuple[list[Curve], str]:
+    """A line of the round trips, and the lost ones at the height of the longest; their unit."""
+    trips = thinned(timeline.trips, MOST_POINTS)
+    longest_ns = max((trip.ns for trip in trips if trip.ns is not None), default=0)
+    scale, unit = (1e3, "µs") if longest_ns < SMALL_NS else (1e6, "ms")
+    curves = []
+    if longest_ns:
+        curves.append(Curve(_("round trip"), 0, tuple(_line(trips, scale))))
+    lost = tuple((_seconds(trip), short(longest_ns / scale)) for trip in trips if trip.ns is None)
+    if lost:
+        curves.append(Curve(_("lost"), 1, lost, joined=False))
+    return curves, unit
+
+
+def _line(trips: Sequence[Trip], scale: float) -> Points:
+    points: Points = []
+    lost: list[Trip] = []
+    for trip in trips:
+        if trip.ns is None:
+            lost.append(trip)
+            continue
+        if len(lost) >= GAP and points:
+            points.append((_seconds(lost[0]), None))
+        lost = []
+        points.append((_seconds(trip), short(trip.ns / scale)))
+    return points
+
+
+def _seconds(trip: Trip) -> float:
+    return short(trip.at_ns / 1e9)
+
+
+def rate_curves(timeline: LoadTimeline) -> list[Curve]:
+    """A line each way that the load went."""
+    return [
+        Curve(_flow_words(flow), place, points)
+        for place, (flow, points) in enumerate(timeline.rates.items(), start=2)
+    ]
+
+
+def _flow_words(flow: str) -> str:
+    """What the line of a flow is called."""
+    return _("throughput {way}", way=FLOWS[flow]) if flow else _("throughput")

@@ -1,0 +1,237 @@
+"""Readings of latency under load → tables a pairing: round trips, then what filled the path. Pure.
+
+The connections beside are a table of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from netlab.experiment.matrix import Link
+from netlab.messages import _, joined
+from netlab.report.sections.latency_under_load.connections import connections_sheet
+from netlab.report.sections.latency_under_load.names import by_cell
+from netlab.report.sections.latency_under_load.places import (
+    Figure,
+    Why,
+    mean_place,
+    number,
+    share_place,
+    trials_place,
+    with_half_width,
+)
+from netlab.report.tables.elements import MBIT_PER_S, Notes, Table, TableCell, TableLine, blank
+from netlab.results.ceilings import ceiling_of
+from netlab.results.layout import Bin, TableColumn, of_pairing
+from netlab.results.readings import FLOWS, Reading
+
+_THROUGHPUT: Mapping[str, str] = {
+    "": _("throughput"),
+    "to_server_": _("throughput to server"),
+    "to_client_": _("throughput to client"),
+}
+_TOWARDS: Mapping[str, str] = {"client-sends": "to_server_", "server-sends": "to_client_"}
+"""Direction of a load that goes one way → where to."""
+
+
+def sheets_of(
+    readings: Sequence[Reading], names: Mapping[str, str], link: Link | None
+) -> Iterator[Table]:
+    """Of each pairing its tables, those that have something to say."""
+    for pairing in dict.fromkeys(each.pairing for each in readings):
+        those = [each for each in readings if each.pairing == pairing]
+        where = of_pairing(pairing, same_host=any(each.same_host for each in those))
+        yield _trips_sheet(where, those, names)
+        further = (_load_sheet(where, those, names, link), connections_sheet(where, those, names))
+        yield from (sheet for sheet in further if sheet is not None)
+
+
+def _in(unit: str, what: str) -> str:
+    return joined(", ", [what, unit])
+
+
+def _trips_sheet(where: str, readings: Sequence[Reading], names: Mapping[str, str]) -> Table:
+    notes = Notes()
+    columns = _ways(readings)
+    return Table(
+        title=_("{pairing}: round trips beside a load", pairing=where),
+        corner=_("load"),
+        columns=(
+            _("trials"),
+            *(_in("ms", what) for what in (_("idle"), _("loaded"), _("loaded, 99 %"), _("after"))),
+            *(_in("ms", _("increase")), _in("ms", "± 95 %"), _in("%", _("lost under load"))),
+            *(_in(MBIT_PER_S, _THROUGHPUT[flow]) for flow in columns),
+        ),
+        lines=tuple(
+            TableLine(names[cell], (*_trips(trials, notes), *_rates(trials, columns, notes)), cell)
+            for cell, trials in by_cell(readings).items()
+        ),
+        footnotes=notes.footnotes,
+    )
+
+
+def _trips(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
+    measured = [each for each in trials if each.status == "ok"]
+
+    def time(phase: str, percentile: str) -> TableCell:
+        of = number(f"{phase}_rtt_{percentile}_ns", 1e-6)
+        return mean_place(measured, of, "ms", _why_no_time(phase, percentile), notes)
+
+    return (
+        trials_place(trials, notes),
+        *(time("idle", "p50"), time("loaded", "p50"), time("loaded", "p99")),
+        time("after", "p50"),
+        *with_half_width(measured, number("increase_ns", 1e-6), "ms", _why_no_increase, notes),
+        share_place(
+            measured,
+            number("loaded_lost_messages"),
+            number("loaded_rtt_count"),
+            [_NO_REQUEST["loaded"]],
+            notes,
+        ),
+    )
+
+
+def _why_no_time(phase: str, percentile: str) -> Why:
+    def why(reading: Reading) -> str:
+        if not reading.number(f"{phase}_rtt_count"):
+            return _NO_REQUEST[phase]
+        lost = reading.number(f"{phase}_lost_messages")
+        return _TOO_MANY_LOST[percentile] if lost else reading.why_blank
+
+    return why
+
+
+def _why_no_increase(reading: Reading) -> str:
+    missing = next(
+        (each for each in ("idle", "loaded") if reading.number(f"{each}_rtt_p50_ns") is None),
+        "loaded",
+    )
+    return _why_no_time(missing, "p50")(reading)
+
+
+def _ways(readings: Sequence[Reading]) -> tuple[str, ...]:
+    """The columns of throughput: one, or one each way where not all loads go the same way."""
+    ways = {str(each.settings.get("direction", "")) for each in readings}
+    return ("",) if len(ways) == 1 and "both" not in ways else tuple(filter(None, FLOWS))
+
+
+def _rates(trials: Sequence[Reading], columns: Sequence[str], notes: Notes) -> Iterator[TableCell]:
+    measured = [each for each in trials if each.status == "ok"]
+    for column in columns:
+        flow = _flow_in(trials[0], column)
+        if flow is None:
+            yield blank(notes([_OTHER_WAY]))
+        else:
+            yield mean_place(measured, _throughput(flow), MBIT_PER_S, _why_blank, notes)
+
+
+def _flow_in(reading: Reading, column: str) -> str | None:
+    """The flow of a cell that stands in a column; ``None`` where its load went the other way."""
+    if column in reading.flows:
+        return column
+    return "" if column == _TOWARDS.get(str(reading.settings.get("direction", ""))) else None
+
+
+def _throughput(flow: str) -> Figure:
+    def of(reading: Reading) -> float | None:
+        found = reading.flows.get(flow)
+        rate = None if found is None else found.throughput_bit_per_s
+        return None if rate is None else rate / 1e6
+
+    return of
+
+
+def _why_blank(reading: Reading) -> str:
+    return reading.why_blank
+
+
+def _load_sheet(
+    where: str, readings: Sequence[Reading], names: Mapping[str, str], link: Link | None
+) -> Table | None:
+    """A line a cell and way; ``None`` where no load was measured."""
+    notes = Notes()
+    lossy = any(each.protocol == "UDP" for each in readings)
+    shared = any(_streams(each) > 1 for each in readings)
+    lines = []
+    for cell, trials in by_cell(readings).items():
+        measured = [each for each in trials if each.status == "ok"]
+        for flow in measured[0].flows if measured else ():
+            label = joined(", ", [names[cell], FLOWS[flow]]) if flow else names[cell]
+            places = [
+                *with_half_width(measured, _throughput(flow), MBIT_PER_S, _why_blank, notes),
+                _of_ceiling(measured, flow, link, notes),
+            ]
+            places += [_load_lost(measured, flow, notes)] if lossy else []
+            places += [_fairness(measured, flow, notes)] if shared else []
+            lines.append(TableLine(label, tuple(places), cell))
+    if not lines:
+        return None
+    return Table(
+        title=_("{pairing}: the load", pairing=where),
+        corner=_("load"),
+        columns=(
+            *(_in(MBIT_PER_S, _("throughput")), _in(MBIT_PER_S, "± 95 %")),
+            _("of the wire ceiling, %"),
+            *([_("messages lost, %")] if lossy else []),
+            *([_("fairness")] if shared else []),
+        ),
+        lines=tuple(lines),
+        footnotes=notes.footnotes,
+    )
+
+
+def _of_ceiling(
+    measured: Sequence[Reading], flow: str, link: Link | None, notes: Notes
+) -> TableCell:
+    first = measured[0]
+    column = TableColumn(first.protocol, first.message_bytes or 0, flow)
+    ceiling = ceiling_of(column, [Bin(tuple(measured), flow)], link)
+    if ceiling is None:
+        return blank(notes([_NO_CEILING]))
+    most = ceiling.highest_bit_per_s / 1e8
+
+    def of(reading: Reading) -> float | None:
+        rate = _throughput(flow)(reading)
+        return None if rate is None else rate / most
+
+    return mean_place(measured, of, "%", _why_blank, notes)
+
+
+def _load_lost(measured: Sequence[Reading], flow: str, notes: Notes) -> TableCell:
+    if measured[0].protocol != "UDP":
+        return blank(notes([_SENT_AGAIN]))
+
+    def lost(reading: Reading) -> float | None:
+        return reading.flows[flow].lost_messages
+
+    def sent(reading: Reading) -> float | None:
+        return reading.flows[flow].sent_messages
+
+    return share_place(measured, lost, sent, [_("not counted.")], notes)
+
+
+def _fairness(measured: Sequence[Reading], flow: str, notes: Notes) -> TableCell:
+    if _streams(measured[0]) < 2:
+        return blank(notes([_ONE_STREAM]))
+    return mean_place(measured, number(f"{flow}fairness_index"), "", _why_blank, notes)
+
+
+def _streams(reading: Reading) -> int:
+    streams = reading.settings.get("streams")
+    return streams if isinstance(streams, int) else 1
+
+
+_NO_REQUEST: Mapping[str, str] = {
+    "idle": _("no request was due before the load."),
+    "loaded": _("no request was due in the loaded phase."),
+    "after": _("no request was due after the load: what waited on the way took too long."),
+}
+_TOO_MANY_LOST: Mapping[str, str] = {
+    "p50": _("half of the requests or more were lost, which count as longer than any."),
+    "p99": _("more than 1 % of the requests were lost, which count as longer than any."),
+}
+_OTHER_WAY = _("the load went the other way.")
+_NO_CEILING = _("the link’s rate was not stated, or no cable was touched.")
+_SENT_AGAIN = _("TCP sends again what is lost.")
+_ONE_STREAM = _("one stream shares with nobody.")

@@ -1,0 +1,83 @@
+"""Trials of latency under load → a sentence of what round trips rise to. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netlab.messages import Message, _, counted, joined
+from netlab.report.text.phrases import listed, throughput, with_interval
+from netlab.results.labels import figure
+from netlab.results.readings import FLOWS, Reading
+from netlab.stats import MIN_TRIALS, interval, mean
+
+RISES = 1.1
+"""By so much a round trip is longer under load where it is said to rise."""
+
+
+def rise_words(trials: Sequence[Reading], load: str = "") -> Message:
+    """``Under load round trips rise from 0.10 ms to 122 ms (LL, UDP up, 19.04 Mbit/s)``.
+
+    ``trials`` are those of one cell with a result; ``load`` is what the cell is called.
+    """
+    idle, loaded = (mean_ms(trials, f"{phase}_rtt_p50_ns") for phase in ("idle", "loaded"))
+    conditions = joined(", ", [word for word in (load, *_carried(trials)) if word])
+    if loaded is None:
+        lost = _("Under load half of the requests or more are lost ({load})", load=conditions)
+        before = [] if idle is None else [_("{time} before it", time=time_words(idle))]
+        return joined("; ", [lost, *before])
+    ends = {"loaded": time_words(loaded), "load": conditions}
+    if idle is None:
+        return _("Under load a round trip takes {loaded} ({load})", **ends)
+    ends["idle"] = time_words(idle)
+    if loaded < RISES * idle:
+        return _(
+            "Under load round trips keep their length: {loaded}, before it {idle} ({load})", **ends
+        )
+    said = _("Under load round trips rise from {idle} to {loaded} ({load})", **ends)
+    if len(_numbers_ms(trials, "increase_ns")) < MIN_TRIALS:
+        return said
+    number = counted("{number} trial", "{number} trials", len(trials))
+    by = _("by {increase} ({trials})", increase=increase_words(trials), trials=number)
+    return joined(", ", [said, by])
+
+
+def increase_words(trials: Sequence[Reading]) -> str:
+    """``121.90 ± 0.31 ms``, from three trials upwards with the interval."""
+    values = _numbers_ms(trials, "increase_ns")
+    if len(values) < MIN_TRIALS:
+        return time_words(mean(values))
+    half = interval(values).half_width
+    return joined(" ", [with_interval(mean(values), half), "ms"])
+
+
+def time_words(time_ms: float) -> Message:
+    """``0.10 ms``, ``12.3 ms``, ``123 ms``; below 0.1 ms in µs."""
+    if abs(time_ms) < 0.095:
+        return joined(" ", [figure(1e3 * time_ms, 1), "µs"])
+    decimals = 2 if abs(time_ms) < 9.95 else 1 if abs(time_ms) < 99.5 else 0
+    return joined(" ", [figure(round(time_ms, decimals), decimals), "ms"])
+
+
+def mean_ms(trials: Sequence[Reading], name: str) -> float | None:
+    """The mean of a time over the trials; ``None`` where any has none, for what is left out may be
+    the longest.
+    """
+    values = _numbers_ms(trials, name)
+    return mean(values) if values and len(values) == len(trials) else None
+
+
+def _numbers_ms(trials: Sequence[Reading], name: str) -> list[float]:
+    found = (each.number(name) for each in trials)
+    return [each / 1e6 for each in found if each is not None]
+
+
+def _carried(trials: Sequence[Reading]) -> list[str]:
+    """What the load came to; of both ways the one and the other, never a sum."""
+    found = []
+    for flow in trials[0].flows:
+        rates = [each.flows[flow].throughput_bit_per_s for each in trials]
+        known = [each for each in rates if each is not None]
+        if known:
+            words = [throughput(mean(known)), *([FLOWS[flow]] if flow else [])]
+            found.append(joined(" ", words))
+    return [listed(found)] if found else []

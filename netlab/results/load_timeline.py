@@ -1,0 +1,131 @@
+"""A trial of latency under load → its times one by one, on the axis of its first request. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from netlab.experiment.load_phases import PHASES, Trip
+from netlab.experiment.records import FLOWS, as_number
+
+RatePoints = tuple[tuple[float, float], ...]
+"""(seconds, value) from left to right."""
+
+_EDGES: Mapping[str, tuple[str, str]] = {
+    "idle": ("idle_open_ns", "load_open_ns"),
+    "loaded": ("settled_ns", "load_close_ns"),
+    "after": ("drained_ns", "after_close_ns"),
+}
+_DIGITS = 6
+"""That count: more is not seen, and a page has to carry it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTimeline:
+    """What a trial records one by one; what it lacks is empty."""
+
+    trips: tuple[Trip, ...]
+    """All requests in the order in which they were due."""
+    rates: Mapping[str, RatePoints]
+    """Flow → (middle of an interval, s after the first request; Mbit/s taken in)."""
+    phases: Mapping[str, tuple[float, float]]
+    """Name → begin and end, s after the first request, of those that are known."""
+
+    def trips_of(self, phase: str) -> tuple[Trip, ...]:
+        """Those that were due within a phase."""
+        if phase not in self.phases:
+            return ()
+        begin_ns, end_ns = (1e9 * edge for edge in self.phases[phase])
+        return tuple(trip for trip in self.trips if begin_ns <= trip.at_ns < end_ns)
+
+
+def timeline_of(settings: Mapping[str, Any], values: Mapping[str, Any]) -> LoadTimeline | None:
+    """What a trial with these values was like over its time; ``None`` where its probe told no
+    round trip by itself, or none that fits.
+    """
+    rate = as_number(settings.get("request_rate_per_s"))
+    trips = tuple(_trips(values, rate)) if rate else ()
+    if not trips:
+        return None
+    opened_ns = as_number(values.get("load_open_ns"))
+    rates = {} if opened_ns is None else dict(_rates(values, opened_ns))
+    return LoadTimeline(trips, rates, dict(_phases(values)))
+
+
+def _trips(values: Mapping[str, Any], rate_per_s: float) -> Iterator[Trip]:
+    """Request n was due n / rate after the first."""
+    answered, lost = numbers(values.get("trip_ns")), set(numbers(values.get("lost_trips")))
+    waiting = iter(answered)
+    for at in range(len(answered) + len(lost)):
+        at_ns = round(1e9 * at / rate_per_s)
+        if at in lost:
+            yield Trip(at_ns, None)
+        elif (ns := next(waiting, None)) is not None:
+            yield Trip(at_ns, int(ns))
+
+
+def _rates(values: Mapping[str, Any], opened_ns: float) -> Iterator[tuple[str, RatePoints]]:
+    for flow in FLOWS:
+        taken = numbers(values.get(f"{flow}receiver_interval_bytes"))
+        interval_ns = as_number(values.get(f"{flow}receiver_interval_ns"))
+        if taken and interval_ns:
+            elapsed_ns = as_number(values.get(f"{flow}receiver_elapsed_ns"))
+            points = interval_rates(taken, interval_ns, elapsed_ns)
+            yield flow, tuple((short(opened_ns / 1e9 + x), y) for x, y in points)
+
+
+def _phases(values: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float, float]]]:
+    for phase in PHASES:
+        begin_ns, end_ns = (as_number(values.get(edge)) for edge in _EDGES[phase])
+        if begin_ns is not None and end_ns is not None and begin_ns < end_ns:
+            yield phase, (begin_ns / 1e9, end_ns / 1e9)
+
+
+def interval_rates(
+    interval_bytes: Sequence[float], interval_ns: float, elapsed_ns: float | None
+) -> list[tuple[float, float]]:
+    """(middle of the interval in s, Mbit/s) of the intervals of a window.
+
+    The last interval is what was left of the window: from half a length to one and a half.
+    """
+    last_ns = interval_ns
+    if elapsed_ns is not None:
+        rest_ns = elapsed_ns - interval_ns * (len(interval_bytes) - 1)
+        # Another length means that the record does not fit itself: then nothing is known of it.
+        last_ns = rest_ns if 0.5 <= rest_ns / interval_ns < 1.5 else interval_ns
+    points = []
+    for index, each in enumerate(interval_bytes):
+        length_ns = last_ns if index == len(interval_bytes) - 1 else interval_ns
+        middle_s = (index * interval_ns + length_ns / 2) / 1e9
+        points.append((short(middle_s), short(8e3 * each / length_ns)))
+    return points
+
+
+def thinned(trips: Sequence[Trip], most: int) -> list[Trip]:
+    """As few of them as are seen: of several that stand at one place the shortest and the longest,
+    and one that is lost.
+    """
+    width = max(1, -(-2 * len(trips) // most))
+    if width < 3:
+        return list(trips)
+    found: list[Trip] = []
+    for start in range(0, len(trips), width):
+        those = trips[start : start + width]
+        answered = [(trip.ns, trip.at_ns) for trip in those if trip.ns is not None]
+        kept = {at for _ns, at in (min(answered), max(answered))} if answered else set[int]()
+        lost = next((trip.at_ns for trip in those if trip.ns is None), None)
+        found += [trip for trip in those if trip.at_ns in kept or trip.at_ns == lost]
+    return found
+
+
+def numbers(value: object) -> list[float]:
+    """A series of numbers; what is none, or has something else in it, is empty."""
+    if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
+        return []
+    return value
+
+
+def short(value: float) -> float:
+    """Six digits that count."""
+    return float(f"{value:.{_DIGITS}g}")

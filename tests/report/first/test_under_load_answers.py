@@ -1,0 +1,193 @@
+"""What the first screen, the terminal and the opened cell say of latency under load."""
+
+from __future__ import annotations
+
+import pytest
+from made_parts import Make
+from made_readings import failure, plan_of, result
+from made_under_load import (
+    losing,
+    trips,
+    under_load_cell,
+    under_load_records,
+    under_load_values,
+)
+
+from netlab.experiment.records import Record
+from netlab.findings.analysis import Analysis
+from netlab.report import Report
+from netlab.report.answers import under_load
+from netlab.report.first_picture.scene import FirstPicture
+from netlab.report.language.wording import Wording
+from netlab.report.page.first import first_of
+from netlab.report.page.opening import opening
+from netlab.report.page.small_charts import small_charts
+from netlab.report.text.answer import answer_of
+from netlab.results.readings import readings
+from netlab.store.plan import PlannedCell
+
+COMPARED = """\
+title: made up
+link: {rate: 100Mbit, mtu: 1500}
+pairings: [LL]
+compare:
+  - name: BBR in place of Cubic
+    baseline: {congestion: cubic}
+    contender: {congestion: bbr}
+tests:
+  - {test: latency_under_load, load: {congestion: [cubic, bbr]}}
+"""
+
+
+def said(make: Make, cells: list[PlannedCell], records: list[Record], trials: int = 1) -> list[str]:
+    run = make(plan_of(cells, trials), records)
+    return [line.sentence for line in under_load.answers(readings(run))]
+
+
+def test_a_line_says_what_round_trips_rise_to_under_which_load(make: Make) -> None:
+    cell = under_load_cell(protocol="UDP", rate_bit_per_s=1e8)
+    assert said(make, [cell], under_load_records(cell, [123.0])) == [
+        "Under load round trips rise from 0.10 ms to 123 ms (LL, UDP up, 90.00 Mbit/s)"
+    ]
+
+
+def test_three_trials_have_their_interval(make: Make) -> None:
+    cell = under_load_cell()
+    (line,) = said(make, [cell], under_load_records(cell, [9.0, 10.0, 11.0]), 3)
+    assert line == (
+        "Under load round trips rise from 0.10 ms to 10.0 ms (LL, TCP up, 90.00 Mbit/s), by "
+        "9.9 ± 2.5 ms (3 trials)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("loaded_ms", "begin"),
+    [
+        (0.105, "Under load round trips keep their length: 0.11 ms, before it 0.10 ms (LL, TCP"),
+        (None, "Under load half of the requests or more are lost (LL, TCP up, 90.00 Mbit/s); 0.10"),
+    ],
+)
+def test_what_does_not_rise_and_what_is_lost_are_said_as_that(
+    make: Make, loaded_ms: float | None, begin: str
+) -> None:
+    cell = under_load_cell()
+    records = [result(cell, 1, under_load_values(trips(loaded_ms=loaded_ms)))]
+    (line,) = said(make, [cell], records)
+    assert line.startswith(begin)
+
+
+def test_of_many_loads_one_line_names_the_least_and_the_most(make: Make) -> None:
+    cells = [under_load_cell(streams=number) for number in (1, 2, 3, 4, 5)]
+    records = [
+        record
+        for number, cell in enumerate(cells[:4], start=1)
+        for record in under_load_records(cell, [100.0 * number])
+    ]
+    records.append(result(cells[4], 1, under_load_values(trips(loaded_ms=None))))
+    run = make(plan_of(cells, 1), records)
+    (line,) = under_load.answers(readings(run))
+    assert line.sentence == (
+        "Under load round trips take longer by 100 ms (LL, TCP up, streams 1) to 400 ms "
+        "(LL, TCP up, streams 4); in 1 cell half of the requests or more are lost"
+    )
+    assert (line.cells[0], line.chart) == (cells[3].key, "latency-over-time-4")
+
+
+def test_a_load_without_a_result_has_no_answer(make: Make) -> None:
+    cell = under_load_cell()
+    assert said(make, [cell], [failure(cell)]) == []
+
+
+def two_controls(make: Make) -> Analysis:
+    cells = [under_load_cell(congestion=each) for each in ("cubic", "bbr")]
+    times = {"cubic": [100.0, 101.0, 102.0], "bbr": [10.0, 10.2, 10.1]}
+    records = [
+        record
+        for cell in cells
+        for record in under_load_records(cell, times[str(cell.settings["congestion"])])
+    ]
+    return make(plan_of(cells, 3, matrix_text=COMPARED), records)
+
+
+def test_a_comparison_of_two_congestion_controls_has_the_increase_with_its_interval(
+    make: Make,
+) -> None:
+    report = Report(two_controls(make), Wording())
+    (line,) = report.first_lines.comparisons
+    assert "increase of the round trip under load 90 % smaller (−90" in line.sentence
+    (sheet,) = next(part for part in report.parts if part.name == "comparisons").sheets
+    increase = sheet.lines[0]
+    assert increase.places[2].value == pytest.approx(0.1, rel=0.01)
+    assert "0.09" in increase.places[3].text
+    assert sheet.lines[1].label.endswith("throughput")
+
+
+def pictures_of(run: Analysis) -> tuple[FirstPicture, ...]:
+    report = Report(run, Wording())
+    charts = [chart for part in report.parts for chart in part.charts]
+    lines, layout = report.first_lines, report.layout
+    return first_of(lines, report.readings, layout, run.plan.link, charts).pictures
+
+
+def test_the_first_picture_is_latency_over_time_of_the_load_that_adds_most(make: Make) -> None:
+    first, second = pictures_of(two_controls(make))
+    assert first.title.startswith("TCP up, congestion control cubic: round trips and load over")
+    assert second.title == "Comparisons: ratio and 95 % interval"
+    assert [words for _look, words in first.legend] == ["round trip", "throughput"]
+    for scene in first.scenes:
+        words = [mark.words for mark in scene.marks if mark.tag == "text"]
+        assert {"idle", "loaded", "after", "round trip, ms"} <= {*words}
+        bands = [mark for mark in scene.marks if ("class", "margin") in mark.attributes]
+        assert len(bands) == 6
+
+
+def test_lost_requests_are_marked_in_it(make: Make) -> None:
+    cell = under_load_cell()
+    values = under_load_values(losing(trips(), 100))
+    (picture,) = pictures_of(make(plan_of([cell], 1), [result(cell, 1, values)]))
+    marked = [mark.title for mark in picture.scenes[0].marks if mark.tag == "circle"]
+    assert marked == ["lost: 1.00 s", "lost: 2.00 s", "lost: 3.00 s", "lost: 4.00 s"]
+
+
+def test_the_page_says_in_words_what_was_measured(make: Make) -> None:
+    cell = under_load_cell()
+    run = make(plan_of([cell], 1), under_load_records(cell, [100.0]))
+    assert opening(run.plan, readings(run))[0] == (
+        "Measured: the latency under a load over TCP, messages of 1,448 bytes."
+    )
+
+
+def test_a_terminal_gets_one_line_of_it(make: Make) -> None:
+    cell = under_load_cell()
+    run = make(plan_of([cell], 1), under_load_records(cell, [100.0]))
+    assert answer_of(run.path).splitlines()[0] == (
+        "Under load round trips rise from 0.10 ms to 100 ms (90.00 Mbit/s)"
+    )
+
+
+def test_an_opened_cell_shows_the_round_trips_of_each_trial_and_the_phases(make: Make) -> None:
+    cell = under_load_cell()
+    records = [
+        *under_load_records(cell, [100.0]),
+        result(cell, 2, under_load_values(losing(trips(), 100))),
+    ]
+    run = make(plan_of([cell], 2), records)
+    trials = [(each, run.latest[cell.key, each.trial].values) for each in readings(run)]
+    beside, throughput, *_others = small_charts(trials, {})
+    assert (beside.title, beside.y_label) == ("Round trips beside the load", "ms")
+    assert [line.label for line in beside.lines] == ["trial 1", "trial 2", "lost"]
+    assert [(mark.words, mark.from_s, mark.until_s) for mark in beside.marks] == [
+        ("idle", -1, 0),
+        ("loaded", 1, 4),
+        ("after", 4.1, 5.1),
+    ]
+    assert throughput.title == "Throughput within the window"
+
+
+def test_an_opened_cell_without_single_round_trips_shows_the_load_alone(make: Make) -> None:
+    cell = under_load_cell()
+    values = under_load_values(trips())
+    del values["trip_ns"]
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    trials = [(each, run.latest[cell.key, each.trial].values) for each in readings(run)]
+    assert [chart.title for chart in small_charts(trials, {})] == ["Throughput within the window"]
