@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from made_loaded_hosts import MS, S, World
+from loaded_hosts import MS, S, World
 
 from netlab.errors import HostGone
 from netlab.experiment.hosts import Mirror

@@ -1,0 +1,120 @@
+"""Charts drawn by several processes: the same bytes, each once, and none of them stays behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from netlab.report.draw import parallel
+from netlab.report.draw.parallel import draw, drawing_of_several
+from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
+from netlab.report.tables.elements import Chart, Curve, HeatMap
+
+CHART = Chart(
+    name="buffers",
+    title="UDP, messages of 64 bytes",
+    x_label="socket buffer",
+    x_ticks=((16.0, "16 KiB"), (64.0, "64 KiB")),
+    log_x=False,
+    lines=(Curve("LL", 0, ((16.0, 48.5), (32.0, None), (64.0, 41.6))),),
+)
+MAP = HeatMap(
+    name="map",
+    title="TCP: throughput, Mbit/s",
+    unit="Mbit/s",
+    rows=("a", "b"),
+    columns=("a", "b"),
+    values=((None, 10.0), (20.0, None)),
+    inside=((99.9, None), (None, None)),
+)
+
+
+def test_another_process_at_another_time_draws_the_same_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone = draw([MAP, CHART])
+    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
+    for name, value in (("PYTHONHASHSEED", "2"), ("TZ", "Asia/Tokyo"), ("SOURCE_DATE_EPOCH", "9")):
+        monkeypatch.setenv(name, value)
+    with parallel.drawers([(MAP, COLUMN_WIDE), (CHART, PAGE_WIDE)]) as others:
+        assert others.pictures(0, 2) == [alone[0].column, replace(alone[1], column=None)]
+    assert draw([MAP, CHART]) == alone
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3, 4])
+def test_however_many_processes_draw_each_chart_is_drawn_once_and_in_its_place(
+    monkeypatch: pytest.MonkeyPatch, cores: int
+) -> None:
+    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 100)
+    charts = [replace(CHART, name=f"buffers-{number}") for number in range(4)]
+    alone = draw(charts)
+    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 2)
+    monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: cores)
+    with drawing_of_several((PAGE_WIDE, COLUMN_WIDE)) as hand_over:
+        first, second = hand_over(charts[:3]), hand_over(charts[3:])
+        assert (*first(), *second()) == alone
+    assert [each.chart.name for each in alone] == [each.name for each in charts]
+    assert all(each.column is not None and each.column.chart == each.chart for each in alone)
+
+
+def test_where_a_process_cannot_become_several_this_one_draws_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone = draw([MAP, CHART])
+    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
+    monkeypatch.setattr("netlab.report.draw.parallel._CAN_BECOME_SEVERAL", False)
+    monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: 2)
+    assert draw([MAP, CHART]) == alone
+
+
+def test_where_there_is_no_further_process_or_it_dies_this_one_draws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone = draw([MAP, CHART])
+    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
+    for program in ("/bin/false", "/nowhere/python"):
+        monkeypatch.setattr("netlab.report.draw.parallel.sys.executable", program)
+        assert draw([MAP, CHART]) == alone
+
+
+@pytest.mark.parametrize("many", [1, 50])
+def test_no_process_stays_behind_when_drawing_is_broken_off(
+    monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    started = []
+    start = subprocess.Popen
+
+    def noted(*words: Any, **wish: Any) -> Any:
+        started.append(start(*words, **wish))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
+    with pytest.raises(ZeroDivisionError), parallel.drawers([(MAP, PAGE_WIDE)] * many):
+        _ = 1 / 0
+    (process,) = started
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, 0)
+    assert not _alive_in_group(process.pid)
+
+
+def test_no_process_stays_behind_when_all_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: 3)
+    with parallel.drawers([(MAP, PAGE_WIDE)]) as others:
+        others.pictures(0, 1)
+        process = others._process
+    assert process is not None
+    assert process.returncode == 0
+    assert not _alive_in_group(process.pid)
+
+
+def _alive_in_group(group: int) -> list[str]:
+    """What runs there; a process that nobody has asked for its end does not."""
+    found = subprocess.run(
+        ["ps", "-eo", "pgid=,stat=,args="], check=True, capture_output=True, text=True
+    )
+    lines = [line.split(None, 2) for line in found.stdout.splitlines()]
+    return [line[2] for line in lines if line[0] == str(group) and not line[1].startswith("Z")]
