@@ -32,7 +32,7 @@ MATRIX = """\
 title: A queue of {frames} frames
 link: {{rate: 20Mbit, hops: 1}}
 pairings: [LL]
-defaults: {{idle: 5s, after: 5s}}
+defaults: {{idle: 3s, after: 3s}}
 tests:
   - test: latency_under_load
     load: {{protocol: UDP, message_size: {size}, rate: {offered:.0f}, direction: [{ways}]}}
@@ -57,7 +57,7 @@ def matrix_of(frames: int) -> str:
         offered=OFFERED * RATE_BIT_PER_S * UDP_BYTES / on_wire,
         ways=", ".join(WAYS),
         udp_s=30 if frames >= 500 else 10,
-        tcp_s=60 if frames >= 500 else 30,
+        tcp_s=45 if frames >= 500 else 30,
     )
 
 

@@ -10,9 +10,11 @@ from netlab.findings.analysis import Analysis, load
 from netlab.findings.importance import leading_kinds
 from netlab.findings.round_trips.trips import TripTrial
 from netlab.findings.sample import StreamSample
+from netlab.report.text.load_figure import load_figure
 from netlab.report.text.phrases import percentile_words, share_words
 from netlab.report.text.said import in_english
 from netlab.report.text.under_load import rise_words
+from netlab.results.load_timeline import timeline_of
 from netlab.results.readings import readings
 from netlab.units import format_rate, format_seconds
 
@@ -36,6 +38,10 @@ def _figures(run: Analysis) -> Iterator[str]:
     loaded = [each for each in readings(run) if each.test == UNDER_LOAD and each.status == "ok"]
     for cell in dict.fromkeys(each.cell for each in loaded):
         yield rise_words([each for each in loaded if each.cell == cell])
+    for record in run.records:
+        timeline = timeline_of(record.settings, record.values)
+        if record.test == UNDER_LOAD and timeline is not None:
+            yield from load_figure(timeline)
 
 
 def _of_stream(sample: StreamSample) -> str:

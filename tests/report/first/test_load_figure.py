@@ -1,0 +1,43 @@
+"""Latency under load on a terminal: two lines of blocks and the phases below."""
+
+from __future__ import annotations
+
+from made_under_load import losing, trips, under_load_cell, under_load_values
+
+from netlab.experiment.load_phases import Trip
+from netlab.report.text.load_figure import BLOCKS, LABEL, LOST, load_figure
+from netlab.results.load_timeline import timeline_of
+
+WIDTH = 62
+"""A column a tenth of a second: 6.2 s of requests."""
+
+
+def lines_of(asked: list[Trip]) -> list[str]:
+    settings = {**under_load_cell().settings, "request_rate_per_s": 100.0}
+    timeline = timeline_of(settings, under_load_values(asked))
+    assert timeline is not None
+    return list(load_figure(timeline, WIDTH))
+
+
+def test_round_trips_are_low_then_high_then_low_above_the_load() -> None:
+    round_trips, load, phases = lines_of(trips(idle_ms=1.0, loaded_ms=100.0, after_ms=1.0))
+    drawn = round_trips[LABEL : LABEL + WIDTH]
+    assert drawn[:9] == BLOCKS[0] * 9
+    assert set(drawn[12:48]) == {BLOCKS[-1]}
+    assert drawn[54:] == BLOCKS[0] * (WIDTH - 54)
+    assert round_trips.endswith("up to 100 ms")
+    rates = load[LABEL : LABEL + WIDTH]
+    assert rates[:9].strip() == ""
+    assert set(rates[12:48]) == {BLOCKS[-1]}
+    assert rates[53:].strip() == ""
+    assert phases.index("idle") == LABEL
+    assert phases.index("loaded") == LABEL + 20
+    assert phases.index("after") > LABEL + 50
+
+
+def test_a_column_in_which_all_are_lost_is_marked_and_one_of_many_is_not() -> None:
+    asked = trips()
+    gone = [Trip(each.at_ns, None) if 100 <= at < 120 else each for at, each in enumerate(asked)]
+    drawn = lines_of(gone)[0][LABEL : LABEL + WIDTH]
+    assert [at for at, mark in enumerate(drawn) if mark == LOST] == [10, 11]
+    assert LOST not in lines_of(losing(asked, 5))[0]
