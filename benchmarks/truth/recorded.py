@@ -64,6 +64,8 @@ service echo
 """The datagram echo that xinetd has in itself; after 50 datagrams a second it rests otherwise."""
 
 ROUTER = {"topology": "router"}
+QUEUED_RATE_BIT_PER_S = 20e6
+"""Of a device whose queue of 200 full frames is 123 ms long."""
 SLOW_RATE_BIT_PER_S = 10e6
 """So slow that two CPUs can send 64-byte frames both ways at its line rate."""
 # A device in the lab answers at once, so that the standard's waits of 2 and 5 s show nothing here;
@@ -99,6 +101,14 @@ RECORDINGS = (
         SLOW_RATE_BIT_PER_S,
         {**ROUTER, "device_rate": 8e6},
         ("direction=both", *SHORTER_SEARCHES),
+        False,
+    ),
+    Recording(
+        "latency-under-load-lab",
+        "latency-under-load",
+        QUEUED_RATE_BIT_PER_S,
+        {**ROUTER, "rate": None, "device_rate": QUEUED_RATE_BIT_PER_S, "device_queue_frames": 200},
+        ("direction=[client-sends,both]",),
         False,
     ),
     Recording(

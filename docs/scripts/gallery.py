@@ -21,6 +21,7 @@ CHARTS = {
     "nettest-lab-unshaped": "round-trip-tcp-1",
     "payload-lab": "payload-udp-ipv4",
     "payload-lab-unshaped": "payload-udp-ipv4",
+    "latency-under-load-lab": "latency-over-time-1",
     "rfc2544-lab": "frame-loss-1",
     "udp-mirror-lab-pinned": "round-trip-udp-1",
     "udp-mirror-lab-unshaped": "round-trip-udp-1",
