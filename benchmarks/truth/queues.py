@@ -9,6 +9,7 @@ over UDP are a third of a frame.
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import sys
 import tempfile
@@ -111,17 +112,18 @@ def _line(
     full at all times: that cell is shown, and has no arithmetic."""
     both = row["direction"] == "both"
     expected_ns = delay_ns(frames, 2 if both else 1)
+    # Of UDP so many requests may be lost that there is no 99th percentile.
     idle_ns, half_ns, most_ns, after_ns = (
-        row[f"{phase}_rtt_{name}_ns"]
+        float(row.get(f"{phase}_rtt_{name}_ns", math.nan))
         for phase, name in (("idle", "p50"), ("loaded", "p50"), ("loaded", "p99"), ("after", "p50"))
     )
     of_udp = row["protocol"] == "UDP"
-    grown_ns = (half_ns if of_udp else most_ns) - idle_ns
-    share = grown_ns / expected_ns - 1
+    share = ((half_ns if of_udp else most_ns) - idle_ns) / expected_ns - 1
     if of_udp or not both:
         off[row["protocol"]].append(share)
     between.append(abs(after_ns - idle_ns))
-    times = [f"{each / 1e6:.2f}" for each in (idle_ns, half_ns, most_ns, after_ns)]
+    known = (idle_ns, half_ns, most_ns, after_ns)
+    times = ["" if math.isnan(each) else f"{each / 1e6:.2f}" for each in known]
     said = f"{share:+.1%}" if of_udp or not both else ""
     label = f"{frames}, {row['protocol']} {row['direction']}"
     return [label, f"{expected_ns / 1e6:.1f}", *times, said]
