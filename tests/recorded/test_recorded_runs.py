@@ -30,7 +30,7 @@ def test_each_experiment_is_recorded_in_the_labs_that_can_show_it() -> None:
     shaped = {"nettest", "payload", "lab-report", "connection-kinds"}
     assert {f"{each}-lab" for each in shaped} <= set(RECORDED)
     assert {f"{each}-lab-unshaped" for each in ("nettest", "payload", "udp-mirror")} <= {*RECORDED}
-    assert {"rfc2544-lab", "udp-mirror-lab-pinned"} <= set(RECORDED)
+    assert {"rfc2544-lab", "udp-mirror-lab-pinned", "latency-under-load-lab"} <= set(RECORDED)
     for name in ("udp-mirror-lab-windows", "lab-report-lab"):
         assert pairings_of(name) == {"LL", "WL", "LW", "WW"}
     assert len(load(REPORTS / "lab-report-lab").plan.cells) == 416
@@ -88,7 +88,7 @@ def check_page(recorded: Path, fresh: Path) -> None:
 def test_the_lab_reports_page_and_charts_are_what_its_records_give(tmp_path: Path) -> None:
     recorded, fresh = REPORTS / "lab-report", tmp_path / "lab-report"
     shutil.copytree(recorded, fresh, ignore=shutil.ignore_patterns("charts", "index.html"))
-    write_report(load(fresh), narrow=True)
+    write_report(load(fresh))
     check_page(recorded, fresh)
     kept, made = (
         {str(path.relative_to(each)): path for path in (each / "charts").rglob("*.*")}

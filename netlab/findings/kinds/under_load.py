@@ -36,12 +36,12 @@ note(
         "8289, CoDel's target).")
 note(
     "no-standing-queue",
-    _("{in_trials}: round trips keep their length while the path is full: {idle_rtt_ns} idle and "
-        "{loaded_rtt_ns} under load in the median"),
-    _("round trips keep their length while the path is full: {idle_rtt_ns} idle and "
-        "{loaded_rtt_ns} under load in the median"),
+    _("{in_trials}: the path is full and no queue to speak of stands in it: round trips of "
+        "{idle_rtt_ns} became {loaded_rtt_ns} in the median"),
+    _("the path is full and no queue to speak of stands in it: round trips of {idle_rtt_ns} became "
+        "{loaded_rtt_ns} in the median"),
     rank=31, section=SECTION,
-    advice=_("that is the result: no queue to speak of stands on this path"),
+    advice=_("that is the result: what shares the path hardly waits"),
     stated="The loaded median is less than 5 ms, or less than half of the idle one, above it, and "
         "the load is 90 % of the wire ceiling and more.")
 note(
