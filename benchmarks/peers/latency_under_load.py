@@ -1,9 +1,10 @@
 """Latency under load beside flent's tcp_upload and rrul: `make benchmark-latency-under-load`.
 
 A router of 20 Mbit/s with a queue of 200 frames, cubic, 30 s of load; flent (PyPI) drives netperf
-and ping. Rounds are interleaved, ratios are of one round. flent's throughput is what netperf's
-senders say second by second; ours is what came in. Compared over the same part: from 2 s after the
-load's start to its end.
+and ping. Rounds are interleaved, ratios are of one round. Compared over the same part: from 2 s
+after the load's start to its end. What flent says of a download is what came in, as all of ours
+is; of an upload it is what went into the sender's buffers, so that rrul is compared by its
+downloads.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any
 
 from benchmarks.stage import Verdict, a_lab, finish, netlab, run_words, table
 from netlab import load
-from netlab.experiment.records import FLOWS, as_number
+from netlab.experiment.records import as_number
 from netlab.lab import LabState
 from netlab.lab.network import NAMESPACES
 
@@ -37,9 +38,11 @@ FLENT_IDLE_S = 5.0
 """flent's pings go so long before and after the load."""
 SETTLED_S = 2.0
 
+AS_NETPERF = "congestion: cubic, message_size: 16KiB"
+"""What netperf hands to one send call."""
 TESTS = {
-    "tcp_upload": "{streams: 1, direction: client-sends, congestion: cubic}",
-    "rrul": "{streams: 4, direction: both, congestion: cubic}",
+    "tcp_upload": f"{{streams: 1, direction: client-sends, {AS_NETPERF}}}",
+    "rrul": f"{{streams: 4, direction: both, {AS_NETPERF}}}",
 }
 """flent's test → the same load here: rrul has four streams each way."""
 
@@ -49,7 +52,7 @@ class LoadReading:
     """What one of the two says."""
 
     throughput_bit_per_s: float
-    """Of both directions together, in the loaded part."""
+    """In the loaded part; with both directions that to the client."""
     increase_ms: float
 
 
@@ -69,8 +72,9 @@ def ours(name: str, lab: LabState, seconds: int, folder: Path) -> LoadReading:
     into = Path(tempfile.mkdtemp(dir=folder))
     netlab(*run_words(matrix, lab.hosts_file, into / "run"))
     (record,) = load(into / "run").records
-    rates = [as_number(record.values.get(f"{flow}throughput_bit_per_s")) or 0.0 for flow in FLOWS]
-    return LoadReading(sum(rates), (as_number(record.values["increase_ns"]) or 0.0) / 1e6)
+    flow = "to_client_" if record.settings["direction"] == "both" else ""
+    rate = as_number(record.values[f"{flow}throughput_bit_per_s"]) or 0.0
+    return LoadReading(rate, (as_number(record.values["increase_ns"]) or 0.0) / 1e6)
 
 
 def flent(program: str, name: str, lab: LabState, seconds: int, folder: Path) -> LoadReading:
@@ -94,12 +98,13 @@ def flent(program: str, name: str, lab: LabState, seconds: int, folder: Path) ->
 def reading_of(raw: dict[str, list[dict[str, Any]]], seconds: int) -> LoadReading:
     """flent's points by their wall clock: pings, and each stream's rate over the time before."""
     streams = [name for name in raw if name.startswith("TCP") and raw[name]]
+    downloads = [name for name in streams if "download" in name]
     begins = min(each["t"] - each["dur"] for name in streams for each in raw[name][:1])
     window = begins + SETTLED_S, begins + seconds
     pings = [(each["t"], each["val"]) for each in raw["Ping (ms) ICMP"]]
     idle = [value for at, value in pings if at < begins]
     loaded = [value for at, value in pings if window[0] <= at < window[1]]
-    rate = sum(_mean_over(raw[name], window) for name in streams)
+    rate = sum(_mean_over(raw[name], window) for name in downloads or streams)
     return LoadReading(1e6 * rate, statistics.median(loaded) - statistics.median(idle))
 
 
