@@ -34,8 +34,6 @@ from netlab.lab.network import NAMESPACES
 
 RATE_BIT_PER_S, QUEUE_FRAMES = 20e6, 200
 WITHIN_THROUGHPUT, WITHIN_INCREASE = 0.02, 0.10
-FLENT_IDLE_S = 5.0
-"""flent's pings go so long before and after the load."""
 SETTLED_S = 2.0
 
 AS_NETPERF = "congestion: cubic, message_size: 16KiB"
