@@ -41,7 +41,8 @@ def recorded(path: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 }
                 if "setup_ns" in said:
                     own = {n: v for n, v in values.items() if n.startswith(OF_ASKER)}
-                    yield verb, said | (own if verb == "ask" else {})
+                    # Beside a load all that the asking end said has its prefix.
+                    yield verb, (own if verb == "ask" else {}) | said
 
 
 @pytest.mark.parametrize("path", JOURNALS, ids=lambda path: path.parent.name)

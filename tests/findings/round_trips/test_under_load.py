@@ -119,7 +119,7 @@ def test_both_ways_the_better_direction_says_whether_the_path_was_full() -> None
 def test_a_full_path_without_a_queue_is_a_result() -> None:
     ((kind, (finding, said)),) = found(trial(10.0, 11.0)).items()
     assert (kind, finding.severity) == (Kind.NO_STANDING_QUEUE, "note")
-    assert "10 ms idle and 11 ms under load in the median" in said
+    assert "round trips of 10 ms became 11 ms in the median" in said
 
 
 def test_lost_requests_are_said_with_those_lost_before() -> None:
