@@ -11,6 +11,7 @@ from netlab.experiment.records import FLOWS, Record, Status
 from netlab.findings.evidence import ceiling_of, number
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.series import group_of, varying
+from netlab.findings.tcp_series.queues import OF_BASE, STANDING_US
 from netlab.findings.trial_words import in_trials
 from netlab.store.plan import PlannedCell
 
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 TEST = "latency_under_load"
-
-STANDING_NS = 5e6
-"""A queue that holds data up for less is none to speak of: CoDel's target (RFC 8289, 4.2)."""
-OF_IDLE = 0.5
-"""And the same as a share of the idle round trip: the times of a long path are not that steady."""
 
 FULL = 0.9
 """Of the wire ceiling: a load of less leaves the path room."""
@@ -138,7 +134,7 @@ def _stands(record: Record) -> bool:
     idle_ns = number(record.values.get("idle_rtt_p50_ns"))
     if increase_ns is None or idle_ns is None:
         return False
-    return increase_ns >= max(STANDING_NS, OF_IDLE * idle_ns)
+    return increase_ns >= max(1000 * STANDING_US, OF_BASE * idle_ns)
 
 
 def _throughputs(record: Record) -> dict[str, float]:

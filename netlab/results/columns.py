@@ -306,7 +306,6 @@ _SOMETIMES: Mapping[str, Column] = {
     "stream_bytes": Column("string", "byte", "what each stream carried in the window"),
     "stream_cpus_open": Column("string", "", "CPU that each stream's thread ran on as it opened"),
     "stream_cpus_close": Column("string", "", "the same as it closed"),
-    "fairness_index": Column("Float64", "", "Jain's index of these bytes: 1/n to 1"),
     "receive_calls": Column(
         "Int64", "", "receive calls that did not wait: all that spun or polled, else one in 64"
     ),

@@ -44,7 +44,7 @@ LATENCY_UNDER_LOAD: Mapping[str, Column] = {
         "",
         "RPM after draft-ietf-ippm-responsiveness-09, over TCP alone, without TLS and HTTP",
     ),
-    "fairness_index": Column("Float64", "", "Jain's index of the load's streams, 1: all alike"),
+    "fairness_index": Column("Float64", "", "Jain's index of what the streams carried: 1/n to 1"),
     "idle_open_ns": Column("Int64", "ns", "begin of the first phase, from the first request on"),
     "load_open_ns": Column("Int64", "ns", "begin of the load"),
     "settled_ns": Column("Int64", "ns", "begin of the loaded phase"),

@@ -30,6 +30,7 @@ from netlab.measurement.flow import PROBE_SLACK_S, Flow
 from netlab.measurement.record import prefixed
 from netlab.measurement.round_trips.exchange import Exchange, exchange_of
 from netlab.measurement.stream import flow_values, flows_of
+from netlab.remote.agent import ClockOffset
 from netlab.remote.protocol import decimal
 
 AHEAD_S = 0.5
@@ -44,7 +45,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     setup = trial.cell.setup
     assert isinstance(setup, LatencyUnderLoad)  # noqa: S101  (told to the type checker)
     window = _window(setup, ends)
-    lives_s = AHEAD_S + 2 * _slowest_s(window) + setup.round_trips_s() + PROBE_SLACK_S
+    lives_s = AHEAD_S + _opening_ns(window.offsets) / 1e9 + setup.round_trips_s() + PROBE_SLACK_S
     trips = exchange_of(setup.round_trips(), ends, within_s=lives_s, one_by_one=True)
     connections = _connections(setup, ends, lives_s)
     load = setup.load()
@@ -60,12 +61,13 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for flow in flows:
         values |= flow_values(flow, load, ends.connects(load.protocol))
-    phases, settled = _phases(setup, ends, window, flows, trips)
+    opened_ns, told = _opened_ns(trips), _trips(trips)
+    phases, settled = _phases(setup, ends, window, flows, opened_ns, told)
     values |= _throughput(flows, settled)
-    values |= dict(phase_figures(_trips(trips), phases))
-    values |= _edges(phases) | _one_by_one(setup, _trips(trips))
+    values |= dict(phase_figures(told, phases))
+    values |= _edges(phases) | _one_by_one(setup, told)
     if connections is not None:
-        made = _from(_opened_ns(trips), connections)
+        made = _from(opened_ns, connections)
         values |= _of_connections(made, phases)
         if setup.protocol == "TCP":
             values |= _responsiveness(made, flows, phases)
@@ -79,17 +81,17 @@ def _window(setup: LatencyUnderLoad, ends: Ends) -> CommonWindow:
     """The load's: from its start to its end."""
     agents = list({id(each): each for each in (ends.agent_of_server, ends.client)}.values())
     offsets = [agent.clock_offset() for agent in agents]
-    slowest_ns = 2 * max(offset.bound_ns for offset in offsets)
-    # Three requests go out one after the other before the first round trip: a host far away
-    # takes that many times its distance.
     ahead_s = AHEAD_S + setup.idle_s
-    starts = time.monotonic_ns() + round(1e9 * ahead_s) + 4 * slowest_ns
+    starts = time.monotonic_ns() + round(1e9 * ahead_s) + _opening_ns(offsets)
     assert setup.duration_s is not None  # noqa: S101  (it has no count in its place)
     return CommonWindow(starts, starts, starts + round(1e9 * setup.duration_s), agents, offsets)
 
 
-def _slowest_s(window: CommonWindow) -> float:
-    return 4 * max(offset.bound_ns for offset in window.offsets) / 1e9
+def _opening_ns(offsets: Sequence[ClockOffset]) -> int:
+    """What hosts far away take besides: three requests go out one after the other before the first
+    round trip, each of twice the bound of a clock's offset; and one more.
+    """
+    return 4 * 2 * max(offset.bound_ns for offset in offsets)
 
 
 def _connections(setup: LatencyUnderLoad, ends: Ends, lives_s: float) -> Exchange | None:
@@ -122,10 +124,12 @@ def _phases(
     ends: Ends,
     window: CommonWindow,
     flows: Sequence[Flow],
-    exchange: Exchange,
+    opened_ns: int,
+    trips: Sequence[Trip],
 ) -> tuple[Phases, float]:
-    """The phases, from the first request on; and how long after the load the second begins, s."""
-    opened_ns = _opened_ns(exchange)
+    """The phases, from the first request on, which was due at ``opened_ns`` of the client's clock;
+    and how long after the load the second begins, s.
+    """
     client = window.in_clock_of(ends.client)
     load_ns, end_ns = client.start_ns - opened_ns, client.close_ns - opened_ns
     series = [_intervals(flow) for flow in flows]
@@ -136,7 +140,7 @@ def _phases(
     )
     last_ns = max([end_ns, *(_last_sent_ns(flow, ends, window) - opened_ns for flow in flows)])
     latest_ns = last_ns + round(1e9 * setup.request_timeout_s)
-    drained = drained_ns(_trips(exchange), last_ns, latest_ns)
+    drained = drained_ns(trips, last_ns, latest_ns)
     return (
         Phases(
             idle_ns=max(0, load_ns - round(1e9 * setup.idle_s)),

@@ -9,7 +9,7 @@ from typing import Any
 
 from netlab.messages import _, sentence_case
 from netlab.report.page.series_marks import SeriesLevel, SeriesMark
-from netlab.report.sections.latency_under_load.names import phase_words
+from netlab.report.sections.latency_under_load.names import PHASE_WORDS
 from netlab.report.tables.elements import Curve
 from netlab.results.load_timeline import (
     LoadTimeline,
@@ -167,7 +167,7 @@ def _beside_load(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None
                 points.append((at, short(trip.ns / scale)))
         lines.append(_line(reading, len(lines), points))
         marks = marks or [
-            SeriesMark(begin - opened_ns / 1e9, end - opened_ns / 1e9, phase_words(phase), 0)
+            SeriesMark(begin - opened_ns / 1e9, end - opened_ns / 1e9, PHASE_WORDS[phase], 0)
             for phase, (begin, end) in timeline.phases.items()
         ]
     if lost:

@@ -32,9 +32,9 @@ def load_figure(timeline: LoadTimeline, width: int = WIDTH) -> Iterator[str]:
         asked[at] += 1
         if trip.ns is not None:
             times[at].append(trip.ns)
-    longest_ns = max((median(each) for each in times if each), default=0.0)
-    marks = _bars([median(each) if each else None for each in times])
-    columns = zip(asked, times, marks, strict=True)
+    middles = [median(each) if each else None for each in times]
+    longest_ns = max((each for each in middles if each is not None), default=0.0)
+    columns = zip(asked, times, _bars(middles), strict=True)
     line = "".join(LOST if n and not found else mark for n, found, mark in columns)
     yield f"{'round trips':{LABEL}}{line}  up to {format_seconds(longest_ns / 1e9)}"
     for flow, points in timeline.rates.items():

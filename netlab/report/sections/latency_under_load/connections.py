@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from netlab.experiment.load_phases import PHASES, RPM_INTERVAL_NS, RPM_INTERVALS
 from netlab.messages import Message, _, joined
-from netlab.report.sections.latency_under_load.names import by_cell, phase_words
+from netlab.report.sections.latency_under_load.names import PHASE_WORDS, by_cell
 from netlab.report.sections.latency_under_load.places import (
     Figure,
     Why,
@@ -37,7 +37,7 @@ def connections_sheet(
         if any(each.status == "ok" for each in trials)
     ]
     times = [
-        joined(", ", [phase_words(phase), what, "ms"])
+        joined(", ", [PHASE_WORDS[phase], what, "ms"])
         for phase in PHASES
         for what in (_("median"), _("longest"))
     ]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from netlab.experiment.load_phases import PHASES, trips_within
 from netlab.messages import _, joined
-from netlab.report.sections.latency_under_load.names import by_cell, phase_words
+from netlab.report.sections.latency_under_load.names import PHASE_WORDS, by_cell
 from netlab.report.sections.latency_under_load.over_time import Timelines
 from netlab.report.tables.chart_panels import MOST_PANELS
 from netlab.report.tables.elements import Chart, ChartPanel, Curve
@@ -29,7 +29,7 @@ def charts(
     for cell, trials in by_cell(readings).items():
         those = [timelines[cell, each.trial] for each in trials if (cell, each.trial) in timelines]
         found = tuple(
-            Curve(phase_words(phase), place, points)
+            Curve(PHASE_WORDS[phase], place, points)
             for place, phase in enumerate(PHASES)
             if (points := _points(phase, those))
         )

@@ -41,11 +41,6 @@ def load_names(readings: Sequence[Reading]) -> dict[str, str]:
     }
 
 
-def phase_words(phase: str) -> str:
-    """What a phase is called; as it is where nobody knows it."""
-    return PHASE_WORDS.get(phase, phase)
-
-
 def by_cell(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
     """Cell → its trials, those without a result as well."""
     cells: dict[str, list[Reading]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from netlab.experiment.load_phases import Trip
 from netlab.messages import Message, _, joined
-from netlab.report.sections.latency_under_load.names import by_cell, chart_names, phase_words
+from netlab.report.sections.latency_under_load.names import PHASE_WORDS, by_cell, chart_names
 from netlab.report.tables.elements import Band, Curve, Panel, Strip
 from netlab.results.load_timeline import LoadTimeline, short, thinned
 from netlab.results.readings import FLOWS, Reading
@@ -74,7 +74,7 @@ def _strip(name: str, title: Message, timeline: LoadTimeline) -> Strip:
         x_label=_("seconds since the first request"),
         panels=tuple(panels),
         bands=tuple(
-            Band(begin, end, phase_words(phase)) for phase, (begin, end) in timeline.phases.items()
+            Band(begin, end, PHASE_WORDS[phase]) for phase, (begin, end) in timeline.phases.items()
         ),
         from_zero=True,
     )

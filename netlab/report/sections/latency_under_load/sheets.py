@@ -127,7 +127,7 @@ def _rates(trials: Sequence[Reading], columns: Sequence[str], notes: Notes) -> I
 
 
 def _flow_in(reading: Reading, column: str) -> str | None:
-    """The flow of a cell that stands in a column; ``None`` where its load went the other way."""
+    """Which flow of a cell a column shows; ``None`` where its load went the other way."""
     if column in reading.flows:
         return column
     return "" if column == _TOWARDS.get(str(reading.settings.get("direction", ""))) else None
