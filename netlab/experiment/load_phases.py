@@ -12,7 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-PHASES = ("idle", "loaded", "after")
+EDGES: Mapping[str, tuple[str, str]] = {
+    "idle": ("idle_open_ns", "load_open_ns"),
+    "loaded": ("settled_ns", "load_close_ns"),
+    "after": ("drained_ns", "after_close_ns"),
+}
+"""Phase → what its begin and its end are called."""
+PHASES = tuple(EDGES)
 
 INTERVAL_S = 0.5
 """Length of the intervals in which throughput is looked at for whether it has settled."""
@@ -44,24 +50,19 @@ class Trip:
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Edges of the phases in ns, from the first request on."""
+    """Edges of the phases in ns, from the first request on; a record has them by these names."""
 
-    idle_ns: int
-    load_ns: int
-    """The load begins."""
+    idle_open_ns: int
+    load_open_ns: int
     settled_ns: int
-    load_end_ns: int
+    load_close_ns: int
     drained_ns: int
-    after_end_ns: int
+    after_close_ns: int
 
     def of(self, phase: str) -> tuple[int, int]:
         """Begin and end of a phase."""
-        edges = {
-            "idle": (self.idle_ns, self.load_ns),
-            "loaded": (self.settled_ns, self.load_end_ns),
-            "after": (self.drained_ns, self.after_end_ns),
-        }
-        return edges[phase]
+        begin, end = EDGES[phase]
+        return getattr(self, begin), getattr(self, end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from netlab.experiment.load_phases import PHASES, Trip
+from netlab.experiment.load_phases import EDGES, PHASES, Trip
 from netlab.experiment.records import FLOWS, as_number
 
 RatePoints = tuple[tuple[float, float], ...]
 """(seconds, value) from left to right."""
 
-_EDGES: Mapping[str, tuple[str, str]] = {
-    "idle": ("idle_open_ns", "load_open_ns"),
-    "loaded": ("settled_ns", "load_close_ns"),
-    "after": ("drained_ns", "after_close_ns"),
-}
 _DIGITS = 6
 """That count: more is not seen, and a page has to carry it."""
 
@@ -77,7 +72,7 @@ def _rates(values: Mapping[str, Any], opened_ns: float) -> Iterator[tuple[str, R
 
 def _phases(values: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float, float]]]:
     for phase in PHASES:
-        begin_ns, end_ns = (as_number(values.get(edge)) for edge in _EDGES[phase])
+        begin_ns, end_ns = (as_number(values.get(edge)) for edge in EDGES[phase])
         if begin_ns is not None and end_ns is not None and begin_ns < end_ns:
             yield phase, (begin_ns / 1e9, end_ns / 1e9)
 

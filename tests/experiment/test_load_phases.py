@@ -29,12 +29,12 @@ LOST = 10**30
 """What a request that is lost stands for here: longer than any."""
 
 EDGES = Phases(
-    idle_ns=0,
-    load_ns=2 * S,
+    idle_open_ns=0,
+    load_open_ns=2 * S,
     settled_ns=4 * S,
-    load_end_ns=8 * S,
+    load_close_ns=8 * S,
     drained_ns=9 * S,
-    after_end_ns=11 * S,
+    after_close_ns=11 * S,
 )
 
 TIMES = st.integers(0, 12 * S)

@@ -13,12 +13,12 @@ from netlab.store.plan import PlannedCell
 
 RATE_PER_S = 100
 PHASES = Phases(
-    idle_ns=0,
-    load_ns=1_000_000_000,
+    idle_open_ns=0,
+    load_open_ns=1_000_000_000,
     settled_ns=2_000_000_000,
-    load_end_ns=5_000_000_000,
+    load_close_ns=5_000_000_000,
     drained_ns=5_100_000_000,
-    after_end_ns=6_100_000_000,
+    after_close_ns=6_100_000_000,
 )
 REQUESTS = 620
 INTERVAL_NS = 100_000_000
@@ -38,7 +38,7 @@ def trips(
     found = []
     for number in range(REQUESTS):
         at_ns = 10_000_000 * number
-        phase = 0 if at_ns < PHASES.load_ns else 1 if at_ns < PHASES.drained_ns else 2
+        phase = 0 if at_ns < PHASES.load_open_ns else 1 if at_ns < PHASES.drained_ns else 2
         time_ms = times[phase]
         found.append(Trip(at_ns, None if time_ms is None else round(1e6 * time_ms) + number))
     return found
@@ -48,7 +48,7 @@ def losing(asked: Sequence[Trip], every: int) -> list[Trip]:
     """The same, one of so many lost while the load lasts."""
     return [
         Trip(trip.at_ns, None)
-        if PHASES.load_ns <= trip.at_ns < PHASES.load_end_ns and number % every == 0
+        if PHASES.load_open_ns <= trip.at_ns < PHASES.load_close_ns and number % every == 0
         else trip
         for number, trip in enumerate(asked)
     ]
@@ -64,17 +64,17 @@ def under_load_values(
     """What a record says of these round trips; ``flows``: prefix → Mbit/s."""
     values: dict[str, Value] = dict(phase_figures(asked, phases))
     values |= {
-        "idle_open_ns": phases.idle_ns,
-        "load_open_ns": phases.load_ns,
+        "idle_open_ns": phases.idle_open_ns,
+        "load_open_ns": phases.load_open_ns,
         "settled_ns": phases.settled_ns,
-        "load_close_ns": phases.load_end_ns,
+        "load_close_ns": phases.load_close_ns,
         "drained_ns": phases.drained_ns,
-        "after_close_ns": phases.after_end_ns,
+        "after_close_ns": phases.after_close_ns,
         "trip_ns": [trip.ns for trip in asked if trip.ns is not None],
         "lost_trips": [number for number, trip in enumerate(asked) if trip.ns is None],
         "same_host": False,
     }
-    number = (phases.load_end_ns - phases.load_ns) // INTERVAL_NS
+    number = (phases.load_close_ns - phases.load_open_ns) // INTERVAL_NS
     for flow, rate in (flows or {"": 90.0}).items():
         values[f"{flow}throughput_bit_per_s"] = 1e6 * rate
         values[f"{flow}receiver_interval_ns"] = INTERVAL_NS
@@ -87,7 +87,7 @@ def connections(idle_ms: float = 0.3, loaded_ms: float = 200.0) -> dict[str, Val
     """One a half second, those of the load lasting longer; the last one under load is lost."""
     made = []
     for at_ns in range(0, 6_000_000_000, 500_000_000):
-        loaded = PHASES.load_ns <= at_ns < PHASES.load_end_ns
+        loaded = PHASES.load_open_ns <= at_ns < PHASES.load_close_ns
         made.append(Trip(at_ns, round(1e6 * (loaded_ms if loaded else idle_ms))))
     made[9] = Trip(made[9].at_ns, None)
     return dict(connection_figures(made, PHASES))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from netlab.errors import ProbeError
@@ -65,7 +66,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     phases, settled = _phases(setup, ends, window, flows, opened_ns, told)
     values |= _throughput(flows, settled)
     values |= dict(phase_figures(told, phases))
-    values |= _edges(phases) | _one_by_one(setup, told)
+    values |= asdict(phases) | _one_by_one(setup, told)
     if connections is not None:
         made = _from(opened_ns, connections)
         values |= _of_connections(made, phases)
@@ -143,12 +144,12 @@ def _phases(
     drained = drained_ns(trips, last_ns, latest_ns)
     return (
         Phases(
-            idle_ns=max(0, load_ns - round(1e9 * setup.idle_s)),
-            load_ns=load_ns,
+            idle_open_ns=max(0, load_ns - round(1e9 * setup.idle_s)),
+            load_open_ns=load_ns,
             settled_ns=load_ns + round(1e9 * settled),
-            load_end_ns=end_ns,
+            load_close_ns=end_ns,
             drained_ns=drained,
-            after_end_ns=drained + round(1e9 * setup.after_s),
+            after_close_ns=drained + round(1e9 * setup.after_s),
         ),
         settled,
     )
@@ -188,17 +189,6 @@ def _throughput(flows: Sequence[Flow], settled: float) -> dict[str, Value]:
     return values
 
 
-def _edges(phases: Phases) -> dict[str, Value]:
-    return {
-        "idle_open_ns": phases.idle_ns,
-        "load_open_ns": phases.load_ns,
-        "settled_ns": phases.settled_ns,
-        "load_close_ns": phases.load_end_ns,
-        "drained_ns": phases.drained_ns,
-        "after_close_ns": phases.after_end_ns,
-    }
-
-
 def _one_by_one(setup: LatencyUnderLoad, trips: Sequence[Trip]) -> dict[str, Value]:
     """Those answered in the order of their requests, and the numbers of those lost: request n was
     due n / rate after the first.
@@ -226,8 +216,8 @@ def _responsiveness(
         series = zip(
             said.get("tcp_series_time_us", ()), said.get("tcp_series_rtt_us", ()), strict=False
         )
-        rtts += [Trip(phases.load_ns + 1000 * at_us, 1000 * us) for at_us, us in series]
-    found = responsiveness_per_minute(made, rtts, phases.load_ns, phases.load_end_ns)
+        rtts += [Trip(phases.load_open_ns + 1000 * at_us, 1000 * us) for at_us, us in series]
+    found = responsiveness_per_minute(made, rtts, phases.load_open_ns, phases.load_close_ns)
     return {} if found is None else {"responsiveness_per_minute": found}
 
 

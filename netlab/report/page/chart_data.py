@@ -14,9 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from netlab.report.tables.elements import Chart, Curve, HeatMap, Strip
-
-DIGITS = 6
-"""That count, of a coordinate: more than a screen shows, and than a figure is known to."""
+from netlab.results.load_timeline import short
 
 
 def packed_charts(charts: Iterable[Chart | Strip | HeatMap]) -> str:
@@ -54,7 +52,7 @@ def _diagram(chart: Chart) -> dict[str, Any]:
     return {
         "title": chart.title,
         "x": chart.x_label,
-        "ticks": [[_short(x), label] for x, label in chart.x_ticks],
+        "ticks": [[short(x), label] for x, label in chart.x_ticks],
         "logX": chart.log_x,
         "logY": chart.log_y,
         "fromZero": chart.from_zero,
@@ -72,7 +70,7 @@ def _strip(strip: Strip) -> dict[str, Any]:
         "x": strip.x_label,
         "ticks": [],
         "fromZero": strip.from_zero,
-        "bands": [[_short(each.from_x), _short(each.until_x), each.label] for each in strip.bands],
+        "bands": [[short(each.from_x), short(each.until_x), each.label] for each in strip.bands],
         "panels": panels,
     }
 
@@ -87,7 +85,7 @@ def _lines(curves: Sequence[Curve]) -> list[dict[str, Any]]:
             "label": curve.label,
             "place": curve.place,
             "joined": curve.joined,
-            "x": [_short(x) for x, _y in curve.points],
+            "x": [short(x) for x, _y in curve.points],
             "y": _places(y for _x, y in curve.points),
             "half": _places(curve.half_widths),
         }
@@ -110,8 +108,4 @@ def _map(chart: HeatMap) -> dict[str, Any]:
 
 
 def _places(values: Iterable[float | None]) -> list[float | None]:
-    return [None if each is None else _short(each) for each in values]
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
+    return [None if each is None else short(each) for each in values]
