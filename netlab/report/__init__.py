@@ -194,7 +194,12 @@ class Report:
 
         title, worded = self.run.plan.title, self.wording
         tables = _tables(told.sections)
-        words = latex.LatexWords(worded.decimal_marker, worded.table, worded.text(_("Figure")))
+        words = latex.LatexWords(
+            language=worded.language.replace("_", "-"),
+            decimal_marker=worded.decimal_marker,
+            table=worded.table,
+            figure=worded.text(_("Figure")),
+        )
         set_in_latex = latex.document(
             *(title, tables, told.parts), overviews=told.means, charts=told.charts, words=words
         )

@@ -36,7 +36,7 @@ from netlab.results.layout import TableColumn, lay_out
 from netlab.results.readings import readings
 
 HOSTILE = "\\input{/etc/passwd} $x^2_{1}$ 50% & #1 ~ [a] *b* \"q\" <|> `` '' --- ?` !`"
-GERMAN = LatexWords(decimal_marker=",", table="Tabelle", figure="Abbildung")
+GERMAN = LatexWords("de", decimal_marker=",", table="Tabelle", figure="Abbildung")
 OTHER_SCRIPTS = "网络 Käse Čapek Ωμέγα 🐞 ½ \x1b[31m é\u0301 ﬀ"
 
 
@@ -206,6 +206,7 @@ def test_the_tables_of_the_shipped_runs_compile_in_german(name: str, tmp_path: P
     tex = document(run.plan.title, [*means, *tabled], parts, words=GERMAN)
     log = compiled(tex, tmp_path)
     assert re.findall(r"Overfull.*\n.*", log) == []
+    assert "from babel-de.ini" in log
 
 
 @pytest.mark.needs("pdflatex")

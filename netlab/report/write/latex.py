@@ -62,13 +62,17 @@ _PREAMBLE = r"""%% Tables of a netlab run. It compiles as it is: pdflatex, luala
 \providecommand{\qty}[2]{\SI{#1}{#2}}
 \renewcommand{\tablename}{%(table)s}
 \renewcommand{\figurename}{%(figure)s}
-\setlength{\LTcapwidth}{\textwidth}
+%(babel)s\setlength{\LTcapwidth}{\textwidth}
 \setlength{\parindent}{0pt}
 \makeatletter
 \newcommand{\captionoftable}[1]{\def\@captype{table}\caption{#1}}
 \makeatother
 \raggedright
 \begin{document}
+"""
+
+_BABEL = r"""%% babel knows the language by its code: hyphenation, dates, captions.
+\IfFileExists{babel-%(code)s.ini}{\usepackage{babel}\babelprovide[import=%(code)s,main]{%(code)s}}{}
 """
 
 
@@ -155,8 +159,10 @@ class _Grid:
 
 @dataclass(frozen=True, slots=True)
 class LatexWords:
-    """How a language writes figures, and what stands before a number."""
+    """How a language writes figures, and which word precedes a number."""
 
+    language: str = "en"
+    """Its code, as in BCP 47."""
     decimal_marker: str = "."
     table: str = "Table"
     figure: str = "Figure"
@@ -200,6 +206,7 @@ def _preamble(words: LatexWords) -> str:
         "marker": marker if marker == "." else "{{" + marker + "}}",
         "table": latex_text(words.table),
         "figure": latex_text(words.figure),
+        "babel": _BABEL % {"code": code} if (code := words.language) != "en" else "",
     }
 
 
