@@ -103,7 +103,7 @@ class _Asked:
         if self._loss() == "too many":
             loss, rate = self.way.loss, self._loss_allows() or 0.0
             told = _(
-                "{lost} of {packets} packets lost allow {rate}, by the model of RFC 8337",
+                "the loss of {lost} of {packets} packets allows {rate}, by the model of RFC 8337",
                 lost=f"{loss.gentle_lost:,}",
                 packets=f"{loss.gentle_packets:,}",
                 rate=_rate(rate),
@@ -115,7 +115,7 @@ class _Asked:
             if best >= FILLS * ceiling:
                 return
         if best < FILLS * target:
-            yield _Bound(best, _("it comes to {rate} as it was measured", rate=_rate(best)))
+            yield _Bound(best, _("the measured throughput is {rate}", rate=_rate(best)))
 
     def _doubts(self) -> list[Message]:
         """What keeps anyone from telling that it passes."""
@@ -126,7 +126,7 @@ class _Asked:
                 found.append(said(host, allows, self.target))
         loss = self._loss()
         if loss is None:
-            found.append(_("how many packets were lost is not recorded"))
+            found.append(_("the number of lost packets is not recorded"))
         elif loss != "few enough":
             found.append(self._too_few_packets())
         return found
@@ -134,8 +134,9 @@ class _Asked:
     def _too_few_packets(self) -> Message:
         known = self.way.loss
         return _(
-            "{lost} of {packets} packets lost bound the loss at one in {seen}, where the model of "
-            "RFC 8337 asks for one in {length}: {needed} packets without loss would show it",
+            "{lost} of {packets} packets lost show a loss of at most one in {seen}, but the "
+            "model of RFC 8337 requires one in {length}: {needed} packets without loss would "
+            "show that",
             lost=f"{known.lost:,}",
             packets=f"{known.packets:,}",
             seen=f"{1 / model.loss_interval(known.packets, known.lost)[1]:,.0f}",
@@ -216,27 +217,33 @@ def _rate(bit_per_s: float) -> str:
 def _of_receiver(host: str, allows: InFlight, rate: float) -> Message:
     said = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(allows.told))}
     if allows.likely is None:
-        return _("receive buffer of {host} allows {rate} at most, {bytes} a round trip", **said)
-    return _("receive buffer of {host} allows {rate}, a window of {bytes} a round trip", **said)
+        return _(
+            "the receive buffer of {host} allows at most {rate}, {bytes} per round trip", **said
+        )
+    return _(
+        "the receive buffer of {host} allows {rate}, a window of {bytes} per round trip", **said
+    )
 
 
 def _of_sender(host: str, allows: InFlight, rate: float) -> Message:
     said = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(allows.told))}
     if allows.likely is None:
-        return _("send buffer of {host} allows {rate} at most, {bytes} a round trip", **said)
-    return _("send buffer of {host} allows {rate}, {bytes} a round trip", **said)
+        return _("the send buffer of {host} allows at most {rate}, {bytes} per round trip", **said)
+    return _("the send buffer of {host} allows {rate}, {bytes} per round trip", **said)
 
 
 def _receiver_unsure(host: str, allows: InFlight, target: LongPath) -> Message:
     if math.isinf(allows.most):
-        return _("what window {host} would announce is not recorded", host=host)
-    return _("receive buffer of {host} allows {least} to {most}", **_between(host, allows, target))
+        return _("the window that {host} would announce is not recorded", host=host)
+    return _(
+        "the receive buffer of {host} allows {least} to {most}", **_between(host, allows, target)
+    )
 
 
 def _sender_unsure(host: str, allows: InFlight, target: LongPath) -> Message:
     if math.isinf(allows.most):
-        return _("how much {host} lets be on its way is not recorded", host=host)
-    return _("send buffer of {host} allows {least} to {most}", **_between(host, allows, target))
+        return _("how much data {host} keeps in flight is not recorded", host=host)
+    return _("the send buffer of {host} allows {least} to {most}", **_between(host, allows, target))
 
 
 def _between(host: str, allows: InFlight, target: LongPath) -> dict[str, str]:

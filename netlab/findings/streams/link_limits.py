@@ -39,8 +39,8 @@ OF_LINKS = frozenset({Kind.LINK_FAR_BELOW, Kind.SLOWER_LINK, Kind.SHAPER, Kind.L
 
 _LOSSY = frozenset({Kind.PATH_LOSS, Kind.UNPLACED_LOSS})
 _COUNTED: dict[Accounting, Message] = {
-    Accounting.FRAME: _("frames of Ethernet"),
-    Accounting.HEADED: _("frames without their check sum"),
+    Accounting.FRAME: _("Ethernet frames"),
+    Accounting.HEADED: _("frames without FCS"),
     Accounting.PACKET: _("IP packets"),
 }
 
@@ -256,7 +256,7 @@ def _said(ways: Sequence[_StoppedWay]) -> Finding:
     words: dict[str, str] = {"direction": _direction(ways)} if streams[0].sender.host else {}
     shared = any(each.is_shared for way in ways for each in way.fit.members)
     if shared:
-        words["with_others"] = _("with what others use of it")
+        words["with_others"] = _("including other traffic")
     if first.accounting in _COUNTED:
         words["counted"] = _COUNTED[first.accounting]
     return finding(
