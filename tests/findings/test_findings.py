@@ -364,7 +364,7 @@ def test_the_report_says_in_one_line_what_limited_cells_of_one_kind() -> None:
     limit, cells, share, why = lines["LW UDP 64"]
     assert (limit, cells, share) == ("the sender’s call rate", "1 of 1", "49.4")
     assert why == "48,000 calls a second, each takes 18 µs"
-    assert lines["LW TCP 64"][3] == "53,000 calls a second of 12 µs (nine of ten: 25 µs)"
+    assert lines["LW TCP 64"][3] == "53,000 calls a second, median 12 µs (90th percentile 25 µs)"
     assert "larger messages or more streams" in part.paragraphs[-1]
     assert "48,000 calls a second" in overview_text(load(FIXTURES / "limits-wine"))
 
@@ -373,6 +373,8 @@ def test_the_report_says_where_datagrams_were_lost() -> None:
     part = limits_part("limits-linux")
     lines = {line.label: [place.text for place in line.places] for line in part.sheets[0].lines}
     assert lines["LL TCP 64"][:2] == ["the sender’s CPU", "1 of 1"]
-    assert lines["LL TCP 64"][3].startswith("its thread 98 % on a CPU, 2,000,000 calls a second")
+    assert lines["LL TCP 64"][3].startswith(
+        "its thread ran 98 % of the time, 2,000,000 calls a second"
+    )
     assert lines["LL UDP 512"][0] == "drops in the receiver’s queue"
     assert lines["LL UDP 512"][3] == "9.7 % lost, 100 % of that in the socket"

@@ -179,7 +179,7 @@ def test_one_way_that_is_far_slower_than_the_other_is_told() -> None:
         run = both_ways(26.3, 85.9, pairings)
         (found,) = of_kind(findings(run), Kind.ONE_WAY)
         assert (found.group.pairing, found.words["against"]) == pairings
-        assert "3.3 times as much the other way round" in sentence(found, RunIndex(run))
+        assert "3.3 times as much in the other direction" in sentence(found, RunIndex(run))
     assert of_kind(findings(both_ways(60.0, 85.9)), Kind.ONE_WAY) == []
     assert of_kind(findings(both_ways(26.3, 85.9, ("a+b", "a+c"))), Kind.ONE_WAY) == []
 

@@ -53,7 +53,7 @@ def test_above_the_ceiling_is_beyond_what_clocks_explain(
 def test_what_is_above_says_by_how_much() -> None:
     found = only(doubts([udp(throughput_bit_per_s=1.1 * CEILING)]))
     assert (found.kind, found.severity, found.cells) == (Kind.ABOVE_CEILING, "warning", ("a",))
-    assert statement(found).startswith("10.0 % above the wire’s ceiling of 95.71 Mbit/s")
+    assert statement(found).startswith("10.0 % above the wire ceiling of 95.71 Mbit/s")
 
 
 def test_one_odd_trial_of_three_does_not_make_a_cell_doubtful() -> None:
@@ -126,7 +126,7 @@ def test_other_load_is_a_note_where_it_is_not_the_limit() -> None:
     found = only(doubts([full]))
     assert (found.kind, found.severity, found.group.host) == (Kind.OTHER_LOAD, "note", "b")
     assert found.evidence["run_queue_share"] == pytest.approx(0.08)
-    assert "without a CPU 8 % of the time, at the worst" in statement(found)
+    assert "at worst, the test waited for a CPU 8 % of the time" in statement(found)
     throttled = replace(waits, quota_periods=10, throttled_periods=8)
     assert doubts([replace(full, sender=throttled)]) == (), "its quota kept it waiting"
     limited = udp(sender=replace(waits, thread_ns=SECOND_NS - 80_000_000))

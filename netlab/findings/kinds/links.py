@@ -37,7 +37,7 @@ warning(
 warning(
     "slower-link", _("{rate_limit_bit_per_s} on the wire"),
     says=(
-        _("{direction} a link of {rate_limit_bit_per_s}, but the matrix states "
+        _("a link of {rate_limit_bit_per_s} {direction}, but the matrix states "
             "{link_rate_bit_per_s}: {trials} of {of_trials} trials, with {columns} kinds of "
             "messages, stop at this rate on the wire"),
         _("a link of {rate_limit_bit_per_s}, but the matrix states {link_rate_bit_per_s}: "
@@ -56,7 +56,7 @@ warning(
 warning(
     "shaper", _("{rate_limit_bit_per_s} in bytes of {counted}"),
     says=(
-        _("{direction} a shaper or policer limits the rate to {rate_limit_bit_per_s}, counted "
+        _("a shaper or policer limits the rate {direction} to {rate_limit_bit_per_s}, counted "
             "in {counted}: {trials} of {of_trials} trials, with {columns} kinds of messages, "
             "stop at this rate"),
         _("a shaper or policer limits the rate to {rate_limit_bit_per_s}, counted in {counted}: "
@@ -69,10 +69,10 @@ warning(
 warning(
     "link-or-shaper", _("{rate_limit_bit_per_s} on the wire"),
     says=(
-        _("{direction} a limit of {rate_limit_bit_per_s} on the wire (a link or a shaper): "
+        _("a limit of {rate_limit_bit_per_s} on the wire (a link or a shaper) {direction}: "
             "{trials} of {of_trials} trials stop, {with_others}, at {ceiling_share} of what the "
             "link of {link_rate_bit_per_s} carries"),
-        _("{direction} a limit of {rate_limit_bit_per_s} on the wire (a link or a shaper): "
+        _("a limit of {rate_limit_bit_per_s} on the wire (a link or a shaper) {direction}: "
             "{trials} of {of_trials} trials stop at {ceiling_share} of what the link of "
             "{link_rate_bit_per_s} carries"),
         _("a limit of {rate_limit_bit_per_s} on the wire (a link or a shaper): {trials} of "

@@ -43,8 +43,8 @@ def test_one_of_three_trials_without_a_cpu_is_a_finding_of_its_own() -> None:
     wire, starved = found
     assert wire.words["in_trials"] == "in 2 of 3 trials"
     assert statement(starved) == (
-        "in trial 3 of 3 limited by others on the receiver’s CPU at 68.0 % of the wire ceiling: "
-        "ready to run and without a CPU 37 % of the time"
+        "in trial 3 of 3 limited by other programs on the receiver’s CPU at 68.0 % of the "
+        "wire ceiling: ready to run but without a CPU 37 % of the time"
     )
 
 
@@ -133,9 +133,13 @@ def test_both_ways_of_a_pairing_at_one_rate_are_said_at_once() -> None:
     ]
     (one,) = limits(there)
     assert one.kind is Kind.LINK_OR_SHAPER
-    assert statement(one).startswith("from b to a a limit of 50 Mbit/s on the wire, link or shaper")
+    assert statement(one).startswith(
+        "a limit of 50 Mbit/s on the wire (a link or a shaper) from b to a: "
+    )
     (both,) = limits([*there, *back])
-    assert statement(both).startswith("both ways a limit of 50 Mbit/s on the wire, link or shaper")
+    assert statement(both).startswith(
+        "a limit of 50 Mbit/s on the wire (a link or a shaper) both ways: "
+    )
     slower = [replace(each, throughput_bit_per_s=0.4 * CEILING) for each in back]
     assert len(limits([*there, *slower])) == 2
 

@@ -118,9 +118,7 @@ def test_what_tcp_sent_again_is_placed_by_the_same_counters_and_is_no_warning() 
     assert statement(found) == said
     for unknown in (OwnDrops(), replace(NONE_DROPPED, receiver_interface=1)):
         (found,) = lost([replace(clean, drops=unknown)])
-        assert statement(found) == (
-            "40 segments sent again, and it cannot be told where they were lost"
-        )
+        assert statement(found) == ("40 segments sent again; the place of the loss is unknown")
 
 
 def test_trials_of_one_place_are_one_finding_with_their_sums_and_each_place_has_its_own() -> None:
@@ -150,7 +148,7 @@ def test_what_the_senders_queue_refused_is_told_apart_from_what_was_lost() -> No
 
 def test_where_it_cannot_be_told_the_host_is_named_that_does_not_count() -> None:
     (found,) = lost([lossy(None)])
-    assert "cannot be told where: not all of b’s own drops are known" in statement(found)
+    assert "lost at an unknown place: not all of b’s own drops are known" in statement(found)
     (found,) = lost([lossy(3)])
-    assert "both hosts dropped 3 frames, which is not most of it" in statement(found)
+    assert "the two hosts dropped only 3 frames" in statement(found)
     assert {found.severity} == {"warning"}
