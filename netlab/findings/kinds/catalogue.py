@@ -1,6 +1,6 @@
-"""The table of kinds of findings, each with what a report says of it. Pure.
+"""The table of kinds of findings, each with its texts. Pure.
 
-Rules are asked in the order of the rows that name them, and findings of one severity keep it.
+Rules run in the order of the rows that name them, and findings of one severity keep that order.
 """
 
 from netlab.findings.kinds import (
@@ -36,7 +36,7 @@ __all__ = [
 RUN = "About a run"
 DOUBTFUL = "What makes a stream's figure doubtful"
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 warning(
@@ -316,5 +316,5 @@ note(
     section=RUN, stated="two pairings with one trial per cell: no test can tell them apart")
 # fmt: on
 
-# The last rows: rules are asked, and findings sorted, in the order of the table.
+# The last rows: rules run, and findings are sorted, in the order of the table.
 from netlab.findings.kinds import missing  # noqa: E402

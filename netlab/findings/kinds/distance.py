@@ -1,11 +1,11 @@
-"""What TCP would do over a longer path: rows of the table of kinds. Pure."""
+"""What TCP would reach over a longer path: rows of the table of kinds. Pure."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
 SECTION = "What it would do at a distance"
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 warning(

@@ -5,7 +5,7 @@ from netlab.messages import _
 
 _SECTION = "What limited a stream"
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 warning(

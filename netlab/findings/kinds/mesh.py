@@ -5,7 +5,7 @@ from netlab.messages import _
 
 SECTION = "Hosts against hosts"
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 warning(

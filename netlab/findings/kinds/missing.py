@@ -1,4 +1,4 @@
-"""What is missing: messages that were lost, failed trials, blank cells: rows of the table. Pure."""
+"""Lost messages, failed trials and blank cells: rows of the table of kinds. Pure."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
@@ -6,7 +6,7 @@ from netlab.messages import _
 LOST = "Where messages were lost"
 RUN = "About a run"
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 warning(

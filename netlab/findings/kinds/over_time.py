@@ -1,11 +1,11 @@
-"""Over the time of a run, and of a trial: rows of the table of kinds. Pure."""
+"""Changes over the time of a run, and of a trial: rows of the table of kinds. Pure."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
 SECTION = "Over time"
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 warning(

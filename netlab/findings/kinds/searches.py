@@ -1,4 +1,4 @@
-"""What searches for the highest rate and for the largest payload found: rows of the table of kinds.
+"""Results of searches for the highest rate and the largest payload: rows of the table of kinds.
 Pure.
 """
 
@@ -8,7 +8,7 @@ from netlab.messages import _
 RATES = "Searches for the highest rate (RFC 2544)"
 PAYLOADS = "Searches for the largest payload"
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 note(

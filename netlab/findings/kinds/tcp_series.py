@@ -1,9 +1,9 @@
-"""What TCP's own numbers over the window show: rows of the table of kinds. Pure."""
+"""TCP's own figures over the window: rows of the table of kinds. Pure."""
 
 from netlab.findings.kinds.kind import note
 from netlab.messages import _
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 note(

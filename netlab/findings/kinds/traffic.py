@@ -1,9 +1,9 @@
-"""Traffic of others on the interfaces of a stream's hosts: rows of the table of kinds. Pure."""
+"""Other traffic on the interfaces of a stream's hosts: rows of the table of kinds. Pure."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 _STATED = (

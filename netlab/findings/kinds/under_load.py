@@ -1,11 +1,11 @@
-"""What a full path does to round trips beside the load: rows of the table of kinds. Pure."""
+"""Round trips next to a load that fills the path: rows of the table of kinds. Pure."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
 SECTION = "Latency under load"
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 warning(

@@ -85,7 +85,7 @@ def test_a_standing_queue_is_said_in_time_and_in_bytes() -> None:
     ((kind, (finding, said)),) = found(values, link=Link(2e7, 1500)).items()
     assert (kind, finding.severity) == (Kind.STANDING_QUEUE, "note")
     assert finding.evidence["queue_bytes"] == pytest.approx(200 * 1448, rel=0.004)
-    assert "round trips of 2 ms became 120 ms in the median and 190 ms at 99 %" in said
+    assert "round trip grew from 2 ms to 120 ms (99th percentile 190 ms)" in said
     assert "283 KiB of payload wait on the path" in said
 
 
