@@ -46,7 +46,7 @@ def _of(series: Series) -> Iterator[Finding]:
                     **_means(series, alone),
                 },
             )
-    for steps in _runs([each for each in strays if each[0].kind == "step"], series):
+    for steps in _runs([(stray, point) for stray, point in strays if stray.kind == "step"], series):
         yield _step(series, steps)
     for point in series.measured:
         yield from _trials(series, point)

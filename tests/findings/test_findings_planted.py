@@ -1,4 +1,4 @@
-"""Findings about measured runs: each is planted, and is not said where its evidence is missing."""
+"""Findings about measured runs: each is planted, and is absent without its evidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from netlab.store.reader import Note
 
 def test_a_clean_run_has_no_warning() -> None:
     found = findings(clean())
-    assert [each for each in found if each.severity == "warning"] == []
+    assert [finding for finding in found if finding.severity == "warning"] == []
     assert kinds_of(found) == {Kind.WIRE_CEILING, Kind.BUFFER_NO_EFFECT}
 
 
@@ -215,7 +215,7 @@ def test_what_is_wrong_with_a_host_is_told_by_its_facts(
 ) -> None:
     before = dict.fromkeys(after, "as it was") if kind is Kind.FACTS_CHANGED else after
     notes = [facts_note("a", "before", **GOOD | before), facts_note("a", "after", **GOOD | after)]
-    found = [each for each in findings(clean(notes=notes)) if not each.cells]
+    found = [finding for finding in findings(clean(notes=notes)) if not finding.cells]
     assert kinds_of(found) == {kind}
     assert "eth0" in str(found[0].words) or kind in (Kind.FACTS_CHANGED, Kind.VIRTUAL_MACHINE)
 
@@ -290,9 +290,9 @@ def test_whatever_was_measured_each_finding_has_words_and_warnings_come_first(
     ]
     run = run_of(run.plan, records)
     found = findings(run)
-    severities = [each.severity for each in found]
+    severities = [finding.severity for finding in found]
     assert severities == sorted(severities, reverse=True)
-    for each in found:
-        said = sentence(each, RunIndex(run))
+    for finding in found:
+        said = sentence(finding, RunIndex(run))
         assert said.endswith(".") and "nan" not in said and "None" not in said
     assert len(leading(run)) <= 5

@@ -1,4 +1,4 @@
-"""What stands against a target over a longer path, in made-up runs: told, or silent, or unsure."""
+"""Targets over a longer path, in synthetic runs: passed, failed, or undecided."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAST = Link(1e10, 1500)
 
 
 def tcp(mbit_per_s: float, **more: Value) -> dict[str, Value]:
-    """A trial over a cable of 10 Gbit/s with 64 KiB asked for, doubled, nothing lost."""
+    """A trial over a cable of 10 Gbit/s: 64 KiB requested, doubled, nothing lost."""
     known: dict[str, Value] = {
         "sender_send_buffer_bytes": 131_072,
         "receiver_receive_buffer_bytes": 131_072,
@@ -61,7 +61,7 @@ def made(
 
 
 def found_in(run: Analysis, facts: dict[str, Any]) -> list[Finding]:
-    hosts = {host for each in run.records for host in (each.server, each.client) if host}
+    hosts = {host for record in run.records for host in (record.server, record.client) if host}
     noted = {host: [facts] for host in hosts}
     return [*at_a_distance(run, run.samples, noted, run.plan.link, run.plan.target)]
 
@@ -223,7 +223,7 @@ def test_what_touched_no_wire_several_streams_and_paced_ones_are_not_asked(
 
 
 def test_it_never_passes_and_fails_wrongly_over_drawn_paths(tmp_path: Path) -> None:
-    """A truth of its own: what a window in the bounds of the buffers really carries."""
+    """The truth is known: what a window within the bounds of the buffers really carries."""
     draw = random.Random(7)  # noqa: S311
     wrong = []
     for number in range(60):

@@ -1,4 +1,4 @@
-"""places.py: where messages were lost, from both sides of each threshold; the path is last."""
+"""places.py: where messages were lost, each threshold from both sides; the path is last."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def lossy(socket: int | None = 0, **other: Any) -> StreamSample:
         (lossy(sender_queue=500, local=None), Kind.LOSS_NOT_PLACED, "a"),
         (lossy(sender_queue=None), Kind.LOSS_NOT_PLACED, "a"),
         (lossy(200, sender_queue=200, receiver_interface=200), Kind.LOST_IN_SOCKET, "b"),
-        # What went the other way may have been dropped as well.
+        # Messages of the other direction may have been dropped as well.
         (lossy(sender_interface=1_000, other_way=500), Kind.LOST_AT_INTERFACE, "a"),
         (lossy(sender_interface=1_000, other_way=501), Kind.LOSS_NOT_PLACED, ""),
         (lossy(500, other_way=9_000), Kind.LOST_IN_SOCKET, "b"),
-        # Fragments that found no room are a loss of the receiver's that no other counter shows.
+        # Fragments without room are lost at the receiver, and no other counter shows it.
         (lossy(packets_a_message=3), Kind.LOST_ON_PATH, ""),
         (lossy(packets_a_message=3, reassembly=1), Kind.LOSS_NOT_PLACED, ""),
         (lossy(packets_a_message=3, reassembly=None), Kind.LOSS_NOT_PLACED, ""),
@@ -74,14 +74,14 @@ def test_a_place_is_named_for_half_of_the_loss_and_the_path_without_any_drop(
 @pytest.mark.parametrize(
     ("made", "kind"),
     [
-        # Ten seconds of a switched network: 20 frames that nobody handles, on either interface.
+        # Ten seconds of a switched network: 20 unhandled frames on either interface.
         (lossy(receiver_interface=20, between_s=10.0), Kind.LOST_ON_PATH),
         (lossy(receiver_interface=20, sender_interface=20, between_s=10.0), Kind.LOST_ON_PATH),
         (lossy(receiver_interface=21, between_s=10.0), Kind.LOSS_NOT_PLACED),
         (lossy(receiver_backlog=1, between_s=10.0), Kind.LOSS_NOT_PLACED),
         (lossy(receiver_interface=519, between_s=10.0), Kind.LOSS_NOT_PLACED),
         (lossy(receiver_interface=520, between_s=10.0), Kind.LOST_AT_INTERFACE),
-        # So few are lost that they may be among them.
+        # Few enough are lost to be among them.
         (lossy(lost=6, receiver_interface=5, between_s=10.0), Kind.LOSS_NOT_PLACED),
         (lossy(lost=6, receiver_interface=2, between_s=10.0), Kind.LOST_ON_PATH),
     ],
