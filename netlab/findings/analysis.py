@@ -99,7 +99,7 @@ class RunEvidence:
         return self.run.limits
 
     @cached_property
-    def limits_told(self) -> tuple[Finding, ...]:
+    def reported_limits(self) -> tuple[Finding, ...]:
         """The same, except limits of links that a slow host, pair or mesh already explains, and
         congestion on them.
         """

@@ -74,7 +74,7 @@ def finding(
     trials: tuple[tuple[str, int], ...] = (),
 ) -> Finding:
     """A finding; evidence that is ``None`` is left out."""
-    known = {name: value for name, value in (evidence or {}).items() if value is not None}
+    figures = {name: value for name, value in (evidence or {}).items() if value is not None}
     return Finding(
-        kind=kind, group=group, cells=cells, evidence=known, words=words or {}, trials=trials
+        kind=kind, group=group, cells=cells, evidence=figures, words=words or {}, trials=trials
     )

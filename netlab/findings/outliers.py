@@ -72,7 +72,7 @@ def _step(series: Series, steps: Sequence[tuple[Stray, Point]]) -> Finding:
 
 def _runs(steps: Sequence[tuple[Stray, Point]], series: Series) -> list[list[tuple[Stray, Point]]]:
     """Runs of steps that are adjacent among the measured cells and differ in the same direction."""
-    place = {point.cell: at for at, point in enumerate(p for p in series.on_axis if p.values)}
+    place = {point.cell: index for index, point in enumerate(p for p in series.on_axis if p.values)}
     runs: list[list[tuple[Stray, Point]]] = []
     for stray, point in steps:
         if runs:
@@ -87,12 +87,14 @@ def _runs(steps: Sequence[tuple[Stray, Point]], series: Series) -> list[list[tup
 
 def _trials(series: Series, point: Point) -> Iterator[Finding]:
     """The finding about outlying trials of a cell."""
-    known = [(number, value) for number, value in enumerate(point.figures, 1) if value is not None]
-    values = [value for _, value in known]
+    numbered = [
+        (number, value) for number, value in enumerate(point.figures, 1) if value is not None
+    ]
+    values = [value for _, value in numbered]
     strays = strays_among_siblings(values, point.print_step)
     if not strays:
         return
-    off = {stray.index for stray in strays}
+    stray_indices = {stray.index for stray in strays}
     yield finding(
         Kind.STRAY_TRIAL,
         series.group,
@@ -100,12 +102,14 @@ def _trials(series: Series, point: Point) -> Iterator[Finding]:
         {
             "trials": len(values),
             "stray_trials": len(strays),
-            "trial": known[strays[0].index][0],
+            "trial": numbered[strays[0].index][0],
             series.quantity: strays[0].value,
             "expected": strays[0].expected,
             "socket_buffer_bytes": point.buffer_bytes,
             "mean": mean(values),
-            "mean_without": mean([v for at, v in enumerate(values) if at not in off]),
+            "mean_without": mean(
+                [v for index, v in enumerate(values) if index not in stray_indices]
+            ),
             "median": median(values),
         },
     )
@@ -113,12 +117,12 @@ def _trials(series: Series, point: Point) -> Iterator[Finding]:
 
 def _means(series: Series, without: Sequence[Point]) -> dict[str, float | None]:
     """Mean and median of the whole table column, over its cells that have a figure."""
-    out = {point.cell for point in without}
-    every = [(point.cell, value) for point in series.points if (value := point.mean) is not None]
-    rest = [value for cell, value in every if cell not in out]
+    left_out = {point.cell for point in without}
+    means = [(point.cell, value) for point in series.points if (value := point.mean) is not None]
+    rest = [value for cell, value in means if cell not in left_out]
     return {
-        "cells": len(every),
-        "mean": mean([value for _, value in every]),
+        "cells": len(means),
+        "mean": mean([value for _, value in means]),
         "mean_without": mean(rest) if rest else None,
-        "median": median([value for _, value in every]),
+        "median": median([value for _, value in means]),
     }

@@ -256,7 +256,7 @@ class StreamSample:
         return max(full, key=lambda other: other.bit_per_s, default=None)
 
     @property
-    def others_told(self) -> OtherTraffic | None:
+    def reported_others(self) -> OtherTraffic | None:
         """The same; otherwise the most other traffic in its data's direction, with room left."""
         in_direction = (other for other in self.others if self._is_of_data(other))
         return self.filled_by_others or max(

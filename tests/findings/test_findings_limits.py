@@ -134,7 +134,7 @@ def test_a_cell_has_the_limit_that_more_than_half_of_its_trials_show(
     shown: str, kinds: list[Kind]
 ) -> None:
     found = as_told(TOLD, *(trial("a", name.strip()) for name in shown))
-    assert [finding.kind for finding in found] == kinds
+    assert [entry.kind for entry in found] == kinds
 
 
 def test_the_evidence_of_a_cell_is_of_the_trials_that_show_its_limit() -> None:

@@ -92,11 +92,11 @@ class _Candidate:
     def _bounds(self) -> Iterator[_Bound]:
         """Everything that is shown to allow less than the target."""
         target = self.target.rate_bit_per_s
-        for allows, text_of in ((self.received, _of_receiver), (self.sent, _of_sender)):
-            if allows.most < self.needed_bytes:
+        for in_flight, text_of in ((self.received, _of_receiver), (self.sent, _of_sender)):
+            if in_flight.most < self.needed_bytes:
                 host = self.receiver if text_of is _of_receiver else self.sender
-                rate = model.allowed_bit_per_s(allows.told, self.target)
-                yield _Bound(rate, text_of(host, allows, rate))
+                rate = model.allowed_bit_per_s(in_flight.estimate, self.target)
+                yield _Bound(rate, text_of(host, in_flight, rate))
         if self._loss() == "too many":
             loss, rate = self.way.loss, self._loss_allows() or 0.0
             text = _(
@@ -117,10 +117,10 @@ class _Candidate:
     def _doubts(self) -> list[Message]:
         """Everything that leaves it open whether the target is reached."""
         doubts = []
-        for allows, text_of in ((self.received, _receiver_unsure), (self.sent, _sender_unsure)):
-            if allows.least < self.needed_bytes:
+        for in_flight, text_of in ((self.received, _receiver_unsure), (self.sent, _sender_unsure)):
+            if in_flight.least < self.needed_bytes:
                 host = self.receiver if text_of is _receiver_unsure else self.sender
-                doubts.append(text_of(host, allows, self.target))
+                doubts.append(text_of(host, in_flight, self.target))
         loss = self._loss()
         if loss is None:
             doubts.append(_("the number of lost packets is not recorded"))
@@ -168,9 +168,13 @@ class _Candidate:
         ceiling, best = self._ceiling(), self.way.best_bit_per_s
         allowed = {
             f"{name}_allows_{which}bit_per_s": _finite(model.allowed_bit_per_s(value, self.target))
-            for name, allows in (("receive_buffer", self.received), ("send_buffer", self.sent))
+            for name, in_flight in (("receive_buffer", self.received), ("send_buffer", self.sent))
             for which, value in (
-                *(("", allows.told), ("at_least_", allows.least), ("at_most_", allows.most)),
+                *(
+                    ("", in_flight.estimate),
+                    ("at_least_", in_flight.least),
+                    ("at_most_", in_flight.most),
+                ),
             )
         }
         by_buffers = [
@@ -213,9 +217,9 @@ def _rate(bit_per_s: float) -> str:
     return format_rate(float(f"{bit_per_s:.3g}"))
 
 
-def _of_receiver(host: str, allows: InFlight, rate: float) -> Message:
-    values = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(allows.told))}
-    if allows.likely is None:
+def _of_receiver(host: str, in_flight: InFlight, rate: float) -> Message:
+    values = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(in_flight.estimate))}
+    if in_flight.likely is None:
         return _(
             "the receive buffer of {host} allows at most {rate}, {bytes} per round trip", **values
         )
@@ -224,31 +228,34 @@ def _of_receiver(host: str, allows: InFlight, rate: float) -> Message:
     )
 
 
-def _of_sender(host: str, allows: InFlight, rate: float) -> Message:
-    values = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(allows.told))}
-    if allows.likely is None:
+def _of_sender(host: str, in_flight: InFlight, rate: float) -> Message:
+    values = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(in_flight.estimate))}
+    if in_flight.likely is None:
         return _(
             "the send buffer of {host} allows at most {rate}, {bytes} per round trip", **values
         )
     return _("the send buffer of {host} allows {rate}, {bytes} per round trip", **values)
 
 
-def _receiver_unsure(host: str, allows: InFlight, target: LongPath) -> Message:
-    if math.isinf(allows.most):
+def _receiver_unsure(host: str, in_flight: InFlight, target: LongPath) -> Message:
+    if math.isinf(in_flight.most):
         return _("the window that {host} would announce is not recorded", host=host)
     return _(
-        "the receive buffer of {host} allows {least} to {most}", **_between(host, allows, target)
+        "the receive buffer of {host} allows {least} to {most}", **_between(host, in_flight, target)
     )
 
 
-def _sender_unsure(host: str, allows: InFlight, target: LongPath) -> Message:
-    if math.isinf(allows.most):
+def _sender_unsure(host: str, in_flight: InFlight, target: LongPath) -> Message:
+    if math.isinf(in_flight.most):
         return _("how much data {host} keeps in flight is not recorded", host=host)
-    return _("the send buffer of {host} allows {least} to {most}", **_between(host, allows, target))
+    return _(
+        "the send buffer of {host} allows {least} to {most}", **_between(host, in_flight, target)
+    )
 
 
-def _between(host: str, allows: InFlight, target: LongPath) -> dict[str, str]:
+def _between(host: str, in_flight: InFlight, target: LongPath) -> dict[str, str]:
     least, most = (
-        _rate(model.allowed_bit_per_s(window, target)) for window in (allows.least, allows.most)
+        _rate(model.allowed_bit_per_s(window, target))
+        for window in (in_flight.least, in_flight.most)
     )
     return {"host": host, "least": least, "most": most}

@@ -35,7 +35,7 @@ class InFlight:
     """Between the two; ``None``: only the bounds are known."""
 
     @property
-    def told(self) -> float:
+    def estimate(self) -> float:
         """The likely value; otherwise the most."""
         return self.most if self.likely is None else self.likely
 
@@ -57,10 +57,10 @@ class BuffersInEffect:
     """Whether both ends scale their windows."""
 
 
-def by_receiver(known: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
+def by_receiver(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
     """What the receiver's window may become; ``facts`` are those of its host."""
-    in_flight = _tuned(known, facts) if known.tuned else _fixed(known)
-    if known.scaled is False:
+    in_flight = _tuned(buffers, facts) if buffers.tuned else _fixed(buffers)
+    if buffers.scaled is False:
         return InFlight(
             least=min(in_flight.least, UNSCALED_BYTES),
             most=min(in_flight.most, UNSCALED_BYTES),
@@ -69,15 +69,15 @@ def by_receiver(known: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
     return in_flight
 
 
-def _tuned(known: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
-    seen, most = known.announced_bytes or 0, largest_of(facts.get("tcp_rmem"))
+def _tuned(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
+    seen, most = buffers.announced_bytes or 0, largest_of(facts.get("tcp_rmem"))
     if most is None:
         return InFlight(least=seen, most=math.inf)
     return InFlight(least=max(seen, RECEIVE_SHARE * most), most=max(seen, most))
 
 
-def _fixed(known: BuffersInEffect) -> InFlight:
-    size, seen = known.receive_bytes, known.announced_bytes
+def _fixed(buffers: BuffersInEffect) -> InFlight:
+    size, seen = buffers.receive_bytes, buffers.announced_bytes
     if size is None:
         return InFlight(least=0, most=math.inf)
     if seen is None or not RECEIVE_SHARE * size <= seen <= size:
@@ -85,16 +85,16 @@ def _fixed(known: BuffersInEffect) -> InFlight:
     return InFlight(least=RECEIVE_SHARE * size, most=size, likely=seen)
 
 
-def by_sender(known: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
+def by_sender(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
     """What the send buffer allows in flight; known for Linux only. ``facts``: those of its host."""
     limit = largest_of(facts.get("tcp_wmem"))
     if limit is None:
         return UNKNOWN
-    size = limit if known.tuned else known.send_bytes
+    size = limit if buffers.tuned else buffers.send_bytes
     if size is None:
         return UNKNOWN
     if segments_one_by_one(facts):
-        likely = None if known.tuned else SENT_SHARE * size
+        likely = None if buffers.tuned else SENT_SHARE * size
         return InFlight(least=SENT_LEAST * size, most=SENT_MOST * size, likely=likely)
     return InFlight(least=SENT_LEAST * size, most=size)
 

@@ -45,17 +45,17 @@ def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
     it, in the readings' order; one per direction of a pairing whose link is slower than stated.
     """
     judged_alone = _without_harmless(_of_trials(with_steady_others(samples)))
-    shown = _with_packets(_without_vetoed(judged_alone))
-    of_links = link_limits(shown)
+    judged_streams = _with_packets(_without_vetoed(judged_alone))
+    of_links = link_limits(judged_streams)
     shared = {place for link_limit in of_links for place in link_limit.shared}
-    shown = [
+    judged_streams = [
         replace(stream, kind=Kind.OTHER_TRAFFIC) if place in shared else stream
-        for place, stream in enumerate(shown)
+        for place, stream in enumerate(judged_streams)
     ]
     placed = frozenset(
         place for link_limit in of_links for place in link_limit.members - link_limit.shared
     )
-    return (*(link_limit.finding for link_limit in of_links), *_grouped(shown, placed))
+    return (*(link_limit.finding for link_limit in of_links), *_grouped(judged_streams, placed))
 
 
 def _of_trials(samples: Sequence[StreamSample]) -> list[JudgedStream]:
@@ -70,13 +70,15 @@ def _of_trials(samples: Sequence[StreamSample]) -> list[JudgedStream]:
     return [judged(sample, best.get((sample.cell, sample.flow))) for sample in samples]
 
 
-def _with_packets(shown: Sequence[JudgedStream]) -> list[JudgedStream]:
+def _with_packets(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
     """Add the limit by packet rate, which several cells show, to streams without another limit.
 
     A wait for a CPU gives way if most of these trials have that rate without it.
     """
-    bound = packet_bound(stream.sample for stream in shown)
-    candidates = [stream for stream in shown if (stream.sample.cell, stream.sample.flow) in bound]
+    bound = packet_bound(stream.sample for stream in judged_streams)
+    candidates = [
+        stream for stream in judged_streams if (stream.sample.cell, stream.sample.flow) in bound
+    ]
     free = [
         stream for stream in candidates if stream.by_shares or stream.kind in _LESS_THAN_PACKETS
     ]
@@ -86,19 +88,19 @@ def _with_packets(shown: Sequence[JudgedStream]) -> list[JudgedStream]:
         if (stream.by_shares or stream.kind in replaced)
         and (stream.sample.cell, stream.sample.flow) in bound
         else stream
-        for stream in shown
+        for stream in judged_streams
     ]
 
 
 # ---- waits that cost nothing ---------------------------------------------------------------------
 
 
-def _without_harmless(shown: Sequence[JudgedStream]) -> list[JudgedStream]:
+def _without_harmless(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
     """Drop waits for a CPU that cost nothing: the same host waited as long, in the same role, in
     another trial with such messages that filled the wire, with any peer.
     """
     harmless: dict[_Part, float] = {}
-    for stream in shown:
+    for stream in judged_streams:
         if stream.kind is Kind.WIRE_CEILING:
             for part, end in _parts(stream.sample):
                 harmless[part] = max(harmless.get(part, 0.0), end.waited_share)
@@ -106,7 +108,7 @@ def _without_harmless(shown: Sequence[JudgedStream]) -> list[JudgedStream]:
         replace(stream, kind=_fallback(stream.sample), by_shares=False)
         if _is_harmless(stream, harmless)
         else stream
-        for stream in shown
+        for stream in judged_streams
     ]
 
 
@@ -130,10 +132,10 @@ def _parts(sample: StreamSample) -> tuple[tuple[_Part, StreamEnd], ...]:
     )
 
 
-def _without_vetoed(shown: Sequence[JudgedStream]) -> list[JudgedStream]:
+def _without_vetoed(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
     """Drop waits for a CPU if trials of the group that waited longer were not slower."""
     groups: dict[Group, list[JudgedStream]] = {}
-    for stream in shown:
+    for stream in judged_streams:
         groups.setdefault(stream.sample.group, []).append(stream)
     vetoed = {
         (group, kind)
@@ -145,7 +147,7 @@ def _without_vetoed(shown: Sequence[JudgedStream]) -> list[JudgedStream]:
         replace(stream, kind=_fallback(stream.sample), by_shares=False)
         if (stream.sample.group, stream.kind) in vetoed
         else stream
-        for stream in shown
+        for stream in judged_streams
     ]
 
 
@@ -181,10 +183,10 @@ def _costs_nothing(
 # ---- findings ------------------------------------------------------------------------------------
 
 
-def _grouped(shown: Sequence[JudgedStream], placed: Collection[int]) -> Iterator[Finding]:
+def _grouped(judged_streams: Sequence[JudgedStream], placed: Collection[int]) -> Iterator[Finding]:
     """One finding per group and kind; ``placed``: places of trials that already have a finding."""
     groups: dict[Group, dict[str, list[tuple[int, JudgedStream]]]] = {}
-    for place, stream in enumerate(shown):
+    for place, stream in enumerate(judged_streams):
         cells = groups.setdefault(stream.sample.group, {})
         cells.setdefault(stream.sample.cell, []).append((place, stream))
     for group, cells in groups.items():
@@ -214,14 +216,14 @@ def _of_cell(trials: Sequence[JudgedStream], of_trials: int) -> dict[Kind, list[
     kinds: dict[Kind | None, list[StreamSample]] = {}
     for stream in trials:
         kinds.setdefault(stream.kind, []).append(stream.sample)
-    shown: dict[Kind, list[StreamSample]] = {}
+    trials_of_kind: dict[Kind, list[StreamSample]] = {}
     for kind, showing in sorted(kinds.items(), key=lambda item: -len(item[1])):
         others = [_middle(samples) for other, samples in kinds.items() if other is not kind]
         few = kind is not None and kind.severity == "warning" and 2 * len(showing) <= of_trials
         if kind is None or (few and others and _middle(showing) > SLOWER * max(others)):
             continue
-        shown[kind] = showing
-    return shown
+        trials_of_kind[kind] = showing
+    return trials_of_kind
 
 
 def _middle(trials: Sequence[StreamSample]) -> float:

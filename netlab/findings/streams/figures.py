@@ -24,7 +24,7 @@ _OF_ENDS = ("run_queue_share", "throttled_share", "steal_share", "busiest_core_s
 
 
 def _others_bit_per_s(sample: StreamSample) -> float | None:
-    others = sample.others_told
+    others = sample.reported_others
     if others is not None:
         return others.bit_per_s
     framing = sample.framing
@@ -32,7 +32,7 @@ def _others_bit_per_s(sample: StreamSample) -> float | None:
 
 
 def _filled_share(sample: StreamSample) -> float | None:
-    others = sample.others_told
+    others = sample.reported_others
     if others is not None:
         return others.filled_share
     share = sample.ceiling_share
@@ -84,7 +84,7 @@ def words(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, str]:
     """Evidence that is not a number, if all of these trials have the same."""
     if kind is not Kind.OTHER_TRAFFIC:
         return {}
-    others = [sample.others_told for sample in trials]
+    others = [sample.reported_others for sample in trials]
     places = {(other.host, other.receiving) for other in others if other is not None}
     if len(places) != 1 or None in others:
         return {}

@@ -77,10 +77,10 @@ class _StoppedWay:
         return tuple(member.sample for member in self.fit.members)
 
 
-def link_limits(shown: Sequence[JudgedStream]) -> tuple[LinkLimit, ...]:
+def link_limits(judged_streams: Sequence[JudgedStream]) -> tuple[LinkLimit, ...]:
     """One limit per pairing, or per direction if the directions differ."""
     ways: dict[tuple[str, str, str], list[Stopped]] = {}
-    for place, stream in enumerate(shown):
+    for place, stream in enumerate(judged_streams):
         sample = stream.sample
         if (
             sample.framing is None
@@ -97,37 +97,37 @@ def link_limits(shown: Sequence[JudgedStream]) -> tuple[LinkLimit, ...]:
             )
     pairings: dict[str, list[_StoppedWay]] = {}
     for (pairing, _sender, _receiver), streams in ways.items():
-        stopped = _one_way(streams)
-        if stopped is not None:
-            pairings.setdefault(pairing, []).append(stopped)
+        stopped_way = _one_way(streams)
+        if stopped_way is not None:
+            pairings.setdefault(pairing, []).append(stopped_way)
     return tuple(
         _limit(alike) for stopped_ways in pairings.values() for alike in _alike(stopped_ways)
     )
 
 
-def _one_way(every: Sequence[Stopped]) -> _StoppedWay | None:
+def _one_way(all_streams: Sequence[Stopped]) -> _StoppedWay | None:
     """What all streams of one direction show about its link."""
-    quiet = [stream for stream in every if not stream.sample.paced and _is_open(stream)]
-    lossy = [stream for stream in every if not stream.sample.paced and stream.kind in _LOSSY]
+    quiet = [stream for stream in all_streams if not stream.sample.paced and _is_open(stream)]
+    lossy = [stream for stream in all_streams if not stream.sample.paced and stream.kind in _LOSSY]
     for pool in ([*quiet, *lossy], quiet) if lossy else (quiet,):
-        for kind, accounting, fit in _fits(pool, every):
+        for kind, accounting, fit in _fits(pool, all_streams):
             stated = _stated(fit)
             if not _is_of_rate(fit) or _fills_stated(fit, stated) or _is_of_waits(fit, stated):
                 continue
             wire = accounting is Accounting.WIRE
             step = step_of(fit.rate_bit_per_s, stated) if wire else None
             link_kind = Kind.LINK_FAR_BELOW if step is not None else kind
-            unpaced = sum(not stream.sample.paced for stream in every)
-            full = _with_full(fit, every, accounting)
+            unpaced = sum(not stream.sample.paced for stream in all_streams)
+            full = _with_full(fit, all_streams, accounting)
             return _StoppedWay(link_kind, full, accounting, stated, step, unpaced)
     return None
 
 
-def _with_full(fit: RateFit, every: Sequence[Stopped], accounting: Accounting) -> RateFit:
+def _with_full(fit: RateFit, all_streams: Sequence[Stopped], accounting: Accounting) -> RateFit:
     """Add the streams that fill the slower link: whatever they wait for, it limits them."""
     full = [
         stream
-        for stream in every
+        for stream in all_streams
         if not stream.sample.paced
         and stream.rate_bit_per_s(accounting) >= FILLED * fit.rate_bit_per_s
     ]
@@ -146,10 +146,10 @@ def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
 
     Such waits give one rate as well. With TCP's plateau they can be told apart.
     """
-    lacks = 1 - fit.rate_bit_per_s / stated_bit_per_s
+    missing = 1 - fit.rate_bit_per_s / stated_bit_per_s
     waits = [member.sample.longest_wait_share for member in fit.members]
     has_plateau = any(member.sample.plateau_bit_per_s is not None for member in fit.members)
-    alike = min(waits) >= lacks and max(waits) <= WAITS_ALIKE * min(waits)
+    alike = min(waits) >= missing and max(waits) <= WAITS_ALIKE * min(waits)
     return alike and not has_plateau and all(member.by_shares for member in fit.members)
 
 
@@ -159,12 +159,12 @@ def _stated(fit: RateFit) -> float:
 
 
 def _fits(
-    pool: Sequence[Stopped], every: Sequence[Stopped]
+    pool: Sequence[Stopped], all_streams: Sequence[Stopped]
 ) -> Iterator[tuple[Kind, Accounting, RateFit]]:
     """The accounting by which columns of several ceilings have one rate, if another does not fit;
     otherwise the wire's, if all are at one share of it.
     """
-    fits = {option: fitted(pool, every, option) for option in Accounting}
+    fits = {option: fitted(pool, all_streams, option) for option in Accounting}
     several = {
         option: fit
         for option, fit in fits.items()
@@ -242,11 +242,11 @@ def _resent_share(sample: StreamSample) -> float:
 def _alike(ways: Sequence[_StoppedWay]) -> Iterator[tuple[_StoppedWay, ...]]:
     """Both directions of a pairing together, if they stop at one rate in the same way."""
     if len(ways) == 2:
-        one, other = ways
-        highest = max(one.rate_bit_per_s, other.rate_bit_per_s)
-        near = abs(one.rate_bit_per_s - other.rate_bit_per_s) <= ALIKE * highest
-        if near and (one.kind, one.accounting) == (other.kind, other.accounting):
-            yield one, other
+        first, second = ways
+        highest = max(first.rate_bit_per_s, second.rate_bit_per_s)
+        near = abs(first.rate_bit_per_s - second.rate_bit_per_s) <= ALIKE * highest
+        if near and (first.kind, first.accounting) == (second.kind, second.accounting):
+            yield first, second
             return
     for way in ways:
         yield (way,)
@@ -296,8 +296,10 @@ def _finding(ways: Sequence[_StoppedWay]) -> Finding:
 def _direction(ways: Sequence[_StoppedWay]) -> Message:
     if len(ways) > 1:
         return _("both ways")
-    one = ways[0].streams[0]
-    return _("from {sender} to {receiver}", sender=one.sender.host, receiver=one.receiver.host)
+    stream = ways[0].streams[0]
+    return _(
+        "from {sender} to {receiver}", sender=stream.sender.host, receiver=stream.receiver.host
+    )
 
 
 def _group(streams: Sequence[StreamSample]) -> Group:

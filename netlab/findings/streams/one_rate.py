@@ -94,30 +94,32 @@ class RateFit:
 
 
 def fitted(
-    pool: Sequence[Stopped], every: Sequence[Stopped], accounting: Accounting
+    pool: Sequence[Stopped], all_streams: Sequence[Stopped], accounting: Accounting
 ) -> RateFit | None:
     """The rate at which the streams of ``pool`` stop.
 
-    ``None`` if they share none, if one of ``every`` is faster, or if some stop below it for no
-    known reason.
+    ``None`` if they share none, if one of ``all_streams`` is faster, or if some stop below it
+    without a known reason.
     """
-    rates = {stream.place: stream.rate_bit_per_s(accounting) for stream in every}
+    rates = {stream.place: stream.rate_bit_per_s(accounting) for stream in all_streams}
     if len(pool) < LEAST_TRIALS:
         return None
     level = max(_of_cells(pool, rates).values())
     top = max(rate for stream in pool if (rate := rates[stream.place]) <= (1 + SAME) * level)
-    at = [stream for stream in pool if (1 - SAME) * top <= rates[stream.place] <= (1 + SAME) * top]
-    compared = [*_of_cells(every, rates).values(), *(rates[stream.place] for stream in pool)]
+    at_rate = [
+        stream for stream in pool if (1 - SAME) * top <= rates[stream.place] <= (1 + SAME) * top
+    ]
+    compared = [*_of_cells(all_streams, rates).values(), *(rates[stream.place] for stream in pool)]
     faster = any(rate > (1 + SAME) * top for rate in compared) or any(
         rates[stream.place] > (1 + FASTER + stream.sample.resolution_share) * top
-        for stream in every
+        for stream in all_streams
     )
-    if len(at) < LEAST_AT or faster:
+    if len(at_rate) < LEAST_AT or faster:
         return None
-    below = [stream for stream in pool if stream not in at]
-    udp = any(stream.sample.protocol == "UDP" for stream in at)
-    of_cells = {stream.sample.cell for stream in at}
-    flat = any(stream.sample.plateau_bit_per_s is not None for stream in at)
+    below = [stream for stream in pool if stream not in at_rate]
+    has_udp = any(stream.sample.protocol == "UDP" for stream in at_rate)
+    of_cells = {stream.sample.cell for stream in at_rate}
+    has_plateau = any(stream.sample.plateau_bit_per_s is not None for stream in at_rate)
     slightly_below, unexplained = [], []
     for stream in below:
         missing = 1 - rates[stream.place] / top
@@ -126,26 +128,26 @@ def fitted(
         waits_enough = (
             waited >= COSTS * missing
             if stream.sample.cell in of_cells
-            else (flat and waited >= missing)
+            else (has_plateau and waited >= missing)
         )
-        reason = waits_enough or (udp and stream.sample.protocol == "TCP")
+        reason = waits_enough or (has_udp and stream.sample.protocol == "TCP")
         if missing <= TCP_BELOW and reason:
             slightly_below.append(stream)
         elif not waits_enough:
             unexplained.append(stream)
-    counted = len(at) + sum(
+    counted = len(at_rate) + sum(
         _is_held_up(stream, rates[stream.place] / top) for stream in slightly_below
     )
-    ceilings = _ceilings(at)
-    few = ceilings >= CEILINGS and 2 * len(unexplained) <= len(at) + len(slightly_below)
-    if (unexplained and not few) or counted < LEAST_TRIALS or len(at) < len(slightly_below):
+    ceilings = _ceilings(at_rate)
+    few = ceilings >= CEILINGS and 2 * len(unexplained) <= len(at_rate) + len(slightly_below)
+    if (unexplained and not few) or counted < LEAST_TRIALS or len(at_rate) < len(slightly_below):
         return None
-    spreads = [(option, _spread(at, option)) for option in Accounting]
+    spreads = [(option, _spread(at_rate, option)) for option in Accounting]
     return RateFit(
-        members=tuple(sorted((*at, *slightly_below), key=lambda stream: stream.place)),
-        rate_bit_per_s=median(rates[stream.place] for stream in at),
+        members=tuple(sorted((*at_rate, *slightly_below), key=lambda stream: stream.place)),
+        rate_bit_per_s=median(rates[stream.place] for stream in at_rate),
         ceilings=ceilings,
-        columns=len(_columns(at)),
+        columns=len(_columns(at_rate)),
         spread=dict(spreads)[accounting],
         other_spreads=tuple(
             (option, spread) for option, spread in spreads if option is not accounting
