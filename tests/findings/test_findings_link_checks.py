@@ -154,10 +154,8 @@ def test_a_link_is_not_suspected_where_a_host_limits_the_best_cell() -> None:
 def test_several_cells_at_a_step_are_a_link_of_that_step(far: float, step: float | None) -> None:
     link = Link(2.5e9, 1500)
     cells = [point("LL", far * 25 * CEILING, buffer=at) for at in (1, 2, 3)]
-    found = suspected(*cells, link=link)
-    assert [finding.evidence["step_rate_bit_per_s"] for finding in found] == (
-        [step] if step else []
-    )
+    steps = [finding.evidence["step_rate_bit_per_s"] for finding in suspected(*cells, link=link)]
+    assert steps == ([step] if step else [])
     assert suspected(*cells[:2], link=link) == links(series(*cells), link, (), ["LL"]) == ()
 
 
