@@ -1,1 +1,1 @@
-"""Findings: a run's records → what may be said about it, in typed statements. Pure."""
+"""Findings: a run's records → typed statements about it, each with its evidence. Pure."""

@@ -1,4 +1,4 @@
-"""A run together with what may be said of it: its findings, and what its streams did."""
+"""A run with its analysis: its findings, and the limits of its streams."""
 
 from __future__ import annotations
 
@@ -26,49 +26,49 @@ from netlab.store.source_facts import Stated, stated_of
 
 @dataclass(frozen=True)
 class Analysis(Run):
-    """A run, and what its records let one say of it; computed when first asked for."""
+    """A run with its findings; they are computed at the first access."""
 
     say: Callable[[Run], Callable[[Finding], str]] | None = None
-    """Puts the findings of a run into sentences; ``None``: they have none."""
+    """Gives the function that writes a finding of the run as a sentence; ``None``: no sentences."""
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What may be said about the run, each with its evidence: warnings first."""
-        found = findings(self)
+        """All findings about the run, each with its evidence: warnings first."""
+        computed = findings(self)
         if self.say is None:
-            return found
+            return computed
         in_words = self.say(self)
-        return tuple(replace(each, sentence=in_words(each)) for each in found)
+        return tuple(replace(finding, sentence=in_words(finding)) for finding in computed)
 
     @cached_property
     def limits(self) -> tuple[Finding, ...]:
-        """What limited the streams, also where a finding about several hosts says it of them."""
+        """What limited the streams, even if a finding about several hosts states it as well."""
         return limits(self.samples)
 
     @cached_property
     def samples(self) -> tuple[StreamSample, ...]:
-        """What is known of each flow of each stream that is ok, in the plan's order."""
+        """The evidence of each flow of each stream that is ok, in the plan's order."""
         return samples(self)
 
 
 def load(path: Path, say: Callable[[Run], Callable[[Finding], str]] | None = None) -> Analysis:
-    """Read a run folder; UsageError where there is none, StoreError where it is beyond use."""
+    """Read a run folder; UsageError if there is none, StoreError if it is unusable."""
     return Analysis(read_checked(path), say)
 
 
 def findings(run: Analysis) -> tuple[Finding, ...]:
-    """All that may be said about a run, warnings first, else in the order of the table of kinds."""
+    """All findings about a run: warnings first, otherwise in the order of the table of kinds."""
     evidence = RunEvidence(run)
-    found = [
+    computed = [
         finding
         for rule in dict.fromkeys(kind.rule for kind in Kind if kind.rule is not None)
         for finding in evidence.shown_by(rule)
     ]
-    return tuple(sorted(found, key=lambda each: each.severity != "warning"))
+    return tuple(sorted(computed, key=lambda finding: finding.severity != "warning"))
 
 
 class RunEvidence:
-    """What a rule may look at: each parameter of a rule is called as one of these."""
+    """The evidence for rules: each parameter of a rule has the name of one of these attributes."""
 
     def __init__(self, run: Analysis) -> None:
         self.run = run
@@ -77,99 +77,107 @@ class RunEvidence:
         self.target: LongPath | None = run.plan.target
         self.imported = run.plan.source is not None
         self.notes = run.facts
-        """Facts of hosts, as they were noted."""
+        """Facts of hosts, as recorded."""
 
     def shown_by(self, rule: FindingRule | str) -> tuple[Finding, ...]:
-        """What a rule finds."""
-        ask: FindingRule = (
+        """The findings of a rule."""
+        function: FindingRule = (
             pkgutil.resolve_name(f"{__package__}.{rule}") if isinstance(rule, str) else rule
         )
-        return tuple(ask(**{name: getattr(self, name) for name in signature(ask).parameters}))
+        return tuple(
+            function(**{name: getattr(self, name) for name in signature(function).parameters})
+        )
 
     @cached_property
     def series(self) -> tuple[Series, ...]:
-        """The cells that differ in their socket buffers only."""
+        """The series of the run: cells that differ only in their socket buffers."""
         return series_of(self.run)
 
     @cached_property
     def limited(self) -> tuple[Finding, ...]:
-        """What limited the streams."""
+        """The limits of the streams."""
         return self.run.limits
 
     @cached_property
-    def limits_told(self) -> tuple[Finding, ...]:
-        """The same but for links of which a slow host, pair or mesh is said, and for TCP that found
-        their rate by what it lost.
+    def reported_limits(self) -> tuple[Finding, ...]:
+        """The same, except limits of links that a slow host, pair or mesh already explains, and
+        congestion on them.
         """
         of_mesh = OF_LINKS | {Kind.CONGESTION}
         return tuple(
-            each
-            for each in self.limited
-            if each.kind not in of_mesh or not self.of_mesh.issuperset(each.cells)
+            finding
+            for finding in self.limited
+            if finding.kind not in of_mesh or not self.of_mesh.issuperset(finding.cells)
         )
 
     @cached_property
     def mesh(self) -> tuple[Finding, ...]:
-        """Which hosts and pairs of a mesh are slow."""
+        """The slow hosts and pairs of a mesh."""
         return slow_in_mesh(self.samples, self.limited, self.link)
 
     @cached_property
     def of_mesh(self) -> frozenset[str]:
-        """The cells that are slow by what was found of the mesh: it is not to be said again."""
-        return frozenset(cell for each in self.mesh for cell in each.cells)
+        """The cells that a finding about the mesh already calls slow."""
+        return frozenset(cell for finding in self.mesh for cell in finding.cells)
 
     @cached_property
     def explained(self) -> frozenset[str]:
-        """The cells of which a limit says why most of their trials are below the ceiling."""
-        return cells_mostly((each for each in self.limited if each.kind.explains), self.samples)
+        """The cells for which a limit explains why most of their trials are below the ceiling."""
+        return cells_mostly(
+            (finding for finding in self.limited if finding.kind.explains), self.samples
+        )
 
     @cached_property
     def of_hosts(self) -> frozenset[str]:
-        """The cells of which a host limits most trials, not the link."""
-        return cells_mostly((each for each in self.limited if each.kind.of_host), self.samples)
+        """The cells in which a host limits most trials, not the link."""
+        return cells_mostly(
+            (finding for finding in self.limited if finding.kind.of_host), self.samples
+        )
 
     @cached_property
     def slower_links(self) -> frozenset[str]:
         """The pairings whose own streams show that their link is slower than stated."""
-        of_links = (each for each in self.limited if each.kind in OF_LINKS)
-        return frozenset(each.group.pairing for each in of_links)
+        of_links = (finding for finding in self.limited if finding.kind in OF_LINKS)
+        return frozenset(finding.group.pairing for finding in of_links)
 
     @cached_property
     def stated(self) -> Stated:
-        """What an imported document says beside its table."""
+        """What an imported document states next to its table."""
         return stated_of(self.run.plan)
 
     @cached_property
     def facts(self) -> dict[str, list[Mapping[str, Any]]]:
-        """Host → its facts as they were noted, in that order."""
+        """Host → its facts in the order in which they were recorded."""
         return _by_host(self.notes)
 
     @cached_property
     def routes(self) -> dict[str, list[Mapping[str, Any]]]:
-        """Host → facts of its further interfaces, of those that some record names."""
+        """Host → facts of its further interfaces that some record names."""
         used = {
-            str(each.values[name])
-            for each in self.run.records
-            for name in each.values
+            str(record.values[name])
+            for record in self.run.records
+            for name in record.values
             if name.endswith("_interface")
         }
         noted = _by_host(self.run.routes)
         return {
-            host: [each for each in its if each.get("route_interface") in used]
-            for host, its in noted.items()
+            host: [route for route in routes if route.get("route_interface") in used]
+            for host, routes in noted.items()
         }
 
     @cached_property
     def wired(self) -> frozenset[str]:
         """The hosts that measured over a cable."""
-        wired = [each for each in self.run.records if each.values.get("same_host") is False]
-        return frozenset(host for each in wired for host in (each.server, each.client) if host)
+        wired = [record for record in self.run.records if record.values.get("same_host") is False]
+        return frozenset(
+            host for record in wired for host in (record.server, record.client) if host
+        )
 
 
 def _by_host(notes: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    by_host: dict[str, list[Mapping[str, Any]]] = {}
     for note in notes:
         facts = note.get("facts")
         if isinstance(facts, Mapping):
-            found.setdefault(str(note.get("host", "")), []).append(facts)
-    return found
+            by_host.setdefault(str(note.get("host", "")), []).append(facts)
+    return by_host

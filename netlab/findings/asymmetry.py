@@ -1,4 +1,4 @@
-"""Ways: one way between two ends against the other, where it is far slower. Pure."""
+"""Asymmetry: one direction between two ends that is far slower than the other. Pure."""
 
 from __future__ import annotations
 
@@ -11,37 +11,40 @@ from netlab.findings.series import Point, Series
 from netlab.stats import median
 
 FAR = 2.0
-"""More than so many times the slower way's median the other's must be."""
+"""The median of the faster direction is more than so many times that of the slower one."""
 
 
 def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Finding, ...]:
-    """Pairings that carry less than half of what the same ends carry the other way round.
+    """Pairings that carry less than half of what the same ends carry in the other direction.
 
-    Under the same settings, over the socket buffers that both have a figure for. ``of_mesh`` are
-    the cells that are slow with a host or pair that is named already.
+    Under the same settings, over the socket buffers for which both have a figure. ``of_mesh`` are
+    the cells that a finding about the mesh already calls slow.
     """
-    groups = {each.group: each for each in series if each.test == "stream"}
-    found = []
+    groups = {one_series.group: one_series for one_series in series if one_series.test == "stream"}
+    findings = []
     for group, slower in groups.items():
         faster = groups.get(replace(group, pairing=_turned(group.pairing)))
         if faster is None or faster is slower:
             continue
-        mine, its = _by_buffer(slower), _by_buffer(faster)
-        both = [size for size in mine if size in its]
-        if not both:
+        slower_points, faster_points = _by_buffer(slower), _by_buffer(faster)
+        sizes = [size for size in slower_points if size in faster_points]
+        if not sizes:
             continue
-        less, more = (median([side[size].middle or 0 for size in both]) for side in (mine, its))
-        if more > FAR * less and not all(mine[size].cell in of_mesh for size in both):
-            found.append(
+        less, more = (
+            median([side[size].middle or 0 for size in sizes])
+            for side in (slower_points, faster_points)
+        )
+        if more > FAR * less and not all(slower_points[size].cell in of_mesh for size in sizes):
+            findings.append(
                 finding(
                     Kind.ONE_WAY,
                     group,
-                    tuple(mine[size].cell for size in both),
+                    tuple(slower_points[size].cell for size in sizes),
                     {"throughput_bit_per_s": less, "other_bit_per_s": more, "ratio": more / less},
                     {"against": _turned(group.pairing)},
                 )
             )
-    return tuple(found)
+    return tuple(findings)
 
 
 def _by_buffer(series: Series) -> dict[int | None, Point]:

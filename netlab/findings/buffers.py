@@ -1,4 +1,4 @@
-"""Buffers: what a socket buffer that was asked for came to, and whether it mattered. Pure."""
+"""Buffers: the effective size of requested socket buffers, and whether it had an effect. Pure."""
 
 from __future__ import annotations
 
@@ -10,65 +10,65 @@ from netlab.findings.series import Point, Series
 from netlab.stats import median
 
 NO_EFFECT = 0.01
-"""The largest figure of a series is above the smallest by this share at most: what the rule for
-outliers takes for scatter."""
+"""Most share by which the largest figure of a series is above the smallest: scatter, as in the rule
+for outliers."""
 
 LEAST_LEVELS = 4
-"""Sizes that must have a figure for a statement about the axis."""
+"""Least sizes with a figure for a statement about the axis."""
 
 ENDS = ("sender", "receiver", "client", "server")
 SIDES = ("send", "receive")
 
 
 def buffers(series: Iterable[Series]) -> tuple[Finding, ...]:
-    """Buffers that were capped or doubled, cells that are the same point, axes without effect."""
-    kept = tuple(series)
+    """Findings about capped or doubled buffers, cells of the same point, axes without effect."""
+    all_series = tuple(series)
     return (
-        *_told(kept, "capped", Kind.BUFFER_CAPPED),
-        *_same_points(kept),
-        *(found for each in kept if (found := _no_effect(each)) is not None),
-        *_told(kept, "doubled", Kind.BUFFER_DOUBLED),
+        *_reported(all_series, "capped", Kind.BUFFER_CAPPED),
+        *_same_points(all_series),
+        *(result for one_series in all_series if (result := _no_effect(one_series)) is not None),
+        *_reported(all_series, "doubled", Kind.BUFFER_DOUBLED),
     )
 
 
-def _told(series: Sequence[Series], what: str, kind: Kind) -> list[Finding]:
-    """What the systems said that they did to the buffers asked for: one finding a pairing."""
+def _reported(series: Sequence[Series], what: str, kind: Kind) -> list[Finding]:
+    """One finding per pairing about what the systems report to have done to requested buffers."""
     cells: dict[str, dict[str, Point]] = {}
-    ends_told: dict[str, dict[str, None]] = {}
-    for each in series:
-        for point in each.on_axis:
+    ends_of: dict[str, dict[str, None]] = {}
+    for one_series in series:
+        for point in one_series.on_axis:
             ends = [
                 end
                 for end in ENDS
                 if any(1 in point.of_flow(f"{end}_{side}_buffer_{what}") for side in SIDES)
             ]
             if ends:
-                cells.setdefault(each.group.pairing, {})[point.cell] = point
-                ends_told.setdefault(each.group.pairing, {}).update(dict.fromkeys(ends))
-    found = []
+                cells.setdefault(one_series.group.pairing, {})[point.cell] = point
+                ends_of.setdefault(one_series.group.pairing, {}).update(dict.fromkeys(ends))
+    findings = []
     for pairing, points in cells.items():
-        asked = [point.buffer_bytes or 0 for point in points.values()]
-        found.append(
+        requested = [point.buffer_bytes or 0 for point in points.values()]
+        findings.append(
             finding(
                 kind,
                 Group(pairing),
                 tuple(points),
-                {"least_asked_bytes": min(asked), "most_asked_bytes": max(asked)}
+                {"least_asked_bytes": min(requested), "most_asked_bytes": max(requested)}
                 | _most_effective(points.values()),
-                {"ends": ", ".join(ends_told[pairing])},
+                {"ends": ", ".join(ends_of[pairing])},
             )
         )
-    return found
+    return findings
 
 
 def _most_effective(points: Iterable[Point]) -> dict[str, float | None]:
-    read = [size for point in points for size in _effective(point).values()]
-    return {"most_effective_bytes": max(read, default=None)}
+    sizes = [size for point in points for size in _effective(point).values()]
+    return {"most_effective_bytes": max(sizes, default=None)}
 
 
 def _effective(point: Point) -> Mapping[str, int]:
-    """Buffer → its size as it was read back; without those that nobody told."""
-    found: dict[str, int] = {}
+    """Buffer → its effective size; without buffers that are not known."""
+    sizes_of: dict[str, int] = {}
     for end in ENDS:
         for side in SIDES:
             sizes = {
@@ -77,24 +77,24 @@ def _effective(point: Point) -> Mapping[str, int]:
                 if isinstance(size, int)
             }
             if len(sizes) == 1:
-                found[f"{end}_{side}"] = sizes.pop()
-    return found
+                sizes_of[f"{end}_{side}"] = sizes.pop()
+    return sizes_of
 
 
 def _same_points(series: Sequence[Series]) -> list[Finding]:
-    """Cells of a series whose buffers were all of one size in effect, whatever was asked for."""
-    found = []
-    for each in series:
+    """Cells of a series with the same effective buffers, although the requested sizes differ."""
+    findings = []
+    for one_series in series:
         by_size: dict[tuple[tuple[str, int], ...], list[Point]] = {}
-        for point in each.on_axis:
+        for point in one_series.on_axis:
             effective = _effective(point)
-            # Both buffers of both ends must be known: what is not may differ.
+            # Both buffers of both ends must be known: an unknown one may differ.
             if len(effective) == len(SIDES) * 2:
                 by_size.setdefault(tuple(sorted(effective.items())), []).append(point)
-        found += [
+        findings += [
             finding(
                 Kind.SAME_BUFFER,
-                each.group,
+                one_series.group,
                 tuple(point.cell for point in points),
                 {
                     "least_asked_bytes": min(p.buffer_bytes or 0 for p in points),
@@ -105,16 +105,16 @@ def _same_points(series: Sequence[Series]) -> list[Finding]:
             for sizes, points in by_size.items()
             if len({point.buffer_bytes for point in points}) > 1
         ]
-    return found
+    return findings
 
 
 def _no_effect(series: Series) -> Finding | None:
-    """That figures hardly differ from the smallest buffer to the largest, but for outliers."""
-    every = [point for point in series.on_axis if point.values]
-    off: set[str] = set()
-    if not _are_alike(every):
-        off = {point.cell for stray, point in strays_of(series) if stray.kind == "outlier"}
-    points = [point for point in every if point.cell not in off]
+    """The finding that figures hardly differ over all buffers, except for outliers."""
+    measured = [point for point in series.on_axis if point.values]
+    outliers: set[str] = set()
+    if not _are_alike(measured):
+        outliers = {point.cell for stray, point in strays_of(series) if stray.kind == "outlier"}
+    points = [point for point in measured if point.cell not in outliers]
     sizes = {point.buffer_bytes for point in points}
     if len(sizes) < LEAST_LEVELS or not _are_alike(points):
         return None
@@ -130,7 +130,7 @@ def _no_effect(series: Series) -> Finding | None:
             "median": median(values),
             "from_socket_buffer_bytes": min(size for size in sizes if size is not None),
             "to_socket_buffer_bytes": max(size for size in sizes if size is not None),
-            "outliers": len(off),
+            "outliers": len(outliers),
         },
         {"quantity": series.quantity},
     )

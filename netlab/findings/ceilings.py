@@ -1,7 +1,7 @@
-"""Ceilings: what a series' place under the wire ceiling tells by itself. Pure.
+"""Ceilings: findings from the position of a series under the wire ceiling alone. Pure.
 
-Said where nothing recorded says more: a fall from the ceiling that no evidence explains, TCP
-figures that only fit under the ceiling without timestamps, and figures that fit under none.
+They are stated if nothing recorded shows more: a fall from the ceiling without an explanation, TCP
+figures that only fit under the ceiling without timestamps, and figures that fit under no ceiling.
 """
 
 from __future__ import annotations
@@ -17,40 +17,45 @@ from netlab.stats import median, median_absolute_deviation
 from netlab.stats.outliers import STEP_LIMIT, TO_DEVIATION
 
 LEAST_FULL, LEAST_FALLEN = 4, 3
-"""Cells at the ceiling that show what the series can do, and cells behind them that fall: two
-adjacent ones are a step."""
+"""Least cells at the ceiling that show what the series can reach, and least lower cells behind
+them: two adjacent ones are a step."""
 
 
 def falls(series: Iterable[Series], explained: Collection[str]) -> tuple[Finding, ...]:
-    """Series that run at the wire ceiling and fall off it towards the largest buffers.
+    """Series that run at the wire ceiling and fall below it towards the largest buffers.
 
-    ``explained`` are the cells whose limit the records show: theirs is no finding of this kind.
+    ``explained`` are the cells whose limit the records show: they get no finding of this kind.
     """
-    return tuple(found for each in series if (found := _fall(each, explained)) is not None)
+    return tuple(
+        result for one_series in series if (result := _fall(one_series, explained)) is not None
+    )
 
 
 def without_timestamps(series: Iterable[Series], *, imported: bool) -> tuple[Finding, ...]:
-    """TCP whose options nobody recorded, above the ceiling with timestamps in most of its cells
-    and above that without in none.
+    """TCP without recorded options whose figures suggest that timestamps were off.
+
+    Most of its cells are above the ceiling with timestamps, and none is above that without them.
     """
     tolerance = above_tolerance(imported=imported)
-    return tuple(found for each in series if (found := _without(each, tolerance)) is not None)
+    return tuple(
+        result for one_series in series if (result := _without(one_series, tolerance)) is not None
+    )
 
 
 def above_any(
     series: Iterable[Series], link: Link | None, *, imported: bool
 ) -> tuple[Finding, ...]:
-    """Figures of messages of an unknown length that are above what the link carries of any."""
+    """Figures of messages of unknown length that are above the link's ceiling for any length."""
     if link is None:
         return ()
     tolerance = above_tolerance(imported=imported)
-    found = []
-    for each in series:
-        group = each.group
-        if each.test != "stream" or group.message_bytes is not None:
+    findings = []
+    for one_series in series:
+        group = one_series.group
+        if one_series.test != "stream" or group.message_bytes is not None:
             continue
-        version = ip_version_of(each.points[0].settings)
-        most = ceiling_bit_per_s(
+        version = ip_version_of(one_series.points[0].settings)
+        highest = ceiling_bit_per_s(
             link.rate_bit_per_s,
             "TCP" if group.protocol == "TCP" else "UDP",
             best_udp_message(link.mtu_bytes, ip_version=version),
@@ -59,16 +64,16 @@ def above_any(
             timestamps=False,
             vlan=link.vlan,
         )
-        wired = [point for point in each.measured if not point.same_host]
-        above = [point for point in wired if _middle(point) > most * (1 + tolerance)]
+        wired = [point for point in one_series.measured if not point.same_host]
+        above = [point for point in wired if _middle(point) > highest * (1 + tolerance)]
         if above:
             figures = {
                 "throughput_bit_per_s": max(_middle(point) for point in above),
-                "highest_ceiling_bit_per_s": most,
+                "highest_ceiling_bit_per_s": highest,
             }
             cells = tuple(point.cell for point in above)
-            found.append(finding(Kind.ABOVE_CEILING, group, cells, figures))
-    return tuple(found)
+            findings.append(finding(Kind.ABOVE_CEILING, group, cells, figures))
+    return tuple(findings)
 
 
 def _fall(series: Series, explained: Collection[str]) -> Finding | None:
@@ -77,7 +82,7 @@ def _fall(series: Series, explained: Collection[str]) -> Finding | None:
     full = [point for point in wired if _share(point) >= filled]
     if len(full) < LEAST_FULL:
         return None
-    # The cells behind the last one that is full.
+    # The cells behind the last one at the ceiling.
     fallen = wired[wired.index(full[-1]) + 1 :]
     figures = [_middle(point) for point in full]
     expected = median(figures)
@@ -143,5 +148,5 @@ def _share(point: Point) -> float:
 
 
 def _middle(point: Point) -> float:
-    """Of a point that has values."""
+    """The median of a point that has values."""
     return point.middle or 0.0

@@ -1,4 +1,4 @@
-"""Coverage: which cells have no result and why, and which means rest on fewer than others. Pure."""
+"""Coverage: cells without a result, with the reason, and means over fewer cells. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def missing(run: Run) -> tuple[Finding, ...]:
-    """One finding a pairing, protocol and reason: cells without any result, trials that failed."""
+    """One finding per pairing, protocol and reason: cells without any result, failed trials."""
     with_result = {cell for (cell, _), r in run.latest.items() if r.status is Status.OK}
     cells: dict[tuple[Group, Kind, str], dict[str, None]] = {}
     sizes: dict[tuple[Group, Kind, str], set[int]] = {}
@@ -54,27 +54,27 @@ def missing(run: Run) -> tuple[Finding, ...]:
 
 
 def fewer_cells(series: Iterable[Series]) -> tuple[Finding, ...]:
-    """Means that rest on fewer cells than those beside them: same test, protocol,
-    way and sizes of buffers.
+    """Means over fewer cells than the means next to them: same test, protocol, direction and
+    buffer sizes.
 
-    One without any cell is no mean; where all are short of the same number none stands out.
+    Without any cell there is no mean; if all lack equally many cells, none stands out.
     """
-    beside: dict[tuple[object, ...], list[Series]] = {}
-    for each in series:
-        levels = frozenset(point.buffer_bytes for point in each.points)
-        place = (each.test, each.group.protocol, each.group.flow, levels)
-        beside.setdefault(place, []).append(each)
-    return tuple(found for those in beside.values() for found in _fewer(those))
+    neighbours_of: dict[tuple[object, ...], list[Series]] = {}
+    for one_series in series:
+        levels = frozenset(point.buffer_bytes for point in one_series.points)
+        place = (one_series.test, one_series.group.protocol, one_series.group.flow, levels)
+        neighbours_of.setdefault(place, []).append(one_series)
+    return tuple(result for neighbours in neighbours_of.values() for result in _fewer(neighbours))
 
 
 def _fewer(series: Sequence[Series]) -> Iterable[Finding]:
-    most = max(len(each.measured) for each in series)
-    for each in series:
-        has = len(each.measured)
-        if 0 < has < most:
+    most = max(len(one_series.measured) for one_series in series)
+    for one_series in series:
+        cells = len(one_series.measured)
+        if 0 < cells < most:
             yield finding(
                 Kind.FEWER_CELLS,
-                each.group,
-                tuple(point.cell for point in each.points if not point.values),
-                {"cells": has, "most_cells": most, "of_cells": len(each.points)},
+                one_series.group,
+                tuple(point.cell for point in one_series.points if not point.values),
+                {"cells": cells, "most_cells": most, "of_cells": len(one_series.points)},
             )

@@ -1,4 +1,4 @@
-"""Durations: trials that ran longer or shorter than they were asked to. Pure."""
+"""Durations: trials that ran longer or shorter than requested. Pure."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from netlab.stats import median
 from netlab.store.source_facts import Stated
 
 TOLERANCE = 0.02
-"""Share of the time asked for that a window may be off it."""
+"""Share of the requested time by which a window may differ from it."""
 
 _LONGEST_NS = ("receiver_longest_gap_ns", "rtt_max_ns")
-"""A window closes with a message, an answer or its time-out: it may be one of them longer."""
+"""A window ends with a message, an answer or its time-out: it may be longer by one of them."""
 
 
 def off_time(series: Iterable[Series], stated: Stated) -> tuple[Finding, ...]:
-    """One finding a pairing whose trials were not of the length asked for, measured or stated."""
+    """One finding per pairing whose trials were not as long as requested, measured or stated."""
     points: dict[str, list[Point]] = {}
-    for each in series:
-        points.setdefault(each.group.pairing, []).extend(each.points)
-    measured = (_measured(pairing, those) for pairing, those in points.items())
+    for one_series in series:
+        points.setdefault(one_series.group.pairing, []).extend(one_series.points)
+    measured = (_measured(pairing, its_points) for pairing, its_points in points.items())
     return (
-        *(found for found in measured if found is not None),
+        *(result for result in measured if result is not None),
         *_stated(points, stated),
     )
 
@@ -44,23 +44,26 @@ def _measured(pairing: str, points: Sequence[Point]) -> Finding | None:
                 off.setdefault(point.cell, []).append((asked_s, took_s))
     if not off:
         return None
-    found = [times for each in off.values() for times in each]
+    off_times = [times for times_of_cell in off.values() for times in times_of_cell]
     return finding(
         Kind.OFF_TIME,
         Group(pairing),
         tuple(off),
         {
-            "trials": len(found),
+            "trials": len(off_times),
             "of_trials": trials,
-            "asked_s": median([asked for asked, _ in found]),
-            "shortest_s": min(took for _, took in found),
-            "longest_s": max(took for _, took in found),
+            "asked_s": median([asked for asked, _ in off_times]),
+            "shortest_s": min(took for _, took in off_times),
+            "longest_s": max(took for _, took in off_times),
         },
     )
 
 
 def _times(record: Record, prefix: str) -> tuple[float, float, float] | None:
-    """Asked for, taken, and what the last message may add; seconds. ``None`` where not known."""
+    """Requested time, elapsed time, and what the last message may add, in seconds.
+
+    ``None`` if they are not known.
+    """
     asked_s = _time(record.settings.get("duration_s"))
     took_ns = _time(record.values.get(f"{prefix}elapsed_ns"))
     if record.status is not Status.OK or asked_s is None or took_ns is None:
@@ -72,22 +75,25 @@ def _times(record: Record, prefix: str) -> tuple[float, float, float] | None:
 
 
 def _stated(points: dict[str, list[Point]], stated: Stated) -> Iterable[Finding]:
-    """What a document says of how long its trials ran."""
-    for said in stated.durations:
-        longest, shortest = said.longest_s / said.asked_s, said.shortest_s / said.asked_s
+    """Findings about the durations that a document states for its trials."""
+    for duration in stated.durations:
+        longest, shortest = (
+            duration.longest_s / duration.asked_s,
+            duration.shortest_s / duration.asked_s,
+        )
         if longest <= 1 + TOLERANCE and shortest >= 1 - TOLERANCE:
             continue
-        for pairing in filter(said.is_of, points):
+        for pairing in filter(duration.is_of, points):
             yield finding(
                 Kind.OFF_TIME,
                 Group(pairing),
                 tuple(dict.fromkeys(point.cell for point in points[pairing] if point.values)),
                 {
-                    "asked_s": said.asked_s,
-                    "shortest_s": said.shortest_s,
-                    "longest_s": said.longest_s,
+                    "asked_s": duration.asked_s,
+                    "shortest_s": duration.shortest_s,
+                    "longest_s": duration.longest_s,
                 },
-                {"source": said.source},
+                {"source": duration.source},
             )
 
 

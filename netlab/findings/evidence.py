@@ -1,4 +1,4 @@
-"""Evidence: run folder → stream samples, what findings are computed from. Pure."""
+"""Evidence: a run's records → stream samples, from which findings are computed. Pure."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 _REQUESTS_S = 1.0
 _OTHER_WAY = {"to_server_": "to_client_", "to_client_": "to_server_"}
 _WINDOW_OF_SEGMENTS = 4
-"""A window of fewer makes Linux cut smaller segments than the path would carry."""
+"""With a smaller window, Linux cuts smaller segments than the path would carry."""
 
 
 def samples(run: Run) -> tuple[StreamSample, ...]:
-    """What is known of each flow of each stream that is ok, in the plan's order.
+    """The evidence of each flow of each stream that is ok, in the plan's order.
 
-    Of an import that is no more than its place under the wire ceiling.
+    For an import, that is only its share of the wire ceiling.
     """
     return tuple(
         sample
@@ -42,8 +42,8 @@ def samples(run: Run) -> tuple[StreamSample, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """The values of one flow of a record, by name; each absent where it is of another type."""
+class _FlowValues:
+    """The values of one flow of a record, by name; a value of another type counts as absent."""
 
     values: Mapping[str, Any]
     prefix: str
@@ -62,17 +62,17 @@ class _Said:
         return value if isinstance(value, str) else None
 
     def grown(self, name: str) -> int | None:
-        """By how much a counter of the sender's TCP grew over its window."""
+        """The growth of a counter of the sender's TCP over its window."""
         begin, end = self.whole(f"sender_tcp_begin_{name}"), self.whole(f"sender_tcp_end_{name}")
         return None if begin is None or end is None or end < begin else end - begin
 
     def histogram(self, name: str) -> Histogram | None:
-        """A histogram, where it is whole."""
+        """A histogram, if it is complete."""
         pairs, bits = self.values.get(self.prefix + name), self.whole(f"{name}_bits")
         if not isinstance(pairs, list | tuple) or bits is None:
             return None
         try:
-            return from_pairs([int(each) for each in pairs], bits)
+            return from_pairs([int(value) for value in pairs], bits)
         except ValueError:
             return None
 
@@ -82,12 +82,11 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
     if record.status is not Status.OK:
         return
     stopped = {
-        each.flow: min(1.0, each.stopped_ns / max(1, each.window_ns))
-        for each in interruptions(record)
+        gap.flow: min(1.0, gap.stopped_ns / max(1, gap.window_ns)) for gap in interruptions(record)
     }
     for prefix, flow in FLOWS.items():
-        said = _Said(values, prefix)
-        throughput, size = said.number("throughput_bit_per_s"), settings.get("message_bytes")
+        fields = _FlowValues(values, prefix)
+        throughput, size = fields.number("throughput_bit_per_s"), settings.get("message_bytes")
         if throughput is None or not isinstance(size, int):
             continue
         sender, receiver = _hosts(record, prefix)
@@ -108,39 +107,39 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             throughput_bit_per_s=throughput,
             ceiling_bit_per_s=ceiling_of(settings, values, prefix, link),
             highest_ceiling_bit_per_s=ceiling_of(settings, values, prefix, link, highest=True),
-            resolution_share=_resolution_share(said),
+            resolution_share=_resolution_share(fields),
             same_host=values.get("same_host") is True,
             stopped_share=stopped.get(prefix, 0.0),
             offered_bit_per_s=offered,
             streams=streams,
-            sender=_end(said, "sender", sender, spins=offered is not None),
-            receiver=_end(said, "receiver", receiver, spins=said.whole("receiver_spin") == 1),
-            calls=said.whole("sender_sent_messages_window"),
-            call_times=said.histogram("sender_send_call_histogram"),
-            room_looks=said.whole("sender_send_room_looks"),
-            room_share=said.number("sender_send_room_share"),
-            send_buffer_bytes=said.whole("sender_send_buffer_bytes"),
-            queue_looks=said.whole("receiver_queue_looks"),
-            queue_full_share=said.number("receiver_queue_full_share"),
-            receive_calls=said.whole("receiver_receive_calls"),
-            empty_receives=said.whole("receiver_empty_receives"),
-            tcp=_account(said) if protocol == "TCP" else TcpAccount(),
+            sender=_end(fields, "sender", sender, spins=offered is not None),
+            receiver=_end(fields, "receiver", receiver, spins=fields.whole("receiver_spin") == 1),
+            calls=fields.whole("sender_sent_messages_window"),
+            call_times=fields.histogram("sender_send_call_histogram"),
+            room_looks=fields.whole("sender_send_room_looks"),
+            room_share=fields.number("sender_send_room_share"),
+            send_buffer_bytes=fields.whole("sender_send_buffer_bytes"),
+            queue_looks=fields.whole("receiver_queue_looks"),
+            queue_full_share=fields.number("receiver_queue_full_share"),
+            receive_calls=fields.whole("receiver_receive_calls"),
+            empty_receives=fields.whole("receiver_empty_receives"),
+            tcp=_account(fields) if protocol == "TCP" else TcpAccount(),
             tcp_series=series,
             plateau_bit_per_s=plateau_bit_per_s(series) if streams == 1 else None,
-            losses=_losses(said) if protocol == "UDP" else _sent_again_other_way(said),
+            losses=_losses(fields, protocol),
             **({} if imported else _others(record, link, sender, receiver)),
-            drops=_drops(said, record, server_sends=server_sends(settings, prefix)),
-            congestion=said.text("sender_congestion"),
+            drops=_drops(fields, record, server_sends=server_sends(settings, prefix)),
+            congestion=fields.text("sender_congestion"),
             congestion_asked=settings.get("congestion") is not None,
-            packets_a_message=_packets(protocol, size, settings, _mtu(said, link)),
-            path_mtu_bytes=_path_mtu_bytes(said, protocol, settings),
+            packets_a_message=_packets(protocol, size, settings, _mtu(fields, link)),
+            path_mtu_bytes=_path_mtu_bytes(fields, protocol, settings),
             link_mtu_bytes=None if link is None else link.mtu_bytes,
             framing=framing_of(settings, values, prefix, link),
         )
 
 
 def _others(record: Record, link: Link | None, sender: str, receiver: str) -> dict[str, Any]:
-    """What is known of others on the interfaces of both hosts."""
+    """Other traffic on the interfaces of both hosts, as fields of a sample."""
     ways = ways_of(record, link)
     likely, doubt = likely_others(ways, link, sender, receiver)
     return {
@@ -151,87 +150,87 @@ def _others(record: Record, link: Link | None, sender: str, receiver: str) -> di
 
 
 def _hosts(record: Record, prefix: str) -> tuple[str, str]:
-    """Who sends and who receives."""
+    """The sending and the receiving host."""
     ends = (record.server or "", record.client or "")
     return ends if server_sends(record.settings, prefix) else (ends[1], ends[0])
 
 
 def offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float | None:
-    """The rate that a paced stream was to send at; ``None``: as fast as it could."""
+    """The rate of a paced stream in bit/s; ``None``: as fast as possible."""
     rate, messages = settings.get("rate_bit_per_s"), settings.get("message_rate_per_s")
     if isinstance(rate, int | float):
         return float(rate)
     return 8.0 * message_bytes * messages if isinstance(messages, int | float) else None
 
 
-def _end(said: _Said, which: str, host: str, *, spins: bool) -> StreamEnd:
+def _end(fields: _FlowValues, which: str, host: str, *, spins: bool) -> StreamEnd:
     return StreamEnd(
         host=host,
-        window_ns=said.whole(f"{which}_elapsed_ns"),
-        thread_ns=said.whole(f"{which}_thread_ns"),
-        run_queue_delay_ns=said.whole(f"{which}_run_queue_delay_ns"),
-        quota_periods=said.whole(f"{which}_quota_periods"),
-        throttled_periods=said.whole(f"{which}_quota_throttled_periods"),
-        throttled_ns=said.whole(f"{which}_quota_throttled_ns"),
-        steal_share=said.number(f"{which}_host_steal_share"),
-        busiest_core=said.whole(f"{which}_host_busiest_core"),
-        busiest_core_share=said.number(f"{which}_host_busiest_core_share"),
-        cpu=said.whole(f"{which}_cpu"),
+        window_ns=fields.whole(f"{which}_elapsed_ns"),
+        thread_ns=fields.whole(f"{which}_thread_ns"),
+        run_queue_delay_ns=fields.whole(f"{which}_run_queue_delay_ns"),
+        quota_periods=fields.whole(f"{which}_quota_periods"),
+        throttled_periods=fields.whole(f"{which}_quota_throttled_periods"),
+        throttled_ns=fields.whole(f"{which}_quota_throttled_ns"),
+        steal_share=fields.number(f"{which}_host_steal_share"),
+        busiest_core=fields.whole(f"{which}_host_busiest_core"),
+        busiest_core_share=fields.number(f"{which}_host_busiest_core_share"),
+        cpu=fields.whole(f"{which}_cpu"),
         spins=spins,
-        clock_ppm=said.number(f"{which}_raw_clock_ppm"),
-        clock_step_ns=said.whole(f"{which}_wall_step_ns"),
+        clock_ppm=fields.number(f"{which}_raw_clock_ppm"),
+        clock_step_ns=fields.whole(f"{which}_wall_step_ns"),
     )
 
 
-def _resolution_share(said: _Said) -> float:
-    """Of a result flagged as coarse: its largest receive and what its queue changed, of all bytes.
+def _resolution_share(fields: _FlowValues) -> float:
+    """Uncertainty of a coarse result: its largest receive and the change of its queue.
 
-    Infinite where that is not told.
+    As a share of all bytes; infinite if these are not known.
     """
-    if said.whole("receiver_coarse") != 1:
+    if fields.whole("receiver_coarse") != 1:
         return 0.0
     total, largest = (
-        said.whole("receiver_received_bytes"),
-        said.whole("receiver_largest_receive_bytes"),
+        fields.whole("receiver_received_bytes"),
+        fields.whole("receiver_largest_receive_bytes"),
     )
     if not total or largest is None:
         return math.inf
-    queues = [said.whole(f"receiver_queue_{edge}_bytes") or 0 for edge in ("open", "close")]
+    queues = [fields.whole(f"receiver_queue_{edge}_bytes") or 0 for edge in ("open", "close")]
     return (largest + abs(queues[1] - queues[0])) / total
 
 
-def _account(said: _Said) -> TcpAccount:
-    edges = [said.whole(f"sender_tcp_{edge}_snd_wnd") for edge in ("begin", "end")]
+def _account(fields: _FlowValues) -> TcpAccount:
+    edges = [fields.whole(f"sender_tcp_{edge}_snd_wnd") for edge in ("begin", "end")]
     return TcpAccount(
-        busy_us=said.grown("busy_time_us"),
-        rwnd_limited_us=said.grown("rwnd_limited_us"),
-        sndbuf_limited_us=said.grown("sndbuf_limited_us"),
-        retransmissions=said.grown("total_retrans"),
-        window_bytes=max((each for each in edges if each is not None), default=None),
-        min_rtt_us=said.whole("sender_tcp_end_min_rtt_us"),
-        rtt_us=said.whole("sender_tcp_end_rtt_us"),
+        busy_us=fields.grown("busy_time_us"),
+        rwnd_limited_us=fields.grown("rwnd_limited_us"),
+        sndbuf_limited_us=fields.grown("sndbuf_limited_us"),
+        retransmissions=fields.grown("total_retrans"),
+        window_bytes=max((window for window in edges if window is not None), default=None),
+        min_rtt_us=fields.whole("sender_tcp_end_min_rtt_us"),
+        rtt_us=fields.whole("sender_tcp_end_rtt_us"),
     )
 
 
-def _losses(said: _Said) -> Losses:
+def _losses(fields: _FlowValues, protocol: str) -> Losses:
+    """Lost messages over UDP; over TCP only the segments that the other direction sent again."""
+    if protocol != "UDP":
+        resent = _other_way(fields).grown("total_retrans") if fields.prefix else 0
+        return Losses(other_way=resent)
     return Losses(
-        sent=said.whole("sent_messages"),
-        lost=said.whole("lost_messages"),
-        receive_queue=said.whole("receiver_queue_drops"),
-        local=said.whole("sender_local_drops"),
-        other_way=_other_way(said).whole("lost_messages") if said.prefix else 0,
+        sent=fields.whole("sent_messages"),
+        lost=fields.whole("lost_messages"),
+        receive_queue=fields.whole("receiver_queue_drops"),
+        local=fields.whole("sender_local_drops"),
+        other_way=_other_way(fields).whole("lost_messages") if fields.prefix else 0,
     )
 
 
-def _sent_again_other_way(said: _Said) -> Losses:
-    return Losses(other_way=_other_way(said).grown("total_retrans") if said.prefix else 0)
+def _other_way(fields: _FlowValues) -> _FlowValues:
+    return _FlowValues(fields.values, _OTHER_WAY[fields.prefix])
 
 
-def _other_way(said: _Said) -> _Said:
-    return _Said(said.values, _OTHER_WAY[said.prefix])
-
-
-def _drops(said: _Said, record: Record, *, server_sends: bool) -> OwnDrops:
+def _drops(fields: _FlowValues, record: Record, *, server_sends: bool) -> OwnDrops:
     sender, receiver = ("server", "client") if server_sends else ("client", "server")
 
     def of(host: str, place: str) -> int | None:
@@ -243,36 +242,39 @@ def _drops(said: _Said, record: Record, *, server_sends: bool) -> OwnDrops:
         receiver_interface=of(receiver, "interface"),
         receiver_backlog=of(receiver, "softnet"),
         sender_backlog=of(sender, "softnet"),
-        reassembly=said.whole("receiver_ip_reassembly_failures"),
-        between_s=_between_readings_s(said, record.settings),
+        reassembly=fields.whole("receiver_ip_reassembly_failures"),
+        between_s=_between_readings_s(fields, record.settings),
     )
 
 
-def _between_readings_s(said: _Said, settings: Mapping[str, Any]) -> float:
-    """Both are read just outside of the test: its stages, and what the requests may take."""
-    stages = (said.number(name) for name in ("setup_ns", "elapsed_ns", "drain_ns"))
-    stages_s = sum(each for each in stages if each is not None) / 1e9
+def _between_readings_s(fields: _FlowValues, settings: Mapping[str, Any]) -> float:
+    """Time between the readings of the counters, just outside the test: stages and requests."""
+    stages = (fields.number(name) for name in ("setup_ns", "elapsed_ns", "drain_ns"))
+    stages_s = sum(stage for stage in stages if stage is not None) / 1e9
     return (number(settings.get("warm_up_s")) or 0) + stages_s + _REQUESTS_S
 
 
-def _path_mtu_bytes(said: _Said, protocol: str, settings: Mapping[str, Any]) -> int | None:
-    """What the sender's system knows of the path; over TCP also by the segments that it cuts."""
+def _path_mtu_bytes(fields: _FlowValues, protocol: str, settings: Mapping[str, Any]) -> int | None:
+    """The path MTU that the sender's system knows; over TCP also from its segment size."""
     if protocol != "TCP":
-        return said.whole("sender_path_mtu_bytes")
-    told, mss = said.whole("sender_tcp_end_pmtu"), said.whole("sender_tcp_end_snd_mss")
-    window = _account(said).window_bytes
-    if told is None or mss is None or window is None or window < _WINDOW_OF_SEGMENTS * mss:
-        return told
+        return fields.whole("sender_path_mtu_bytes")
+    pmtu, mss = (
+        fields.whole("sender_tcp_end_pmtu"),
+        fields.whole("sender_tcp_end_snd_mss"),
+    )
+    window = _account(fields).window_bytes
+    if pmtu is None or mss is None or window is None or window < _WINDOW_OF_SEGMENTS * mss:
+        return pmtu
     version = ip_version_of(settings)
-    # Where nobody told of them they may be there: without them the path would seem narrower.
-    timestamps = said.values.get(said.prefix + "tcp_timestamps") is not False
-    headers = told - mss_of(told, ip_version=version, timestamps=timestamps)
-    return min(told, mss + headers)
+    # If unknown, timestamps may be in use: without them the path would seem narrower.
+    timestamps = fields.values.get(fields.prefix + "tcp_timestamps") is not False
+    headers = pmtu - mss_of(pmtu, ip_version=version, timestamps=timestamps)
+    return min(pmtu, mss + headers)
 
 
-def _mtu(said: _Said, link: Link | None) -> int | None:
-    """Of the path where it is known to be smaller than the link's."""
-    path = said.whole("sender_path_mtu_bytes")
+def _mtu(fields: _FlowValues, link: Link | None) -> int | None:
+    """The MTU of the path, if it is known to be smaller than the link's; otherwise the link's."""
+    path = fields.whole("sender_path_mtu_bytes")
     if link is None:
         return None
     return link.mtu_bytes if path is None else min(path, link.mtu_bytes)
@@ -298,22 +300,22 @@ def ceiling_of(
     *,
     highest: bool = False,
 ) -> float | None:
-    """The wire ceiling of one flow in payload bit/s; ``None`` where the link is not known.
+    """The wire ceiling of one flow in payload bit/s; ``None`` if the link is not known.
 
-    Where no end told whether TCP timestamps were in use it is the lower one, with them, unless
-    the ``highest`` is asked for. A path known to have a smaller MTU than the link has its own.
+    If it is not known whether TCP timestamps were in use, it is the lower one, with timestamps,
+    unless ``highest`` is set. A path with a smaller MTU than the link has its own ceiling.
     """
     size = settings.get("message_bytes")
     if link is None or values.get("same_host") is True or not isinstance(size, int):
         return None
-    said = _Said(values, prefix)
+    fields = _FlowValues(values, prefix)
     version = ip_version_of(settings)
     timestamps = values.get(prefix + "tcp_timestamps", not highest) is not False
     udp = settings.get("protocol") == "UDP"
-    mtu_bytes = (_mtu(said, link) if udp else None) or link.mtu_bytes
-    mss_bytes = said.whole("mss_bytes")
+    mtu_bytes = (_mtu(fields, link) if udp else None) or link.mtu_bytes
+    mss_bytes = fields.whole("mss_bytes")
     try:
-        most = mss_of(mtu_bytes, ip_version=version, timestamps=timestamps)
+        largest_mss = mss_of(mtu_bytes, ip_version=version, timestamps=timestamps)
         return ceiling_bit_per_s(
             link.rate_bit_per_s,
             "UDP" if udp else "TCP",
@@ -321,7 +323,7 @@ def ceiling_of(
             mtu_bytes,
             ip_version=version,
             timestamps=timestamps,
-            mss_bytes=mss_bytes if mss_bytes is not None and mss_bytes <= most else None,
+            mss_bytes=mss_bytes if mss_bytes is not None and mss_bytes <= largest_mss else None,
             vlan=link.vlan,
         )
     except ValueError:
@@ -331,26 +333,26 @@ def ceiling_of(
 def framing_of(
     settings: Mapping[str, Any], values: Mapping[str, Any], prefix: str, link: Link | None
 ) -> Framing | None:
-    """What a message, or a segment, comes to on the link: what ``ceiling_of`` takes it for."""
+    """The framing of a message, or a TCP segment, on the link, as ``ceiling_of`` assumes it."""
     size = settings.get("message_bytes")
     ceiling = ceiling_of(settings, values, prefix, link)
     if link is None or ceiling is None or not isinstance(size, int):
         return None
-    said, version = _Said(values, prefix), ip_version_of(settings)
+    fields, version = _FlowValues(values, prefix), ip_version_of(settings)
     if settings.get("protocol") == "UDP":
-        mtu_bytes = _mtu(said, link) or link.mtu_bytes
+        mtu_bytes = _mtu(fields, link) or link.mtu_bytes
         packets = fragments(size, mtu_bytes=mtu_bytes, ip_version=version)
     else:
         timestamps = values.get(prefix + "tcp_timestamps") is not False
-        most = mss_of(link.mtu_bytes, ip_version=version, timestamps=timestamps)
-        mss_bytes = said.whole("mss_bytes")
-        size = most if mss_bytes is None or mss_bytes > most else mss_bytes
-        packets = (size + link.mtu_bytes - most,)
+        largest_mss = mss_of(link.mtu_bytes, ip_version=version, timestamps=timestamps)
+        mss_bytes = fields.whole("mss_bytes")
+        size = largest_mss if mss_bytes is None or mss_bytes > largest_mss else mss_bytes
+        packets = (size + link.mtu_bytes - largest_mss,)
     rate = link.rate_bit_per_s
     return Framing(payload_bytes=size, packets=packets, vlan=link.vlan, link_rate_bit_per_s=rate)
 
 
 def number(value: object) -> float | None:
     """A number; ``None`` for anything else."""
-    known = as_number(value)
-    return None if known is None else float(known)
+    plain = as_number(value)
+    return None if plain is None else float(plain)

@@ -1,7 +1,7 @@
 """Findings: typed statements about a run, each with its evidence. Pure.
 
-catalogue.py has what there is to be stated. Findings are computed apart from printing, from what
-records say and from nothing else. Where the evidence is missing there is no finding.
+kinds/catalogue.py has all kinds of findings. Findings are computed from records and from nothing
+else, separately from printing. If the evidence is missing, there is no finding.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["Finding", "Group", "Kind", "finding"]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Cells that differ in other settings only, such as the socket buffer.
+    """Cells that differ only in other settings, such as the socket buffer.
 
-    What a finding is not bound to is empty: one about a host has no pairing.
+    A field that a finding does not depend on is empty: a finding about a host has no pairing.
     """
 
     pairing: str = ""
@@ -28,7 +28,7 @@ class Group:
     message_bytes: int | None = None
     flow: str = ""
     conditions: tuple[tuple[str, str | int | float | bool | None], ...] = ()
-    """Further settings that tell it from others of the run, with their values."""
+    """Further settings that distinguish it from other groups of the run, with their values."""
     host: str = ""
 
     def __str__(self) -> str:
@@ -39,29 +39,29 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One statement about a group of cells, a host or a run, as far as the evidence shows it."""
+    """One statement about a group of cells, a host or a run, with its evidence."""
 
     kind: Kind
     group: Group
     cells: tuple[str, ...]
     """Keys, in the order of the readings."""
     evidence: Mapping[str, float]
-    """Medians over the trials of these cells, units in the key; what is not known is absent."""
+    """Medians over the trials of these cells, unit in the key; unknown figures are absent."""
     words: Mapping[str, str] = field(default_factory=dict)
-    """Evidence that is no number: names, facts before and after, a source."""
+    """Evidence that is not a number: names, facts before and after, a source."""
     trials: tuple[tuple[str, int], ...] = ()
-    """(cell, trial) of each trial in which it was seen; empty: it is not about single trials."""
+    """(cell, trial) of each trial that shows it; empty if it is not about single trials."""
     sentence: str = field(default="", compare=False)
-    """What it states, in English; of a run that ``netlab.load`` read."""
+    """The finding as an English sentence; only for a run that ``netlab.load`` has read."""
 
     @property
     def severity(self) -> Severity:
-        """Its kind's."""
+        """The severity of its kind."""
         return self.kind.severity
 
     @property
     def advice(self) -> Message:
-        """What to do: its kind's."""
+        """What to do: the advice of its kind."""
         return self.kind.advice
 
 
@@ -74,7 +74,7 @@ def finding(
     trials: tuple[tuple[str, int], ...] = (),
 ) -> Finding:
     """A finding; evidence that is ``None`` is left out."""
-    known = {name: value for name, value in (evidence or {}).items() if value is not None}
+    figures = {name: value for name, value in (evidence or {}).items() if value is not None}
     return Finding(
-        kind=kind, group=group, cells=cells, evidence=known, words=words or {}, trials=trials
+        kind=kind, group=group, cells=cells, evidence=figures, words=words or {}, trials=trials
     )

@@ -1,4 +1,4 @@
-"""Fragments: UDP messages that are longer than a frame, and the longest that is not. Pure."""
+"""Fragments: UDP messages longer than a frame, and the longest that fits one. Pure."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from netlab.findings.series import Point, Series
 
 
 def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
-    """One finding a message size and IP version: it is about the link, whoever sends over it.
+    """One finding per message size and IP version: it is about the link, whoever sends over it.
 
-    Only of cells that have a result, sent over a wire whose MTU is known.
+    Only for cells that have a result, sent over a wire with a known MTU.
     """
     cells: dict[tuple[Group, IpVersion, int], dict[str, None]] = {}
-    for each in series:
-        size = each.group.message_bytes
-        if each.group.protocol != "UDP" or size is None:
+    for one_series in series:
+        size = one_series.group.message_bytes
+        if one_series.group.protocol != "UDP" or size is None:
             continue
-        for point in each.measured:
+        for point in one_series.measured:
             mtu_bytes = _mtu_bytes(point, link)
             if mtu_bytes is None or point.same_host:
                 continue
@@ -35,9 +35,9 @@ def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ..
             group = Group(protocol="UDP", message_bytes=size)
             cells.setdefault((group, version, mtu_bytes), {})[point.cell] = None
     return tuple(
-        found
+        result
         for (group, version, mtu_bytes), keys in cells.items()
-        if (found := _of_size(group, version, mtu_bytes, tuple(keys))) is not None
+        if (result := _of_size(group, version, mtu_bytes, tuple(keys))) is not None
     )
 
 
@@ -65,8 +65,10 @@ def _of_size(
 
 
 def _mtu_bytes(point: Point, link: Link | None) -> int | None:
-    """Of the path as the sender's system takes it, else as the link was stated."""
-    told = [mtu for mtu in point.of_flow("sender_path_mtu_bytes") if isinstance(mtu, int)]
-    if told:
-        return min(told)
+    """The path MTU that the sender's system knows; otherwise the MTU of the stated link."""
+    path_mtus = [
+        value for value in point.of_flow("sender_path_mtu_bytes") if isinstance(value, int)
+    ]
+    if path_mtus:
+        return min(path_mtus)
     return None if link is None else link.mtu_bytes

@@ -1,4 +1,4 @@
-"""Framing: how many bytes a stream's payload is to a link, and to what counts less. Pure."""
+"""Framing: how many bytes a link, or another bottleneck, counts for a stream's payload. Pure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from netlab.ethernet import (
 
 
 class Accounting(Enum):
-    """What a bottleneck counts of each IP packet."""
+    """What a bottleneck counts for each IP packet."""
 
     WIRE = "wire"
-    """All that keeps the wire busy, preamble and gap included: a link."""
+    """The frame with preamble and gap, all that keeps the wire busy: a link."""
     FRAME = "frame"
     """The frame, header to FCS, 64 bytes at least: a policer of a switch."""
     HEADED = "headed"
@@ -29,7 +29,7 @@ class Accounting(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Framing:
-    """What one message over UDP, or one full segment of TCP, comes to on the stated link."""
+    """The framing of one message over UDP, or one full TCP segment, on the stated link."""
 
     payload_bytes: int
     packets: tuple[int, ...]
@@ -38,19 +38,19 @@ class Framing:
     link_rate_bit_per_s: float
 
     def counted_bytes(self, accounting: Accounting) -> int:
-        """What that accounting makes of it."""
+        """Its bytes by that accounting."""
         tag = TAG_BYTES if self.vlan else 0
         if accounting is Accounting.WIRE:
-            return sum(packet_wire_bytes(each, vlan=self.vlan) for each in self.packets)
+            return sum(packet_wire_bytes(size, vlan=self.vlan) for size in self.packets)
         if accounting is Accounting.PACKET:
             return sum(self.packets)
-        headed = [each + HEADER_BYTES + tag for each in self.packets]
+        headed = [size + HEADER_BYTES + tag for size in self.packets]
         if accounting is Accounting.HEADED:
             return sum(headed)
-        return sum(max(each + FCS_BYTES, MIN_FRAME_BYTES) for each in headed)
+        return sum(max(size + FCS_BYTES, MIN_FRAME_BYTES) for size in headed)
 
     def rate_bit_per_s(self, throughput_bit_per_s: float, accounting: Accounting) -> float:
-        """A throughput of payload as that accounting counts it."""
+        """A throughput of payload, as that accounting counts it, in bit/s."""
         return throughput_bit_per_s * self.counted_bytes(accounting) / self.payload_bytes
 
     @property
@@ -66,14 +66,14 @@ STEPS_BIT_PER_S = tuple(
 """Rates that links negotiate (IEEE 802.3)."""
 
 STEP_BELOW, STEP_ABOVE = 0.02, 0.005
-"""By what share a rate may lie below such a step, and above it, to be taken for it."""
+"""Share by which a rate at such a step may be below it, and above it."""
 
 UNLIKE_STATED = 0.9
-"""Most of the stated rate that a step may be to be another one."""
+"""Largest share of the stated rate that counts as another step."""
 
 
 def step_of(rate_bit_per_s: float, stated_bit_per_s: float) -> float | None:
-    """The step that a rate on the wire is all of, below the stated one; ``None``: it is none."""
+    """The step below the stated rate that a rate on the wire reaches; ``None`` if there is none."""
     return next(
         (
             step

@@ -1,4 +1,4 @@
-"""Importance: which of the kinds that were found a report says first. Pure."""
+"""Importance: the order in which a report states the kinds of findings. Pure."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from netlab.findings.finding import Finding, Kind
 
 
 def leading_kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
-    """Those that may be said first, by their rank. Warnings of what limits streams have one place,
-    that of the first of them, and among them comes first what cost the run most: its share of the
-    ceiling, over all trials that show it.
+    """The kinds that a report may state first, by their rank.
+
+    Warnings about limits of streams share one place, that of the first of them. Among them, the
+    one that cost the run most comes first: its share of the ceiling, over all trials that show it.
     """
     costs: dict[Kind, float] = {}
-    for each in findings:
-        if each.kind.leads:
-            cost = each.evidence.get("costs_share", 0.0) * max(1, len(each.trials))
-            costs[each.kind] = costs.get(each.kind, 0.0) + cost
+    for finding in findings:
+        if finding.kind.leads:
+            cost = finding.evidence.get("costs_share", 0.0) * max(1, len(finding.trials))
+            costs[finding.kind] = costs.get(finding.kind, 0.0) + cost
     first = min((kind.rank for kind in costs if _is_limit(kind)), default=0)
     return tuple(
         sorted(

@@ -1,6 +1,6 @@
-"""Suspicion: links and hosts whose figures are not what the matrix takes them for. Pure.
+"""Link checks: links and hosts that differ from what the matrix states. Pure.
 
-Links by what pairings reach of them, hosts by their facts before, in the course of and after a run.
+Links by the share that pairings reach, hosts by their facts before, during and after a run.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from netlab.findings.series import Point, Series
 from netlab.findings.traffic.interfaces import LOOPBACK
 
 FAR_BELOW = 0.11
-"""Most of the ceiling that a pairing may reach to be called far below its link: links negotiate
-tenths of their rate, and a little of clocks goes on top."""
+"""Most of the ceiling that a pairing reaches if it is far below its link: links negotiate a tenth
+of their rate, and the clocks add a little."""
 
 SEVERAL = 3
-"""Cells at one rate that links negotiate; of different ceilings two will do."""
+"""Least cells at one rate that links negotiate; with different ceilings two are enough."""
 
 LARGE_MESSAGE_BYTES = 700
-"""Some message of a pairing must be half a frame or more: of small ones a host may send too few."""
+"""Some message of a pairing must be at least half a frame: a host may send too few small ones."""
 
 STEADY = (
     *("kernel", "boot_id", "machine_id", "cpu_model", "cpu_count", "virtual", "governor", "turbo"),
@@ -36,10 +36,10 @@ STEADY = (
     *("interface_queues_rx", "interface_queues_tx", "interface_carrier"),
     *("udp_fast_send_threshold_bytes", "udp_default_receive_window_bytes", "tcp_1323_options"),
 )
-"""Facts that stay while nobody changes a host; counters and what balances itself are none."""
+"""Facts that only a change of the host alters; without counters and self-tuning values."""
 
 Facts = Mapping[str, Sequence[Mapping[str, Any]]]
-"""Host → its facts as they were noted, one after the other."""
+"""Host → its facts in the order in which they were recorded."""
 
 
 def links(
@@ -49,40 +49,40 @@ def links(
     slower_links: Collection[str] = (),
     of_mesh: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """One finding a pairing that nowhere reaches more than a tenth of what its link carries, or
-    more than another link that is negotiated.
+    """One finding per pairing that reaches at most a tenth of what its link carries, or at most
+    another rate that links negotiate.
 
-    ``of_hosts`` are the cells that a host's own speed limits: where the best is one of them the
-    link is under no suspicion. ``slower_links`` are pairings of which it is said already, and
-    ``of_mesh`` cells that are slow with a host or pair that is named.
+    ``of_hosts`` are the cells that a host limits: if the best cell is one of them, the link is not
+    suspected. ``slower_links`` are pairings that already have such a finding, and ``of_mesh`` the
+    cells that a finding about the mesh already calls slow.
     """
     if link is None:
         return ()
     pairings: dict[str, list[tuple[float, Point, int]]] = {}
-    for each in series:
-        size = each.group.message_bytes
-        if each.test != "stream" or size is None:
+    for one_series in series:
+        size = one_series.group.message_bytes
+        if one_series.test != "stream" or size is None:
             continue
-        for point in each.measured:
+        for point in one_series.measured:
             if point.highest_ceiling and not point.paced and not point.same_host:
                 share = max(point.values) / point.highest_ceiling
-                pairings.setdefault(each.group.pairing, []).append((share, point, size))
-    best = {pairing: max(share for share, _, _ in those) for pairing, those in pairings.items()}
-    found = []
-    for pairing, those in pairings.items():
-        _, at_best, _ = max(those, key=lambda each: each[0])
-        large = any(size >= LARGE_MESSAGE_BYTES for _, _, size in those)
+                pairings.setdefault(one_series.group.pairing, []).append((share, point, size))
+    best = {pairing: max(share for share, _, _ in points) for pairing, points in pairings.items()}
+    findings = []
+    for pairing, points in pairings.items():
+        _, at_best, _ = max(points, key=lambda point: point[0])
+        large = any(size >= LARGE_MESSAGE_BYTES for _, _, size in points)
         if pairing in slower_links or not large or at_best.cell in {*of_hosts, *of_mesh}:
             continue
         step = step_of(best[pairing] * link.rate_bit_per_s, link.rate_bit_per_s)
-        if best[pairing] > FAR_BELOW and not (step and _several(those, step, link)):
+        if best[pairing] > FAR_BELOW and not (step and _several(points, step, link)):
             continue
         others = [share for other, share in best.items() if other != pairing]
-        found.append(
+        findings.append(
             finding(
                 Kind.LINK_FAR_BELOW,
                 Group(pairing),
-                tuple(dict.fromkeys(point.cell for _, point, _ in those)),
+                tuple(dict.fromkeys(point.cell for _, point, _ in points)),
                 {
                     "throughput_bit_per_s": max(at_best.values),
                     "ceiling_share": best[pairing],
@@ -92,50 +92,50 @@ def links(
                 },
             )
         )
-    return tuple(found)
+    return tuple(findings)
 
 
-def _several(those: Iterable[tuple[float, Point, int]], step: float, link: Link) -> bool:
-    """Whether so many cells come to that rate that it is none by chance."""
-    at = [
+def _several(points: Iterable[tuple[float, Point, int]], step: float, link: Link) -> bool:
+    """Whether enough cells reach that rate to rule out chance."""
+    at_step = [
         point
-        for share, point, _ in those
+        for share, point, _ in points
         if step_of(share * link.rate_bit_per_s, link.rate_bit_per_s) == step
     ]
-    ceilings = {round(point.highest_ceiling or 0) for point in at}
-    return len(at) >= SEVERAL or (len(at) > 1 and len(ceilings) > 1)
+    ceilings = {round(point.highest_ceiling or 0) for point in at_step}
+    return len(at_step) >= SEVERAL or (len(at_step) > 1 and len(ceilings) > 1)
 
 
 def hosts(
     facts: Facts, link: Link | None, wired: Collection[str], routes: Facts | None = None
 ) -> tuple[Finding, ...]:
-    """What the facts of each host say against it.
+    """Findings from the facts of each host.
 
-    ``wired`` are the hosts that measured over a cable: only of these the interface matters, and
-    those behind their other test addresses, of which ``routes`` has the facts.
+    ``wired`` are the hosts that measured over a cable. The interfaces of other hosts do not matter.
+    ``routes`` has the facts of the interfaces behind their other test addresses.
     """
     return (
-        *(found for host in facts for found in _changed(host, facts[host])),
+        *(result for host in facts for result in _changed(host, facts[host])),
         *(
-            found
+            result
             for host in facts
             if host in wired
-            for told in _interfaces(facts[host], (routes or {}).get(host, ()))
-            for found in _interface(host, told, link)
+            for interface_facts in _interfaces(facts[host], (routes or {}).get(host, ()))
+            for result in _interface(host, interface_facts, link)
         ),
         *_virtual(facts),
     )
 
 
-def _changed(host: str, noted: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
-    """Facts that were not the same each time that they were read; one that is absent says nothing.
+def _changed(host: str, readings: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Facts that differ between the readings; an absent fact shows nothing.
 
     An interface's facts are compared only while the route goes over the same one.
     """
     changed: dict[str, str] = {}
     for name in STEADY:
-        known = [facts[name] for facts in noted if facts.get(name) not in (None, "")]
-        differing = list(dict.fromkeys(str(value) for value in known))
+        values = [facts[name] for facts in readings if facts.get(name) not in (None, "")]
+        differing = list(dict.fromkeys(str(value) for value in values))
         if len(differing) > 1:
             changed[name] = " → ".join(differing)
     if changed:
@@ -143,44 +143,44 @@ def _changed(host: str, noted: Sequence[Mapping[str, Any]]) -> Iterator[Finding]
 
 
 def _interfaces(
-    noted: Sequence[Mapping[str, Any]], routes: Sequence[Mapping[str, Any]]
+    readings: Sequence[Mapping[str, Any]], routes: Sequence[Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
-    """What was told last of each interface: of the one that a host's facts follow, and others."""
+    """The last facts of each interface: first the one in the host's facts, then the others."""
     followed: dict[str, Any] = {}
-    for each in noted:
-        followed |= {name: value for name, value in each.items() if value not in (None, "")}
+    for reading in readings:
+        followed |= {name: value for name, value in reading.items() if value not in (None, "")}
     yield followed
     others: dict[str, Mapping[str, Any]] = {}
-    for each in routes:
-        others[str(each.get("route_interface", ""))] = each
+    for route in routes:
+        others[str(route.get("route_interface", ""))] = route
     others.pop(str(followed.get("route_interface", "")), None)
     yield from others.values()
 
 
-def _interface(host: str, last: Mapping[str, Any], link: Link | None) -> Iterator[Finding]:
-    name = str(last.get("route_interface", ""))
+def _interface(host: str, facts: Mapping[str, Any], link: Link | None) -> Iterator[Finding]:
+    name = str(facts.get("route_interface", ""))
     if name in LOOPBACK:
         return
     group, words = Group(host=host), {"interface": name}
-    speed = number(last.get("interface_speed_bit_per_s"))
-    mtu_bytes = number(last.get("interface_mtu_bytes"))
+    speed = number(facts.get("interface_speed_bit_per_s"))
+    mtu_bytes = number(facts.get("interface_mtu_bytes"))
     if link is not None and speed and speed < link.rate_bit_per_s:
-        told = {"interface_speed_bit_per_s": speed, "link_rate_bit_per_s": link.rate_bit_per_s}
-        yield finding(Kind.LINK_SPEED, group, (), told, words)
+        figures = {"interface_speed_bit_per_s": speed, "link_rate_bit_per_s": link.rate_bit_per_s}
+        yield finding(Kind.LINK_SPEED, group, (), figures, words)
     if link is not None and mtu_bytes and mtu_bytes != link.mtu_bytes:
-        told = {"interface_mtu_bytes": mtu_bytes, "link_mtu_bytes": link.mtu_bytes}
-        yield finding(Kind.LINK_MTU, group, (), told, words)
-    if last.get("interface_duplex") == "half":
+        figures = {"interface_mtu_bytes": mtu_bytes, "link_mtu_bytes": link.mtu_bytes}
+        yield finding(Kind.LINK_MTU, group, (), figures, words)
+    if facts.get("interface_duplex") == "half":
         yield finding(Kind.DUPLEX, group, (), {}, {**words, "duplex": "half"})
 
 
 def _virtual(facts: Facts) -> Iterator[Finding]:
     """One finding for all hosts under one hypervisor."""
     under: dict[str, list[str]] = {}
-    for host, noted in facts.items():
-        names = {str(each["virtual"]) for each in noted if each.get("virtual")}
+    for host, readings in facts.items():
+        names = {str(reading["virtual"]) for reading in readings if reading.get("virtual")}
         if len(names) == 1 and names != {"none"}:
             under.setdefault(names.pop(), []).append(host)
-    for hypervisor, names_of in under.items():
-        words = {"hosts": ", ".join(names_of), "hypervisor": hypervisor}
-        yield finding(Kind.VIRTUAL_MACHINE, Group(), (), {"hosts": len(names_of)}, words)
+    for hypervisor, guests in under.items():
+        words = {"hosts": ", ".join(guests), "hypervisor": hypervisor}
+        yield finding(Kind.VIRTUAL_MACHINE, Group(), (), {"hosts": len(guests)}, words)

@@ -1,7 +1,7 @@
-"""Outliers: cells that do not go with their neighbours, trials that do not with their siblings.
+"""Outliers: cells far off their neighbours, and trials far off the other trials of their cell.
 
-The rules and their sources stand in ``netlab.stats.outliers``; nothing is dropped: each finding
-has the mean with and without what it is about, and the median. Pure.
+The rules and their sources are in ``netlab.stats.outliers``. Nothing is dropped: each finding has
+the mean with and without the outlier, and the median. Pure.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from netlab.stats import Stray, mean, median, strays_among_siblings, strays_on_a
 
 
 def outliers(series: Iterable[Series]) -> tuple[Finding, ...]:
-    """One finding a cell off its series, one a step of adjacent cells, one a cell with trials that
-    are off.
+    """One finding per outlying cell of a series, per step of adjacent cells, and per cell with
+    outlying trials.
     """
-    return tuple(found for each in series for found in _of(each))
+    return tuple(result for one_series in series for result in _of(one_series))
 
 
 def strays_of(series: Series) -> tuple[tuple[Stray, Point], ...]:
-    """What does not go with the run of a series along its axis, and whose it is."""
+    """The outliers of a series along its axis, each with its point."""
     points = series.on_axis
     step = max((point.print_step for point in points), default=0.0)
     strays = strays_on_axis([point.middle for point in points], step)
@@ -30,7 +30,7 @@ def strays_of(series: Series) -> tuple[tuple[Stray, Point], ...]:
 
 def _of(series: Series) -> Iterator[Finding]:
     strays = strays_of(series)
-    # A mean without all outliers: without one of two it would still be wrong.
+    # The mean leaves out all outliers: without only one of two it would still be wrong.
     alone = [point for stray, point in strays if stray.kind == "outlier"]
     for stray, point in strays:
         if stray.kind == "outlier":
@@ -46,14 +46,14 @@ def _of(series: Series) -> Iterator[Finding]:
                     **_means(series, alone),
                 },
             )
-    for steps in _runs([each for each in strays if each[0].kind == "step"], series):
+    for steps in _runs([(stray, point) for stray, point in strays if stray.kind == "step"], series):
         yield _step(series, steps)
     for point in series.measured:
         yield from _trials(series, point)
 
 
 def _step(series: Series, steps: Sequence[tuple[Stray, Point]]) -> Finding:
-    """Adjacent cells that are off the same way."""
+    """The finding about adjacent cells that differ in the same direction."""
     first, last = steps[0], steps[-1]
     return finding(
         Kind.STEP,
@@ -71,28 +71,30 @@ def _step(series: Series, steps: Sequence[tuple[Stray, Point]]) -> Finding:
 
 
 def _runs(steps: Sequence[tuple[Stray, Point]], series: Series) -> list[list[tuple[Stray, Point]]]:
-    """Those that follow each other among the measured cells, off the same way, together."""
-    place = {point.cell: at for at, point in enumerate(p for p in series.on_axis if p.values)}
-    found: list[list[tuple[Stray, Point]]] = []
+    """Runs of steps that are adjacent among the measured cells and differ in the same direction."""
+    place = {point.cell: index for index, point in enumerate(p for p in series.on_axis if p.values)}
+    runs: list[list[tuple[Stray, Point]]] = []
     for stray, point in steps:
-        if found:
-            before, its = found[-1][-1]
+        if runs:
+            before, last_point = runs[-1][-1]
             same_way = (before.value > before.expected) == (stray.value > stray.expected)
-            if same_way and place[its.cell] + 1 == place[point.cell]:
-                found[-1].append((stray, point))
+            if same_way and place[last_point.cell] + 1 == place[point.cell]:
+                runs[-1].append((stray, point))
                 continue
-        found.append([(stray, point)])
-    return found
+        runs.append([(stray, point)])
+    return runs
 
 
 def _trials(series: Series, point: Point) -> Iterator[Finding]:
-    """The trials of a cell that do not go with the others."""
-    known = [(number, value) for number, value in enumerate(point.figures, 1) if value is not None]
-    values = [value for _, value in known]
+    """The finding about outlying trials of a cell."""
+    numbered = [
+        (number, value) for number, value in enumerate(point.figures, 1) if value is not None
+    ]
+    values = [value for _, value in numbered]
     strays = strays_among_siblings(values, point.print_step)
     if not strays:
         return
-    off = {stray.index for stray in strays}
+    stray_indices = {stray.index for stray in strays}
     yield finding(
         Kind.STRAY_TRIAL,
         series.group,
@@ -100,25 +102,27 @@ def _trials(series: Series, point: Point) -> Iterator[Finding]:
         {
             "trials": len(values),
             "stray_trials": len(strays),
-            "trial": known[strays[0].index][0],
+            "trial": numbered[strays[0].index][0],
             series.quantity: strays[0].value,
             "expected": strays[0].expected,
             "socket_buffer_bytes": point.buffer_bytes,
             "mean": mean(values),
-            "mean_without": mean([v for at, v in enumerate(values) if at not in off]),
+            "mean_without": mean(
+                [v for index, v in enumerate(values) if index not in stray_indices]
+            ),
             "median": median(values),
         },
     )
 
 
 def _means(series: Series, without: Sequence[Point]) -> dict[str, float | None]:
-    """Of the whole column of a table, as it has them: over its cells that have a figure."""
-    out = {point.cell for point in without}
-    every = [(point.cell, value) for point in series.points if (value := point.mean) is not None]
-    rest = [value for cell, value in every if cell not in out]
+    """Mean and median of the whole table column, over its cells that have a figure."""
+    left_out = {point.cell for point in without}
+    means = [(point.cell, value) for point in series.points if (value := point.mean) is not None]
+    rest = [value for cell, value in means if cell not in left_out]
     return {
-        "cells": len(every),
-        "mean": mean([value for _, value in every]),
+        "cells": len(means),
+        "mean": mean([value for _, value in means]),
         "mean_without": mean(rest) if rest else None,
-        "median": median([value for _, value in every]),
+        "median": median([value for _, value in means]),
     }

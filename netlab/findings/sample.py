@@ -1,4 +1,4 @@
-"""Sending: what is known of messages that went one way in one trial, and of its two ends. Pure."""
+"""Stream samples: the evidence about the messages of one direction in one trial. Pure."""
 
 from __future__ import annotations
 
@@ -10,70 +10,71 @@ from netlab.results.tcp_series import TcpSeries
 from netlab.stats.histogram import Histogram, middle_of
 
 WINDOW_NS = 200_000_000
-"""Least window that shares of CPU time are judged over: kernels count it in ticks of 1 to 16 ms."""
+"""Least window for shares of CPU time: kernels count it in ticks of 1 to 16 ms."""
 
 ORDINARY = 0.98
-"""All but the longest fiftieth of the calls: an interrupt or another program makes a few of them
-long, and that is not what a call costs."""
+"""Share of ordinary calls: all except the longest fiftieth. An interrupt or another program makes a
+few calls long, which is not the cost of a call."""
 
 SAMPLES = 50
-"""Least send calls timed that tell how long they take."""
+"""Least timed send calls for a statement about their length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamEnd:
-    """What one end said of itself and of its host, over its own window; ``None`` is not known."""
+    """What one end reports of itself and of its host, over its own window; ``None``: not known."""
 
     host: str = ""
     window_ns: int | None = None
     thread_ns: int | None = None
     """Time on a CPU of the test's busiest thread."""
     run_queue_delay_ns: int | None = None
-    """Time that a thread of the test was ready to run and had no CPU."""
+    """Time in which a thread of the test was ready to run but had no CPU."""
     quota_periods: int | None = None
-    """Periods of a CPU quota; 0: there is none."""
+    """Periods of a CPU quota; 0: no quota."""
     throttled_periods: int | None = None
     throttled_ns: int | None = None
-    """Time that a quota made it wait, all CPUs together."""
+    """Time in which a quota made it wait, summed over all CPUs."""
     steal_share: float | None = None
-    """Of all CPUs' time, given to others by the hypervisor."""
+    """Share of all CPUs' time that the hypervisor gave to other machines."""
     busiest_core: int | None = None
     busiest_core_share: float | None = None
     cpu: int | None = None
-    """The CPU that it is pinned to."""
+    """The CPU to which it is pinned."""
     spins: bool = False
-    """It keeps its CPU busy whatever comes: a spinning receiver, a paced sender."""
+    """Whether it keeps its CPU busy whatever arrives: a spinning receiver, a paced sender."""
     clock_ppm: float | None = None
-    """By which the monotonic clock ran faster than the undisciplined one."""
+    """How much faster the monotonic clock ran than the undisciplined one, in ppm."""
     clock_step_ns: int | None = None
-    """Of wall time against the monotonic clock; told only above 0.5 s."""
+    """Step of wall time against the monotonic clock; reported only above 0.5 s."""
 
     @property
     def judged(self) -> bool:
-        """Whether its window is long enough for shares of time."""
+        """Whether its window is long enough to judge shares of time."""
         return (self.window_ns or 0) >= WINDOW_NS
 
     @property
     def thread_share(self) -> float | None:
-        """Share of the window that the busiest thread was on a CPU."""
+        """Share of the window in which the busiest thread was on a CPU."""
         return self._share(self.thread_ns)
 
     @property
     def run_queue_share(self) -> float | None:
-        """Share of the window that a thread was ready to run and had no CPU."""
+        """Share of the window in which a thread was ready to run but had no CPU."""
         return self._share(self.run_queue_delay_ns)
 
     @property
     def throttled_share(self) -> float | None:
-        """Share of the periods of its CPU quota in which it was made to wait; 0 without one."""
+        """Share of the periods of its CPU quota with throttling; 0 without a quota."""
         if self.quota_periods is None or self.throttled_periods is None:
             return None
         return self.throttled_periods / max(1, self.quota_periods)
 
     @property
     def waited_share(self) -> float:
-        """Share of the window that it had no CPU, whoever had it: these overlap, so that the
-        largest counts. 0 where none is known.
+        """Share of the window in which it had no CPU, for any reason; 0 if none is known.
+
+        The reasons overlap, so the largest counts.
         """
         throttled = self._share(self.throttled_ns)
         quota = self.throttled_share if throttled is None else min(1.0, throttled)
@@ -85,17 +86,17 @@ class StreamEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpAccount:
-    """What the sender's TCP counted between the edges of its window; ``None`` is not known."""
+    """What the sender's TCP counted over its window; ``None``: not known."""
 
     busy_us: int | None = None
-    """With data to send, or not acknowledged."""
+    """Time with data to send, or unacknowledged data."""
     rwnd_limited_us: int | None = None
-    """Of that, held back by the receiver's window."""
+    """Part of that time in which the receiver's window held it back."""
     sndbuf_limited_us: int | None = None
-    """Of that, held back by the send buffer."""
+    """Part of that time in which the send buffer held it back."""
     retransmissions: int | None = None
     window_bytes: int | None = None
-    """The receiver's window as last announced; the larger of both edges."""
+    """The receiver's window as last announced; the larger of begin and end."""
     min_rtt_us: int | None = None
     rtt_us: int | None = None
     """Smoothed, at the end of the window."""
@@ -103,136 +104,136 @@ class TcpAccount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
-    """Messages over UDP, over the whole test; ``None`` is not known."""
+    """Messages over UDP, over the whole test; ``None``: not known."""
 
     sent: int | None = None
     lost: int | None = None
     receive_queue: int | None = None
-    """For which the receiving socket had no room."""
+    """Messages for which the receiving socket had no room."""
     local: int | None = None
-    """That the sender's system refused or dropped; not counted as sent."""
+    """Messages that the sender's system refused or dropped; not counted as sent."""
     other_way: int | None = 0
-    """Lost of those that went the other way at the same time; over TCP, segments sent again."""
+    """Messages of the other direction lost at the same time; over TCP, segments sent again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnDrops:
-    """Frames that the two hosts of a stream dropped, by place; ``None`` is not known."""
+    """Frames that the two hosts of a stream dropped, by place; ``None``: not known."""
 
     sender_interface: int | None = None
     sender_queue: int | None = None
-    """In front of that interface; those that the sender was told of as well."""
+    """Drops in front of that interface, including those that its send calls reported."""
     receiver_interface: int | None = None
     receiver_backlog: int | None = None
-    """Of the CPUs behind it (softnet)."""
+    """Drops in the backlog of the CPUs behind that interface (softnet)."""
     sender_backlog: int | None = None
-    """The same of the sender's: nothing that it sent, but whether its host counts all."""
+    """The same at the sender: no loss, but shows whether its host counts all drops."""
     reassembly: int | None = None
-    """Messages that the receiver's system could not put together."""
+    """Messages that the receiver's system could not reassemble."""
     between_s: float = 0.0
-    """From the first reading of these counters to the second, at most."""
+    """Longest possible time between the two readings of these counters."""
 
 
 LINK_FULL = 0.98
-"""Share of the link that all traffic in one direction of an interface fills from which on there is
-no room for more."""
+"""Least share of the link that all traffic in one direction of an interface fills if the link is
+full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherTraffic:
-    """What an interface of one of the hosts carried in one direction beside what was ours."""
+    """Traffic of others that an interface of one of the hosts carried in one direction."""
 
     host: str
     receiving: bool
     bit_per_s: float
     """As the interface counts it, from the Ethernet header to the end of the packet."""
     filled_share: float
-    """Of the link, on the wire and with ours: above 1 by what the bounds are apart."""
+    """Share of the link on the wire, with ours; above 1 by the uncertainty of the bounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSample:
-    """The messages that went one way in one trial that is ok; ``None`` is not known."""
+    """The messages of one direction in one trial that is ok; ``None``: not known."""
 
     cell: str
     """Key of the cell."""
     trial: int = 1
-    """Of the cell, from 1; the number of its block."""
+    """Number of the trial in its cell, from 1; also the number of its block."""
     pairing: str
     protocol: str
     message_bytes: int
     flow: str = ""
-    """``to server`` or ``to client`` where the test sends both ways."""
+    """``to server`` or ``to client`` if the test sends both ways."""
     conditions: str = ""
-    """Its other settings, as text: those of one ``conditions`` differ in message size alone."""
+    """Its other settings, as text: with equal ``conditions``, only the message size differs."""
     imported: bool = False
-    """A document printed it: what is not printed cannot be known."""
+    """Whether it comes from a document: what is not printed there is not known."""
     throughput_bit_per_s: float
-    """By the receiver."""
+    """Measured at the receiver."""
     ceiling_bit_per_s: float | None
-    """Of the wire, the lowest that the TCP options may leave."""
+    """Wire ceiling; the lowest that the TCP options can leave."""
     highest_ceiling_bit_per_s: float | None = None
-    """The highest that they may leave."""
+    """The highest that they can leave."""
     resolution_share: float = 0.0
-    """By what share throughput may be off where the receiver's calls were long for its window; else
-    it is told to 0.1 %."""
+    """Uncertainty of throughput, if the receiver's calls were long for its window; otherwise 0, and
+    throughput is known to 0.1 %."""
     same_host: bool = False
-    """No wire was touched."""
+    """Whether both ends are on one host: no wire was used."""
     stopped_share: float = 0.0
-    """Of the window, in which no data came and something stopped it."""
+    """Share of the window in which something stopped the data."""
     offered_bit_per_s: float | None = None
-    """Where it was paced: what was to be sent."""
+    """The rate to be sent, if it was paced."""
     streams: int = 1
     sender: StreamEnd = StreamEnd()
     receiver: StreamEnd = StreamEnd()
     calls: int | None = None
     """Send calls in the sender's window, of all streams."""
     call_times: Histogram | None = None
-    """ns inside a call, of a sample of them."""
+    """Time inside a call in ns, for a sample of the calls."""
     room_looks: int | None = None
-    """How often it was looked whether the next call would find room in the socket."""
+    """Samples of whether the next call would find room in the socket."""
     room_share: float | None = None
-    """Share of these looks that found some."""
+    """Share of these samples with room."""
     send_buffer_bytes: int | None = None
-    """As read back."""
+    """The effective size."""
     queue_looks: int | None = None
-    """How often it was looked how full the receive queue was."""
+    """Samples of how full the receive queue was."""
     queue_full_share: float | None = None
-    """Share of these looks that found it full to 80 % and more."""
+    """Share of these samples in which it was at least 80 % full."""
     receive_calls: int | None = None
     """Receive calls that did not wait."""
     empty_receives: int | None = None
-    """Those of them that found nothing."""
+    """Those of them that found no data."""
     tcp: TcpAccount = TcpAccount()
     tcp_series: TcpSeries | None = None
-    """What the sender's TCP said of itself over its window."""
+    """The sender's tcp_info over its window."""
     plateau_bit_per_s: float | None = None
-    """What a sender's TCP delivered while its data flowed: streams/plateau.py."""
+    """The rate of the sender's TCP while its data flowed: streams/plateau.py."""
     losses: Losses = Losses()
     drops: OwnDrops = OwnDrops()
-    """Of both directions where it sends both ways."""
+    """Of both directions, if the test sends both ways."""
     congestion: str | None = None
     """The sender's congestion control."""
     congestion_asked: bool = False
-    """The matrix names it."""
+    """Whether the matrix sets it."""
     packets_a_message: int | None = None
-    """IP packets that a message over UDP is cut into; of TCP, which cuts its own, not known."""
+    """IP packets per UDP message; not known for TCP, which cuts its own segments."""
     others: tuple[OtherTraffic, ...] = ()
-    """Of both hosts and directions; none too where nothing shows it."""
+    """Traffic of others, of both hosts and directions; also empty if nothing shows it."""
     likely_others_share: float = 0.0
-    """Of the link, what others are likely to have used in the direction of its data, also where
-    that is too little to be told from ours; 0 where it is not known."""
+    """Share of the link that others probably used in the direction of its data, even if that is too
+    little to be told from ours; 0 if not known."""
     others_doubt_share: float = 0.0
-    """Of the link, what of that may be ours since the counters stand still for so long."""
+    """Share of the link that may be ours in that, because the counters lag."""
     path_mtu_bytes: int | None = None
-    """What the sender's system takes for the largest packet to the receiver."""
+    """The path MTU to the receiver, as the sender's system knows it."""
     link_mtu_bytes: int | None = None
     framing: Framing | None = None
-    """What its payload comes to on the link stated."""
+    """The framing of its payload on the stated link."""
 
     @property
     def group(self) -> Group:
-        """Which group its cell is of."""
+        """The group of its cell."""
         return Group(self.pairing, self.protocol, self.message_bytes, self.flow)
 
     @property
@@ -242,30 +243,32 @@ class StreamSample:
 
     @property
     def filled_by_others(self) -> OtherTraffic | None:
-        """The traffic that left it no more of the link, the most of it where there are several.
+        """The other traffic that filled the link, the largest if there are several.
 
-        In the direction of its data; acknowledgements over TCP need the other one as well.
+        In the direction of its data; TCP's acknowledgements need the other direction as well.
         """
         back = self.protocol == "TCP" and not self.flow
         full = [
-            each
-            for each in self.others
-            if each.filled_share >= LINK_FULL and (back or self._is_of_data(each))
+            other
+            for other in self.others
+            if other.filled_share >= LINK_FULL and (back or self._is_of_data(other))
         ]
-        return max(full, key=lambda each: each.bit_per_s, default=None)
+        return max(full, key=lambda other: other.bit_per_s, default=None)
 
     @property
-    def others_told(self) -> OtherTraffic | None:
-        """The same; else the most of others in the direction of its data, with room left."""
-        told = (each for each in self.others if self._is_of_data(each))
-        return self.filled_by_others or max(told, key=lambda each: each.bit_per_s, default=None)
+    def reported_others(self) -> OtherTraffic | None:
+        """The same; otherwise the most other traffic in its data's direction, with room left."""
+        in_direction = (other for other in self.others if self._is_of_data(other))
+        return self.filled_by_others or max(
+            in_direction, key=lambda other: other.bit_per_s, default=None
+        )
 
     def _is_of_data(self, other: OtherTraffic) -> bool:
         return other.host == (self.receiver.host if other.receiving else self.sender.host)
 
     @property
     def paced(self) -> bool:
-        """Whether it was to send no faster than offered."""
+        """Whether it was sent at an offered rate."""
         return self.offered_bit_per_s is not None
 
     @property
@@ -276,54 +279,54 @@ class StreamSample:
 
     @property
     def missing_share(self) -> float:
-        """What throughput lacks of the ceiling, as a share of it: all where that is not known."""
+        """What throughput lacks of the ceiling, as a share of it; 1 if the ceiling is not known."""
         return 1 - (self.ceiling_share or 0)
 
     @property
     def longest_wait_share(self) -> float:
-        """Share of the window that the end which waited longer had no CPU."""
+        """Share of the window without a CPU, of the end that waited longer."""
         return max(end.waited_share for end in self.ends)
 
     @property
     def calls_per_s(self) -> float | None:
-        """Of all streams."""
+        """Send calls per second, of all streams."""
         if self.calls is None or not self.sender.window_ns:
             return None
         return self.calls * 1e9 / self.sender.window_ns
 
     @property
     def sent_bit_per_s(self) -> float | None:
-        """What the send calls took."""
+        """The rate that the send calls accepted."""
         per_s = self.calls_per_s
         return None if per_s is None else 8 * self.message_bytes * per_s
 
     @property
     def delivered_share(self) -> float | None:
-        """What arrived, as a share of what the send calls took; near 1 where nothing is lost."""
+        """What arrived, as a share of what the send calls accepted; near 1 if nothing is lost."""
         sent = self.sent_bit_per_s
         return None if not sent else self.throughput_bit_per_s / sent
 
     def call_percentile_ns(self, share: float) -> int | None:
-        """Time inside a send call that ``share`` of them do not exceed."""
+        """Percentile of the time inside a send call; ``share`` from 0 to 1."""
         times = self.call_times
         return None if times is None or times.count < SAMPLES else times.percentile(share)
 
     @property
     def in_calls_share(self) -> float | None:
-        """Share of the window inside send calls, as the sample tells: above 1 by its scatter."""
+        """Share of the window inside send calls, estimated from the sample; it may exceed 1."""
         return self._inside(None)
 
     @property
     def in_ordinary_calls_share(self) -> float | None:
-        """The same of all calls but the longest."""
+        """The same for all calls except the longest."""
         return self._inside(self.call_percentile_ns(ORDINARY))
 
     def _inside(self, most_ns: int | None) -> float | None:
         times, window_ns = self.call_times, self.sender.window_ns
         if times is None or times.count < SAMPLES or self.calls is None or not window_ns:
             return None
-        each = ((middle_of(bucket, times.bits), n) for bucket, n in times.counts.items())
-        sampled_ns = sum(ns * n for ns, n in each if most_ns is None or ns <= most_ns)
+        middles = ((middle_of(bucket, times.bits), n) for bucket, n in times.counts.items())
+        sampled_ns = sum(ns * n for ns, n in middles if most_ns is None or ns <= most_ns)
         return sampled_ns / times.count * self.calls / window_ns / self.streams
 
     @property
@@ -334,19 +337,19 @@ class StreamSample:
 
     @property
     def useful_share(self) -> float | None:
-        """Share of the receive calls that found something; the others came too early."""
+        """Share of the receive calls that found data; the others came too early."""
         calls, empty = self.receive_calls, self.empty_receives
         if calls is None or empty is None or calls < SAMPLES:
             return None
         return 1 - empty / calls
 
     def tcp_share(self, us: int | None) -> float | None:
-        """A time of TCP's account, as a share of the sender's window."""
+        """A time from TCP's account, as a share of the sender's window."""
         return None if us is None or not self.sender.window_ns else us * 1e3 / self.sender.window_ns
 
     @property
     def cwnd_limited_us(self) -> int | None:
-        """Time in which neither window nor buffer held TCP back, though it had data."""
+        """Time in which TCP had data and neither window nor buffer held it back."""
         tcp = self.tcp
         if tcp.busy_us is None or tcp.rwnd_limited_us is None or tcp.sndbuf_limited_us is None:
             return None
@@ -354,7 +357,7 @@ class StreamSample:
 
     @property
     def window_limit_bit_per_s(self) -> float | None:
-        """What the receiver's window allows at the shortest round trip seen."""
+        """The rate that the receiver's window allows at the shortest round trip."""
         tcp = self.tcp
         if tcp.window_bytes is None or not tcp.min_rtt_us:
             return None

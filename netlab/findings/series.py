@@ -1,4 +1,4 @@
-"""Series: the cells that differ in their socket buffer only, and what each came to. Pure."""
+"""Series: cells that differ only in their socket buffer, with their results. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUANTITIES: Mapping[str, str] = {
     "round_trip": "rtt_mean_ns",
     "connect": "rtt_mean_ns",
 }
-"""Kind of test → the figure that its cells are compared by."""
+"""Kind of test → the figure by which its cells are compared."""
 
 _IN_GROUP = frozenset({AXIS, "protocol", "message_bytes"})
 _PACED = ("rate_bit_per_s", "message_rate_per_s")
@@ -32,30 +32,30 @@ _PACED = ("rate_bit_per_s", "message_rate_per_s")
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One cell of a series, looked at one way."""
+    """One cell of a series, in one direction."""
 
     cell: str
     """Its key."""
     buffer_bytes: int | None
-    """Asked for; ``None``: the system's tuning."""
+    """Requested size; ``None``: the system's tuning."""
     settings: Mapping[str, Value]
     records: tuple[Record | None, ...]
-    """Of its trials, in their order; ``None``: not measured yet."""
+    """The records of its trials, in order; ``None``: not measured yet."""
     prefix: str
-    """Of the flow's values: a key of ``FLOWS``."""
+    """Prefix of the flow's values: a key of ``FLOWS``."""
     quantity: str
     link: Link | None
 
     @cached_property
     def lowest_ceiling(self) -> float | None:
-        """Of the wire in payload bit/s, with the TCP options that leave least of those it may have;
-        ``None`` where that is not known.
+        """Wire ceiling in payload bit/s, with those possible TCP options that leave the least;
+        ``None`` if it is not known.
         """
         return self._ceiling(highest=False)
 
     @cached_property
     def highest_ceiling(self) -> float | None:
-        """The same with the options that leave most."""
+        """The same with the options that leave the most."""
         return self._ceiling(highest=True)
 
     def _ceiling(self, *, highest: bool) -> float | None:
@@ -73,7 +73,7 @@ class Point:
 
     @cached_property
     def figures(self) -> tuple[float | None, ...]:
-        """What each trial came to; ``None`` where it has no figure."""
+        """The result of each trial; ``None`` if it has no figure."""
         return tuple(
             number(record.values.get(self.prefix + self.quantity))
             if record is not None and record.status is Status.OK
@@ -83,49 +83,49 @@ class Point:
 
     @cached_property
     def values(self) -> tuple[float, ...]:
-        """The figures there are."""
+        """The figures that exist."""
         return tuple(figure for figure in self.figures if figure is not None)
 
     @cached_property
     def middle(self) -> float | None:
-        """Their median, which one stray trial does not move; ``None`` where there are none."""
+        """Their median, which one stray trial does not move; ``None`` if there are none."""
         values = self.values
         return median(values) if values else None
 
     @cached_property
     def mean(self) -> float | None:
-        """Their mean, as the tables have it."""
+        """Their mean, as in the tables."""
         values = self.values
         return sum(values) / len(values) if values else None
 
     @cached_property
     def print_step(self) -> float:
-        """One in the last digit of an imported figure, else 0."""
-        steps = [step for each in self.of("printed_step_bit_per_s") if (step := number(each))]
+        """One unit in the last digit of an imported figure; otherwise 0."""
+        steps = [step for value in self.of("printed_step_bit_per_s") if (step := number(value))]
         return max(steps, default=0.0) if self.quantity == "throughput_bit_per_s" else 0.0
 
     @cached_property
     def same_host(self) -> bool:
-        """No wire was touched."""
+        """Whether both ends are on one host: no wire was used."""
         return True in self.of("same_host")
 
     @cached_property
     def paced(self) -> bool:
-        """It was offered at a rate."""
+        """Whether it was sent at an offered rate."""
         return any(name in self.settings for name in _PACED)
 
     def of(self, name: str) -> tuple[Value, ...]:
-        """A value of each trial that is ok and has it."""
+        """This value of each trial that is ok and has it."""
         return tuple(record.values[name] for record in self._ok if name in record.values)
 
     def of_flow(self, name: str) -> tuple[Value, ...]:
-        """The same of the values of its flow."""
+        """The same for a value of its flow."""
         return self.of(self.prefix + name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """The points of one group in the order of their buffers, that of the system's tuning last."""
+    """The points of one group in the order of their buffers; the system's tuning comes last."""
 
     group: Group
     test: str
@@ -134,19 +134,19 @@ class Series:
 
     @cached_property
     def on_axis(self) -> tuple[Point, ...]:
-        """Those with a buffer of a stated size: the others have no place on the axis."""
+        """The points with a requested buffer size: the others have no place on the axis."""
         return tuple(point for point in self.points if point.buffer_bytes is not None)
 
     @cached_property
     def measured(self) -> tuple[Point, ...]:
-        """Those with a figure."""
+        """The points with a figure."""
         return tuple(point for point in self.points if point.values)
 
 
 def series_of(run: Run) -> tuple[Series, ...]:
     """All series of a run, in the plan's order."""
     conditions = varying(run.plan.cells)
-    found: dict[tuple[Group, str], list[Point]] = {}
+    points_of: dict[tuple[Group, str], list[Point]] = {}
     records: dict[str, list[Record | None]] = {}
     for cell, _, record in run.stored.trials():
         records.setdefault(cell.key, []).append(record)
@@ -156,7 +156,7 @@ def series_of(run: Run) -> tuple[Series, ...]:
         for prefix, flow in _flows(cell):
             group = group_of(cell, flow, conditions[cell.test, _protocol(cell)])
             point = _point(cell, prefix, tuple(records.get(cell.key, ())), run.plan.link)
-            found.setdefault((group, cell.test), []).append(point)
+            points_of.setdefault((group, cell.test), []).append(point)
     return tuple(
         Series(
             group=group,
@@ -164,7 +164,7 @@ def series_of(run: Run) -> tuple[Series, ...]:
             quantity=QUANTITIES[test],
             points=tuple(sorted(points, key=_place)),
         )
-        for (group, test), points in found.items()
+        for (group, test), points in points_of.items()
     )
 
 
@@ -201,17 +201,18 @@ def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
 
 
 def varying(cells: Sequence[PlannedCell]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """(test, protocol) → the settings that differ between its cells, but for the group's own."""
+    """(test, protocol) → the settings that differ between its cells, except the group's own."""
     kinds: dict[tuple[str, str], list[PlannedCell]] = {}
     for cell in cells:
         kinds.setdefault((cell.test, _protocol(cell)), []).append(cell)
     return {
         kind: tuple(
             name
-            for name in dict.fromkeys(name for cell in those for name in cell.settings)
-            if name not in _IN_GROUP and len({repr(cell.settings.get(name)) for cell in those}) > 1
+            for name in dict.fromkeys(name for cell in cells_of_kind for name in cell.settings)
+            if name not in _IN_GROUP
+            and len({repr(cell.settings.get(name)) for cell in cells_of_kind}) > 1
         )
-        for kind, those in kinds.items()
+        for kind, cells_of_kind in kinds.items()
     }
 
 

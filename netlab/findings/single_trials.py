@@ -12,38 +12,38 @@ from netlab.findings.series import Series
 from netlab.stats import compare, mean
 
 MAX_PAIRINGS = 6
-"""Of more pairings each with each, a list of pairs says nothing."""
+"""With more pairings, a list of all pairs of pairings is of no use."""
 
 ColumnGroup = Group
-"""Cells of a pairing that stand in one column of a table: a group without its pairing."""
+"""Cells of a pairing in one column of a table: a group without its pairing."""
 
 
 def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
-    """One finding a protocol and two pairings whose cells have one trial each.
+    """One finding per protocol and two pairings whose cells have one trial each.
 
-    The pairing of the plan that comes later is told against the earlier. Evidence is by how much
-    the means of their columns differ, over the cells that both have; ``netlab.stats.compare``
-    judges each of these cells, and cannot tell.
+    The later pairing of the plan is compared with the earlier one. The evidence is the difference
+    of the column means over the cells that both have; ``netlab.stats.compare`` cannot tell for any
+    of these cells.
     """
     figures: dict[str, dict[str, dict[ColumnGroup, dict[int | None, tuple[str, float]]]]] = {}
-    for each in series:
-        if each.test != "stream" or is_by_name(each.group.pairing):
+    for one_series in series:
+        if one_series.test != "stream" or is_by_name(one_series.group.pairing):
             continue
-        column: ColumnGroup = replace(each.group, pairing="")
-        of_pairing = figures.setdefault(each.group.pairing, {})
-        for point in each.measured:
+        column: ColumnGroup = replace(one_series.group, pairing="")
+        of_pairing = figures.setdefault(one_series.group.pairing, {})
+        for point in one_series.measured:
             if len(point.records) != 1 or point.same_host:
                 return ()
             level = (point.cell, point.values[0])
-            columns = of_pairing.setdefault(each.group.protocol, {})
+            columns = of_pairing.setdefault(one_series.group.protocol, {})
             columns.setdefault(column, {})[point.buffer_bytes] = level
     if len(figures) > MAX_PAIRINGS:
         return ()
     return tuple(
-        found
+        result
         for earlier, later in combinations(figures, 2)
         for protocol in figures[later]
-        if (found := _of(earlier, later, protocol, figures)) is not None
+        if (result := _of(earlier, later, protocol, figures)) is not None
     )
 
 
@@ -60,10 +60,10 @@ def _of(
     ratios: list[float] = []
     cells: list[str] = []
     for column in new:
-        both = [level for level in new[column] if level in old.get(column, {})]
-        pairs = [(old[column][level], new[column][level]) for level in both]
+        levels = [level for level in new[column] if level in old.get(column, {})]
+        pairs = [(old[column][level], new[column][level]) for level in levels]
         judged = [compare([x], [y], paired=True) for (_, x), (_, y) in pairs]
-        if not judged or any(each.verdict != "cannot tell" for each in judged):
+        if not judged or any(comparison.verdict != "cannot tell" for comparison in judged):
             continue
         before, after = (mean([pair[side][1] for pair in pairs]) for side in (0, 1))
         differences.append(after - before)

@@ -1,4 +1,4 @@
-"""In how many trials something was seen, in words. Pure."""
+"""In how many trials something was seen, as text. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from netlab.messages import counted
 
 
 def in_trials(those: int, number: int) -> dict[str, str]:
-    """In how many trials of a cell, in words; of a cell with one trial there is nothing to say."""
+    """The word ``in_trials``: in how many trials of a cell; empty if the cell has one trial."""
     if number < 2:
         return {}
     return {

@@ -1,4 +1,4 @@
-"""Latency under load: how long what shares a full path waits, and whether it was full. Pure."""
+"""Latency under load: the queue on a full path, and whether the path was full. Pure."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 TEST = "latency_under_load"
 
 FULL = 0.9
-"""Of the wire ceiling: a load of less leaves the path room."""
+"""Least share of the wire ceiling for a full path."""
 
 LEAST_LOST, TIMES_IDLE = 5, 10
-"""Requests lost under load, and how many times the share of those lost before it."""
+"""Least requests lost under load, and least ratio of their share to the share lost before."""
 
 TrialEvidence = Mapping[str, float | None]
 TrialRule = Callable[[Record, Link | None], TrialEvidence | None]
-"""A trial → its figures where it shows what the rule is about."""
+"""A trial → its figures if the rule holds, otherwise ``None``."""
 
 
 def under_load(run: Run) -> Iterator[Finding]:
-    """What the cells of latency under load show, one finding a cell and kind."""
+    """Findings about latency under load, one per cell and kind."""
     trials: dict[str, list[Record]] = {}
     for cell, _, record in run.stored.trials():
         if cell.test == TEST and record is not None and record.status is Status.OK:
@@ -48,10 +48,12 @@ def _of_cell(
     cell: PlannedCell, conditions: tuple[str, ...], records: list[Record], link: Link | None
 ) -> Iterator[Finding]:
     for kind, rule in _RULES.items():
-        shown = [(record, found) for record in records if (found := rule(record, link)) is not None]
+        shown = [
+            (record, evidence) for record in records if (evidence := rule(record, link)) is not None
+        ]
         if 2 * len(shown) <= len(records):
             continue
-        names = dict.fromkeys(name for _, found in shown for name in found)
+        names = dict.fromkeys(name for _, evidence in shown for name in evidence)
         figures: dict[str, float | None] = {name: _middle(name, shown) for name in names}
         figures |= {"trials": len(shown), "of_trials": len(records)}
         yield finding(
@@ -65,8 +67,8 @@ def _of_cell(
 
 
 def _middle(name: str, shown: list[tuple[Record, TrialEvidence]]) -> float | None:
-    known = [value for _, found in shown if (value := found.get(name)) is not None]
-    return median(known) if known else None
+    values = [value for _, evidence in shown if (value := evidence.get(name)) is not None]
+    return median(values) if values else None
 
 
 def _below_path(record: Record, link: Link | None) -> TrialEvidence | None:
@@ -81,10 +83,10 @@ def _standing(record: Record, _link: Link | None) -> TrialEvidence | None:
     if not _stands(record):
         return None
     increase_ns, rates = number(record.values.get("increase_ns")), _throughputs(record)
-    waiting = None
+    queue_bytes = None
     if increase_ns is not None and len(rates) == 1:
-        waiting = 1024 * round(increase_ns / 1e9 * sum(rates.values()) / 8 / 1024)
-    return _medians(record) | {"queue_bytes": waiting or None}
+        queue_bytes = 1024 * round(increase_ns / 1e9 * sum(rates.values()) / 8 / 1024)
+    return _medians(record) | {"queue_bytes": queue_bytes or None}
 
 
 def _not_standing(record: Record, link: Link | None) -> TrialEvidence | None:
@@ -95,21 +97,21 @@ def _not_standing(record: Record, link: Link | None) -> TrialEvidence | None:
 
 
 def _lost(record: Record, _link: Link | None) -> TrialEvidence | None:
-    lost, asked, lost_idle, asked_idle = (
+    lost, requests, lost_idle, requests_idle = (
         number(record.values.get(f"{phase}_{name}"))
         for phase in ("loaded", "idle")
         for name in ("lost_messages", "rtt_count")
     )
-    if not lost or not asked or not asked_idle or lost < LEAST_LOST:
+    if not lost or not requests or not requests_idle or lost < LEAST_LOST:
         return None
-    if lost / asked < TIMES_IDLE * (lost_idle or 0) / asked_idle:
+    if lost / requests < TIMES_IDLE * (lost_idle or 0) / requests_idle:
         return None
     return {
         "lost_requests": lost,
-        "requests": asked,
-        "lost_requests_share": lost / asked,
+        "requests": requests,
+        "lost_requests_share": lost / requests,
         "idle_lost_requests": lost_idle,
-        "idle_requests": asked_idle,
+        "idle_requests": requests_idle,
     }
 
 
@@ -138,13 +140,13 @@ def _stands(record: Record) -> bool:
 
 
 def _throughputs(record: Record) -> dict[str, float]:
-    """Of each direction that the load went, by its prefix."""
-    found = {prefix: number(record.values.get(f"{prefix}throughput_bit_per_s")) for prefix in FLOWS}
-    return {prefix: rate for prefix, rate in found.items() if rate is not None}
+    """Throughput of each direction of the load, by its prefix, in bit/s."""
+    rates = {prefix: number(record.values.get(f"{prefix}throughput_bit_per_s")) for prefix in FLOWS}
+    return {prefix: rate for prefix, rate in rates.items() if rate is not None}
 
 
 def _share(record: Record, link: Link | None) -> float | None:
-    """Of the wire ceiling, of the better direction; ``None`` where that is not known."""
+    """Share of the wire ceiling, of the better direction; ``None`` if it is not known."""
     shares = []
     for prefix, rate in _throughputs(record).items():
         ceiling = ceiling_of(record.settings, record.values, prefix, link)

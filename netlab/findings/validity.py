@@ -1,6 +1,6 @@
-"""What makes a stream's figure doubtful, or a host that took part in it. Pure.
+"""Doubts about the figures of streams and about the hosts that took part. Pure.
 
-Sendings, the facts of hosts → findings about groups of cells, hosts, and the run
+Stream samples and facts of hosts → findings about groups of cells, hosts, and the run.
 """
 
 from __future__ import annotations
@@ -20,61 +20,61 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 CLOCK_PPM = 100
-"""By how much two clocks of one host may differ."""
+"""Most ppm by which two clocks of one host may differ."""
 
 SAVING = frozenset({"powersave", "ondemand", "conservative", "schedutil"})
 """Governors that change a CPU's frequency with its load."""
 
 SAVING_PLANS = frozenset({"Power saver", "Balanced", "Energiesparmodus", "Ausbalanciert"})
-"""Windows' own, which it calls by the language that it was installed in."""
+"""Power plans of Windows; their names are in the language of the installation."""
 
 
 def doubts(
     samples: Iterable[StreamSample], notes: Iterable[Mapping[str, Any]] = ()
 ) -> tuple[Finding, ...]:
-    """All of them; ``notes`` are the facts of hosts, as ``results.run.Run.facts`` has them."""
-    given = tuple(samples)
+    """All doubts; ``notes`` are the facts of hosts, as in ``results.run.Run.facts``."""
+    streams = tuple(samples)
     return (
-        *findings_of(given, lambda each: Kind.ABOVE_CEILING if is_above(each) else None),
-        *findings_of(given, lambda each: Kind.PATH_MTU if has_smaller_mtu(each) else None),
-        *_congestion(given),
-        *_clock_steps(given),
-        *_of_hosts(given, Kind.CLOCK_RATE, lambda each, end: _is_off(end), _CLOCK),
-        *_of_hosts(given, Kind.OTHER_LOAD, _is_disturbed, _LOAD),
+        *findings_of(streams, lambda sample: Kind.ABOVE_CEILING if is_above(sample) else None),
+        *findings_of(streams, lambda sample: Kind.PATH_MTU if has_smaller_mtu(sample) else None),
+        *_congestion(streams),
+        *_clock_steps(streams),
+        *_of_hosts(streams, Kind.CLOCK_RATE, lambda sample, end: _is_off(end), _CLOCK),
+        *_of_hosts(streams, Kind.OTHER_LOAD, _is_disturbed, _LOAD),
         *power_saving(notes),
     )
 
 
 def has_smaller_mtu(sample: StreamSample) -> bool:
-    """Whether the path carries smaller packets than the link that the matrix states."""
+    """Whether the path MTU is smaller than the MTU of the link that the matrix states."""
     path, link = sample.path_mtu_bytes, sample.link_mtu_bytes
     return not sample.same_host and path is not None and link is not None and path < link
 
 
 def _congestion(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Senders that use different congestion controls, none of which the matrix asked for."""
+    """Senders that use different congestion controls, none of them set by the matrix."""
     chosen = [
-        each
-        for each in samples
-        if each.congestion is not None and not each.congestion_asked and not each.same_host
+        sample
+        for sample in samples
+        if sample.congestion is not None and not sample.congestion_asked and not sample.same_host
     ]
     controls: dict[str, set[str]] = {}
-    for each in chosen:
-        controls.setdefault(each.sender.host, set()).add(str(each.congestion))
+    for sample in chosen:
+        controls.setdefault(sample.sender.host, set()).add(str(sample.congestion))
     if len({control for of_host in controls.values() for control in of_host}) > 1:
-        cells = tuple(dict.fromkeys(each.cell for each in chosen))
-        words = {host: ", ".join(sorted(found)) for host, found in sorted(controls.items())}
+        cells = tuple(dict.fromkeys(sample.cell for sample in chosen))
+        words = {host: ", ".join(sorted(names)) for host, names in sorted(controls.items())}
         yield finding(Kind.CONGESTION_DIFFERS, Group(protocol="TCP"), cells, words=words)
 
 
 def _clock_steps(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Hosts whose wall clock was set during a trial: once is enough, for no jitter is that long."""
+    """Hosts whose wall clock was set during a trial: once is enough, as no jitter is that long."""
     steps: dict[str, dict[str, int]] = {}
-    for each in samples:
-        for end in each.ends:
+    for sample in samples:
+        for end in sample.ends:
             if end.clock_step_ns is not None:
                 cells = steps.setdefault(end.host, {})
-                cells[each.cell] = max(cells.get(each.cell, 0), end.clock_step_ns, key=abs)
+                cells[sample.cell] = max(cells.get(sample.cell, 0), end.clock_step_ns, key=abs)
     for host, cells in steps.items():
         largest_ns = max(cells.values(), key=abs)
         figures = {"clock_step_ns": float(largest_ns)}
@@ -82,7 +82,7 @@ def _clock_steps(samples: Iterable[StreamSample]) -> Iterator[Finding]:
 
 
 def clock_steps_of_round_trips(run: Run) -> Iterator[Finding]:
-    """The same of round trips, whose records name their ends client and server."""
+    """The same for round trips, whose records name their ends client and server."""
     steps: dict[str, dict[str, float]] = {}
     for record in run.latest.values():
         for end, host in (("client", record.client), ("server", record.server)):
@@ -109,7 +109,7 @@ _TAKEN = frozenset({Kind.SENDER_STARVED, Kind.RECEIVER_STARVED, Kind.STOLEN_CPU}
 
 
 def _is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:
-    """Others had its CPU, though that is not what limited the stream, nor a quota of its own."""
+    """Whether others used its CPU, although neither that nor its own quota limited the stream."""
     waited = starved(end) and not throttled(end)
     return (waited or robbed(end)) and limit_of(sample) not in _TAKEN
 
@@ -120,34 +120,35 @@ def _of_hosts(
     shown: Callable[[StreamSample, StreamEnd], bool],
     figures: Mapping[str, Callable[[StreamEnd], float | None]],
 ) -> Iterator[Finding]:
-    """A finding a host, over the cells of which more than half of the trials show it there."""
+    """One finding per host, over the cells in which more than half of the trials show it there."""
     hosts: dict[str, dict[str, list[tuple[StreamSample, StreamEnd]]]] = {}
-    for each in samples:
-        for end in each.ends:
-            hosts.setdefault(end.host, {}).setdefault(each.cell, []).append((each, end))
+    for sample in samples:
+        for end in sample.ends:
+            hosts.setdefault(end.host, {}).setdefault(sample.cell, []).append((sample, end))
     for host, cells in hosts.items():
-        found = {
-            cell: its
+        shown_cells = {
+            cell: shown_ends
             for cell, trials in cells.items()
-            if 2 * len(its := [end for each, end in trials if shown(each, end)]) > len(trials)
+            if 2 * len(shown_ends := [end for sample, end in trials if shown(sample, end)])
+            > len(trials)
         }
-        if found:
-            ends = [end for its in found.values() for end in its]
-            worst = {name: _worst(map(of, ends)) for name, of in figures.items()}
-            yield finding(kind, Group(host=host), tuple(found), worst)
+        if shown_cells:
+            ends = [end for shown_ends in shown_cells.values() for end in shown_ends]
+            worst = {name: _worst(map(figure, ends)) for name, figure in figures.items()}
+            yield finding(kind, Group(host=host), tuple(shown_cells), worst)
 
 
 def _worst(values: Iterable[float | None]) -> float | None:
-    return max((each for each in values if each is not None), key=abs, default=None)
+    return max((value for value in values if value is not None), key=abs, default=None)
 
 
 def power_saving(facts: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
-    """Hosts whose CPUs or interfaces save power, as they said before the run or after it."""
+    """Hosts whose CPUs or interfaces save power, by their facts before or after the run."""
     hosts: dict[str, dict[str, str]] = {}
     for note in facts:
-        said = note.get("facts")
-        if isinstance(said, Mapping):
-            hosts.setdefault(str(note.get("host", "")), {}).update(_savings(said))
+        host_facts = note.get("facts")
+        if isinstance(host_facts, Mapping):
+            hosts.setdefault(str(note.get("host", "")), {}).update(_savings(host_facts))
     for host, words in hosts.items():
         if words:
             yield finding(Kind.POWER_SAVING, Group(host=host), words=words)
@@ -155,13 +156,13 @@ def power_saving(facts: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
 
 def _savings(facts: Mapping[str, Any]) -> dict[str, str]:
     """Name of a fact that saves power → its value."""
-    found = {}
+    savings = {}
     governors = SAVING & {*str(facts.get("governor")).split(",")}
     if governors:
-        found["governor"] = ", ".join(sorted(governors))
+        savings["governor"] = ", ".join(sorted(governors))
     plan = facts.get("power_plan")
     if plan in SAVING_PLANS:
-        found["power_plan"] = str(plan)
+        savings["power_plan"] = str(plan)
     if facts.get("interface_eee") == "active":
-        found["interface_eee"] = "active"
-    return found
+        savings["interface_eee"] = "active"
+    return savings

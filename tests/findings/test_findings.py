@@ -1,4 +1,4 @@
-"""Findings: what limited a stream, from made-up readings and from recorded runs."""
+"""Findings about the limits of streams, from synthetic readings and from recorded runs."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_at_the_ceiling_the_wire_is_the_limit_whatever_the_sender_does() -> None
         ("it was paced, and fell short", {"offered_bit_per_s": 5e7}),
         ("the link is not known", {"ceiling_bit_per_s": None}),
         ("the calls waited for the queue", {"room_share": 0.6}),
-        ("nobody looked for room", {"room_looks": None, "room_share": None}),
+        ("room was not sampled", {"room_looks": None, "room_share": None}),
         ("it was looked too seldom", {"room_looks": 7}),
         ("the calls fill three quarters of the window", {"call_times": calls_of(18_000)}),
         ("too few calls were timed", {"call_times": calls_of(24_000, 49)}),
@@ -118,7 +118,7 @@ def test_there_is_no_finding_where(why: str, other: dict[str, object]) -> None:
 
 
 def test_a_full_buffer_with_few_long_calls_is_not_the_call_rate() -> None:
-    """As Linux does it: a third of the buffer is freed before a call returns."""
+    """As on Linux: a third of the buffer is freed before a call returns."""
     times = of_values([400] * 490 + [5_000_000] * 10, 4)
     waiting = sample(calls=180_000, call_times=times, room_share=0.05)
     assert limit_of(waiting) is None
@@ -184,7 +184,7 @@ def test_groups_are_told_apart_by_pairing_protocol_size_and_direction() -> None:
         sample(message_bytes=32, throughput_bit_per_s=41_000 * 256.0),
         sample(flow="to client"),
     ]
-    assert len({each.group for each in limits(others)}) == 5
+    assert len({finding.group for finding in limits(others)}) == 5
 
 
 @given(
@@ -223,9 +223,9 @@ def test_at_most_one_limit_is_named_and_never_below_its_evidence(
 
 def test_wine_clients_are_limited_by_their_send_call_and_linux_ones_by_the_wire() -> None:
     """A recorded run in the virtual lab at 100 Mbit/s, on two busy CPUs."""
-    unpaced = [each for each in samples(load(FIXTURES / "limits-wine")) if not each.paced]
-    found = {str(each.group): each for each in limits(unpaced)}
-    assert {name: str(each.kind) for name, each in found.items()} == {
+    unpaced = [stream for stream in samples(load(FIXTURES / "limits-wine")) if not stream.paced]
+    found = {str(finding.group): finding for finding in limits(unpaced)}
+    assert {name: str(finding.kind) for name, finding in found.items()} == {
         "LL TCP 64": "wire-ceiling",
         "LL TCP 1448": "wire-ceiling",
         "LL UDP 64": "receive-queue-drops",
@@ -241,14 +241,14 @@ def test_wine_clients_are_limited_by_their_send_call_and_linux_ones_by_the_wire(
 
 
 def test_paced_trials_of_a_recorded_run_are_limited_by_what_was_offered() -> None:
-    paced = [each for each in samples(load(FIXTURES / "limits-wine")) if each.paced]
+    paced = [stream for stream in samples(load(FIXTURES / "limits-wine")) if stream.paced]
     assert len(paced) == 2
-    assert {each.kind for each in limits(paced)} == {Kind.PACING}
+    assert {finding.kind for finding in limits(paced)} == {Kind.PACING}
 
 
 def test_linux_senders_of_small_messages_over_a_fast_cable_are_on_their_cpu() -> None:
     found = limits(samples(load(FIXTURES / "limits-linux")))
-    assert {(str(each.group), str(each.kind)) for each in found} == {
+    assert {(str(finding.group), str(finding.kind)) for finding in found} == {
         ("LL TCP 64", "sender-cpu"),
         ("LL TCP 512", "sender-cpu"),
         ("LL UDP 64", "sender-call-rate"),
@@ -258,8 +258,8 @@ def test_linux_senders_of_small_messages_over_a_fast_cable_are_on_their_cpu() ->
 
 def test_an_import_shows_no_limit_but_the_wire() -> None:
     printed = samples(load(REPORTS / "lab-report"))
-    assert {limit_of(each) for each in printed} == {Kind.WIRE_CEILING, None}
-    assert not any(is_above(each) for each in printed)
+    assert {limit_of(stream) for stream in printed} == {Kind.WIRE_CEILING, None}
+    assert not any(is_above(stream) for stream in printed)
 
 
 def test_records_of_before_there_were_such_figures_show_the_wire_only(tmp_path: Path) -> None:
@@ -346,12 +346,12 @@ def test_the_ceiling_is_that_of_the_options_in_effect(
     assert ceiling_of(settings, values, "", None) is None
 
 
-# ---- as the report says it -----------------------------------------------------------------------
+# ---- in the report -------------------------------------------------------------------------------
 
 
 def limits_part(fixture: str) -> Part:
     (part,) = (
-        each for each in stream_limits.parts(load(FIXTURES / fixture)) if each.name == "limits"
+        part for part in stream_limits.parts(load(FIXTURES / fixture)) if part.name == "limits"
     )
     return part
 
@@ -364,7 +364,7 @@ def test_the_report_says_in_one_line_what_limited_cells_of_one_kind() -> None:
     limit, cells, share, why = lines["LW UDP 64"]
     assert (limit, cells, share) == ("the sender’s call rate", "1 of 1", "49.4")
     assert why == "48,000 calls a second, each takes 18 µs"
-    assert lines["LW TCP 64"][3] == "53,000 calls a second of 12 µs (nine of ten: 25 µs)"
+    assert lines["LW TCP 64"][3] == "53,000 calls a second, median 12 µs (90th percentile 25 µs)"
     assert "larger messages or more streams" in part.paragraphs[-1]
     assert "48,000 calls a second" in overview_text(load(FIXTURES / "limits-wine"))
 
@@ -373,6 +373,8 @@ def test_the_report_says_where_datagrams_were_lost() -> None:
     part = limits_part("limits-linux")
     lines = {line.label: [place.text for place in line.places] for line in part.sheets[0].lines}
     assert lines["LL TCP 64"][:2] == ["the sender’s CPU", "1 of 1"]
-    assert lines["LL TCP 64"][3].startswith("its thread 98 % on a CPU, 2,000,000 calls a second")
+    assert lines["LL TCP 64"][3].startswith(
+        "its thread ran 98 % of the time, 2,000,000 calls a second"
+    )
     assert lines["LL UDP 512"][0] == "drops in the receiver’s queue"
     assert lines["LL UDP 512"][3] == "9.7 % lost, 100 % of that in the socket"

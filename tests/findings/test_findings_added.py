@@ -1,4 +1,4 @@
-"""A kind of finding more: its rule and its row of the table, by what everybody may import."""
+"""An additional kind of finding, with its rule and its row, made with public names only."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from netlab.report.text.summary import all_findings, leading, sentences_of
 
 
 def too_even(series: Iterable[Series]) -> Iterator[Finding]:
-    """Every series is suspect to us."""
-    for each in series:
+    """A rule that finds something in every series."""
+    for one_series in series:
         figures = {"throughput_bit_per_s": 94.05e6, "guess_share": 0.5, "mtu_bytes": None}
-        cells = tuple(point.cell for point in each.measured)
-        yield finding(Kind.TOO_EVEN, each.group, cells, figures, {"suspect": "the cat"})
+        cells = tuple(point.cell for point in one_series.measured)
+        yield finding(Kind.TOO_EVEN, one_series.group, cells, figures, {"suspect": "the cat"})
 
 
 SAID = "LL TCP 1500: the cat made up 50 % of 94.05 Mbit/s."
@@ -69,7 +69,7 @@ def test_a_kind_that_is_added_by_its_rule_and_its_row_is_found_and_said() -> Non
         "The cat made up 50 % of 94.05 Mbit/s.",
         "Look at the cat.",
     ]
-    assert all(isinstance(each, Message) for each in (line.label, *texts, leading(run)[0]))
+    assert all(isinstance(text, Message) for text in (line.label, *texts, leading(run)[0]))
 
 
 @pytest.mark.usefixtures("added")
@@ -101,7 +101,7 @@ def test_a_kind_without_words_is_said_by_its_name() -> None:
 
 
 def test_every_name_in_a_rows_texts_is_one_that_somebody_writes() -> None:
-    """A name that nobody knows would leave the text out without a word."""
+    """An unknown name in braces would drop the text silently."""
     rules = (ROOT / "netlab" / "findings").rglob("*.py")
     trees = [ast.parse(path.read_text("utf-8")) for path in rules]
     written = {
@@ -113,4 +113,4 @@ def test_every_name_in_a_rows_texts_is_one_that_somebody_writes() -> None:
     known = written | {*words._OF_CELLS, *words._OF_FINDING, *_OF_SEVERAL, *_COUNTED}
     for kind in Kind:
         for text in (*kind.says, *kind.shown):
-            assert {each[1] for each in Formatter().parse(text) if each[1]} <= known, kind
+            assert {field[1] for field in Formatter().parse(text) if field[1]} <= known, kind

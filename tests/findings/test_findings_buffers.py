@@ -1,4 +1,4 @@
-"""What buffers came to and whether they mattered, and messages longer than a frame."""
+"""Effective buffers and their effect, and messages longer than a frame."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.fragments import fragmented
 from netlab.findings.series import series_of
 
-# ---- what systems said of buffers ----------------------------------------------------------------
+# ---- what systems report of buffers --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [Kind.BUFFER_CAPPED, Kind.BUFFER_DOUBLED])
@@ -37,7 +37,9 @@ def test_what_a_system_did_to_buffers_is_told_with_ends_sizes_and_cells(kind: Ki
     }
     assert told.words == {"ends": "server, sender"}
     order = [Kind.BUFFER_CAPPED, Kind.BUFFER_NO_EFFECT, Kind.BUFFER_DOUBLED]
-    assert [each.kind for each in found] == [each for each in order if each in (kind, order[1])]
+    assert [finding.kind for finding in found] == [
+        expected for expected in order if expected in (kind, order[1])
+    ]
 
 
 def test_a_size_that_nobody_read_back_is_no_evidence() -> None:
@@ -55,7 +57,10 @@ def test_each_pairing_is_told_of_its_own_buffers_by_all_its_series() -> None:
     records = [replace(record, cell=f"64-{record.cell}") for record in small.records]
     again = run_of(replace(small.plan, cells=cells), records)
     found = of(buffers(joined(*runs, again)), Kind.BUFFER_CAPPED)
-    assert [(each.group.pairing, len(each.cells)) for each in found] == [("LL", 16), ("WL", 8)]
+    assert [(finding.group.pairing, len(finding.cells)) for finding in found] == [
+        ("LL", 16),
+        ("WL", 8),
+    ]
 
 
 def test_a_buffer_was_capped_where_one_trial_says_so() -> None:
@@ -114,21 +119,21 @@ def test_one_cell_with_an_effective_size_is_no_pair_and_two_sizes_are_two_findin
     assert same({BUFFERS[1]: SAME}) == []
     other = dict.fromkeys(SAME, 5)
     found = same({BUFFERS[0]: SAME, BUFFERS[1]: SAME, BUFFERS[2]: other, BUFFERS[3]: other})
-    assert [each.cells for each in found] == [cells_of(BUFFERS[:2]), cells_of(BUFFERS[2:4])]
+    assert [finding.cells for finding in found] == [cells_of(BUFFERS[:2]), cells_of(BUFFERS[2:4])]
 
 
 def test_each_series_has_its_own_points_that_are_the_same() -> None:
     told = {BUFFERS[1]: SAME, BUFFERS[4]: SAME}
     runs = [flat(effective=told, pairing=pairing) for pairing in ("LL", "WL")]
     found = of(buffers(joined(*runs)), Kind.SAME_BUFFER)
-    assert [each.group.pairing for each in found] == ["LL", "WL"]
+    assert [finding.group.pairing for finding in found] == ["LL", "WL"]
 
 
 # ---- buffers without effect ----------------------------------------------------------------------
 
 
 def no_effect(figures: Sequence[float | None], **more: Any) -> list[Finding]:
-    series = dict(zip(BUFFERS, ([each] for each in figures), strict=False))
+    series = dict(zip(BUFFERS, ([figure] for figure in figures), strict=False))
     return of(buffers(series_of(measured(series, **more))), Kind.BUFFER_NO_EFFECT)
 
 

@@ -1,4 +1,4 @@
-"""What a series' place under the wire ceiling tells by itself: falls, timestamps, and too much."""
+"""Findings from the wire ceiling alone: falls, timestamps, and figures above any ceiling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WITH, WITHOUT = 1e8 * 1448 / 1538, 1e8 * 1460 / 1538
 
 
 def column(mbit: Sequence[float | None], **more: Any) -> Analysis:
-    return measured({size: [each] for size, each in zip(BUFFERS, mbit, strict=False)}, **more)
+    return measured({size: [figure] for size, figure in zip(BUFFERS, mbit, strict=False)}, **more)
 
 
 def keys(*places: int) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def test_the_ceiling_told_with_a_fall_is_that_of_its_last_cell() -> None:
 def test_four_full_cells_and_three_far_below_behind_them_are_a_fall(
     mbit: Sequence[float | None], told: int
 ) -> None:
-    assert [len(each.cells) for each in fall(column(mbit))] == ([told] if told else [])
+    assert [len(finding.cells) for finding in fall(column(mbit))] == ([told] if told else [])
 
 
 def test_exactly_98_per_cent_is_full_and_exactly_five_scales_are_no_fall() -> None:
@@ -146,7 +146,7 @@ def test_with_data_both_ways_96_per_cent_are_full_and_each_way_falls_by_itself()
 
 
 def unrecorded(mbit: Sequence[float | None], **more: Any) -> tuple[Series, ...]:
-    """Figures of TCP whose options nobody recorded."""
+    """Figures of TCP without recorded options."""
     run = column(mbit, **more)
     records = [
         replace(r, values={k: v for k, v in r.values.items() if k != "tcp_timestamps"})
@@ -235,7 +235,7 @@ def unknown(
 
 def test_what_no_message_allows_is_told_with_the_largest_and_the_ceiling() -> None:
     found = unknown([96.0, 98.0, 97.0, 60.0, None])
-    assert [(each.kind, each.group, each.cells) for each in found] == [
+    assert [(finding.kind, finding.group, finding.cells) for finding in found] == [
         (Kind.ABOVE_CEILING, Group("LL", "UDP"), keys(1, 2))
     ]
     assert found[0].evidence == {
@@ -283,8 +283,8 @@ def test_each_ip_version_has_its_ceiling_whether_the_run_has_both_or_not(
         run = column([ceiling * share / 1e6], asked=asked, pairing="WL")
         cells = (*run.plan.cells, *other.plan.cells)
         both = run_of(replace(run.plan, cells=cells), (*run.records, *other.records))
-        for each in (run, both):
-            found = above_any(series_of(each), LINK, imported=False)
+        for one_run in (run, both):
+            found = above_any(series_of(one_run), LINK, imported=False)
             assert [one.cells for one in found] == [(f"WL-{BUFFERS[0]}",)] * told
 
 
@@ -303,4 +303,4 @@ def test_a_series_of_known_messages_hides_no_later_one() -> None:
     plan = replace(first.plan, cells=(*first.plan.cells, *second.plan.cells))
     run = run_of(plan, (*first.records, *second.records))
     found = above_any(series_of(run), LINK, imported=False)
-    assert [each.group.pairing for each in found] == ["WL"]
+    assert [finding.group.pairing for finding in found] == ["WL"]

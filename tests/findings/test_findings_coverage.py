@@ -1,4 +1,4 @@
-"""Which cells have no result and why, which means rest on fewer, and how long trials ran."""
+"""Cells without a result, means over fewer cells, and durations of trials."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def not_ok(of: PlannedCell, status: Status, reason: str | None, trial: int = 1) 
 
 def said_of_missing(run: Analysis) -> list[tuple[Kind, Group, tuple[str, ...], dict[str, Any]]]:
     return [
-        (each.kind, each.group, each.cells, {**each.evidence, **each.words})
-        for each in missing(run)
+        (finding.kind, finding.group, finding.cells, {**finding.evidence, **finding.words})
+        for finding in missing(run)
     ]
 
 
@@ -92,7 +92,11 @@ def test_a_failed_trial_is_told_though_its_cell_has_a_result_and_another_blank_i
 
 def test_each_failed_trial_counts_and_its_cell_once() -> None:
     a, b = cell("a"), cell("b")
-    records = [not_ok(each, Status.FAILED, "no-peer", t) for each in (a, b) for t in (1, 2, 3)]
+    records = [
+        not_ok(cell_of_run, Status.FAILED, "no-peer", t)
+        for cell_of_run in (a, b)
+        for t in (1, 2, 3)
+    ]
     assert said_of_missing(run_of(plan_of([a, b], repeats=3), records)) == [
         (Kind.FAILED_TRIALS, Group("LL", "TCP"), ("a", "b"), told(2, 2, 6, "no-peer"))
     ]
@@ -114,11 +118,11 @@ def test_sizes_are_told_each_once_and_in_order() -> None:
     assert (found.evidence["cells"], found.evidence["trials"]) == (4, 4)
     odd = [cell("a", size="auto"), PlannedCell("b", "LL", "connect", {})]
     without = missing(run_of(plan_of(odd), []))
-    assert [each.words["message_bytes"] for each in without] == ["", ""]
-    assert [each.group for each in without] == [Group("LL", "TCP"), Group("LL", "")]
+    assert [finding.words["message_bytes"] for finding in without] == ["", ""]
+    assert [finding.group for finding in without] == [Group("LL", "TCP"), Group("LL", "")]
 
 
-# ---- means on fewer cells ------------------------------------------------------------------------
+# ---- means over fewer cells ----------------------------------------------------------------------
 
 
 def column(
@@ -131,20 +135,20 @@ def column(
             **{"protocol": "TCP", "message_bytes": size, "socket_buffer_bytes": buffer},
             **more,
         }
-        each = PlannedCell(key, pairing, test, settings)
+        planned = PlannedCell(key, pairing, test, settings)
         quantity = "throughput_bit_per_s" if test == "stream" else "rtt_mean_ns"
-        cells.append(each)
+        cells.append(planned)
         if there:
-            records.append(record_of(each, {quantity: 9e7}, printed="x"))
+            records.append(record_of(planned, {quantity: 9e7}, printed="x"))
     return cells, records
 
 
 def fewer(*columns: tuple[list[PlannedCell], list[Record]]) -> list[tuple[str, dict[str, float]]]:
-    cells = [each for cells, _ in columns for each in cells]
-    records = [each for _, records in columns for each in records]
+    cells = [cell for cells, _ in columns for cell in cells]
+    records = [finding for _, records in columns for finding in records]
     found = fewer_cells(series_of(run_of(plan_of(cells), records)))
-    assert {each.kind for each in found} <= {Kind.FEWER_CELLS}
-    return [(str(each.group), dict(each.evidence)) for each in found]
+    assert {finding.kind for finding in found} <= {Kind.FEWER_CELLS}
+    return [(str(finding.group), dict(finding.evidence)) for finding in found]
 
 
 def test_a_mean_on_fewer_cells_than_those_beside_it_names_the_blanks() -> None:
@@ -177,7 +181,7 @@ def test_each_column_that_is_short_is_told_against_the_fullest() -> None:
         column("WL", [True] * 3),
         column("LW", [True, False, False]),
     )
-    assert [(name, each["cells"], each["most_cells"]) for name, each in found] == [
+    assert [(name, evidence["cells"], evidence["most_cells"]) for name, evidence in found] == [
         ("LL TCP 64", 2, 3),
         ("LW TCP 64", 1, 3),
     ]
@@ -197,8 +201,8 @@ def timed(
     for key, trials in took_s.items():
         of = cell(key, key[:2], **(asked or {}))
         cells.append(of)
-        for number, each in enumerate(trials, 1):
-            its: dict[str, Value] = {f"{prefix}elapsed_ns": round(each * 1e9), **values}
+        for number, seconds in enumerate(trials, 1):
+            its: dict[str, Value] = {f"{prefix}elapsed_ns": round(seconds * 1e9), **values}
             records.append(ok(of, number, **its))
     most = max(map(len, took_s.values()))
     return list(off_time(series_of(run_of(plan_of(cells, repeats=most), records)), Stated()))
@@ -315,12 +319,16 @@ def test_what_a_document_says_of_its_durations_is_told_with_its_source(
     records = [ok(cells[0]), ok(cells[1]), ok(cells[3])]
     found = off_time(series_of(run_of(plan_of(cells), records)), Stated(durations=(said,)))
     assert len(found) == off
-    for each in found:
-        assert (each.kind, each.group, each.cells) == (Kind.OFF_TIME, Group("LL"), ("a", "d"))
-        assert each.evidence == {
+    for finding in found:
+        assert (finding.kind, finding.group, finding.cells) == (
+            Kind.OFF_TIME,
+            Group("LL"),
+            ("a", "d"),
+        )
+        assert finding.evidence == {
             **{"asked_s": 100, "shortest_s": shortest_s, "longest_s": longest_s},
         }
-        assert each.words == {"source": "page 7"}
+        assert finding.words == {"source": "page 7"}
 
 
 def test_a_second_statement_counts_though_the_first_is_within_bounds() -> None:
@@ -329,8 +337,8 @@ def test_a_second_statement_counts_though_the_first_is_within_bounds() -> None:
         for s in (10, 20)
     )
     cells = [cell("a"), cell("b", "WL")]
-    run = run_of(plan_of(cells), [ok(each) for each in cells])
+    run = run_of(plan_of(cells), [ok(finding) for finding in cells])
     found = off_time(series_of(run), Stated(durations=(near, far)))
-    assert [(each.group.pairing, each.words["source"]) for each in found] == [
+    assert [(finding.group.pairing, finding.words["source"]) for finding in found] == [
         *(("LL", "20"), ("WL", "20")),
     ]

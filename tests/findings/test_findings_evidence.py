@@ -1,4 +1,4 @@
-"""From a record to what findings are computed from: each value by its name, and none made up."""
+"""From a record to a stream sample: each value by its name, and none invented."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def bare(size: int = 1472, protocol: str = "UDP", **more: Value) -> dict[str, Va
 
 
 def near(expected: float) -> Any:
-    """Equal to it but for rounding."""
+    """Equal except for rounding."""
     return pytest.approx(expected)
 
 
@@ -276,7 +276,7 @@ def test_a_counter_that_one_edge_lacks_or_that_fell_has_not_grown() -> None:
                 counts.retransmissions,
             )
             known = [value is not None for value in counters]
-            assert known == [name != each for each in names]
+            assert known == [name != counter for counter in names]
     still = only(bare(64, "TCP"), {**SAID, "sender_tcp_end_busy_time_us": 100})
     assert still.tcp.busy_us == 0
     fell = only(bare(64, "TCP"), {**SAID, "sender_tcp_end_busy_time_us": 99})
@@ -373,7 +373,7 @@ def test_sendings_come_in_the_plans_order_trial_by_trial() -> None:
     skipped = replace(cells[1], test="connect")
     plan = plan_of([cells[0], skipped, cells[2]], repeats=2)
     found = samples(run_of(plan, made))
-    assert [(each.cell, each.throughput_bit_per_s) for each in found] == [
+    assert [(sample.cell, sample.throughput_bit_per_s) for sample in found] == [
         *(("y", 1.0), ("y", 2.0), ("z", 1.0), ("z", 2.0)),
     ]
 

@@ -1,4 +1,4 @@
-"""From a record to its load, its resolution, its path and its ceiling: by Ethernet's arithmetic."""
+"""From a record to load, resolution, path and ceiling, by Ethernet's arithmetic."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ AROUND = 38
         (bare(64, "TCP"), {"tcp_timestamps": False}, LINK, 1460 / 1538),
         (bare(64, "TCP", ip_version=6), {}, LINK, 1428 / 1538),
         (bare(64, "TCP"), {}, Link(1e8, 1500, vlan=True), 1448 / 1542),
-        # The MSS in effect is smaller than what the MTU leaves; a larger one is not of this link.
+        # The effective MSS is below what the MTU allows; a larger one is not of this link.
         (bare(64, "TCP"), {"mss_bytes": 1000}, LINK, 1000 / (1000 + 52 + AROUND)),
         (bare(64, "TCP"), {"mss_bytes": 1448}, LINK, 1448 / 1538),
         (bare(64, "TCP"), {"mss_bytes": 1449}, LINK, 1448 / 1538),
@@ -193,7 +193,7 @@ AROUND = 38
             LINK,
             1455 / (1455 + 40 + AROUND),
         ),
-        # The path of the UDP sender says nothing of TCP's segments.
+        # The path of the UDP sender shows nothing about TCP's segments.
         (bare(64, "TCP"), {"sender_path_mtu_bytes": 1400}, LINK, 1448 / 1538),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which limit a trial has, and a cell; and the evidence that stands with it."""
+"""The limits of trials and cells, and the evidence for them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_pacing_is_the_limit_from_98_per_cent_of_what_was_offered_on(
     assert limit_of(udp(**(told | other))) is kind
 
 
-# ---- that all is known, and shows nothing --------------------------------------------------------
+# ---- all is known, and no rule holds ------------------------------------------------------------
 
 
 def end(**other: Any) -> Any:
@@ -100,12 +100,12 @@ def test_that_nothing_shows_the_limit_is_said_where_all_is_known() -> None:
     assert limit_of(udp(receiver=idle_receiver)) is Kind.NOT_DETERMINED
 
 
-# ---- of cells and groups -------------------------------------------------------------------------
+# ---- cells and groups ----------------------------------------------------------------------------
 
 
 def as_told(told: Mapping[str, Kind | None], *samples: StreamSample) -> list[Any]:
-    """Findings where each sending shows what its ``conditions`` name."""
-    return list(findings_of(samples, lambda each: told[each.conditions]))
+    """Findings if each stream shows the kinds that its ``conditions`` name."""
+    return list(findings_of(samples, lambda sample: told[sample.conditions]))
 
 
 def trial(cell: str, shows: str, **other: Any) -> StreamSample:
@@ -133,8 +133,8 @@ TOLD: Mapping[str, Kind | None] = {"x": Kind.SENDER_CPU, "y": Kind.PATH_LOSS, ""
 def test_a_cell_has_the_limit_that_more_than_half_of_its_trials_show(
     shown: str, kinds: list[Kind]
 ) -> None:
-    found = as_told(TOLD, *(trial("a", each.strip()) for each in shown))
-    assert [each.kind for each in found] == kinds
+    found = as_told(TOLD, *(trial("a", name.strip()) for name in shown))
+    assert [entry.kind for entry in found] == kinds
 
 
 def test_the_evidence_of_a_cell_is_of_the_trials_that_show_its_limit() -> None:
@@ -155,7 +155,7 @@ def test_a_finding_names_its_cells_in_order_and_its_evidence_is_over_all_their_t
 
 def test_cells_of_one_group_with_different_limits_are_a_finding_each() -> None:
     found = as_told(TOLD, trial("a", "x"), trial("b", "y"), trial("c", "x"), trial("d", ""))
-    assert [(each.kind, each.cells) for each in found] == [
+    assert [(entry.kind, entry.cells) for entry in found] == [
         (Kind.SENDER_CPU, ("a", "c")),
         (Kind.PATH_LOSS, ("b",)),
     ]
@@ -163,7 +163,7 @@ def test_cells_of_one_group_with_different_limits_are_a_finding_each() -> None:
 
 def test_groups_come_in_the_order_of_the_readings() -> None:
     found = as_told(TOLD, trial("a", "y", pairing="WL"), trial("b", "x"))
-    assert [(each.group.pairing, each.kind) for each in found] == [
+    assert [(entry.group.pairing, entry.kind) for entry in found] == [
         ("WL", Kind.PATH_LOSS),
         ("LL", Kind.SENDER_CPU),
     ]
@@ -184,16 +184,16 @@ def test_a_packet_rate_is_named_instead_of_loss_on_the_path_or_nothing_shown() -
     unknown = Losses(sent=None, lost=None, receive_queue=None, local=None)
     for losses in (lost, unknown):
         found = limits([at_rate(size, losses=losses) for size in (64, 128, 256)])
-        assert {each.kind for each in found} == {Kind.PACKET_RATE}
+        assert {entry.kind for entry in found} == {Kind.PACKET_RATE}
     dropped = replace(lost, receive_queue=400)
     found = limits([at_rate(size, losses=dropped) for size in (64, 128, 256)])
-    assert {each.kind for each in found} == {Kind.RECEIVE_QUEUE_DROPS}
+    assert {entry.kind for entry in found} == {Kind.RECEIVE_QUEUE_DROPS}
 
 
 def test_a_packet_rate_one_way_says_nothing_of_the_other_way() -> None:
     there = [at_rate(size, flow="to server") for size in (64, 128, 256)]
     back = [replace(at_rate(64), flow="to client")]
-    kinds = {(each.group.flow, each.kind) for each in limits([*there, *back])}
+    kinds = {(entry.group.flow, entry.kind) for entry in limits([*there, *back])}
     assert kinds == {
         ("to server", Kind.PACKET_RATE),
         ("to client", Kind.NOT_DETERMINED),

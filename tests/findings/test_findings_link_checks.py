@@ -1,4 +1,4 @@
-"""Links far below their rate, one way against the other, and hosts by their facts."""
+"""Links far below their rate, one direction against the other, and facts of hosts."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_without_another_pairing_there_is_none_to_compare_with() -> None:
     (found,) = suspected(point("LL", 1e6))
     assert "others_ceiling_share" not in found.evidence
     both = suspected(point("LL", 1e6), point("WL", 2e6))
-    assert [each.group.pairing for each in both] == ["LL", "WL"]
+    assert [finding.group.pairing for finding in both] == ["LL", "WL"]
     assert both[0].evidence["others_ceiling_share"] == pytest.approx(2e6 / CEILING)
     assert both[1].evidence["others_ceiling_share"] == pytest.approx(1e6 / CEILING)
 
@@ -154,8 +154,8 @@ def test_a_link_is_not_suspected_where_a_host_limits_the_best_cell() -> None:
 def test_several_cells_at_a_step_are_a_link_of_that_step(far: float, step: float | None) -> None:
     link = Link(2.5e9, 1500)
     cells = [point("LL", far * 25 * CEILING, buffer=at) for at in (1, 2, 3)]
-    found = suspected(*cells, link=link)
-    assert [each.evidence["step_rate_bit_per_s"] for each in found] == ([step] if step else [])
+    steps = [finding.evidence["step_rate_bit_per_s"] for finding in suspected(*cells, link=link)]
+    assert steps == ([step] if step else [])
     assert suspected(*cells[:2], link=link) == links(series(*cells), link, (), ["LL"]) == ()
 
 
@@ -163,12 +163,12 @@ def test_of_a_link_that_nobody_stated_nothing_is_said() -> None:
     assert suspected(point("LL", 1e6), link=None) == ()
 
 
-# ---- one way against the other -------------------------------------------------------------------
+# ---- one direction against the other -------------------------------------------------------------
 
 
 def ways(*points: Any) -> list[tuple[str, tuple[str, ...], dict[str, float], Mapping[str, str]]]:
     found = one_way(series(*points))
-    assert {each.kind for each in found} <= {Kind.ONE_WAY}
+    assert {finding.kind for finding in found} <= {Kind.ONE_WAY}
     return [(e.group.pairing, e.cells, dict(e.evidence), e.words) for e in found]
 
 
@@ -246,7 +246,7 @@ GOOD: Mapping[str, Value] = {
 
 
 def of_host(*noted: Mapping[str, Any], link: Link | None = LINK) -> tuple[Finding, ...]:
-    return hosts({"nas": [{**GOOD, **each} for each in noted]}, link, frozenset({"nas"}))
+    return hosts({"nas": [{**GOOD, **facts} for facts in noted]}, link, frozenset({"nas"}))
 
 
 def test_a_host_whose_facts_stay_and_fit_the_link_is_under_no_suspicion() -> None:
@@ -309,7 +309,7 @@ def test_an_interface_that_does_not_fit_the_link_is_told_with_both_figures(
     assert (found.kind, found.severity, found.group) == (kind, "warning", Group(host="nas"))
     assert (found.cells, found.evidence, found.words) == ((), evidence, words)
     without_link = of_host(facts, link=None)
-    assert [each.kind for each in without_link] == ([kind] if kind is Kind.DUPLEX else [])
+    assert [finding.kind for finding in without_link] == ([kind] if kind is Kind.DUPLEX else [])
 
 
 @pytest.mark.parametrize(
@@ -336,15 +336,15 @@ def test_a_faster_interface_or_one_that_says_nothing_is_under_no_suspicion(
 def test_all_that_is_wrong_with_an_interface_is_told() -> None:
     wrong = {"interface_speed_bit_per_s": 10**7, "interface_mtu_bytes": 9000}
     found = of_host({**wrong, "interface_duplex": "half"})
-    assert [each.kind for each in found] == [Kind.LINK_SPEED, Kind.LINK_MTU, Kind.DUPLEX]
+    assert [finding.kind for finding in found] == [Kind.LINK_SPEED, Kind.LINK_MTU, Kind.DUPLEX]
 
 
 def test_of_an_interface_the_last_that_was_read_of_each_fact_counts() -> None:
     early = {"interface_speed_bit_per_s": 10**7}
-    kinds = [each.kind for each in of_host(early, {})]
+    kinds = [finding.kind for finding in of_host(early, {})]
     assert kinds == [Kind.FACTS_CHANGED]
     late = of_host({}, early, {"interface_speed_bit_per_s": None, "interface_mtu_bytes": ""})
-    assert [each.kind for each in late] == [Kind.FACTS_CHANGED, Kind.LINK_SPEED]
+    assert [finding.kind for finding in late] == [Kind.FACTS_CHANGED, Kind.LINK_SPEED]
 
 
 @pytest.mark.parametrize("loopback", ["lo", "lo0"])
@@ -361,7 +361,7 @@ def test_an_interface_without_a_name_is_told_all_the_same() -> None:
 def test_only_hosts_that_used_a_cable_are_asked_for_their_interface() -> None:
     noted: list[dict[str, Any]] = [{**GOOD, "interface_duplex": "half", "kernel": "1"}]
     found = hosts({"nas": [*noted, {"kernel": "2"}]}, LINK, frozenset({"pc"}))
-    assert [each.kind for each in found] == [Kind.FACTS_CHANGED]
+    assert [finding.kind for finding in found] == [Kind.FACTS_CHANGED]
 
 
 def test_hosts_under_one_hypervisor_are_one_finding() -> None:
@@ -374,10 +374,10 @@ def test_hosts_under_one_hypervisor_are_one_finding() -> None:
         "f": [],
     }
     found = hosts(facts, LINK, frozenset())
-    assert [(each.kind, each.group, each.cells) for each in found] == [
+    assert [(finding.kind, finding.group, finding.cells) for finding in found] == [
         (Kind.VIRTUAL_MACHINE, Group(), ())
     ] * 2
-    assert [(each.evidence, each.words) for each in found] == [
+    assert [(finding.evidence, finding.words) for finding in found] == [
         ({"hosts": 2}, {"hosts": "a, d", "hypervisor": "kvm"}),
         ({"hosts": 1}, {"hosts": "c", "hypervisor": "hyperv"}),
     ]
@@ -385,13 +385,13 @@ def test_hosts_under_one_hypervisor_are_one_finding() -> None:
 
 def test_a_host_that_was_said_to_be_real_and_virtual_is_not_called_virtual() -> None:
     facts = {"a": [{"virtual": "kvm"}, {"virtual": "none"}]}
-    assert [each.kind for each in hosts(facts, LINK, frozenset())] == [Kind.FACTS_CHANGED]
+    assert [finding.kind for finding in hosts(facts, LINK, frozenset())] == [Kind.FACTS_CHANGED]
 
 
 def test_findings_of_hosts_come_as_changes_interfaces_and_hypervisors_host_by_host() -> None:
     one = [{"kernel": "1", "virtual": "kvm", "interface_duplex": "half"}, {"kernel": "2"}]
     found = hosts({"b": one, "a": one}, LINK, frozenset({"a", "b"}))
-    assert [(each.kind, each.group.host) for each in found] == [
+    assert [(finding.kind, finding.group.host) for finding in found] == [
         (Kind.FACTS_CHANGED, "b"),
         (Kind.FACTS_CHANGED, "a"),
         (Kind.DUPLEX, "b"),

@@ -1,4 +1,4 @@
-"""Findings about the recorded runs: the lab report as it is, and turned every way."""
+"""Findings about recorded runs: the lab report as it is, and with changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_kind_of_finding_is_documented_with_its_severity() -> None:
 def check_the_explanations(
     run: Analysis, names: Mapping[str, str], outliers: set[tuple[str, int]]
 ) -> None:
-    """All that the tables show of the lab report, and nothing else of these kinds."""
+    """All findings of the lab report, and no others of these kinds."""
     found = run.findings
     ll, wl, lw, ww = (names.get(pairing, pairing) for pairing in ("LL", "WL", "LW", "WW"))
     assert places(run, of_kind(found, Kind.OUTLIER)) == outliers
@@ -44,18 +44,22 @@ def check_the_explanations(
         (f"{ll} UDP 1500", 60),
         (f"{ll} UDP 1500", 64),
     }
-    full = [each for each in of_kind(found, Kind.WIRE_CEILING) if str(each.group) == f"{ll} UDP 64"]
+    full = [
+        finding
+        for finding in of_kind(found, Kind.WIRE_CEILING)
+        if str(finding.group) == f"{ll} UDP 64"
+    ]
     assert {size for _, size in places(run, full)} == {16, 20, 24, 28, 36, 40, 44}
     assert places(run, of_kind(found, Kind.UNEXPLAINED_FALL)) == {
         (f"{ll} UDP 64", size) for size in (48, 52, 56, 60, 64)
     }
     (options,) = of_kind(found, Kind.NO_TIMESTAMPS)
     assert (str(options.group), len(options.cells)) == (f"{lw} TCP 65536", 13)
-    assert [str(each.group) for each in of_kind(found, Kind.LINK_FAR_BELOW)] == [ww]
+    assert [str(finding.group) for finding in of_kind(found, Kind.LINK_FAR_BELOW)] == [ww]
     unrepeated = of_kind(found, Kind.CANNOT_TELL)
-    pairs = [{each.group.pairing, each.words["against"]} for each in unrepeated]
+    pairs = [{finding.group.pairing, finding.words["against"]} for finding in unrepeated]
     assert {wl, ll} in pairs
-    assert all(each.evidence["n"] == 1 for each in unrepeated)
+    assert all(finding.evidence["n"] == 1 for finding in unrepeated)
 
 
 def test_the_recorded_lab_report_yields_the_true_explanations(run: Analysis) -> None:
@@ -72,25 +76,29 @@ def test_each_outlier_stands_with_the_mean_with_and_without_it(run: Analysis) ->
 
 
 def test_small_messages_are_at_the_wires_limit_and_the_fall_is_not_explained(run: Analysis) -> None:
-    (story,) = [each for each in leading(run) if each.startswith("LL UDP 64:")]
-    assert "98 % and more of 49.23 Mbit/s, in 7 of 13 cells" in story
+    (story,) = [text for text in leading(run) if text.startswith("LL UDP 64:")]
+    assert "at least 98 % of 49.23 Mbit/s, in 7 of 13 cells" in story
     assert "up to 44 KiB, but for 32 KiB" in story
-    assert "from a socket buffer of 48 KiB on it falls from 48.49 Mbit/s to 41.58 Mbit/s" in story
-    assert "which the data do not explain" in story
+    assert (
+        "throughput falls from 48.49 Mbit/s to 41.58 Mbit/s at socket buffers of 48 KiB and"
+        in story
+    )
+    assert "nothing recorded explains it" in story
 
 
 def test_a_windows_clients_tcp_is_consistent_with_no_timestamps(run: Analysis) -> None:
     (found,) = of_kind(run.findings, Kind.NO_TIMESTAMPS)
     said = sentence(found, RunIndex(run))
-    assert said.startswith("LW TCP 65536: 95.00 Mbit/s is consistent with no TCP timestamps")
-    assert "ceiling 94.93 Mbit/s; 94.15 Mbit/s with them); not recorded." in said
+    assert said.startswith("LW TCP 65536: 95.00 Mbit/s is consistent with TCP without timestamps")
+    assert "ceiling 94.93 Mbit/s; with timestamps 94.15 Mbit/s); the TCP options are not" in said
 
 
 def test_windows_servers_cannot_be_told_from_linux_ones_by_one_trial_each(run: Analysis) -> None:
     (found,) = [
-        each
-        for each in of_kind(run.findings, Kind.CANNOT_TELL)
-        if (each.group.pairing, each.group.protocol, each.words["against"]) == ("WL", "TCP", "LL")
+        finding
+        for finding in of_kind(run.findings, Kind.CANNOT_TELL)
+        if (finding.group.pairing, finding.group.protocol, finding.words["against"])
+        == ("WL", "TCP", "LL")
     ]
     said = sentence(found, RunIndex(run))
     assert said.startswith("WL against LL, TCP: cannot tell, n = 1;")
@@ -101,17 +109,17 @@ def test_windows_servers_cannot_be_told_from_linux_ones_by_one_trial_each(run: A
 def test_what_matters_stands_first_in_three_to_five_sentences(run: Analysis) -> None:
     said = leading(run)
     assert 3 <= len(said) <= 5
-    assert said[0].startswith("WW: nowhere more than 0.24 Mbit/s, 0.25 % of what the link of 100")
+    assert said[0].startswith("WW: at most 0.24 Mbit/s, 0.25 % of what the link of 100")
     assert said[1].startswith("2 outliers: WL UDP 1500 at 60 KiB, 1.89 Mbit/s where its neighbours")
     assert "mean 84.82 Mbit/s with it, 92.36 Mbit/s without, median 92.38 Mbit/s" in said[1]
     assert "WL UDP 64512 at 24 KiB, 56.31 Mbit/s where" in said[1]
-    assert any("11 s to 19 s where 10 s were asked for" in each for each in said)
+    assert any("11 s to 19 s instead of 10 s" in text for text in said)
 
 
 def test_how_long_trials_ran_is_said_where_the_document_does_with_its_source(run: Analysis) -> None:
     found = of_kind(run.findings, Kind.OFF_TIME)
-    assert [each.group.pairing for each in found] == ["LW", "WW"]
-    assert all(each.words["source"].endswith("section 4.3") for each in found)
+    assert [finding.group.pairing for finding in found] == ["LW", "WW"]
+    assert all(finding.words["source"].endswith("section 4.3") for finding in found)
     assert of_kind(findings(lab_report()), Kind.OFF_TIME) == []
 
 
@@ -123,13 +131,13 @@ def test_every_finding_has_a_sentence_and_a_line_of_the_table(run: Analysis) -> 
     assert all(len(line.places) == 3 and all(p.text for p in line.places) for line in sheet.lines)
     of_cells = sentences_of(run)
     (outlier,) = [k for k in of_cells if k.startswith("WL-stream-udp-1500-61440")]
-    assert any("is an outlier" in each for each in of_cells[outlier])
+    assert any("is an outlier" in text for text in of_cells[outlier])
 
 
 def test_means_on_fewer_cells_and_blanks_are_told(run: Analysis) -> None:
     fewer = {
-        str(each.group): (each.evidence["cells"], each.evidence["most_cells"])
-        for each in of_kind(run.findings, Kind.FEWER_CELLS)
+        str(finding.group): (finding.evidence["cells"], finding.evidence["most_cells"])
+        for finding in of_kind(run.findings, Kind.FEWER_CELLS)
     }
     assert fewer == {
         "WL UDP 1500": (12, 13),
@@ -142,7 +150,7 @@ def test_means_on_fewer_cells_and_blanks_are_told(run: Analysis) -> None:
 
 
 def moved(columns: Figures, where: tuple[str, str, int], figure: float, to: int) -> Figures:
-    """The same figures, with one of them at another socket buffer of its series."""
+    """The same figures, with one of them moved to another socket buffer of its series."""
     column = list(columns[where])
     at = column.index(figure)
     column[at], column[to] = column[to], column[at]
@@ -207,10 +215,10 @@ def test_leaving_figures_out_makes_no_outlier_of_the_others(data: st.DataObject)
 
 def test_the_recorded_kinds_of_connection_yield_what_is_odd_about_one_bridge() -> None:
     run = load(FOLDER.parent / "connection-kinds")
-    assert [str(each.group) for each in of_kind(run.findings, Kind.ABOVE_CEILING)] == [
+    assert [str(finding.group) for finding in of_kind(run.findings, Kind.ABOVE_CEILING)] == [
         "linux+colinux-winpcap-bridge UDP"
     ]
-    assert [str(each.group) for each in of_kind(run.findings, Kind.ONE_WAY)] == [
+    assert [str(finding.group) for finding in of_kind(run.findings, Kind.ONE_WAY)] == [
         "linux+colinux-winpcap-bridge TCP"
     ]
     said = leading(run)
@@ -220,8 +228,8 @@ def test_the_recorded_kinds_of_connection_yield_what_is_odd_about_one_bridge() -
 
 def test_the_recorded_blasts_of_nettest_were_at_the_wires_limit() -> None:
     run = load(FOLDER.parent / "nettest")
-    assert [each for each in run.findings if each.severity == "warning"] == []
-    assert [str(each.group) for each in of_kind(run.findings, Kind.WIRE_CEILING)] == [
+    assert [finding for finding in run.findings if finding.severity == "warning"] == []
+    assert [str(finding.group) for finding in of_kind(run.findings, Kind.WIRE_CEILING)] == [
         "LL TCP 1448",
         "LL UDP 1472",
     ]

@@ -1,4 +1,4 @@
-"""Cells off the run of their series, steps of it, and trials off their siblings."""
+"""Outlying cells of a series, steps in it, and outlying trials of a cell."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_an_outlier_has_the_mean_of_its_column_with_and_without_all_outliers() -
     first, second = on_axis(figures)
     assert (first.kind, first.group) == (Kind.OUTLIER, Group("LL", "TCP", 1500))
     assert (first.cells, second.cells) == (cells_of(SIZES[1:2]), cells_of(SIZES[8:9]))
-    known = [1e6 * each for each in figures if each is not None]
+    known = [1e6 * figure for figure in figures if figure is not None]
     common = {
         "cells": 10,
         "mean": pytest.approx(fmean(known)),
@@ -58,9 +58,9 @@ def test_an_outlier_has_the_mean_of_its_column_with_and_without_all_outliers() -
 def test_an_outlier_is_more_than_six_scales_off(figure: float, kinds: list[Kind]) -> None:
     # Six scales of 1 % of 100 are 6: from 94 to 106.
     found = on_axis([100.0, 100.0, 100.0, figure, 100.0, 100.0, 100.0])
-    assert [each.kind for each in found] == kinds
+    assert [finding.kind for finding in found] == kinds
     above = on_axis([100.0, 100.0, 100.0, 200.0 - figure, 100.0, 100.0, 100.0])
-    assert [each.kind for each in above] == kinds
+    assert [finding.kind for finding in above] == kinds
 
 
 def test_printed_figures_are_off_by_steps_of_their_last_digit() -> None:
@@ -97,7 +97,7 @@ def test_adjacent_cells_off_the_same_way_are_one_step() -> None:
 
 def test_steps_apart_are_steps_of_their_own() -> None:
     apart = on_axis([80.0, 80.0] + [92.0] * 8 + [80.0, 80.0])
-    assert [each.cells for each in apart] == [cells_of(SIZES[:2]), cells_of(SIZES[10:12])]
+    assert [finding.cells for finding in apart] == [cells_of(SIZES[:2]), cells_of(SIZES[10:12])]
 
 
 def test_a_blank_between_two_cells_does_not_part_a_step() -> None:
@@ -129,7 +129,7 @@ def test_stray_trials_are_counted_and_the_first_of_them_is_named() -> None:
     figures = [94.0, None, 94.0, 70.0, 94.0, 94.0, 94.0, 60.0]
     (found,) = trials(figures)
     assert (found.group, found.cells) == (Group("LL", "TCP", 1500), cells_of(SIZES[:1]))
-    known = [1e6 * each for each in figures if each is not None]
+    known = [1e6 * figure for figure in figures if figure is not None]
     assert found.evidence == {
         "trials": 7,
         "stray_trials": 2,

@@ -1,4 +1,4 @@
-"""Whether TCP's account or what was lost limited a stream: each threshold from both sides."""
+"""Limits by TCP's account or by loss: each threshold from both sides."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_congestion_limits_that_leaves_tcp_busy_for_half_of_the_time_and_makes_i
     assert congested(replace(made, sender=SHORT)) is False
 
 
-# ---- what was lost -------------------------------------------------------------------------------
+# ---- loss ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

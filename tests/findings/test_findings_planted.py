@@ -1,4 +1,4 @@
-"""Findings about measured runs: each is planted, and is not said where its evidence is missing."""
+"""Findings about measured runs: each is planted, and is absent without its evidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from netlab.store.reader import Note
 
 def test_a_clean_run_has_no_warning() -> None:
     found = findings(clean())
-    assert [each for each in found if each.severity == "warning"] == []
+    assert [finding for finding in found if finding.severity == "warning"] == []
     assert kinds_of(found) == {Kind.WIRE_CEILING, Kind.BUFFER_NO_EFFECT}
 
 
@@ -179,7 +179,7 @@ def test_one_way_that_is_far_slower_than_the_other_is_told() -> None:
         run = both_ways(26.3, 85.9, pairings)
         (found,) = of_kind(findings(run), Kind.ONE_WAY)
         assert (found.group.pairing, found.words["against"]) == pairings
-        assert "3.3 times as much the other way round" in sentence(found, RunIndex(run))
+        assert "3.3 times as much in the other direction" in sentence(found, RunIndex(run))
     assert of_kind(findings(both_ways(60.0, 85.9)), Kind.ONE_WAY) == []
     assert of_kind(findings(both_ways(26.3, 85.9, ("a+b", "a+c"))), Kind.ONE_WAY) == []
 
@@ -215,7 +215,7 @@ def test_what_is_wrong_with_a_host_is_told_by_its_facts(
 ) -> None:
     before = dict.fromkeys(after, "as it was") if kind is Kind.FACTS_CHANGED else after
     notes = [facts_note("a", "before", **GOOD | before), facts_note("a", "after", **GOOD | after)]
-    found = [each for each in findings(clean(notes=notes)) if not each.cells]
+    found = [finding for finding in findings(clean(notes=notes)) if not finding.cells]
     assert kinds_of(found) == {kind}
     assert "eth0" in str(found[0].words) or kind in (Kind.FACTS_CHANGED, Kind.VIRTUAL_MACHINE)
 
@@ -290,9 +290,9 @@ def test_whatever_was_measured_each_finding_has_words_and_warnings_come_first(
     ]
     run = run_of(run.plan, records)
     found = findings(run)
-    severities = [each.severity for each in found]
+    severities = [finding.severity for finding in found]
     assert severities == sorted(severities, reverse=True)
-    for each in found:
-        said = sentence(each, RunIndex(run))
+    for finding in found:
+        said = sentence(finding, RunIndex(run))
         assert said.endswith(".") and "nan" not in said and "None" not in said
     assert len(leading(run)) <= 5

@@ -1,4 +1,4 @@
-"""Findings of a whole run: what leads to what, comparisons that one trial cannot decide, order."""
+"""Findings of a whole run: dependencies, comparisons that one trial cannot decide, order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from netlab.imports.common.run_writer import record_of
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import Note
 
-# ---- one trial a cell ----------------------------------------------------------------------------
+# ---- one trial per cell --------------------------------------------------------------------------
 
 
 def point(
@@ -42,8 +42,8 @@ def point(
     quantity = "throughput_bit_per_s" if test == "stream" else "rtt_mean_ns"
     trials = [mbit] if isinstance(mbit, float) else mbit
     return cell, [
-        record_of(cell, {quantity: each * 1e6, **(values or {})}, printed="x", trial=trial)
-        for trial, each in enumerate(trials, 1)
+        record_of(cell, {quantity: figure * 1e6, **(values or {})}, printed="x", trial=trial)
+        for trial, figure in enumerate(trials, 1)
     ]
 
 
@@ -145,7 +145,7 @@ def test_a_column_that_cannot_be_compared_hides_no_later_one() -> None:
     assert (found.evidence["columns"], found.cells) == (1, ("WL TCP 1500 1 stream",))
 
 
-# ---- what leads to what --------------------------------------------------------------------------
+# ---- dependencies -------------------------------------------------------------------------------
 
 
 def note(host: Any = "a", kind: str = "facts", **data: Any) -> Note:
@@ -153,7 +153,7 @@ def note(host: Any = "a", kind: str = "facts", **data: Any) -> Note:
 
 
 def column(mbit: Sequence[float], **more: Any) -> Analysis:
-    return measured({size: [each] for size, each in zip(BUFFERS, mbit, strict=False)}, **more)
+    return measured({size: [figure] for size, figure in zip(BUFFERS, mbit, strict=False)}, **more)
 
 
 FALLING = [94.0] * 4 + [60.0, 50.0, 55.0]
@@ -231,7 +231,7 @@ HALF = {"interface_duplex": "half", "route_interface": "eth0"}
 
 
 def told_of_duplex(run: Analysis) -> list[str]:
-    return [each.group.host for each in of_kind(findings(run), Kind.DUPLEX)]
+    return [finding.group.host for finding in of_kind(findings(run), Kind.DUPLEX)]
 
 
 def test_an_interface_matters_of_the_hosts_that_measured_over_a_wire() -> None:
@@ -284,7 +284,7 @@ def test_warnings_stand_first_and_else_the_order_of_the_rooms() -> None:
     long = {"elapsed_ns": 15 * 10**9}
     udp = column(mbit, asked=stream("UDP", 2_000), values=long, notes=facts)
     found = findings(udp)
-    assert [each.kind for each in found] == [
+    assert [finding.kind for finding in found] == [
         Kind.OFF_TIME,
         Kind.OUTLIER,
         Kind.VIRTUAL_MACHINE,
@@ -297,5 +297,5 @@ def test_warnings_stand_first_and_else_the_order_of_the_rooms() -> None:
 
 def test_a_run_without_a_result_has_its_blanks_and_nothing_else() -> None:
     run = run_of(plan_of([PlannedCell("a", "LL", "stream", stream())], LINK), [])
-    assert [each.kind for each in findings(run)] == [Kind.MISSING_CELLS]
+    assert [finding.kind for finding in findings(run)] == [Kind.MISSING_CELLS]
     assert findings(run_of(plan_of([]), [])) == ()

@@ -29,7 +29,7 @@ def end(**other: Any) -> StreamEnd:
     return replace(IDLE, **other)
 
 
-# ---- the sender's one thread ---------------------------------------------------------------------
+# ---- the sender's only thread -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

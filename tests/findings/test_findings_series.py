@@ -1,4 +1,4 @@
-"""Series: which cells stand together along the buffers, and what each point came to."""
+"""Series: which cells belong together along the buffers, and the result of each point."""
 
 from __future__ import annotations
 
@@ -29,10 +29,13 @@ def planned(*cells: PlannedCell) -> Analysis:
 
 def grouped(*cells: PlannedCell) -> list[tuple[Group, str, list[str]]]:
     found = series_of(planned(*cells))
-    return [(each.group, each.test, [point.cell for point in each.points]) for each in found]
+    return [
+        (one_series.group, one_series.test, [point.cell for point in one_series.points])
+        for one_series in found
+    ]
 
 
-# ---- which cells stand together ------------------------------------------------------------------
+# ---- which cells belong together ----------------------------------------------------------------
 
 
 def test_a_series_is_in_the_order_of_its_buffers_with_the_systems_own_tuning_last() -> None:
@@ -67,8 +70,8 @@ def test_series_come_in_the_plans_order_by_pairing_protocol_size_and_test() -> N
 def test_each_test_has_the_figure_that_it_is_compared_by() -> None:
     found = series_of(planned(cell("a"), cell("b", "round_trip"), cell("c", "connect")))
     quantities = ["throughput_bit_per_s", "rtt_mean_ns", "rtt_mean_ns"]
-    assert [each.quantity for each in found] == quantities
-    assert [each.points[0].quantity for each in found] == quantities
+    assert [one_series.quantity for one_series in found] == quantities
+    assert [one_series.points[0].quantity for one_series in found] == quantities
 
 
 def test_settings_that_differ_within_a_kind_of_test_tell_groups_apart() -> None:
@@ -100,17 +103,20 @@ def test_a_stream_both_ways_is_a_series_each_way_and_other_tests_are_one() -> No
     assert [(group.flow, test) for group, test, _ in found] == [
         *(("to server", "stream"), ("to client", "stream"), ("", "round_trip")),
     ]
-    points = [each.points[0].prefix for each in series_of(planned(cell("a", direction="both")))]
+    points = [
+        one_series.points[0].prefix
+        for one_series in series_of(planned(cell("a", direction="both")))
+    ]
     assert points == ["to_server_", "to_client_"]
     assert [group.flow for group, _, _ in grouped(cell("a", direction="server-sends"))] == [""]
 
 
 def test_cells_without_a_size_or_a_protocol_have_none() -> None:
     found = series_of(planned(PlannedCell("a", "LL", "stream", {"message_bytes": "auto"})))
-    assert [each.group for each in found] == [Group("LL")]
+    assert [finding.group for finding in found] == [Group("LL")]
 
 
-# ---- what a point came to ------------------------------------------------------------------------
+# ---- the result of a point ----------------------------------------------------------------------
 
 
 def point_of(
@@ -119,15 +125,15 @@ def point_of(
     link: Link | None = LINK,
     **settings: Any,
 ) -> Point:
-    """Values of each trial; a status: it has that and no result; ``None``: not measured yet."""
+    """Values of each trial. A status means no result; ``None``: not measured yet."""
     of = cell("a", test, **settings)
     records = []
-    for number, each in enumerate(trials, 1):
-        if each is None:
+    for number, outcome in enumerate(trials, 1):
+        if outcome is None:
             continue
-        status = each if isinstance(each, Status) else Status.OK
-        told = {} if isinstance(each, Status) else each
-        made = record_of(of, told, printed="x", trial=number)
+        status = outcome if isinstance(outcome, Status) else Status.OK
+        values = {} if isinstance(outcome, Status) else outcome
+        made = record_of(of, values, printed="x", trial=number)
         records.append(replace(made, status=status))
     run = run_of(plan_of([of], link, repeats=len(trials)), records)
     return series_of(run)[0].points[0]
@@ -228,9 +234,9 @@ def test_each_way_of_a_point_has_its_own_ceiling() -> None:
 def test_records_go_to_the_cell_that_they_are_of() -> None:
     cells = [cell("a", socket_buffer_bytes=1), cell("b", socket_buffer_bytes=2)]
     records = [
-        record_of(each, said(float(f"{at}{trial}")), printed="x", trial=trial)
+        record_of(planned_cell, said(float(f"{at}{trial}")), printed="x", trial=trial)
         for trial in (2, 1)
-        for at, each in enumerate(cells, 1)
+        for at, planned_cell in enumerate(cells, 1)
     ]
     (only,) = series_of(run_of(plan_of(cells, repeats=2), records))
     assert [point.figures for point in only.points] == [(11.0, 12.0), (21.0, 22.0)]

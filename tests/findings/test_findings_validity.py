@@ -1,4 +1,4 @@
-"""What makes figures doubtful: exact bounds, of how many trials, and which hosts and cells."""
+"""Doubtful figures: exact bounds, number of trials, and the hosts and cells named."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ def test_a_clock_that_was_set_is_told_with_the_largest_step_and_its_cells() -> N
 
 @pytest.mark.parametrize("steps_ms", [(-900, 600), (600, -900), (-900, 1, 600)])
 def test_of_steps_within_one_cell_the_largest_either_way_counts(steps_ms: tuple[int, ...]) -> None:
-    trials = [udp(sender=end(clock_step_ns=each * MS)) for each in steps_ms]
+    trials = [udp(sender=end(clock_step_ns=step_ms * MS)) for step_ms in steps_ms]
     assert only(*trials).evidence == {"clock_step_ns": -900.0 * MS}
 
 
 def test_each_host_whose_clock_was_set_is_told_by_itself() -> None:
     one = udp(sender=end("x", clock_step_ns=600 * MS), receiver=end("y", clock_step_ns=-700 * MS))
     found = doubts([one])
-    assert [(each.group.host, each.evidence["clock_step_ns"]) for each in found] == [
+    assert [(finding.group.host, finding.evidence["clock_step_ns"]) for finding in found] == [
         *(("x", 600.0 * MS), ("y", -700.0 * MS)),
     ]
 
@@ -132,9 +132,9 @@ def test_a_clock_is_off_by_more_than_100_ppm_over_a_fifth_of_a_second_and_more(
     ppm: float, window_ns: int, off: bool
 ) -> None:
     found = doubts([udp(sender=end(clock_ppm=ppm, window_ns=window_ns))])
-    assert [each.kind for each in found] == [Kind.CLOCK_RATE] * off
-    for each in found:
-        assert each.evidence == {"clock_ppm": ppm}
+    assert [finding.kind for finding in found] == [Kind.CLOCK_RATE] * off
+    for finding in found:
+        assert finding.evidence == {"clock_ppm": ppm}
 
 
 def test_a_clock_is_told_with_the_worst_of_the_trials_that_show_it_and_their_cells() -> None:
@@ -156,7 +156,7 @@ def test_a_clock_is_told_with_the_worst_of_the_trials_that_show_it_and_their_cel
 
 
 def full(**other: Any) -> StreamSample:
-    """At the wire's ceiling: no host limits it."""
+    """At the wire ceiling: no host limits it."""
     return udp(throughput_bit_per_s=0.99 * CEILING, **other)
 
 
@@ -177,7 +177,9 @@ def test_other_load_takes_a_cpu_for_more_than_a_twentieth_of_the_time(
 ) -> None:
     for which in ("sender", "receiver"):
         found = doubts([full(**{which: end(**told)})])
-        assert [(each.kind, each.group.host) for each in found] == [(Kind.OTHER_LOAD, "b")] * load
+        assert [(finding.kind, finding.group.host) for finding in found] == [
+            (Kind.OTHER_LOAD, "b")
+        ] * load
 
 
 def test_other_load_is_told_with_the_worst_share_of_each() -> None:
@@ -212,10 +214,10 @@ def test_load_that_is_the_limit_itself_is_said_as_the_limit_only() -> None:
 
 def saving(*notes: Mapping[str, Any]) -> list[tuple[str, Mapping[str, str]]]:
     found = list(power_saving(notes))
-    assert {(each.kind, each.severity, each.cells) for each in found} <= {
+    assert {(finding.kind, finding.severity, finding.cells) for finding in found} <= {
         (Kind.POWER_SAVING, "note", ())
     }
-    return [(each.group.host, each.words) for each in found]
+    return [(finding.group.host, finding.words) for finding in found]
 
 
 def test_what_saves_power_is_told_of_each_host_by_all_its_facts() -> None:
@@ -255,7 +257,7 @@ def test_doubts_come_in_the_order_of_their_kinds() -> None:
     )
     other = replace(made, congestion="cubic")
     found = doubts([made, other], [{"host": "b", "facts": {"governor": "powersave"}}])
-    assert [each.kind for each in found] == [
+    assert [finding.kind for finding in found] == [
         Kind.ABOVE_CEILING,
         Kind.PATH_MTU,
         Kind.CONGESTION_DIFFERS,

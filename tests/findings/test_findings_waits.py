@@ -1,4 +1,4 @@
-"""Whether a host kept a stream waiting, and what that cost: each threshold from both sides."""
+"""Waits of a host and their cost: each threshold from both sides."""
 
 from __future__ import annotations
 
@@ -132,9 +132,11 @@ def test_at_half_of_the_ceiling_a_wait_for_a_quarter_of_the_window_costs_half_of
 
 def test_of_waits_that_overlap_the_longest_counts_and_not_their_sum() -> None:
     halved = udp(throughput_bit_per_s=CEILING / 2)
-    each = end(run_queue_delay_ns=200 * MS, steal_share=0.2, quota_periods=10, throttled_periods=2)
-    assert costs(halved, each) is False
-    assert costs(halved, replace(each, steal_share=0.26)) is True
+    waiting_end = end(
+        run_queue_delay_ns=200 * MS, steal_share=0.2, quota_periods=10, throttled_periods=2
+    )
+    assert costs(halved, waiting_end) is False
+    assert costs(halved, replace(waiting_end, steal_share=0.26)) is True
 
 
 @pytest.mark.parametrize(("share", "half"), [(0.5, True), (0.49, False), (0.0, False)])
@@ -173,7 +175,7 @@ def in_socket(sent: int, lost: int, dropped: int | None) -> dict[str, Any]:
 
 
 def closed(limited_us: int, waits: int) -> StreamSample:
-    """TCP at half of its ceiling, its receiver's window closed for so long."""
+    """TCP at half of its ceiling, with its receiver's window closed for so long."""
     told = {
         "tcp": replace(ACCOUNT, rwnd_limited_us=limited_us),
         "receiver": end(run_queue_delay_ns=waits),

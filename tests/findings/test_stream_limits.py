@@ -1,4 +1,4 @@
-"""What limited a stream: a made-up stream a limit, and what becomes of it without its evidence."""
+"""Limits of streams: one synthetic stream per limit, with and without its evidence."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def at_rate(frames_per_s: float, sizes: tuple[int, ...], **other: Any) -> list[S
 
 def test_the_same_frames_a_second_over_sizes_is_a_packet_rate() -> None:
     found = limits(at_rate(4_000, (64, 128, 256)))
-    assert [(each.kind, each.cells) for each in found] == [
+    assert [(finding.kind, finding.cells) for finding in found] == [
         (Kind.PACKET_RATE, (size,)) for size in ("64", "128", "256")
     ]
     assert found[0].evidence["frames_per_s"] == pytest.approx(4_000)
@@ -265,19 +265,19 @@ def test_the_same_frames_a_second_over_sizes_is_a_packet_rate() -> None:
 def test_there_is_no_packet_rate_where_its_evidence_is_incomplete(
     samples: list[StreamSample],
 ) -> None:
-    assert Kind.PACKET_RATE not in {each.kind for each in limits(samples)}
+    assert Kind.PACKET_RATE not in {finding.kind for finding in limits(samples)}
 
 
 def test_what_a_host_does_is_named_before_a_packet_rate() -> None:
     busy = replace(IDLE, thread_ns=985_000_000)
-    assert {each.kind for each in limits(at_rate(4_000, (64, 128, 256), sender=busy))} == {
+    assert {finding.kind for finding in limits(at_rate(4_000, (64, 128, 256), sender=busy))} == {
         Kind.SENDER_CPU
     }
 
 
 def test_other_settings_are_not_mixed_into_a_packet_rate() -> None:
     mixed = at_rate(4_000, (64, 128)) + at_rate(4_000, (256,), conditions="other")
-    assert Kind.PACKET_RATE not in {each.kind for each in limits(mixed)}
+    assert Kind.PACKET_RATE not in {finding.kind for finding in limits(mixed)}
 
 
 shares = st.none() | st.floats(0, 1)

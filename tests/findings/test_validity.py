@@ -1,4 +1,4 @@
-"""What makes a stream's figure doubtful: made-up streams, hosts and their facts."""
+"""Doubts about a stream's figure: synthetic streams, hosts and their facts."""
 
 from __future__ import annotations
 
@@ -46,20 +46,23 @@ def test_above_the_ceiling_is_beyond_what_clocks_explain(
 ) -> None:
     made = udp(throughput_bit_per_s=share * CEILING, **other)
     assert is_above(made) == above
-    kinds = {each.kind for each in doubts([made])}
+    kinds = {finding.kind for finding in doubts([made])}
     assert kinds == ({Kind.ABOVE_CEILING} if above else set())
 
 
 def test_what_is_above_says_by_how_much() -> None:
     found = only(doubts([udp(throughput_bit_per_s=1.1 * CEILING)]))
     assert (found.kind, found.severity, found.cells) == (Kind.ABOVE_CEILING, "warning", ("a",))
-    assert statement(found).startswith("10.0 % above the wire’s ceiling of 95.71 Mbit/s")
+    assert statement(found).startswith("10.0 % above the wire ceiling of 95.71 Mbit/s")
 
 
 def test_one_odd_trial_of_three_does_not_make_a_cell_doubtful() -> None:
     odd = udp(throughput_bit_per_s=1.1 * CEILING, path_mtu_bytes=1400, link_mtu_bytes=1500)
     assert doubts([odd, udp(), udp()]) == ()
-    assert {each.kind for each in doubts([odd, odd, udp()])} == {Kind.ABOVE_CEILING, Kind.PATH_MTU}
+    assert {finding.kind for finding in doubts([odd, odd, udp()])} == {
+        Kind.ABOVE_CEILING,
+        Kind.PATH_MTU,
+    }
 
 
 # ---- the path's MTU ------------------------------------------------------------------------------
@@ -71,7 +74,7 @@ def test_one_odd_trial_of_three_does_not_make_a_cell_doubtful() -> None:
 )
 def test_a_path_of_a_smaller_mtu_than_the_links(path: int | None, link: int, smaller: bool) -> None:
     found = doubts([udp(path_mtu_bytes=path, link_mtu_bytes=link)])
-    assert [each.kind for each in found] == ([Kind.PATH_MTU] if smaller else [])
+    assert [finding.kind for finding in found] == ([Kind.PATH_MTU] if smaller else [])
 
 
 # ---- congestion control --------------------------------------------------------------------------
@@ -109,7 +112,7 @@ def test_one_clock_that_was_set_is_enough() -> None:
 @pytest.mark.parametrize(("ppm", "off"), [(99.0, False), (-101.0, True), (None, False)])
 def test_a_clock_under_correction_is_doubted(ppm: float | None, off: bool) -> None:
     found = doubts([udp(sender=replace(IDLE, clock_ppm=ppm, host="b"))] * 2)
-    assert [each.kind for each in found] == ([Kind.CLOCK_RATE] if off else [])
+    assert [finding.kind for finding in found] == ([Kind.CLOCK_RATE] if off else [])
     if off:
         assert "-101 ppm" in statement(found[0])
 
@@ -126,7 +129,7 @@ def test_other_load_is_a_note_where_it_is_not_the_limit() -> None:
     found = only(doubts([full]))
     assert (found.kind, found.severity, found.group.host) == (Kind.OTHER_LOAD, "note", "b")
     assert found.evidence["run_queue_share"] == pytest.approx(0.08)
-    assert "without a CPU 8 % of the time, at the worst" in statement(found)
+    assert "at worst, the test waited for a CPU 8 % of the time" in statement(found)
     throttled = replace(waits, quota_periods=10, throttled_periods=8)
     assert doubts([replace(full, sender=throttled)]) == (), "its quota kept it waiting"
     limited = udp(sender=replace(waits, thread_ns=SECOND_NS - 80_000_000))
@@ -147,7 +150,7 @@ def test_other_load_is_a_note_where_it_is_not_the_limit() -> None:
 )
 def test_a_host_that_saves_power_is_noted(facts: dict[str, str], words: dict[str, str]) -> None:
     found = doubts([], [{"host": "b", "when": "before", "facts": facts}])
-    assert [each.words for each in found] == ([words] if words else [])
-    for each in found:
-        assert (each.kind, each.group.host) == (Kind.POWER_SAVING, "b")
-        assert statement(each)
+    assert [finding.words for finding in found] == ([words] if words else [])
+    for finding in found:
+        assert (finding.kind, finding.group.host) == (Kind.POWER_SAVING, "b")
+        assert statement(finding)

@@ -174,7 +174,7 @@ def test_the_command_takes_facts_and_the_report_says_them(tmp_path: Path) -> Non
     assert done.exit_code == 0, done.output
     text = (tmp_path / "run" / "tables.md").read_text("utf-8")
     assert "The cable was short." in text
-    assert "11 s to 19 s where 10 s were asked for (a document, page 3)" in text
+    assert "11 s to 19 s instead of 10 s (a document, page 3)" in text
 
 
 @pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds"])

@@ -1,1 +1,1 @@
-"""What TCP would do at a distance: what was recorded on a short path, held against a longer one."""
+"""TCP at a distance: whether what was recorded on a short path is enough for a longer one."""

@@ -1,4 +1,4 @@
-"""Which connections a target is asked of: streams of TCP one way, with what is known. Pure."""
+"""The TCP streams, by direction and buffer, that are compared with a target. Pure."""
 
 from __future__ import annotations
 
@@ -17,51 +17,55 @@ Latest = Mapping[tuple[str, int], Record]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneWay:
-    """TCP with buffers of one size from one host to another: its trials, and what they show."""
+    """TCP with one buffer size from one host to another: its trials and their evidence."""
 
     samples: tuple[StreamSample, ...]
     asked_bytes: int | None
-    """The socket buffer asked for; ``None``: the systems'."""
+    """The requested socket buffer; ``None``: the systems' own."""
     buffers: BuffersInEffect
     segment_bytes: int | None
-    """Payload of a packet, the least of all trials."""
+    """Payload per packet, the smallest of all trials."""
     loss: PathLoss
 
     @property
     def best_bit_per_s(self) -> float:
-        """The most that one of its trials came to."""
-        return max(each.throughput_bit_per_s for each in self.samples)
+        """The highest throughput of its trials."""
+        return max(sample.throughput_bit_per_s for sample in self.samples)
 
     @property
     def trials(self) -> tuple[tuple[str, int], ...]:
-        """Each once."""
+        """(cell, trial) of each trial, once."""
         return trials_of(self.samples)
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Each once."""
-        return tuple(dict.fromkeys(each.cell for each in self.samples))
+        """The key of each cell, once."""
+        return tuple(dict.fromkeys(sample.cell for sample in self.samples))
 
 
 def one_ways(samples: Sequence[StreamSample], latest: Latest) -> Iterator[OneWay]:
-    """One a pairing, direction and size of the socket buffers, over a cable; unpaced single streams
-    of TCP that are not imported. Loss is that of all streams of the pairing in that direction.
+    """One per pairing, direction and socket buffer size, over a cable.
+
+    Only unpaced single TCP streams that are not imported. The loss is that of all streams of the
+    pairing in that direction.
     """
     segments = {key: n for key, n in _segments(samples, latest) if n is not None}
     ways: dict[tuple[str, str, str, str], list[StreamSample]] = {}
-    for each in samples:
-        if not each.imported and not each.same_host:
-            key = (each.pairing, each.flow, each.sender.host, each.receiver.host)
-            ways.setdefault(key, []).append(each)
+    for sample in samples:
+        if not sample.imported and not sample.same_host:
+            key = (sample.pairing, sample.flow, sample.sender.host, sample.receiver.host)
+            ways.setdefault(key, []).append(sample)
     for of_way in ways.values():
         loss = path_loss(of_way, segments)
-        for size, those in _by_buffer(of_way, latest).items():
-            told = [_told(each, latest) for each in those]
+        for size, samples_of_size in _by_buffer(of_way, latest).items():
+            values = [_values(sample, latest) for sample in samples_of_size]
             yield OneWay(
-                samples=tuple(those),
+                samples=tuple(samples_of_size),
                 asked_bytes=size,
-                buffers=_buffers(size, those, told),
-                segment_bytes=_least(as_whole(each.get("sender_tcp_end_snd_mss")) for each in told),
+                buffers=_buffers(size, samples_of_size, values),
+                segment_bytes=_least(
+                    as_whole(flow.get("sender_tcp_end_snd_mss")) for flow in values
+                ),
                 loss=loss,
             )
 
@@ -69,37 +73,39 @@ def one_ways(samples: Sequence[StreamSample], latest: Latest) -> Iterator[OneWay
 def _by_buffer(
     samples: Iterable[StreamSample], latest: Latest
 ) -> dict[int | None, list[StreamSample]]:
-    found: dict[int | None, list[StreamSample]] = {}
-    for each in samples:
-        if each.protocol == "TCP" and each.streams == 1 and not each.paced:
-            size = latest[each.cell, each.trial].settings.get("socket_buffer_bytes")
-            found.setdefault(size if isinstance(size, int) else None, []).append(each)
-    return found
+    by_size: dict[int | None, list[StreamSample]] = {}
+    for sample in samples:
+        if sample.protocol == "TCP" and sample.streams == 1 and not sample.paced:
+            size = latest[sample.cell, sample.trial].settings.get("socket_buffer_bytes")
+            by_size.setdefault(size if isinstance(size, int) else None, []).append(sample)
+    return by_size
 
 
 def _buffers(
-    size: int | None, samples: Sequence[StreamSample], told: Sequence[Mapping[str, Any]]
+    size: int | None, samples: Sequence[StreamSample], values: Sequence[Mapping[str, Any]]
 ) -> BuffersInEffect:
     windows = [
-        each.tcp.window_bytes
-        for each in samples
-        if each.tcp.window_bytes is not None and not each.queue_full_share
+        sample.tcp.window_bytes
+        for sample in samples
+        if sample.tcp.window_bytes is not None and not sample.queue_full_share
     ]
     options = [
         text.split(",")
-        for each in told
-        if isinstance(text := each.get("sender_tcp_end_options"), str) and text
+        for flow in values
+        if isinstance(text := flow.get("sender_tcp_end_options"), str) and text
     ]
     return BuffersInEffect(
         tuned=size is None,
-        send_bytes=_least(each.send_buffer_bytes for each in samples),
-        receive_bytes=_least(as_whole(each.get("receiver_receive_buffer_bytes")) for each in told),
+        send_bytes=_least(sample.send_buffer_bytes for sample in samples),
+        receive_bytes=_least(
+            as_whole(flow.get("receiver_receive_buffer_bytes")) for flow in values
+        ),
         announced_bytes=max(windows, default=None),
-        scaled=all("wscale" in each for each in options) if options else None,
+        scaled=all("wscale" in names for names in options) if options else None,
     )
 
 
-def _told(sample: StreamSample, latest: Latest) -> Mapping[str, Any]:
+def _values(sample: StreamSample, latest: Latest) -> Mapping[str, Any]:
     """The values of one flow, by their names without its prefix."""
     prefix = PREFIXES[sample.flow]
     values = latest[sample.cell, sample.trial].values
@@ -109,15 +115,15 @@ def _told(sample: StreamSample, latest: Latest) -> Mapping[str, Any]:
 def _segments(
     samples: Iterable[StreamSample], latest: Latest
 ) -> Iterator[tuple[tuple[str, int, str], int | None]]:
-    for each in samples:
-        if each.protocol == "TCP":
-            told = _told(each, latest)
+    for sample in samples:
+        if sample.protocol == "TCP":
+            values = _values(sample, latest)
             edges = [
-                as_whole(told.get(f"sender_tcp_{at}_data_segs_out")) for at in ("begin", "end")
+                as_whole(values.get(f"sender_tcp_{at}_data_segs_out")) for at in ("begin", "end")
             ]
             sent = None if None in edges else (edges[1] or 0) - (edges[0] or 0)
-            yield (each.cell, each.trial, each.flow), sent
+            yield (sample.cell, sample.trial, sample.flow), sent
 
 
 def _least(values: Iterable[int | None]) -> int | None:
-    return min((each for each in values if each is not None), default=None)
+    return min((value for value in values if value is not None), default=None)

@@ -1,8 +1,8 @@
-"""What a path lost of the packets that went one way over it, as far as it was the path's. Pure.
+"""Packets that a path lost in one direction, as far as the path is the cause. Pure.
 
-A stream that fills the path loses of its own doing: TCP until it has found the rate, datagrams at
-whatever rate they leave. Such loss shows no path that is too bad; few such losses show one that is
-good enough.
+A stream that fills the path causes loss itself: TCP until it has found the rate, UDP by its
+sending rate. Such loss does not show that the path is too bad; if it is small, it shows that the
+path is good enough.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ GENTLE = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathLoss:
-    """Packets sent one way, and lost of them on the path, or perhaps there."""
+    """Packets sent in one direction, and those lost on the path or possibly there."""
 
     packets: int = 0
     lost: int = 0
     gentle_packets: int = 0
-    """Of streams that did not fill the path."""
+    """Packets of streams that did not fill the path."""
     gentle_lost: int = 0
-    """Of these, shown to be lost on the path."""
+    """Those of them that were certainly lost on the path."""
 
     def verdict(self, run_length: int) -> LossVerdict:
-        """Whether one in ``run_length`` and fewer are lost."""
+        """Whether at most one in ``run_length`` packets is lost."""
         gentle = judged(self.gentle_packets, self.gentle_lost, run_length)
         every = judged(self.packets, self.lost, run_length)
         if "few enough" in (gentle, every):
@@ -42,31 +42,35 @@ class PathLoss:
 def path_loss(
     samples: Iterable[StreamSample], segments: dict[tuple[str, int, str], int]
 ) -> PathLoss:
-    """Of the streams one way over a path; ``segments``: (cell, trial, flow) → data segments of TCP
-    sent within the window.
+    """The loss of the streams in one direction of a path.
+
+    ``segments``: (cell, trial, flow) → TCP's data segments sent within the window.
     """
     packets = lost = gentle_packets = gentle_lost = 0
-    for each in samples:
-        if each.protocol == "TCP":
-            sent, again = segments.get((each.cell, each.trial, each.flow)), each.tcp.retransmissions
-            if sent is not None and again is not None and each.streams == 1:
-                packets, lost = packets + sent, lost + again
+    for sample in samples:
+        if sample.protocol == "TCP":
+            sent, resent = (
+                segments.get((sample.cell, sample.trial, sample.flow)),
+                sample.tcp.retransmissions,
+            )
+            if sent is not None and resent is not None and sample.streams == 1:
+                packets, lost = packets + sent, lost + resent
             continue
-        sent, gone = each.losses.sent, each.losses.lost
-        if sent is None or gone is None or each.packets_a_message != 1:
+        sent, missing = sample.losses.sent, sample.losses.lost
+        if sent is None or missing is None or sample.packets_a_message != 1:
             continue
-        packets, lost = packets + sent, lost + gone
-        if is_gentle(each):
-            place = placed(each)
+        packets, lost = packets + sent, lost + missing
+        if is_gentle(sample):
+            place = placed(sample)
             on_path = place is not None and place.kind is Kind.LOST_ON_PATH
-            if on_path or not gone:
-                gentle_packets, gentle_lost = gentle_packets + sent, gentle_lost + gone
+            if on_path or not missing:
+                gentle_packets, gentle_lost = gentle_packets + sent, gentle_lost + missing
     return PathLoss(
         packets=packets, lost=lost, gentle_packets=gentle_packets, gentle_lost=gentle_lost
     )
 
 
 def is_gentle(sample: StreamSample) -> bool:
-    """Whether a stream was offered less than fills the path."""
+    """Whether a stream's offered rate does not fill the path."""
     offered, ceiling = sample.offered_bit_per_s, sample.ceiling_bit_per_s
     return offered is not None and ceiling is not None and offered <= GENTLE * ceiling

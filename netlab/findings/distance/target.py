@@ -1,8 +1,9 @@
-"""Whether TCP would come to a target over a longer path, as far as was recorded. Pure."""
+"""Whether TCP would reach a target over a longer path, as far as the records show. Pure."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 FILLS = 0.98
-"""Of the target, or of the ceiling: what a stream came to is as much."""
+"""Least share of the target, or of the ceiling, for a stream that reaches it."""
 
 FORMULAS = {
     "formula_of_buffers": "rate = 8 x bytes on their way / round trip",
@@ -39,29 +40,25 @@ def at_a_distance(
     link: Link | None,
     target: LongPath | None,
 ) -> Iterator[Finding]:
-    """One a pairing, direction and size of the socket buffers, where the matrix has a target."""
+    """One finding per pairing, direction and socket buffer size, if the matrix has a target."""
     if target is None:
         return
-    ways = [_Asked(way, target, link, facts) for way in one_ways(samples, run.latest)]
-    several = {each.group_key for each in ways if _levels(ways, each) > 1}
-    for each in ways:
-        yield each.finding(names_buffer=each.group_key in several)
-
-
-def _levels(ways: Sequence[_Asked], one: _Asked) -> int:
-    return sum(each.group_key == one.group_key for each in ways)
+    candidates = [_Candidate(way, target, link, facts) for way in one_ways(samples, run.latest)]
+    levels = Counter(candidate.group_key for candidate in candidates)
+    for candidate in candidates:
+        yield candidate.finding(names_buffer=levels[candidate.group_key] > 1)
 
 
 @dataclass(frozen=True)
 class _Bound:
-    """The most that something allows, in payload bit/s, and how it is said."""
+    """The most that something allows, in payload bit/s, and its text."""
 
     bit_per_s: float
     words: Message
 
 
-class _Asked:
-    """One way, held against the target."""
+class _Candidate:
+    """One direction with one socket buffer size, compared with the target."""
 
     def __init__(self, way: OneWay, target: LongPath, link: Link | None, facts: FactsNoted) -> None:
         self.way, self.target, self.link = way, target, link
@@ -74,71 +71,72 @@ class _Asked:
         self.packet_bytes = way.segment_bytes or (None if link is None else mss_of(link.mtu_bytes))
 
     def finding(self, *, names_buffer: bool) -> Finding:
-        """What is said of it."""
+        """The finding about it."""
         first = self.way.samples[0]
         level = (("socket_buffer_bytes", self.way.asked_bytes),) if names_buffer else ()
         group = Group(first.pairing, "TCP", None, first.flow, level)
-        bounds, doubts = sorted(self._bounds(), key=lambda each: each.bit_per_s), self._doubts()
+        bounds, doubts = sorted(self._bounds(), key=lambda bound: bound.bit_per_s), self._doubts()
         kind = Kind.TARGET_PASSES
         words: dict[str, str] = {"sender": self.sender, "receiver": self.receiver, **FORMULAS}
         if bounds:
             kind, words["bounds"] = (
                 Kind.TARGET_FAILS,
-                joined("; ", [each.words for each in bounds]),
+                joined("; ", [bound.words for bound in bounds]),
             )
         elif doubts:
             kind, words["doubts"] = Kind.TARGET_CANNOT_TELL, joined("; ", doubts)
         return finding(kind, group, self.way.cells, self._figures(), words, self.way.trials)
 
-    # ---- what stands against it ------------------------------------------------------------------
+    # ---- what speaks against it ------------------------------------------------------------------
 
     def _bounds(self) -> Iterator[_Bound]:
-        """What is shown to allow less than the target."""
+        """Everything that is shown to allow less than the target."""
         target = self.target.rate_bit_per_s
-        for allows, said in ((self.received, _of_receiver), (self.sent, _of_sender)):
-            if allows.most < self.needed_bytes:
-                host = self.receiver if said is _of_receiver else self.sender
-                rate = model.allowed_bit_per_s(allows.told, self.target)
-                yield _Bound(rate, said(host, allows, rate))
+        for in_flight, text_of in ((self.received, _of_receiver), (self.sent, _of_sender)):
+            if in_flight.most < self.needed_bytes:
+                host = self.receiver if text_of is _of_receiver else self.sender
+                rate = model.allowed_bit_per_s(in_flight.estimate, self.target)
+                yield _Bound(rate, text_of(host, in_flight, rate))
         if self._loss() == "too many":
             loss, rate = self.way.loss, self._loss_allows() or 0.0
-            told = _(
-                "{lost} of {packets} packets lost allow {rate}, by the model of RFC 8337",
+            text = _(
+                "the loss of {lost} of {packets} packets allows {rate}, by the model of RFC 8337",
                 lost=f"{loss.gentle_lost:,}",
                 packets=f"{loss.gentle_packets:,}",
                 rate=_rate(rate),
             )
-            yield _Bound(rate, told)
+            yield _Bound(rate, text)
         best, ceiling = self.way.best_bit_per_s, self._ceiling()
         if ceiling is not None and ceiling < target:
             yield _Bound(ceiling, _("the link carries {rate}", rate=_rate(ceiling)))
             if best >= FILLS * ceiling:
                 return
         if best < FILLS * target:
-            yield _Bound(best, _("it comes to {rate} as it was measured", rate=_rate(best)))
+            yield _Bound(best, _("the measured throughput is {rate}", rate=_rate(best)))
 
     def _doubts(self) -> list[Message]:
-        """What keeps anyone from telling that it passes."""
-        found = []
-        for allows, said in ((self.received, _receiver_unsure), (self.sent, _sender_unsure)):
-            if allows.least < self.needed_bytes:
-                host = self.receiver if said is _receiver_unsure else self.sender
-                found.append(said(host, allows, self.target))
+        """Everything that leaves it open whether the target is reached."""
+        doubts = []
+        for in_flight, text_of in ((self.received, _receiver_unsure), (self.sent, _sender_unsure)):
+            if in_flight.least < self.needed_bytes:
+                host = self.receiver if text_of is _receiver_unsure else self.sender
+                doubts.append(text_of(host, in_flight, self.target))
         loss = self._loss()
         if loss is None:
-            found.append(_("how many packets were lost is not recorded"))
+            doubts.append(_("the number of lost packets is not recorded"))
         elif loss != "few enough":
-            found.append(self._too_few_packets())
-        return found
+            doubts.append(self._too_few_packets())
+        return doubts
 
     def _too_few_packets(self) -> Message:
-        known = self.way.loss
+        losses = self.way.loss
         return _(
-            "{lost} of {packets} packets lost bound the loss at one in {seen}, where the model of "
-            "RFC 8337 asks for one in {length}: {needed} packets without loss would show it",
-            lost=f"{known.lost:,}",
-            packets=f"{known.packets:,}",
-            seen=f"{1 / model.loss_interval(known.packets, known.lost)[1]:,.0f}",
+            "{lost} of {packets} packets lost show a loss of at most one in {seen}, but the "
+            "model of RFC 8337 requires one in {length}: {needed} packets without loss would "
+            "show that",
+            lost=f"{losses.lost:,}",
+            packets=f"{losses.packets:,}",
+            seen=f"{1 / model.loss_interval(losses.packets, losses.lost)[1]:,.0f}",
             length=f"{self._length() or 0:,}",
             needed=f"{model.packets_needed(0, self._length() or 1):,}",
         )
@@ -148,50 +146,56 @@ class _Asked:
         return None if packet is None else model.run_length(self.target, packet)
 
     def _loss(self) -> model.LossVerdict | None:
-        """``None`` where no packet was counted."""
+        """The verdict about the loss; ``None`` if no packet was counted."""
         length = self._length()
         return (
             None if length is None or not self.way.loss.packets else self.way.loss.verdict(length)
         )
 
     def _loss_allows(self) -> float | None:
-        known, packet = self.way.loss, self.packet_bytes
-        if packet is None or not known.gentle_lost:
+        losses, packet = self.way.loss, self.packet_bytes
+        if packet is None or not losses.gentle_lost:
             return None
-        share = known.gentle_lost / known.gentle_packets
+        share = losses.gentle_lost / losses.gentle_packets
         return model.bit_per_s_at_loss(share, self.target, packet)
 
     def _ceiling(self) -> float | None:
-        known = [each.highest_ceiling_bit_per_s for each in self.way.samples]
-        return max((each for each in known if each is not None), default=None)
+        ceilings = [sample.highest_ceiling_bit_per_s for sample in self.way.samples]
+        return max((ceiling for ceiling in ceilings if ceiling is not None), default=None)
 
     def _figures(self) -> dict[str, float | None]:
-        known, buffers, length = self.way.loss, self.way.buffers, self._length()
+        losses, buffers, length = self.way.loss, self.way.buffers, self._length()
         ceiling, best = self._ceiling(), self.way.best_bit_per_s
         allowed = {
             f"{name}_allows_{which}bit_per_s": _finite(model.allowed_bit_per_s(value, self.target))
-            for name, allows in (("receive_buffer", self.received), ("send_buffer", self.sent))
+            for name, in_flight in (("receive_buffer", self.received), ("send_buffer", self.sent))
             for which, value in (
-                *(("", allows.told), ("at_least_", allows.least), ("at_most_", allows.most)),
+                *(
+                    ("", in_flight.estimate),
+                    ("at_least_", in_flight.least),
+                    ("at_most_", in_flight.most),
+                ),
             )
         }
-        told = [allowed[f"{name}_allows_bit_per_s"] for name in ("receive_buffer", "send_buffer")]
+        by_buffers = [
+            allowed[f"{name}_allows_bit_per_s"] for name in ("receive_buffer", "send_buffer")
+        ]
         return {
             "target_bit_per_s": self.target.rate_bit_per_s,
             "target_rtt_ns": self.target.rtt_s * 1e9,
             "predicted_bit_per_s": min(
-                each
-                for each in (*told, ceiling, self._loss_allows(), best * 1.0)
-                if each is not None
+                rate
+                for rate in (*by_buffers, ceiling, self._loss_allows(), best * 1.0)
+                if rate is not None
             ),
             "needed_window_bytes": self.needed_bytes,
             "window_bytes": buffers.announced_bytes,
             "receive_buffer_bytes": None if buffers.tuned else buffers.receive_bytes,
             "send_buffer_bytes": None if buffers.tuned else buffers.send_bytes,
             **allowed,
-            "packets": known.packets,
-            "lost_packets": known.lost,
-            "most_lost_share": model.loss_interval(known.packets, known.lost)[1],
+            "packets": losses.packets,
+            "lost_packets": losses.lost,
+            "most_lost_share": model.loss_interval(losses.packets, losses.lost)[1],
             "run_length_packets": length,
             "loss_allows_bit_per_s": self._loss_allows(),
             "ceiling_bit_per_s": ceiling,
@@ -200,9 +204,9 @@ class _Asked:
 
 
 def _latest(facts: FactsNoted, host: str) -> Mapping[str, Any]:
-    """A host's facts, as last noted."""
-    noted = facts.get(host)
-    return noted[-1] if noted else {}
+    """The last recorded facts of a host."""
+    readings = facts.get(host)
+    return readings[-1] if readings else {}
 
 
 def _finite(value: float) -> float | None:
@@ -213,34 +217,45 @@ def _rate(bit_per_s: float) -> str:
     return format_rate(float(f"{bit_per_s:.3g}"))
 
 
-def _of_receiver(host: str, allows: InFlight, rate: float) -> Message:
-    said = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(allows.told))}
-    if allows.likely is None:
-        return _("receive buffer of {host} allows {rate} at most, {bytes} a round trip", **said)
-    return _("receive buffer of {host} allows {rate}, a window of {bytes} a round trip", **said)
+def _of_receiver(host: str, in_flight: InFlight, rate: float) -> Message:
+    values = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(in_flight.estimate))}
+    if in_flight.likely is None:
+        return _(
+            "the receive buffer of {host} allows at most {rate}, {bytes} per round trip", **values
+        )
+    return _(
+        "the receive buffer of {host} allows {rate}, a window of {bytes} per round trip", **values
+    )
 
 
-def _of_sender(host: str, allows: InFlight, rate: float) -> Message:
-    said = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(allows.told))}
-    if allows.likely is None:
-        return _("send buffer of {host} allows {rate} at most, {bytes} a round trip", **said)
-    return _("send buffer of {host} allows {rate}, {bytes} a round trip", **said)
+def _of_sender(host: str, in_flight: InFlight, rate: float) -> Message:
+    values = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(in_flight.estimate))}
+    if in_flight.likely is None:
+        return _(
+            "the send buffer of {host} allows at most {rate}, {bytes} per round trip", **values
+        )
+    return _("the send buffer of {host} allows {rate}, {bytes} per round trip", **values)
 
 
-def _receiver_unsure(host: str, allows: InFlight, target: LongPath) -> Message:
-    if math.isinf(allows.most):
-        return _("what window {host} would announce is not recorded", host=host)
-    return _("receive buffer of {host} allows {least} to {most}", **_between(host, allows, target))
+def _receiver_unsure(host: str, in_flight: InFlight, target: LongPath) -> Message:
+    if math.isinf(in_flight.most):
+        return _("the window that {host} would announce is not recorded", host=host)
+    return _(
+        "the receive buffer of {host} allows {least} to {most}", **_between(host, in_flight, target)
+    )
 
 
-def _sender_unsure(host: str, allows: InFlight, target: LongPath) -> Message:
-    if math.isinf(allows.most):
-        return _("how much {host} lets be on its way is not recorded", host=host)
-    return _("send buffer of {host} allows {least} to {most}", **_between(host, allows, target))
+def _sender_unsure(host: str, in_flight: InFlight, target: LongPath) -> Message:
+    if math.isinf(in_flight.most):
+        return _("how much data {host} keeps in flight is not recorded", host=host)
+    return _(
+        "the send buffer of {host} allows {least} to {most}", **_between(host, in_flight, target)
+    )
 
 
-def _between(host: str, allows: InFlight, target: LongPath) -> dict[str, str]:
+def _between(host: str, in_flight: InFlight, target: LongPath) -> dict[str, str]:
     least, most = (
-        _rate(model.allowed_bit_per_s(each, target)) for each in (allows.least, allows.most)
+        _rate(model.allowed_bit_per_s(window, target))
+        for window in (in_flight.least, in_flight.most)
     )
     return {"host": host, "least": least, "most": most}

@@ -1,7 +1,7 @@
-"""How much of a connection may be on its way at a time, by the buffers at its ends. Pure.
+"""How much data of a connection may be in flight, by the buffers at its ends. Pure.
 
-Of each buffer bounds are known, and sometimes what is likely in between: a buffer counts what the
-system's own structures take of it, which differs with how a card is handed its segments.
+For each buffer bounds are known, and sometimes a likely value between them. A buffer also counts
+the system's own structures, whose size depends on how the segments are passed to the card.
 """
 
 from __future__ import annotations
@@ -15,27 +15,28 @@ UNSCALED_BYTES = 65_535
 """The largest window without the option that scales it (RFC 7323, section 2)."""
 
 RECEIVE_SHARE = 0.5
-"""Of a receive buffer that Linux announces at least (``tcp_adv_win_scale`` of 1); more where its
+"""Least share of a receive buffer that Linux announces (``tcp_adv_win_scale`` of 1); more if
 segments fill their structures."""
 SENT_SHARE, SENT_LEAST, SENT_MOST = 0.45, 0.4, 0.63
-"""Of a send buffer of Linux that is on its way where each segment has a structure of its own, as on
-cards without segmentation offload: 1448 of 2304 bytes are payload, and a program goes on writing
-only once a third is free. Measured at 20 and 50 ms: 0.42 to 0.47 of 128 and 512 KiB in effect."""
+"""Share of a Linux send buffer that is in flight if each segment has its own structure, as on cards
+without segmentation offload: likely, least and most. 1448 of 2304 bytes are payload, and a program
+resumes writing only when a third is free. Measured at 20 and 50 ms: 0.42 to 0.47 of effective
+buffers of 128 and 512 KiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InFlight:
-    """Bytes of payload that a buffer lets be on their way."""
+    """Bytes of payload that a buffer allows in flight."""
 
     least: float
     most: float
-    """Infinite where nothing is known."""
+    """Infinite if nothing is known."""
     likely: float | None = None
-    """Between both; ``None``: no more than they is known."""
+    """Between the two; ``None``: only the bounds are known."""
 
     @property
-    def told(self) -> float:
-        """The likely, else the most."""
+    def estimate(self) -> float:
+        """The likely value; otherwise the most."""
         return self.most if self.likely is None else self.likely
 
 
@@ -44,39 +45,39 @@ UNKNOWN = InFlight(least=0, most=math.inf)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuffersInEffect:
-    """What is known of the two buffers of a connection; ``None`` is not known."""
+    """What is known about the two buffers of a connection; ``None``: not known."""
 
     tuned: bool
-    """The systems size them: nobody asked for a size."""
+    """Whether the systems choose the sizes: none was requested."""
     send_bytes: int | None = None
     receive_bytes: int | None = None
     announced_bytes: int | None = None
-    """The largest that the sender saw; ``None`` also where a full queue may have closed it."""
+    """The largest window that the sender saw; ``None`` also if a full queue may have closed it."""
     scaled: bool | None = None
     """Whether both ends scale their windows."""
 
 
-def by_receiver(known: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
-    """What the receiver's window may come to; ``facts`` are its host's."""
-    found = _tuned(known, facts) if known.tuned else _fixed(known)
-    if known.scaled is False:
+def by_receiver(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
+    """What the receiver's window may become; ``facts`` are those of its host."""
+    in_flight = _tuned(buffers, facts) if buffers.tuned else _fixed(buffers)
+    if buffers.scaled is False:
         return InFlight(
-            least=min(found.least, UNSCALED_BYTES),
-            most=min(found.most, UNSCALED_BYTES),
-            likely=None if found.likely is None else min(found.likely, UNSCALED_BYTES),
+            least=min(in_flight.least, UNSCALED_BYTES),
+            most=min(in_flight.most, UNSCALED_BYTES),
+            likely=None if in_flight.likely is None else min(in_flight.likely, UNSCALED_BYTES),
         )
-    return found
+    return in_flight
 
 
-def _tuned(known: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
-    seen, most = known.announced_bytes or 0, largest_of(facts.get("tcp_rmem"))
+def _tuned(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
+    seen, most = buffers.announced_bytes or 0, largest_of(facts.get("tcp_rmem"))
     if most is None:
         return InFlight(least=seen, most=math.inf)
     return InFlight(least=max(seen, RECEIVE_SHARE * most), most=max(seen, most))
 
 
-def _fixed(known: BuffersInEffect) -> InFlight:
-    size, seen = known.receive_bytes, known.announced_bytes
+def _fixed(buffers: BuffersInEffect) -> InFlight:
+    size, seen = buffers.receive_bytes, buffers.announced_bytes
     if size is None:
         return InFlight(least=0, most=math.inf)
     if seen is None or not RECEIVE_SHARE * size <= seen <= size:
@@ -84,22 +85,22 @@ def _fixed(known: BuffersInEffect) -> InFlight:
     return InFlight(least=RECEIVE_SHARE * size, most=size, likely=seen)
 
 
-def by_sender(known: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
-    """What the send buffer lets be on its way; known of Linux alone. ``facts`` are its host's."""
+def by_sender(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
+    """What the send buffer allows in flight; known for Linux only. ``facts``: those of its host."""
     limit = largest_of(facts.get("tcp_wmem"))
     if limit is None:
         return UNKNOWN
-    size = limit if known.tuned else known.send_bytes
+    size = limit if buffers.tuned else buffers.send_bytes
     if size is None:
         return UNKNOWN
     if segments_one_by_one(facts):
-        likely = None if known.tuned else SENT_SHARE * size
+        likely = None if buffers.tuned else SENT_SHARE * size
         return InFlight(least=SENT_LEAST * size, most=SENT_MOST * size, likely=likely)
     return InFlight(least=SENT_LEAST * size, most=size)
 
 
 def segments_one_by_one(facts: Mapping[str, Any]) -> bool:
-    """Whether a host is known to cut its segments before its interface gets them."""
+    """Whether a host is known to cut its segments before they reach its interface."""
     offloads = facts.get("interface_offloads")
     return isinstance(offloads, str) and not {"tso", "gso"} & set(offloads.split(","))
 

@@ -1,4 +1,4 @@
-"""What is known of a kind of finding before any run: one row of the table of kinds. Pure."""
+"""A kind of finding: one row of the table of kinds, fixed before any run. Pure."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from netlab.messages import Message
 
 Severity = Literal["note", "warning"]
 Templates = tuple[Message, ...]
-"""Texts of which the first is taken whose braces are all known. In braces are names of evidence,
-whose ends say how it is written, and of words; and what ``netlab.report.text`` makes of both."""
+"""Texts; the first whose placeholders are all known is used. A placeholder is the name of a word,
+of evidence (its ending gives the format), or of what ``netlab.report.text`` makes of both."""
 FindingRule = Callable[..., Iterable[Any]]
-"""Finds something: its parameters are called as what it looks at (``netlab.findings.analysis``)."""
+"""Returns findings. The names of its parameters are the evidence that it gets
+(``netlab.findings.analysis``)."""
 
 KINDS: dict[str, Kind] = {}
-"""The table, by name. Rules are asked in its order."""
+"""The table, by name. Rules run in its order."""
 
 
 class _OfTable(type):
-    """``Kind.ONE_WAY`` is the row called "one-way"; ``for kind in Kind`` goes through the table."""
+    """``Kind.ONE_WAY`` is the row "one-way"; ``for kind in Kind`` iterates over the table."""
 
     def __getattr__(cls, name: str) -> Kind:
         try:
@@ -34,59 +35,58 @@ class _OfTable(type):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Kind(str, metaclass=_OfTable):
-    """What a finding states: its name, as a ``str``, with its row of the table."""
+    """The kind of a finding: its name, as a ``str``, with its row of the table."""
 
     name: str
     severity: Severity
     _: KW_ONLY
     advice: Message
     says: Templates = ()
-    """What it states, without of what and without a full stop."""
+    """Its sentence, without the group that it is about and without a full stop."""
     rule: FindingRule | str | None = None
-    """``module:function`` of this package, or a function; ``None``: that of a row before finds it
-    as well."""
+    """``module:function`` of this package, or a function; ``None``: the rule of a row above."""
     rank: int = 50
-    """What matters more has the smaller; it decides what a report says first."""
+    """The smaller, the more important: it decides what a report states first."""
     leads: bool = True
-    """Whether a report may say it first: not what was to be expected, or says nothing alone."""
+    """Whether a report may state it first; not if it was expected, or means nothing alone."""
     says_of_what: bool = False
-    """Whether the text itself says of which cells."""
+    """Whether the text itself names its cells."""
     limit: Message | None = None
-    """Of a limit of streams, how it is called."""
+    """The name of the limit, if it is a limit of streams."""
     shown: Templates = ()
-    """The figures behind a limit, in words."""
+    """The figures behind a limit, as texts."""
     figures: tuple[str, ...] = ()
-    """Names of the figures that show it, besides throughput and its ceiling (figures.py)."""
+    """Names of the figures that show it, in addition to throughput and its ceiling (figures.py)."""
     of_host: bool = False
-    """Whether the limit is a host's: what a pairing so limited reaches says nothing of its link."""
+    """Whether the limit is a host's: then the pairing's throughput shows nothing about its link."""
     explains: bool = True
-    """Whether the limit says why a cell is below the ceiling."""
+    """Whether the limit explains why a cell is below the ceiling."""
     section: str = ""
-    """Under which heading docs/findings.md has it."""
+    """Its heading in docs/findings.md."""
     stated: str = ""
-    """Where it is stated: its rule with its thresholds and, in brackets, its source. English, for
+    """When it is stated: the rule with its thresholds and, in brackets, its source. English, for
     docs/findings.md."""
 
     def __new__(cls, name: str, *_: Any, **__: Any) -> Kind:
-        """The ``str``; the rest of the row is the dataclass's."""
+        """The ``str``; the dataclass sets the other fields."""
         return super().__new__(cls, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copied and read back it is the same row."""
+        """A copy, or an unpickled kind, is the same row."""
         return (getattr, (Kind, str(self)))
 
 
 def warning(name: str, *texts: Message, **row: Any) -> Kind:
-    """Add a row: what it states, in one text or several, and the rest by the names of ``Kind``.
+    """Add a row of a warning: the figure does not describe the network, or is not reliable.
 
-    The figure is not the network's, or not to be believed as it stands. Of a limit the texts are
-    the figures behind it. ValueError where the name is taken.
+    ``texts`` are its sentences; for a limit, the figures behind it. ``row`` has the other fields of
+    ``Kind``. ValueError if the name exists already.
     """
     return _add(name, "warning", texts, row)
 
 
 def note(name: str, *texts: Message, **row: Any) -> Kind:
-    """The same of anything else worth saying; without a rank it comes after warnings."""
+    """Add a row of a note: anything else worth stating. Without a rank it comes after warnings."""
     return _add(name, "note", texts, {"rank": 90, **row})
 
 

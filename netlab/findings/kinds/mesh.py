@@ -5,7 +5,7 @@ from netlab.messages import _
 
 SECTION = "Hosts against hosts"
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 warning(
@@ -14,9 +14,9 @@ warning(
         "{limits}"),
     _("{both_ways_bit_per_s} with every peer ({one_peer} and {other_peer}), both ways; others "
         "{others_bit_per_s}: consistent with a link of {as_link_rate_bit_per_s} at that host, "
-        "where {link_rate_bit_per_s} are stated"),
-    _("{both_ways_bit_per_s} with every peer, both ways; others {others_bit_per_s}: as over a link "
-        "of {as_link_rate_bit_per_s}, where {link_rate_bit_per_s} are stated"),
+        "but the matrix states {link_rate_bit_per_s}"),
+    _("{both_ways_bit_per_s} with every peer, both ways; others {others_bit_per_s}: as over a "
+        "link of {as_link_rate_bit_per_s}, but the matrix states {link_rate_bit_per_s}"),
     _("{both_ways_bit_per_s} with every peer ({one_peer} and {other_peer}), both ways; others "
         "{others_bit_per_s}: consistent with a slow host"),
     _("{both_ways_bit_per_s} with every peer, both ways; others {others_bit_per_s}"),
@@ -33,41 +33,40 @@ warning(
     _("receives at most {receives_at_most_bit_per_s} from every peer; sends {sends_bit_per_s}"),
     _("receives at most {receives_at_most_bit_per_s} from every peer; others {others_bit_per_s}"),
     rule=lambda mesh: mesh, rank=2, section=SECTION,
-    stated="in streams of the same protocol, message size and other settings, among three hosts "
-        "and more: the largest share of the ceiling that a host reaches as the sender, or as the "
-        "receiver, lies below the mesh's largest by more than max(2 %, 3 pooled deviations within "
-        "pairs), and two peers and more reach the largest with others; with two peers only it is "
-        "*consistent with* it. More than 3 deviations where few trials tell them, by Student's t, "
-        "or pairs are many, by Bonferroni's bound; 5 % instead of 2 % where no pair was repeated "
-        "(links combine by the minimum)",
-    advice=_("look at what this host alone has: its cable and port, its driver, its CPU"))
+    stated="among at least three hosts, in streams with the same protocol, message size and "
+        "other settings: the largest share of the ceiling that a host reaches as the sender, or "
+        "as the receiver, is below the mesh's largest share by more than max(2 %, 3 pooled "
+        "deviations within pairs), and at least two of its peers reach the largest share with "
+        "others; with two peers only it is *consistent with* it. More than 3 deviations are "
+        "required if there are few trials (Student's t) or many pairs (Bonferroni's bound); 5 % "
+        "instead of 2 % if no pair was repeated (links combine by the minimum)",
+    advice=_("check what only this host has: its cable and port, its driver, its CPU"))
 warning(
     "slow-pair",
-    _("between {one} and {other} at most {throughput_bit_per_s}, both ways, where each of them "
-        "reaches {expected_bit_per_s} with others"),
-    _("from {sending} to {receiving} {throughput_bit_per_s}, where each of them reaches "
-        "{expected_bit_per_s} with others"),
+    _("between {one} and {other} at most {throughput_bit_per_s}, both ways, but each of them "
+        "reaches {expected_bit_per_s} with other hosts"),
+    _("from {sending} to {receiving} {throughput_bit_per_s}, but each of them reaches "
+        "{expected_bit_per_s} with other hosts"),
     rank=3, says_of_what=True, section=SECTION,
-    stated="a pair lies below the smaller of what its sender and what its receiver reach with "
-        "others, by the same margin, and no limit of a host explains it",
-    advice=_("look at what only these two share: the link between their switches, a route, a "
+    stated="a pair is below the smaller of what its sender and its receiver reach with others, "
+        "by the same margin, and no limit of a host explains it",
+    advice=_("check what only these two share: the link between their switches, a route, a "
         "filter"))
 warning(
     "slow-mesh",
     _("all {pairs} pairs reach {throughput_bit_per_s}, {ceiling_share} of what a link of "
         "{link_rate_bit_per_s} carries: no host stands out"),
     rank=3, section=SECTION,
-    stated="all pairs of three hosts and more lie within that margin of each other, none reaches "
-        "98 % of the ceiling (both ways at once: 96 %) under any settings, and half of the trials "
-        "and more have no limit of a host",
-    advice=_("look at what all of them share, such as the switch, and at the rate stated for the "
-        "link"))
+    stated="all pairs of at least three hosts are within that margin of each other, none "
+        "reaches 98 % of the ceiling (both ways at once: 96 %) under any settings, and at least "
+        "half of the trials have no limit of a host",
+    advice=_("check what all of them share, such as the switch, and the stated rate of the link"))
 note(
     "far-host",
-    _("adds {added_ns} to each of its round trips, where {typical_ns} are typical"),
+    _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
     rule="mesh.round_trips:far_hosts", rank=67, section=SECTION,
-    stated="among four hosts and more that were all measured with each other, the median polish "
-        "of the round trips' medians (Tukey, Exploratory Data Analysis, 1977) gives a host more "
-        "than max(10 % of the typical round trip, 3 times 1.4826 the median of what is left over, "
-        "3 pooled deviations within pairs) above the host in the middle",
-    advice=_("look at what this host alone has: a longer way, power saving, interrupt moderation"))
+    stated="among at least four hosts that were all measured with each other, the median polish "
+        "of the medians of the round trips (Tukey, Exploratory Data Analysis, 1977) gives a "
+        "host more than max(10 % of the typical round trip, 3 times 1.4826 the median of the "
+        "residuals, 3 pooled deviations within pairs) above the median host",
+    advice=_("check what only this host has: a longer path, power saving, interrupt moderation"))

@@ -1,38 +1,41 @@
-"""Traffic of others on the interfaces of a stream's hosts: rows of the table of kinds. Pure."""
+"""Other traffic on the interfaces of a stream's hosts: rows of the table of kinds. Pure."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 _STATED = (
-    "what an interface of one of the two hosts counted in one direction from w0 to w1 is more than "
-    "the most that can be ours (TCP: segments in and out of every socket, those sent again among "
-    "them; UDP: send calls with their fragments; each frame padded, with check sequence and VLAN "
-    "tag; 10 kB and 10 kB/s of control connections), by more than 1 % of the link, 5 % of ours, "
-    "and twice our rate times the longest time between two changes of the counters. Not where "
-    "no more frames came on top than we lost, each as long as ours, and the link had room or data "
-    "stopped: a host drops such behind its interface (a packet filter) and counts them nowhere; ")
+    "an interface of one of the two hosts counted more in one direction from w0 to w1 than can "
+    "be our own traffic (TCP: segments in and out of every socket, including those sent again; "
+    "UDP: send calls with their fragments; each frame padded, with check sequence and VLAN tag; "
+    "10 kB and 10 kB/s of control connections), by more than 1 % of the link, 5 % of ours, and "
+    "twice our rate times the longest time between two changes of the counters. Not stated if "
+    "at most as many extra frames came as we lost, each as long as ours, and the link had room "
+    "or data stopped: a host drops such frames behind its interface (a packet filter) and "
+    "counts them nowhere; ")
 
 warning(
     "other-traffic",
-    _("they use {other_bit_per_s} of the link at {at_host}, {way}; with this stream "
-        "{link_filled_share} of it"),
-    _("they use {other_bit_per_s} of the link; with this stream {link_filled_share} of it"),
-    limit=_("others on the same link"), figures=("other_bit_per_s", "link_filled_share"),
-    advice=_("end what else uses that interface, or measure on a link of its own"),
+    _("it uses {other_bit_per_s} of the link at {at_host} ({way}), together with this stream "
+        "{link_filled_share}"),
+    _("it uses {other_bit_per_s} of the link, together with this stream {link_filled_share}"),
+    limit=_("other traffic on the link"), figures=("other_bit_per_s", "link_filled_share"),
+    advice=_("stop the other traffic on that interface, or measure on a dedicated link"),
     section="What limited a stream",
-    stated=_STATED + "and with ours it fills 98 % of the link and more (IEEE 802.3 framing). Also "
-        "where no rule but `not-determined` holds, and what others are likely to have used (3 % of "
-        "the link and more, twice what the counters may be off) is the largest part of what is "
-        "missing, with the ends' waits for a CPU three quarters of it and more")
+    stated=_STATED + "and together with ours it fills at least 98 % of the link (IEEE 802.3 "
+        "framing). Also stated if no rule except `not-determined` holds, and what others "
+        "probably used (at least 3 % of the link, twice what the counters may be off) is the "
+        "largest part of what is missing, and is at least three quarters of it together with "
+        "the ends' waits for a CPU")
 note(
     "other-traffic-beside",
-    _("{in_trials} others used {other_bit_per_s} of the link, {way}, which left room"),
-    _("others used {other_bit_per_s} of the link, {way}, which left room"),
+    _("{in_trials} other traffic used {other_bit_per_s} of the link ({way}); the link had room "
+        "left"),
+    _("other traffic used {other_bit_per_s} of the link ({way}); the link had room left"),
     rule="traffic.beside:beside", rank=72, leads=False,
-    advice=_("the link was not full: the figures are the streams' own, but others' traffic may "
-        "delay them"),
+    advice=_("the link was not full: the other traffic did not limit the streams, but may have "
+        "delayed them"),
     section="What limited a stream",
-    stated=_STATED + "and the link has room left; one finding a host and direction")
+    stated=_STATED + "and the link has room left; one finding per host and direction")

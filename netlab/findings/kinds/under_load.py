@@ -1,57 +1,57 @@
-"""What a full path does to round trips beside the load: rows of the table of kinds. Pure."""
+"""Round trips next to a load that fills the path: rows of the table of kinds. Pure."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
 SECTION = "Latency under load"
 
-# A table: as few lines a row as it takes.
+# A table: as few lines per row as possible.
 # fmt: off
 
 warning(
     "load-below-path",
-    _("{in_trials}: the load was {throughput_bit_per_s}, {load_share} of what the path carries at "
-        "most: the increase is not that of a full path"),
-    _("the load was {throughput_bit_per_s}, {load_share} of what the path carries at most: the "
-        "increase is not that of a full path"),
+    _("{in_trials}: the load was {throughput_bit_per_s}, only {load_share} of what the path "
+        "carries: the increase does not describe a full path"),
+    _("the load was {throughput_bit_per_s}, only {load_share} of what the path carries: the "
+        "increase does not describe a full path"),
     rule="under_load:under_load", rank=20, section=SECTION,
-    advice=_("a higher rate, more streams, or a longer load where TCP has not found the rate yet"),
-    stated="The load's throughput is less than 90 % of the wire ceiling of the link that is "
-        "stated, of the better direction where both are filled, and both medians are known and no "
-        "standing queue (below) is between them: with a queue the path is full, whatever the link "
-        "is said to be.")
+    advice=_("raise the rate, use more streams, or load for longer if TCP has not reached the "
+        "rate yet"),
+    stated="The load's throughput is less than 90 % of the wire ceiling of the stated link (the "
+        "better direction, if both carry load), both medians are known, and there is no "
+        "standing queue (below): with such a queue the path is full, whatever rate is stated.")
 note(
     "standing-queue",
-    _("{in_trials}: under load round trips of {idle_rtt_ns} became {loaded_rtt_ns} in the median "
-        "and {loaded_p99_ns} at 99 %: about {queue_bytes} of payload wait on the path"),
-    _("under load round trips of {idle_rtt_ns} became {loaded_rtt_ns} in the median and "
-        "{loaded_p99_ns} at 99 %: about {queue_bytes} of payload wait on the path"),
-    _("{in_trials}: under load round trips of {idle_rtt_ns} became {loaded_rtt_ns} in the median"),
-    _("under load round trips of {idle_rtt_ns} became {loaded_rtt_ns} in the median"),
+    _("{in_trials}: under load the median round trip grew from {idle_rtt_ns} to {loaded_rtt_ns} "
+        "(99th percentile {loaded_p99_ns}): about {queue_bytes} of payload wait on the path"),
+    _("under load the median round trip grew from {idle_rtt_ns} to {loaded_rtt_ns} (99th "
+        "percentile {loaded_p99_ns}): about {queue_bytes} of payload wait on the path"),
+    _("{in_trials}: under load the median round trip grew from {idle_rtt_ns} to {loaded_rtt_ns}"),
+    _("under load the median round trip grew from {idle_rtt_ns} to {loaded_rtt_ns}"),
     rank=30, section=SECTION,
-    advice=_("what shares the path waits as long: a shorter queue, one that CoDel manages, or a "
-        "congestion control that does not fill it"),
-    stated="The loaded median is 5 ms and more above the idle one, and half of that above it. What "
-        "waits is the increase x the load's throughput, of a load that goes one way (5 ms: RFC "
-        "8289, CoDel's target).")
+    advice=_("other traffic on the path waits as long: use a shorter queue, one with CoDel, or "
+        "a congestion control that does not fill it"),
+    stated="The loaded median is above the idle one by at least 5 ms and by at least half of "
+        "it. What waits is the increase x the load's throughput, for a load in one direction (5 "
+        "ms: RFC 8289, CoDel's target).")
 note(
     "no-standing-queue",
-    _("{in_trials}: the path is full and no queue to speak of stands in it: round trips of "
-        "{idle_rtt_ns} became {loaded_rtt_ns} in the median"),
-    _("the path is full and no queue to speak of stands in it: round trips of {idle_rtt_ns} became "
-        "{loaded_rtt_ns} in the median"),
+    _("{in_trials}: the path is full but has no significant queue: the median round trip is "
+        "{loaded_rtt_ns} under load, {idle_rtt_ns} before it"),
+    _("the path is full but has no significant queue: the median round trip is {loaded_rtt_ns} "
+        "under load, {idle_rtt_ns} before it"),
     rank=31, section=SECTION,
-    advice=_("that is the result: what shares the path hardly waits"),
-    stated="The loaded median is less than 5 ms, or less than half of the idle one, above it, and "
-        "the load is 90 % of the wire ceiling and more.")
+    advice=_("that is the result: other traffic on the path hardly waits"),
+    stated="The loaded median is above the idle one by less than 5 ms or less than half of it, "
+        "and the load is at least 90 % of the wire ceiling.")
 note(
     "requests-lost-under-load",
-    _("{in_trials}: {lost_requests} of {requests} were lost under load, {lost_requests_share}; "
+    _("{in_trials}: {lost_requests} of {requests} were lost under load ({lost_requests_share}); "
         "{idle_lost_requests} of {idle_requests} before it"),
-    _("{lost_requests} of {requests} were lost under load, {lost_requests_share}; "
+    _("{lost_requests} of {requests} were lost under load ({lost_requests_share}); "
         "{idle_lost_requests} of {idle_requests} before it"),
     rank=32, section=SECTION,
-    advice=_("a queue that drops what comes when it is full drops everybody's; one that shares by "
-        "flow does not"),
-    stated="Five requests and more of the loaded phase were lost, and their share is ten times "
-        "that of the idle one and more.")
+    advice=_("a full tail-drop queue drops packets of every flow; a queue that is fair to flows "
+        "(fq_codel) does not"),
+    stated="At least five requests of the loaded phase were lost, and their share is at least "
+        "ten times that of the idle phase.")

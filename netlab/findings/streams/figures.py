@@ -1,4 +1,4 @@
-"""Figures: the evidence of each kind of finding about streams, as medians over trials. Pure."""
+"""Figures: the evidence for each kind of finding about streams, as medians over trials. Pure."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _OF_ENDS = ("run_queue_share", "throttled_share", "steal_share", "busiest_core_s
 
 
 def _others_bit_per_s(sample: StreamSample) -> float | None:
-    told = sample.others_told
-    if told is not None:
-        return told.bit_per_s
+    others = sample.reported_others
+    if others is not None:
+        return others.bit_per_s
     framing = sample.framing
     return None if framing is None else sample.likely_others_share * framing.link_rate_bit_per_s
 
 
 def _filled_share(sample: StreamSample) -> float | None:
-    told = sample.others_told
-    if told is not None:
-        return told.filled_share
+    others = sample.reported_others
+    if others is not None:
+        return others.filled_share
     share = sample.ceiling_share
     return None if share is None else share + sample.likely_others_share
 
@@ -43,50 +43,50 @@ FIGURES: Mapping[str, _Figure] = {
     **{name: attrgetter(name) for name in _SAME},
     **{f"sender_{name}": attrgetter(f"sender.{name}") for name in _OF_ENDS},
     **{f"receiver_{name}": attrgetter(f"receiver.{name}") for name in _OF_ENDS},
-    "send_call_median_ns": lambda each: each.call_percentile_ns(0.5),
-    "send_call_p90_ns": lambda each: each.call_percentile_ns(0.9),
-    "send_room_share": lambda each: each.room_share,
-    "thread_share": lambda each: each.sender.thread_share,
-    "receiver_thread_share": lambda each: each.receiver.thread_share,
-    "rwnd_limited_share": lambda each: each.tcp_share(each.tcp.rwnd_limited_us),
-    "sndbuf_limited_share": lambda each: each.tcp_share(each.tcp.sndbuf_limited_us),
-    "cwnd_limited_share": lambda each: each.tcp_share(each.cwnd_limited_us),
-    "retransmissions": lambda each: each.tcp.retransmissions,
-    "window_bytes": lambda each: each.tcp.window_bytes,
-    "min_rtt_us": lambda each: each.tcp.min_rtt_us,
-    "lost_messages": lambda each: each.losses.lost,
-    "receive_queue_drops": lambda each: each.losses.receive_queue,
-    "local_drops": lambda each: each.losses.local,
+    "send_call_median_ns": lambda sample: sample.call_percentile_ns(0.5),
+    "send_call_p90_ns": lambda sample: sample.call_percentile_ns(0.9),
+    "send_room_share": lambda sample: sample.room_share,
+    "thread_share": lambda sample: sample.sender.thread_share,
+    "receiver_thread_share": lambda sample: sample.receiver.thread_share,
+    "rwnd_limited_share": lambda sample: sample.tcp_share(sample.tcp.rwnd_limited_us),
+    "sndbuf_limited_share": lambda sample: sample.tcp_share(sample.tcp.sndbuf_limited_us),
+    "cwnd_limited_share": lambda sample: sample.tcp_share(sample.cwnd_limited_us),
+    "retransmissions": lambda sample: sample.tcp.retransmissions,
+    "window_bytes": lambda sample: sample.tcp.window_bytes,
+    "min_rtt_us": lambda sample: sample.tcp.min_rtt_us,
+    "lost_messages": lambda sample: sample.losses.lost,
+    "receive_queue_drops": lambda sample: sample.losses.receive_queue,
+    "local_drops": lambda sample: sample.losses.local,
     "frames_per_s": frames_per_s,
     "other_bit_per_s": _others_bit_per_s,
     "link_filled_share": _filled_share,
 }
-"""Name of a figure, its unit at its end → where it is of one stream."""
+"""Name of a figure, with its unit at the end → its value for one stream."""
 
 
 _ALWAYS = ("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share")
 
 
 def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | None]:
-    """Medians of what is known of each trial; ``None`` for one that some trial lacks."""
-    given = tuple(trials)
-    found: dict[str, float | None] = {}
+    """Medians over the trials; ``None`` for a figure that some trial lacks."""
+    samples = tuple(trials)
+    medians: dict[str, float | None] = {}
     for name in (*_ALWAYS, *kind.figures):
-        values = [FIGURES[name](each) for each in given]
+        values = [FIGURES[name](sample) for sample in samples]
         known = [value for value in values if value is not None]
-        found[name] = median(known) if known and len(known) == len(values) else None
-    if kind.limit is not None and kind.severity == "warning" and given:
-        found["costs_share"] = median(cost_of(kind, each) for each in given)
-    return found
+        medians[name] = median(known) if known and len(known) == len(values) else None
+    if kind.limit is not None and kind.severity == "warning" and samples:
+        medians["costs_share"] = median(cost_of(kind, sample) for sample in samples)
+    return medians
 
 
 def words(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, str]:
-    """Evidence that is no number, where all of these trials have the same."""
+    """Evidence that is not a number, if all of these trials have the same."""
     if kind is not Kind.OTHER_TRAFFIC:
         return {}
-    told = [each.others_told for each in trials]
-    places = {(each.host, each.receiving) for each in told if each is not None}
-    if len(places) != 1 or None in told:
+    others = [sample.reported_others for sample in trials]
+    places = {(other.host, other.receiving) for other in others if other is not None}
+    if len(places) != 1 or None in others:
         return {}
     ((host, receiving),) = places
     return {"at_host": host, "way": way(receiving=receiving)}

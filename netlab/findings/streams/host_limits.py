@@ -1,7 +1,7 @@
-"""Whether one of a stream's two hosts limited it: its CPU, what took it away, its calls. Pure.
+"""Rules for limits of a stream's two hosts: the CPU, what took it away, the send calls. Pure.
 
-Each rule says yes or no to one stream, and no where a figure that it needs is not known. They are
-asked below the wire ceiling only: limits.py.
+Each rule judges one stream; it is false if a figure that it needs is not known. limits.py applies
+them only below the wire ceiling.
 """
 
 from __future__ import annotations
@@ -9,94 +9,93 @@ from __future__ import annotations
 from netlab.findings.sample import StreamEnd, StreamSample
 
 ON_CPU = 0.95
-"""Share of the window on a CPU from which on a thread is CPU-bound."""
+"""Least share of the window on a CPU for a thread to be CPU-bound."""
 
 WAITED = 0.02
-"""Share of the window that a CPU-bound thread may wait for its CPU, and for anything else."""
+"""Most share of the window that a CPU-bound thread may wait for its CPU, and for anything else."""
 
 STARVED = 0.05
-"""Share of the window without a CPU though ready to run, of CPU time given to other machines, or
-of the periods of a quota with throttling, above which it is that which limits."""
+"""A limit above this share: of the window without a CPU although ready to run, of CPU time given to
+other machines, or of the periods of a quota with throttling."""
 
 OTHERS_WAIT = 3
-"""A thread that waited for a CPU more than so many times as long as the hypervisor had it, of all
-CPUs, waited for other programs: two or three CPUs may all have lost theirs where it was."""
+"""A thread that waited for a CPU for more than so many times the steal share of all CPUs waited for
+other programs. Up to this factor, the steal of two or three CPUs may all have hit the thread's."""
 
 SATURATED = 0.97
-"""Share of the window that a core must be busy to be saturated."""
+"""Least share of the window that a saturated core is busy."""
 
 WORK_PER_S, FRAME_BYTES = 10_000, 1500
-"""Least messages or full frames a second that may fill a core: 100 µs each."""
+"""Least messages or full frames a second that can fill a core: 100 µs each."""
 
 CLOSED = 0.5
-"""Share of the window that the receiver's window must have held TCP back."""
+"""Least share of the window in which the receiver's window held TCP back."""
 
 LOST_MUCH = 0.2
-"""Share of the messages whose loss limits throughput whatever else is missing."""
+"""Share of lost messages that limits throughput, whatever else is missing."""
 
 COVERED = 0.5
-"""Share of what was lost from which on one place accounts for it."""
+"""Least share of the loss for one place to explain it."""
 
 COSTS = 0.5
-"""Share of what throughput lacks to the ceiling that a wait for a CPU must cost to be the limit
+"""Least share of what throughput lacks to the ceiling that a wait for a CPU costs, to be the limit
 by itself."""
 
 QUEUE_LOOKS, QUEUE_FULL = 8, 0.5
-"""Least looks at a receive queue, and the share of them above which it is full most of the time."""
+"""Least samples of a receive queue, and the share of them above which it is mostly full."""
 
 USEFUL, HURRIES = 0.95, 0.8
-"""Share of the receive calls that found something from which on the receiver never waits; and the
-share of the window that it must be on a CPU then: one that sleeps long finds something as well."""
+"""Least share of the receive calls that found data, for a receiver that never waits; and the least
+share of the window that it is on a CPU then: a receiver that sleeps long finds data as well."""
 
 IN_CALLS = 0.8
-"""Share of the window that send calls must fill."""
+"""Least share of the window that send calls fill."""
 
 IN_ORDINARY_CALLS = 0.5
-"""Share of the window that all but the longest calls must fill."""
+"""Least share of the window that all calls except the longest fill."""
 
 ROOM = 0.9
-"""Share of the send calls that must have found room in the socket: these wait for no queue."""
+"""Least share of the send calls that found room in the socket: they do not wait for a queue."""
 
 LOOKS = 8
-"""How often it must have been looked for room."""
+"""Least samples of the room in the socket."""
 
 OF_BUFFER = 8
-"""Least messages that fit the send buffer: with fewer, each call may wait for the queue."""
+"""Least messages that fit in the send buffer: with fewer, each call may wait for the queue."""
 
 DELIVERED = 0.95
 """Least share of what was sent that must arrive for the sender to be the limit."""
 
 SENT_ENOUGH = 0.98
-"""Share of the ceiling, or of the offered rate, from which on a sender is not the limit."""
+"""A sender that sends this share of the ceiling, or of the offered rate, is not the limit."""
 
 
 def throttled(end: StreamEnd) -> bool:
-    """Its CPU quota made it wait."""
+    """Whether its CPU quota made it wait."""
     return end.judged and (end.throttled_share or 0) > STARVED
 
 
 def starved(end: StreamEnd) -> bool:
-    """Other programs had the CPU that it was ready to run on."""
+    """Whether other programs had the CPU while it was ready to run."""
     return end.judged and (end.run_queue_share or 0) > STARVED
 
 
 def robbed(end: StreamEnd) -> bool:
-    """The hypervisor gave its CPUs to other machines, and its own programs took them no longer."""
+    """Whether the hypervisor gave its CPUs to other machines, and that explains its waits."""
     steal, waited = end.steal_share or 0, end.run_queue_share or 0
     return end.judged and steal > STARVED and waited <= OTHERS_WAIT * steal
 
 
 def wants_cpu(end: StreamEnd) -> bool:
-    """It was on a CPU, or ready to run, nearly all the time: there was nothing else to wait for."""
+    """Whether it was on a CPU, or ready to run, nearly all the time: it waited for nothing else."""
     return (end.thread_share or 0) + (end.run_queue_share or 0) >= ON_CPU
 
 
 def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
-    """Whether the time without a CPU is half of what throughput lacks, or more: to the ceiling, or
-    to the best that trials of the cell without such waits came to, where that is known. What these
-    were hardly faster than, waits did not cost.
+    """Whether the time without a CPU is at least half of what throughput lacks.
 
-    A sixteenth of the time costs no nine tenths of the throughput.
+    It lacks that to the ceiling, or to the best of the cell's trials without such waits, if that is
+    known. If those trials were hardly faster, the waits cost nothing.
     """
     if _as_fast_as(sample, best_bit_per_s):
         return False
@@ -104,8 +103,9 @@ def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = N
 
 
 def takes(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
-    """Whether it had no CPU for as long as accounts for what is missing: by its share of the time,
-    or because it waited for nothing else, so that the rest is what its CPU does.
+    """Whether the time without a CPU explains what is missing.
+
+    It does by its share of the time, or if the end waited for nothing else.
     """
     if _as_fast_as(sample, best_bit_per_s):
         return False
@@ -121,31 +121,33 @@ def _as_fast_as(sample: StreamSample, best_bit_per_s: float | None) -> bool:
 
 
 def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
-    """Share of what it might have come to; 1 where nothing says what that is."""
+    """What throughput lacks, as a share of what it could have been; 1 if that is not known."""
     throughput = sample.throughput_bit_per_s
-    known = (sample.ceiling_bit_per_s, sample.offered_bit_per_s)
-    wanted = min((each for each in known if each), default=None)
-    lacks = 1.0 if wanted is None else 1 - throughput / wanted
+    targets = (sample.ceiling_bit_per_s, sample.offered_bit_per_s)
+    target = min((rate for rate in targets if rate), default=None)
+    missing = 1.0 if target is None else 1 - throughput / target
     if best_bit_per_s is None or best_bit_per_s <= throughput:
-        return lacks
-    return min(lacks, 1 - throughput / best_bit_per_s)
+        return missing
+    return min(missing, 1 - throughput / best_bit_per_s)
 
 
 def receiver_held_up(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """The receiver fell behind, and its waits account for what is missing: a wait for its CPU
-    alone costs nothing while its queue has room.
+    """Whether the receiver fell behind, and its waits explain what is missing.
+
+    A wait for its CPU alone costs nothing while its queue has room.
     """
     closed = (sample.tcp_share(sample.tcp.rwnd_limited_us) or 0) >= CLOSED
     drops = loses(sample) and (share_lost_in_receive_queue(sample) or 0) >= COVERED
-    hurries = not sample.receiver.spins and wants_cpu(sample.receiver)
-    # What its socket dropped is what the receiver lacks, whatever the wire might carry.
+    never_idle = not sample.receiver.spins and wants_cpu(sample.receiver)
+    # The receiver lacks what its socket dropped, whatever the wire could carry.
     costly = drops or takes(sample, sample.receiver, best_bit_per_s)
-    return hurries or receiver_behind(sample) or ((closed or drops) and costly)
+    return never_idle or receiver_behind(sample) or ((closed or drops) and costly)
 
 
 def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """The receiver's waits are half of what is missing, and so is the time in which its window, or
-    its queue, was shut.
+    """Whether the receiver's waits are at least half of what is missing.
+
+    And so is the time in which its window was closed or its queue full.
     """
     shut = _shut_share(sample)
     return (
@@ -156,15 +158,15 @@ def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> 
 
 
 def receiver_costs(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """The receiver's waits are half of what is missing, and whether its window was shut is
-    not recorded. UDP waits for nobody: what a receiver does not take in time is lost.
+    """Whether the receiver's waits are at least half of what is missing, and it is not recorded
+    whether its window was closed. Only TCP: over UDP a late receiver loses messages instead.
     """
     unknown = sample.protocol == "TCP" and _shut_share(sample) is None
     return unknown and costs(sample, sample.receiver, best_bit_per_s)
 
 
 def _shut_share(sample: StreamSample) -> float | None:
-    """Share of the window in which TCP could hand the receiver nothing; ``None``: not known."""
+    """Share of the window in which TCP could not give the receiver data; ``None``: not known."""
     shut = sample.tcp_share(sample.tcp.rwnd_limited_us)
     if sample.protocol != "TCP" or shut is None or sample.streams > 1:
         return None
@@ -172,18 +174,18 @@ def _shut_share(sample: StreamSample) -> float | None:
 
 
 def sender_on_cpu(sample: StreamSample) -> bool:
-    """The sender's one thread was on a CPU all the time: it waited for nothing."""
+    """Whether the sender's only thread was on a CPU all the time: it waited for nothing."""
     end = sample.sender
     share, waiting = end.thread_share, end.run_queue_share
     if not _may_be_the_senders(sample) or sample.streams != 1 or share is None or share < ON_CPU:
         return False
-    if waiting is None:  # nor what it waited for: both together
+    if waiting is None:  # then both waits share the rest of the window
         return 1 - share < 2 * WAITED
     return waiting < WAITED and 1 - share - waiting < WAITED
 
 
 def receiver_behind(sample: StreamSample) -> bool:
-    """The receive queue was full most of the time: the receiver did not keep up."""
+    """Whether the receive queue was full most of the time: the receiver did not keep up."""
     full = sample.queue_full_share
     return (
         sample.receiver.judged
@@ -194,18 +196,20 @@ def receiver_behind(sample: StreamSample) -> bool:
 
 
 def receiver_on_cpu(sample: StreamSample) -> bool:
-    """The receiver did not keep up: its queue was full, or hardly a call found nothing in it and
-    its thread was on a CPU for most of the window.
+    """Whether the receiver did not keep up.
+
+    Its queue was full, or nearly every receive call found data and its thread was on a CPU for
+    most of the window.
     """
     useful, on_cpu = sample.useful_share, sample.receiver.thread_share
-    hurries = useful is not None and useful >= USEFUL and (on_cpu or 0) >= HURRIES
-    return receiver_behind(sample) or (sample.receiver.judged and hurries)
+    never_idle = useful is not None and useful >= USEFUL and (on_cpu or 0) >= HURRIES
+    return receiver_behind(sample) or (sample.receiver.judged and never_idle)
 
 
 def core_saturated(sample: StreamSample) -> bool:
-    """One core did all that it could, and not because a thread of ours keeps it busy by itself.
+    """Whether one core was saturated, and not by one of our own threads.
 
-    Nor other programs: these would have kept our threads waiting, and few frames fill no core.
+    Nor by other programs: they would have made our threads wait. Few frames fill no core.
     """
     ends = sample.ends
     frames_per_s = sample.throughput_bit_per_s / (8 * FRAME_BYTES)
@@ -217,7 +221,7 @@ def core_saturated(sample: StreamSample) -> bool:
             end.judged
             and end.busiest_core is not None
             and (end.busiest_core_share or 0) >= SATURATED
-            # Two hosts of a lab share their cores.
+            # Both ends: two hosts of a lab may share their cores.
             and not any(_may_occupy(other, end.busiest_core) for other in ends)
             for end in ends
         )
@@ -225,11 +229,11 @@ def core_saturated(sample: StreamSample) -> bool:
 
 
 def sender_in_calls(sample: StreamSample) -> bool:
-    """Send calls fill the window, and what they wait for is not the queue.
+    """Whether send calls fill the window, and do not wait for the queue.
 
-    That calls take equally long shows nothing: a call that waits for room in a full buffer may
-    take as long as a message is on the wire, every time. So the socket is asked. It has room
-    for a small message only: of a large one a call may wait half way.
+    Equally long calls show nothing: a call that waits for room in a full buffer may always take as
+    long as a message is on the wire. So the room in the socket is sampled. That is valid for small
+    messages only: a call may wait halfway through a large one.
     """
     buffer_bytes = sample.send_buffer_bytes
     if (
@@ -250,9 +254,9 @@ def sender_in_calls(sample: StreamSample) -> bool:
 
 
 def _may_be_the_senders(sample: StreamSample) -> bool:
-    """It sent as fast as it could, which was less than the wire carries, and what it sent arrived.
+    """Whether it sent as fast as it could, less than the wire carries, and its messages arrived.
 
-    TCP loses nothing; only the windows of its two ends are not quite the same.
+    TCP loses nothing; only the windows of its two ends differ slightly.
     """
     if sample.paced or not sample.sender.judged:
         return False
@@ -263,18 +267,18 @@ def _may_be_the_senders(sample: StreamSample) -> bool:
 
 
 def sent_enough(sample: StreamSample) -> bool:
-    """Whether a sender over UDP sent what the wire carries, or all that it was offered."""
+    """Whether a sender over UDP sent what the wire carries, or the whole offered rate."""
     sent, ceiling, offered = (
         sample.sent_bit_per_s,
         sample.ceiling_bit_per_s,
         sample.offered_bit_per_s,
     )
-    wanted = min((each for each in (ceiling, offered) if each), default=None)
-    return sent is not None and wanted is not None and sent >= SENT_ENOUGH * wanted
+    target = min((rate for rate in (ceiling, offered) if rate), default=None)
+    return sent is not None and target is not None and sent >= SENT_ENOUGH * target
 
 
 def loses(sample: StreamSample) -> bool:
-    """Whether loss is the limit: any, where enough was sent; else more than a sender may lack."""
+    """Whether loss is the limit: any loss if enough was sent; otherwise more than 5 %."""
     share = sample.lost_share
     if sample.protocol != "UDP" or share is None:
         return False
@@ -282,14 +286,14 @@ def loses(sample: StreamSample) -> bool:
 
 
 def loses_most(sample: StreamSample) -> bool:
-    """Whether loss is the limit and half of what is missing to the ceiling, or a fifth of all."""
+    """Whether loss is the limit, and half of what is missing to the ceiling or a fifth of all."""
     share = sample.lost_share or 0
     most = share >= min(LOST_MUCH, COSTS * _missing(sample, None))
     return loses(sample) and (most or sent_enough(sample))
 
 
 def share_lost_in_receive_queue(sample: StreamSample) -> float | None:
-    """Of the messages lost, those for which the receiving socket had no room."""
+    """Share of the lost messages for which the receiving socket had no room."""
     dropped, lost = sample.losses.receive_queue, sample.losses.lost
     return None if dropped is None or not lost else dropped / lost
 

@@ -1,7 +1,7 @@
-"""What limited a stream, as far as its records show it. Pure.
+"""The bottleneck of one stream, as far as its own record shows it. Pure.
 
-One stream by its own record: the rules stand in ``_RULES``, what each of them looks at in
-host_limits.py and path_limits.py. What several trials show is in by_trials.py.
+The rules are in ``_RULES``; host_limits.py and path_limits.py have what each of them checks.
+by_trials.py has what several trials show together.
 """
 
 from __future__ import annotations
@@ -43,51 +43,51 @@ from netlab.findings.streams.path_limits import (
 )
 
 FILLED, FILLED_BOTH_WAYS = 0.98, 0.96
-"""Share of the wire ceiling from which on the wire is the limit; with data both ways the ceiling
+"""Least share of the wire ceiling at which the wire is the limit. With data both ways the ceiling
 is an upper bound, since acknowledgements take room."""
 
 OFFERED = 0.98
-"""Share of the offered rate from which on it is the limit."""
+"""Least share of the offered rate at which it is the limit."""
 
 _Rule = Callable[[StreamSample, float | None], bool]
-"""Of a stream, and of the best that trials of its cell came to that had a CPU whenever they wanted
-one (``None``: not known)."""
+"""Judges a stream. The second argument is the best throughput of the trials of its cell that had a
+CPU whenever they wanted one, in bit/s (``None``: not known)."""
 
 
 def _of(rule: Callable[[StreamSample], bool]) -> _Rule:
-    """A rule that asks nothing of other trials."""
-    return lambda each, best: rule(each)
+    """A rule that does not use other trials."""
+    return lambda sample, best: rule(sample)
 
 
 _RULES: Sequence[tuple[Kind, _Rule]] = (
-    # What takes the CPU away, before what that leads to: a receiver without one closes its window
-    # and drops, a sender without one calls more seldom.
+    # First what takes the CPU away, then its effects: a receiver without a CPU closes its window
+    # and drops messages, a sender without one makes fewer calls.
     (Kind.RECEIVER_CPU_QUOTA, lambda it, best: throttled(it.receiver) and held_up(it, best)),
     (Kind.SENDER_CPU_QUOTA, lambda it, best: throttled(it.sender) and takes(it, it.sender, best)),
     (Kind.STOLEN_CPU, lambda it, best: robbed(it.receiver) and held_up(it, best)),
     (Kind.STOLEN_CPU, lambda it, best: robbed(it.sender) and wants_cpu(it.sender)),
-    (Kind.RECEIVER_WINDOW, _of(window_limited)),  # for this round trip, and no queue to be read
+    (Kind.RECEIVER_WINDOW, _of(window_limited)),  # too small for this round trip
     (Kind.RECEIVER_STARVED, lambda it, best: starved(it.receiver) and held_up(it, best)),
     (Kind.SENDER_STARVED, lambda it, best: starved(it.sender) and _never_idle(it, best)),
-    # A thread that is on its CPU all the time may well be so inside its send calls.
+    # Before the call rate: a thread that is always on its CPU may be inside its send calls.
     (Kind.SENDER_CPU, _of(sender_on_cpu)),
     (Kind.RECEIVER_CPU, _of(receiver_on_cpu)),
     (Kind.SENDER_CALL_RATE, _of(sender_in_calls)),
-    # A link that others fill leaves no more, whatever TCP waits for then.
+    # If others fill the link, it has no room left, whatever TCP waits for.
     (Kind.OTHER_TRAFFIC, _of(crowded_out)),
     (Kind.SENDER_BUFFER, _of(send_buffer_limited)),
     (Kind.RECEIVE_QUEUE_DROPS, _of(receive_queue_drops)),
     (Kind.HOST_DROPS, _of(host_drops)),
     (Kind.SENDER_QUEUE_DROPS, _of(sender_queue_drops)),
     (Kind.SATURATED_CORE, _of(core_saturated)),
-    # What the path does shows where the hosts are not to blame.
+    # The path is the limit only if no host is.
     (Kind.CONGESTION, _of(congested)),
     (Kind.PATH_LOSS, _of(path_loss)),
     (Kind.UNPLACED_LOSS, _of(unplaced_loss)),
     (Kind.RECEIVER_CPU_QUOTA, lambda it, best: throttled(it.receiver) and receiver_shut(it, best)),
     (Kind.RECEIVER_STARVED, lambda it, best: starved(it.receiver) and receiver_shut(it, best)),
 )
-"""The first that is shown is the limit."""
+"""The first rule that holds gives the limit."""
 
 
 def _never_idle(sample: StreamSample, best: float | None) -> bool:
@@ -103,31 +103,33 @@ _BY_WAITS: Sequence[tuple[Kind, _Rule]] = (
     (Kind.RECEIVER_STARVED, lambda it, best: starved(it.receiver) and receiver_costs(it, best)),
     (Kind.SENDER_STARVED, lambda it, best: starved(it.sender) and costs(it, it.sender, best)),
 )
-"""Nothing says what these waits led to: then they must cost half of what is missing at least, and
-give way to whatever shows by several trials."""
+"""Waits whose effect is not recorded. They must cost at least half of what is missing, and give way
+to anything that several trials show."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedStream:
-    """One stream, and what limited it by what its own record shows."""
+    """One stream, and its limit by its own record."""
 
     sample: StreamSample
     kind: Kind | None
-    """``None`` where too little is recorded to say even that nothing shows it."""
+    """``None`` if too little is recorded, even for "not determined"."""
     by_shares: bool = False
-    """Waits for a CPU, or others, happen to account for what is missing, and nothing shows what
-    they led to."""
+    """Waits for a CPU, or others, are large enough for what is missing, but their effect is not
+    recorded."""
 
 
 def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedStream:
-    """What limited it; ``best_bit_per_s`` is what trials of its cell came to that had a CPU
-    whenever they wanted one, where that is known.
+    """What limited it.
+
+    ``best_bit_per_s`` is the throughput of the trials of its cell that had a CPU whenever they
+    wanted one; ``None`` if it is not known.
     """
     if fills_the_wire(sample):
         # Above it, it is no ceiling of this wire.
         return JudgedStream(sample, None if is_above(sample) else Kind.WIRE_CEILING)
-    told = sample.same_host or sample.ceiling_bit_per_s
-    if sample.imported or not told or lost_to_stops(sample):
+    comparable = sample.same_host or sample.ceiling_bit_per_s
+    if sample.imported or not comparable or lost_to_stops(sample):
         return JudgedStream(sample, None)
     offered = sample.offered_bit_per_s
     if offered is not None and sample.throughput_bit_per_s >= OFFERED * offered:
@@ -142,11 +144,11 @@ def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedS
 
 
 def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStream:
-    """What no figure shows by itself: whatever accounts for enough of what is missing."""
+    """The limit if no single figure shows it: whatever explains enough of what is missing."""
     largest = largest_beside_others(sample)
     if largest is not None:
         return JudgedStream(sample, largest, by_shares=True)
-    # What waits cost TCP that has a plateau is known.
+    # If TCP has a plateau, the cost of its waits is known: ``wait_for_cpu`` has judged it.
     rules = () if is_shared(sample) or sample.plateau_bit_per_s is not None else _BY_WAITS
     for kind, rule in rules:
         if rule(sample, best_bit_per_s):
@@ -155,12 +157,12 @@ def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStre
 
 
 def limit_of(sample: StreamSample) -> Kind | None:
-    """What limited it by its own record alone; ``None`` where too little of it is known."""
+    """What limited it, by its own record alone; ``None`` if too little of it is known."""
     return judged(sample).kind
 
 
 def fills_the_wire(sample: StreamSample) -> bool:
-    """Whether the wire carries no more of it."""
+    """Whether it fills the wire."""
     share = sample.ceiling_share
     if share is None or sample.same_host:
         return False
@@ -168,15 +170,18 @@ def fills_the_wire(sample: StreamSample) -> bool:
 
 
 def lost_to_stops(sample: StreamSample) -> bool:
-    """Whether its data stopped for half of the time that is missing and more, which is said by
-    itself: what TCP, a CPU or a counter tells of such a window is no limit.
+    """Whether its data stopped for at least half of the time that is missing.
+
+    Another finding reports that; what TCP, a CPU or a counter shows in such a window is no limit.
     """
     stopped = sample.stopped_share
     return stopped > 0 and stopped >= COSTS * sample.missing_share
 
 
 def is_above(sample: StreamSample) -> bool:
-    """Whether it carried more than the wire can, by more than clock and receive calls explain."""
+    """Whether its throughput is above the wire ceiling by more than clock and receive calls
+    explain.
+    """
     ceiling = sample.highest_ceiling_bit_per_s
     if ceiling is None or sample.same_host:
         return False
@@ -185,7 +190,7 @@ def is_above(sample: StreamSample) -> bool:
 
 
 def is_all_known(sample: StreamSample) -> bool:
-    """Whether its records would have shown what limited it, were it one of what the rules know."""
+    """Whether its record has all that the rules need to show a limit that they know."""
     ends: Sequence[float | None] = (
         sample.sender.thread_share,
         sample.sender.run_queue_share,
@@ -193,10 +198,13 @@ def is_all_known(sample: StreamSample) -> bool:
         sample.queue_full_share,
     )
     if sample.protocol == "TCP":
-        known = None not in (sample.cwnd_limited_us, sample.tcp.retransmissions)
+        counters_known = None not in (sample.cwnd_limited_us, sample.tcp.retransmissions)
     else:
         losses = sample.losses
-        known = sample.lost_share is not None and None not in (losses.receive_queue, losses.local)
-    judged = sample.sender.judged and sample.receiver.judged
-    wire = sample.ceiling_bit_per_s is not None and not sample.same_host
-    return wire and judged and known and sample.streams == 1 and None not in ends
+        counters_known = sample.lost_share is not None and None not in (
+            losses.receive_queue,
+            losses.local,
+        )
+    both_judged = sample.sender.judged and sample.receiver.judged
+    has_wire = sample.ceiling_bit_per_s is not None and not sample.same_host
+    return has_wire and both_judged and counters_known and sample.streams == 1 and None not in ends

@@ -1,7 +1,7 @@
 """Links slower than stated: streams that all stop at one rate, and what that rate counts. Pure.
 
-One direction of a pairing at a time: its streams that nothing else explains → the highest rate that
-several of them share, by each way to count bytes → a finding, where none of its streams is faster.
+For one direction of a pairing: its streams that nothing else explains → the highest rate that
+several of them share, by each way to count bytes → a finding, if none of its streams is faster.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from netlab.findings.streams.trial_counts import trials_of
 from netlab.messages import Message, _
 
 LOST_ALONE = 0.1
-"""Most that others lost, as a share of what a stream lost, for its loss to be of its rate: what is
-lost at random is lost by all alike."""
+"""A stream's loss comes from its rate if others lost at most this share of it: random loss hits all
+streams alike."""
 
 LOSS_SPAN = 0.02
-"""Least difference of the shares that columns lost at one rate, which no random loss has."""
+"""Least difference between the shares that columns lost at one rate; random loss has none."""
 
 WAITS_ALIKE = 1.5
-"""Times the shortest of the waits that are alike."""
+"""Waits up to so many times the shortest are alike."""
 
 ALIKE = 0.01
-"""Rates of both directions that differ by less are said at once."""
+"""Rates of both directions that differ by less than this share are stated together."""
 
 OF_LINKS = frozenset({Kind.LINK_FAR_BELOW, Kind.SLOWER_LINK, Kind.SHAPER, Kind.LINK_OR_SHAPER})
-"""The kinds of what is said here."""
+"""The kinds of findings about links."""
 
 _LOSSY = frozenset({Kind.PATH_LOSS, Kind.UNPLACED_LOSS})
 _COUNTED: dict[Accounting, Message] = {
-    Accounting.FRAME: _("frames of Ethernet"),
-    Accounting.HEADED: _("frames without their check sum"),
+    Accounting.FRAME: _("Ethernet frames"),
+    Accounting.HEADED: _("frames without FCS"),
     Accounting.PACKET: _("IP packets"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class LinkLimit:
-    """What is said of one direction of a pairing, and the places of the streams it is said of."""
+    """The finding about one direction of a pairing, and the places of its streams."""
 
     finding: Finding
     members: frozenset[int]
     shared: frozenset[int]
-    """Those of them that fill the link together with others, which is said as well."""
+    """Those of them that fill the link together with others; they keep that finding as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class _StoppedWay:
-    """The rate at which one direction of a pairing stops."""
+    """The rate at which the streams of one direction of a pairing stop."""
 
     kind: Kind
     fit: RateFit
@@ -68,79 +68,89 @@ class _StoppedWay:
 
     @property
     def rate_bit_per_s(self) -> float:
-        """As its accounting counts, by most of its streams."""
+        """The rate as its accounting counts bytes."""
         return self.fit.rate_bit_per_s
 
     @property
     def streams(self) -> tuple[StreamSample, ...]:
-        """Those that stop there."""
-        return tuple(each.sample for each in self.fit.members)
+        """The streams that stop there."""
+        return tuple(member.sample for member in self.fit.members)
 
 
-def link_limits(shown: Sequence[JudgedStream]) -> tuple[LinkLimit, ...]:
-    """One a pairing, or a direction of it where these differ."""
+def link_limits(judged_streams: Sequence[JudgedStream]) -> tuple[LinkLimit, ...]:
+    """One limit per pairing, or per direction if the directions differ."""
     ways: dict[tuple[str, str, str], list[Stopped]] = {}
-    for place, each in enumerate(shown):
-        it = each.sample
-        if it.framing is None or it.flow or it.same_host or it.imported or it.streams < 1:
+    for place, stream in enumerate(judged_streams):
+        sample = stream.sample
+        if (
+            sample.framing is None
+            or sample.flow
+            or sample.same_host
+            or sample.imported
+            or sample.streams < 1
+        ):
             continue
-        if all(end.judged for end in it.ends):
-            key = (it.pairing, it.sender.host, it.receiver.host)
-            ways.setdefault(key, []).append(Stopped(place, it, each.kind, by_shares=each.by_shares))
+        if all(end.judged for end in sample.ends):
+            key = (sample.pairing, sample.sender.host, sample.receiver.host)
+            ways.setdefault(key, []).append(
+                Stopped(place, sample, stream.kind, by_shares=stream.by_shares)
+            )
     pairings: dict[str, list[_StoppedWay]] = {}
-    for (pairing, _sender, _receiver), those in ways.items():
-        found = _one_way(those)
-        if found is not None:
-            pairings.setdefault(pairing, []).append(found)
-    return tuple(_limit(alike) for found_ways in pairings.values() for alike in _alike(found_ways))
+    for (pairing, _sender, _receiver), streams in ways.items():
+        stopped_way = _one_way(streams)
+        if stopped_way is not None:
+            pairings.setdefault(pairing, []).append(stopped_way)
+    return tuple(
+        _limit(alike) for stopped_ways in pairings.values() for alike in _alike(stopped_ways)
+    )
 
 
-def _one_way(every: Sequence[Stopped]) -> _StoppedWay | None:
-    """What all streams of one direction show of its link."""
-    quiet = [each for each in every if not each.sample.paced and _is_open(each)]
-    lossy = [each for each in every if not each.sample.paced and each.kind in _LOSSY]
+def _one_way(all_streams: Sequence[Stopped]) -> _StoppedWay | None:
+    """What all streams of one direction show about its link."""
+    quiet = [stream for stream in all_streams if not stream.sample.paced and _is_open(stream)]
+    lossy = [stream for stream in all_streams if not stream.sample.paced and stream.kind in _LOSSY]
     for pool in ([*quiet, *lossy], quiet) if lossy else (quiet,):
-        for kind, accounting, fit in _fits(pool, every):
+        for kind, accounting, fit in _fits(pool, all_streams):
             stated = _stated(fit)
             if not _is_of_rate(fit) or _fills_stated(fit, stated) or _is_of_waits(fit, stated):
                 continue
             wire = accounting is Accounting.WIRE
             step = step_of(fit.rate_bit_per_s, stated) if wire else None
-            said = Kind.LINK_FAR_BELOW if step is not None else kind
-            unpaced = sum(not each.sample.paced for each in every)
-            full = _with_full(fit, every, accounting)
-            return _StoppedWay(said, full, accounting, stated, step, unpaced)
+            link_kind = Kind.LINK_FAR_BELOW if step is not None else kind
+            unpaced = sum(not stream.sample.paced for stream in all_streams)
+            full = _with_full(fit, all_streams, accounting)
+            return _StoppedWay(link_kind, full, accounting, stated, step, unpaced)
     return None
 
 
-def _with_full(fit: RateFit, every: Sequence[Stopped], accounting: Accounting) -> RateFit:
-    """With the streams that fill the slower link, whatever they wait for: as with the one stated,
-    they could be no faster.
-    """
+def _with_full(fit: RateFit, all_streams: Sequence[Stopped], accounting: Accounting) -> RateFit:
+    """Add the streams that fill the slower link: whatever they wait for, it limits them."""
     full = [
-        each
-        for each in every
-        if not each.sample.paced and each.rate_bit_per_s(accounting) >= FILLED * fit.rate_bit_per_s
+        stream
+        for stream in all_streams
+        if not stream.sample.paced
+        and stream.rate_bit_per_s(accounting) >= FILLED * fit.rate_bit_per_s
     ]
-    members = {each.place: each for each in (*full, *fit.members)}
+    members = {stream.place: stream for stream in (*full, *fit.members)}
     return replace(fit, members=tuple(members[place] for place in sorted(members)))
 
 
 def _fills_stated(fit: RateFit, stated_bit_per_s: float) -> bool:
-    """Whether it is the stated link that its streams fill together with others."""
-    shared = any(each.is_shared for each in fit.members)
+    """Whether its streams fill the stated link together with others."""
+    shared = any(member.is_shared for member in fit.members)
     return shared and fit.rate_bit_per_s >= FILLED * stated_bit_per_s
 
 
 def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
-    """Whether all its streams waited for a CPU alike, and long enough to lack what they lack: no
-    less than others that stand still as long each time. TCP's plateau would tell.
+    """Whether all its streams waited for a CPU alike, for as long as what is missing.
+
+    Such waits give one rate as well. With TCP's plateau they can be told apart.
     """
-    lacks = 1 - fit.rate_bit_per_s / stated_bit_per_s
-    waits = [each.sample.longest_wait_share for each in fit.members]
-    told = any(each.sample.plateau_bit_per_s is not None for each in fit.members)
-    alike = min(waits) >= lacks and max(waits) <= WAITS_ALIKE * min(waits)
-    return alike and not told and all(each.by_shares for each in fit.members)
+    missing = 1 - fit.rate_bit_per_s / stated_bit_per_s
+    waits = [member.sample.longest_wait_share for member in fit.members]
+    has_plateau = any(member.sample.plateau_bit_per_s is not None for member in fit.members)
+    alike = min(waits) >= missing and max(waits) <= WAITS_ALIKE * min(waits)
+    return alike and not has_plateau and all(member.by_shares for member in fit.members)
 
 
 def _stated(fit: RateFit) -> float:
@@ -149,127 +159,130 @@ def _stated(fit: RateFit) -> float:
 
 
 def _fits(
-    pool: Sequence[Stopped], every: Sequence[Stopped]
+    pool: Sequence[Stopped], all_streams: Sequence[Stopped]
 ) -> Iterator[tuple[Kind, Accounting, RateFit]]:
-    """The accounting that puts columns of several ceilings at one rate, where another does not;
-    else the wire's, where all are at one share of it.
+    """The accounting by which columns of several ceilings have one rate, if another does not fit;
+    otherwise the wire's, if all are at one share of it.
     """
-    fits = {each: fitted(pool, every, each) for each in Accounting}
+    fits = {option: fitted(pool, all_streams, option) for option in Accounting}
     several = {
-        each: fit
-        for each, fit in fits.items()
+        option: fit
+        for option, fit in fits.items()
         if fit is not None and fit.tells_accountings and fit.spread <= SAME
     }
     if several:
-        best = min(several, key=lambda each: several[each].spread)
+        best = min(several, key=lambda option: several[option].spread)
         if several[best].stands_out(best):
             kind = Kind.SLOWER_LINK if best is Accounting.WIRE else Kind.SHAPER
             yield kind, best, several[best]
     wire = fits[Accounting.WIRE]
-    if wire is not None and any(each.kind is not None for each in wire.members):
+    if wire is not None and any(stream.kind is not None for stream in wire.members):
         yield Kind.LINK_OR_SHAPER, Accounting.WIRE, wire
 
 
-def _is_open(each: Stopped) -> bool:
-    """Whether its own record leaves room for a slower link."""
-    if any(rule(each.sample) for rule in (is_above, lost_to_stops, _is_robbed, _stood_for_else)):
+def _is_open(stream: Stopped) -> bool:
+    """Whether its own record allows a slower link as the limit."""
+    if any(rule(stream.sample) for rule in (is_above, lost_to_stops, _is_robbed, _stood_for_else)):
         return False
     return (
-        each.by_shares
-        or each.kind in (None, Kind.NOT_DETERMINED)
-        or (each.kind is Kind.CONGESTION and stood_in_queue(each.sample))
+        stream.by_shares
+        or stream.kind in (None, Kind.NOT_DETERMINED)
+        or (stream.kind is Kind.CONGESTION and stood_in_queue(stream.sample))
     )
 
 
 def _stood_for_else(sample: StreamSample) -> bool:
-    """Whether its data stood for longer than TCP needs to find its rate, and no CPU is the reason:
-    what held it up held the figure down.
+    """Whether its data stood still for longer than TCP needs to find its rate, and not for a CPU.
+
+    Then the cause of the stops lowered the figure, not the link.
     """
     return stood_share(sample) > TCP_BELOW and not stood_for_cpu(sample)
 
 
 def _is_robbed(sample: StreamSample) -> bool:
-    """Whether the hypervisor took what may be half of the time that is missing: taken evenly, it
-    holds all streams to one rate."""
+    """Whether the hypervisor may have taken at least half of the time that is missing.
+
+    If it takes time evenly, all streams have one rate.
+    """
     stolen = max(end.steal_share or 0 for end in sample.ends)
     return stolen > WAITED and stolen >= COSTS * sample.missing_share
 
 
 def _is_of_rate(fit: RateFit) -> bool:
-    """Whether what was lost was lost because more was sent than passes."""
-    lost = [each for each in fit.members if each.kind in _LOSSY]
+    """Whether messages were lost because more was sent than passes."""
+    lost = [member for member in fit.members if member.kind in _LOSSY]
     if not lost:
         return True
-    least = min(each.sample.lost_share or 0 for each in lost)
-    others = [each.sample for each in fit.members if each.kind not in _LOSSY]
-    if any(_resent_share(each) <= LOST_ALONE * least for each in others):
+    least = min(member.sample.lost_share or 0 for member in lost)
+    others = [member.sample for member in fit.members if member.kind not in _LOSSY]
+    if any(_resent_share(sample) <= LOST_ALONE * least for sample in others):
         return True
     columns: dict[tuple[str, int], list[float]] = {}
-    for each in lost:
-        key = (each.sample.protocol, each.sample.message_bytes)
-        columns.setdefault(key, []).append(each.sample.lost_share or 0)
-    shares = [median(those) for those in columns.values()]
+    for member in lost:
+        key = (member.sample.protocol, member.sample.message_bytes)
+        columns.setdefault(key, []).append(member.sample.lost_share or 0)
+    shares = [median(shares_of_column) for shares_of_column in columns.values()]
     return fit.tells_accountings and max(shares) - min(shares) >= LOSS_SPAN
 
 
 def _resent_share(sample: StreamSample) -> float:
-    """Of the segments over TCP those sent again, of the messages over UDP those lost; 1 unknown."""
+    """Share of TCP's segments sent again, or of UDP's messages lost; 1 if not known."""
     if sample.protocol == "UDP":
         return 1.0 if sample.lost_share is None else sample.lost_share
-    again, window_ns, framing = sample.tcp.retransmissions, sample.sender.window_ns, sample.framing
-    if again is None or not window_ns or framing is None:
+    resent, window_ns, framing = sample.tcp.retransmissions, sample.sender.window_ns, sample.framing
+    if resent is None or not window_ns or framing is None:
         return 1.0
     segments = sample.throughput_bit_per_s * window_ns / 8e9 / framing.payload_bytes
-    return again / max(1.0, segments)
+    return resent / max(1.0, segments)
 
 
-# ---- what is said --------------------------------------------------------------------------------
+# ---- the finding --------------------------------------------------------------------------------
 
 
 def _alike(ways: Sequence[_StoppedWay]) -> Iterator[tuple[_StoppedWay, ...]]:
-    """Both directions of a pairing at once, where they stop at one rate in the same way."""
+    """Both directions of a pairing together, if they stop at one rate in the same way."""
     if len(ways) == 2:
-        one, other = ways
-        most = max(one.rate_bit_per_s, other.rate_bit_per_s)
-        near = abs(one.rate_bit_per_s - other.rate_bit_per_s) <= ALIKE * most
-        if near and (one.kind, one.accounting) == (other.kind, other.accounting):
-            yield one, other
+        first, second = ways
+        highest = max(first.rate_bit_per_s, second.rate_bit_per_s)
+        near = abs(first.rate_bit_per_s - second.rate_bit_per_s) <= ALIKE * highest
+        if near and (first.kind, first.accounting) == (second.kind, second.accounting):
+            yield first, second
             return
-    for each in ways:
-        yield (each,)
+    for way in ways:
+        yield (way,)
 
 
 def _limit(ways: Sequence[_StoppedWay]) -> LinkLimit:
-    members = [each for way in ways for each in way.fit.members]
+    members = [member for way in ways for member in way.fit.members]
     return LinkLimit(
-        _said(ways),
-        frozenset(each.place for each in members),
-        frozenset(each.place for each in members if each.is_shared),
+        _finding(ways),
+        frozenset(member.place for member in members),
+        frozenset(member.place for member in members if member.is_shared),
     )
 
 
-def _said(ways: Sequence[_StoppedWay]) -> Finding:
+def _finding(ways: Sequence[_StoppedWay]) -> Finding:
     first = ways[0]
-    streams = [each for way in ways for each in way.streams]
+    streams = [stream for way in ways for stream in way.streams]
     rate = median(way.rate_bit_per_s for way in ways)
-    shares = [each.ceiling_share for each in streams if each.ceiling_share is not None]
+    shares = [stream.ceiling_share for stream in streams if stream.ceiling_share is not None]
     words: dict[str, str] = {"direction": _direction(ways)} if streams[0].sender.host else {}
-    shared = any(each.is_shared for way in ways for each in way.fit.members)
+    shared = any(member.is_shared for way in ways for member in way.fit.members)
     if shared:
-        words["with_others"] = _("with what others use of it")
+        words["with_others"] = _("including other traffic")
     if first.accounting in _COUNTED:
         words["counted"] = _COUNTED[first.accounting]
     return finding(
         first.kind,
         _group(streams),
-        tuple(dict.fromkeys(each.cell for each in streams)),
+        tuple(dict.fromkeys(stream.cell for stream in streams)),
         {
             "rate_limit_bit_per_s": rate,
             "costs_share": max(0.0, 1 - rate / first.stated_bit_per_s),
             "step_rate_bit_per_s": first.step_bit_per_s,
             "link_rate_bit_per_s": first.stated_bit_per_s,
             "ceiling_share": rate / first.stated_bit_per_s if shared else median(shares),
-            "throughput_bit_per_s": max(each.throughput_bit_per_s for each in streams),
+            "throughput_bit_per_s": max(stream.throughput_bit_per_s for stream in streams),
             "spread_share": max(way.fit.spread for way in ways),
             "columns": min(way.fit.columns for way in ways),
             "trials": len(streams),
@@ -283,14 +296,16 @@ def _said(ways: Sequence[_StoppedWay]) -> Finding:
 def _direction(ways: Sequence[_StoppedWay]) -> Message:
     if len(ways) > 1:
         return _("both ways")
-    one = ways[0].streams[0]
-    return _("from {sender} to {receiver}", sender=one.sender.host, receiver=one.receiver.host)
+    stream = ways[0].streams[0]
+    return _(
+        "from {sender} to {receiver}", sender=stream.sender.host, receiver=stream.receiver.host
+    )
 
 
 def _group(streams: Sequence[StreamSample]) -> Group:
-    """What all of them have in common."""
-    protocols = {each.protocol for each in streams}
-    sizes = {each.message_bytes for each in streams}
+    """What all of the streams have in common."""
+    protocols = {stream.protocol for stream in streams}
+    sizes = {stream.message_bytes for stream in streams}
     return Group(
         streams[0].pairing,
         protocols.pop() if len(protocols) == 1 else "",

@@ -1,4 +1,4 @@
-"""Findings of cells, by what more than half of their trials show. Pure."""
+"""Findings about cells: what more than half of their trials show. Pure."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from netlab.findings.streams.trial_counts import trials_of
 def findings_of(
     samples: Iterable[StreamSample], kind_of: Callable[[StreamSample], Kind | None]
 ) -> Iterator[Finding]:
-    """One finding a group and kind, over the cells where more than half of the trials show it."""
+    """One finding per group and kind, over the cells where more than half of the trials show it."""
     groups: dict[Group, dict[str, list[StreamSample]]] = {}
-    for each in samples:
-        groups.setdefault(each.group, {}).setdefault(each.cell, []).append(each)
+    for sample in samples:
+        groups.setdefault(sample.group, {}).setdefault(sample.cell, []).append(sample)
     for group, cells in groups.items():
         shown: dict[Kind, dict[str, list[StreamSample]]] = {}
         for cell, trials in cells.items():
             kinds = [kind_of(trial) for trial in trials]
-            most = max(kinds, key=kinds.count)
-            if most is not None and 2 * kinds.count(most) > len(kinds):
-                its = [trial for trial, kind in zip(trials, kinds, strict=True) if kind is most]
-                shown.setdefault(most, {})[cell] = its
-        for kind, those in shown.items():
-            trials = [trial for its in those.values() for trial in its]
+            main = max(kinds, key=kinds.count)
+            if main is not None and 2 * kinds.count(main) > len(kinds):
+                showing = [trial for trial, kind in zip(trials, kinds, strict=True) if kind is main]
+                shown.setdefault(main, {})[cell] = showing
+        for kind, shown_cells in shown.items():
+            trials = [trial for showing in shown_cells.values() for trial in showing]
             yield finding(
-                kind, group, tuple(those), evidence(kind, trials), trials=trials_of(trials)
+                kind, group, tuple(shown_cells), evidence(kind, trials), trials=trials_of(trials)
             )

@@ -1,4 +1,4 @@
-"""One rate: which streams of a direction stop at the same rate, by one way to count. Pure."""
+"""One rate: which streams of a direction stop at the same rate, by one way to count bytes. Pure."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from netlab.findings.streams.host_limits import COSTS
 from netlab.findings.streams.plateau import flowing_bit_per_s
 
 SAME = 0.005
-"""Share by which rates differ that are the same."""
+"""Share by which equal rates may differ."""
 
 FASTER = 0.02
-"""By what share one trial that has a limit of its own is above a rate that it cannot be held to."""
+"""A single trial may exceed the rate by this share; with more, the rate does not limit it."""
 
 TCP_BELOW = 0.03
-"""By what share TCP may lie below UDP where both stop at one rate: it has to find it."""
+"""Share by which TCP may be below UDP at the same limit: it has to find the rate."""
 
 LEAST_TRIALS, LEAST_AT = 3, 2
-"""Trials at one rate that show that it is none by chance; one of three may be up to 1 % below it
-where it had no CPU for twice as long as that."""
+"""Least trials at one rate that rule out chance, and least of them at the rate itself. The others
+may be up to 1 % below it if they had no CPU for at least twice as long as that."""
 
 CEILINGS, APART = 3, 0.05
-"""Least different wire ceilings that tell one accounting from another, and by what share they
+"""Least different wire ceilings that tell one accounting from another, and the share by which they
 differ pairwise."""
 
 SHARED, ON_WIRE = 0.015, 1538 / 1514
-"""Share of the link from which on what others are likely to have used counts with a stream's rate;
-and what their bytes are on the wire, in full frames."""
+"""Least share of the link that others probably used, for it to count with a stream's rate; and
+the bytes on the wire per byte of their full frames."""
 
 STANDS_OUT = 3
-"""Times as far apart the rates must be by any other accounting."""
+"""By any other accounting, the rates differ by at least so many times as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A stream of one direction, and what its own record says of its limit."""
+    """A stream of one direction, and its limit by its own record."""
 
     place: int
-    """Among the run's streams."""
+    """Its index among the run's streams."""
     sample: StreamSample
     kind: Kind | None
     by_shares: bool = False
 
     def rate_bit_per_s(self, accounting: Accounting) -> float:
-        """As that accounting counts, while data flowed, with what others are likely to have used of
-        the link.
+        """Its rate in bit/s as that accounting counts, while data flowed, including what others
+        probably used of the link.
         """
         framing = self.sample.framing
         if framing is None:
@@ -60,7 +60,7 @@ class Stopped:
 
     @property
     def is_shared(self) -> bool:
-        """Whether others used more of the link than the counters may be off."""
+        """Whether others used more of the link than the counters' uncertainty."""
         return self.sample.likely_others_share >= SHARED
 
 
@@ -69,118 +69,129 @@ class RateFit:
     """Streams that stop at one rate."""
 
     members: tuple[Stopped, ...]
-    """Those at it, and those that are below for a reason that is known."""
+    """The streams at the rate, and those below it for a known reason."""
     rate_bit_per_s: float
     ceilings: int
-    """Of the streams at it, how many differ by 5 % and more."""
+    """Number of wire ceilings of the streams at the rate that differ by at least 5 %."""
     columns: int
     spread: float
-    """Share by which the columns at it differ."""
+    """Share by which the columns at the rate differ."""
     other_spreads: tuple[tuple[Accounting, float], ...]
-    """The same columns by other accountings."""
+    """The spread of the same columns by the other accountings."""
 
     @property
     def tells_accountings(self) -> bool:
-        """Whether its ceilings are enough to tell what is counted."""
+        """Whether its ceilings are enough to tell the accounting."""
         return self.ceilings >= CEILINGS
 
     def stands_out(self, accounting: Accounting) -> bool:
-        """Whether the wire can be told from what counts less, or this from the wire."""
+        """Whether this accounting can be told from the wire, or the wire from all others."""
         return all(
-            other >= STANDS_OUT * self.spread
-            for each, other in self.other_spreads
-            if Accounting.WIRE in (each, accounting)
+            spread >= STANDS_OUT * self.spread
+            for option, spread in self.other_spreads
+            if Accounting.WIRE in (option, accounting)
         )
 
 
 def fitted(
-    pool: Sequence[Stopped], every: Sequence[Stopped], accounting: Accounting
+    pool: Sequence[Stopped], all_streams: Sequence[Stopped], accounting: Accounting
 ) -> RateFit | None:
-    """The rate that the streams of ``pool`` stop at; ``None`` where they share none, where one of
-    ``every`` is faster, or where some stop below it and nothing says why.
+    """The rate at which the streams of ``pool`` stop.
+
+    ``None`` if they share none, if one of ``all_streams`` is faster, or if some stop below it
+    without a known reason.
     """
-    rates = {each.place: each.rate_bit_per_s(accounting) for each in every}
+    rates = {stream.place: stream.rate_bit_per_s(accounting) for stream in all_streams}
     if len(pool) < LEAST_TRIALS:
         return None
     level = max(_of_cells(pool, rates).values())
-    top = max(rate for each in pool if (rate := rates[each.place]) <= (1 + SAME) * level)
-    at = [each for each in pool if (1 - SAME) * top <= rates[each.place] <= (1 + SAME) * top]
-    beside = [*_of_cells(every, rates).values(), *(rates[each.place] for each in pool)]
-    faster = any(rate > (1 + SAME) * top for rate in beside) or any(
-        rates[each.place] > (1 + FASTER + each.sample.resolution_share) * top for each in every
+    top = max(rate for stream in pool if (rate := rates[stream.place]) <= (1 + SAME) * level)
+    at_rate = [
+        stream for stream in pool if (1 - SAME) * top <= rates[stream.place] <= (1 + SAME) * top
+    ]
+    compared = [*_of_cells(all_streams, rates).values(), *(rates[stream.place] for stream in pool)]
+    faster = any(rate > (1 + SAME) * top for rate in compared) or any(
+        rates[stream.place] > (1 + FASTER + stream.sample.resolution_share) * top
+        for stream in all_streams
     )
-    if len(at) < LEAST_AT or faster:
+    if len(at_rate) < LEAST_AT or faster:
         return None
-    below = [each for each in pool if each not in at]
-    udp = any(each.sample.protocol == "UDP" for each in at)
-    of_cells = {each.sample.cell for each in at}
-    flat = any(each.sample.plateau_bit_per_s is not None for each in at)
-    near, unexplained = [], []
-    for each in below:
-        missing = 1 - rates[each.place] / top
-        # What a whole cell stays below is no single trial's wait, but of TCP's plateau.
-        waited = each.sample.longest_wait_share
-        waits = (
+    below = [stream for stream in pool if stream not in at_rate]
+    has_udp = any(stream.sample.protocol == "UDP" for stream in at_rate)
+    of_cells = {stream.sample.cell for stream in at_rate}
+    has_plateau = any(stream.sample.plateau_bit_per_s is not None for stream in at_rate)
+    slightly_below, unexplained = [], []
+    for stream in below:
+        missing = 1 - rates[stream.place] / top
+        # If a whole cell is below the rate, a trial's wait explains it only with TCP's plateau.
+        waited = stream.sample.longest_wait_share
+        waits_enough = (
             waited >= COSTS * missing
-            if each.sample.cell in of_cells
-            else (flat and waited >= missing)
+            if stream.sample.cell in of_cells
+            else (has_plateau and waited >= missing)
         )
-        reason = waits or (udp and each.sample.protocol == "TCP")
+        reason = waits_enough or (has_udp and stream.sample.protocol == "TCP")
         if missing <= TCP_BELOW and reason:
-            near.append(each)
-        elif not waits:
-            unexplained.append(each)
-    counted = len(at) + sum(_is_held_up(each, rates[each.place] / top) for each in near)
-    ceilings = _ceilings(at)
-    few = ceilings >= CEILINGS and 2 * len(unexplained) <= len(at) + len(near)
-    if (unexplained and not few) or counted < LEAST_TRIALS or len(at) < len(near):
+            slightly_below.append(stream)
+        elif not waits_enough:
+            unexplained.append(stream)
+    counted = len(at_rate) + sum(
+        _is_held_up(stream, rates[stream.place] / top) for stream in slightly_below
+    )
+    ceilings = _ceilings(at_rate)
+    few = ceilings >= CEILINGS and 2 * len(unexplained) <= len(at_rate) + len(slightly_below)
+    if (unexplained and not few) or counted < LEAST_TRIALS or len(at_rate) < len(slightly_below):
         return None
-    spreads = [(each, _spread(at, each)) for each in Accounting]
+    spreads = [(option, _spread(at_rate, option)) for option in Accounting]
     return RateFit(
-        members=tuple(sorted((*at, *near), key=lambda each: each.place)),
-        rate_bit_per_s=median(rates[each.place] for each in at),
+        members=tuple(sorted((*at_rate, *slightly_below), key=lambda stream: stream.place)),
+        rate_bit_per_s=median(rates[stream.place] for stream in at_rate),
         ceilings=ceilings,
-        columns=len(_columns(at)),
+        columns=len(_columns(at_rate)),
         spread=dict(spreads)[accounting],
-        other_spreads=tuple((each, spread) for each, spread in spreads if each is not accounting),
+        other_spreads=tuple(
+            (option, spread) for option, spread in spreads if option is not accounting
+        ),
     )
 
 
-def _is_held_up(each: Stopped, share: float) -> bool:
-    """Whether it is hardly below the rate, and had no CPU for far longer than it would take."""
-    waited = each.sample.longest_wait_share
+def _is_held_up(stream: Stopped, share: float) -> bool:
+    """Whether it is slightly below the rate, and waited for a CPU far longer than that takes."""
+    waited = stream.sample.longest_wait_share
     return 1 - share <= 2 * SAME and waited >= 2 * (1 - share)
 
 
-def _of_cells(those: Iterable[Stopped], rates: dict[int, float]) -> dict[str, float]:
+def _of_cells(streams: Iterable[Stopped], rates: dict[int, float]) -> dict[str, float]:
     """Cell → the median over its trials."""
     cells: dict[str, list[float]] = {}
-    for each in those:
-        cells.setdefault(each.sample.cell, []).append(rates[each.place])
+    for stream in streams:
+        cells.setdefault(stream.sample.cell, []).append(rates[stream.place])
     return {cell: median(values) for cell, values in cells.items()}
 
 
-def _columns(those: Iterable[Stopped]) -> dict[tuple[str, int], list[Stopped]]:
+def _columns(streams: Iterable[Stopped]) -> dict[tuple[str, int], list[Stopped]]:
     columns: dict[tuple[str, int], list[Stopped]] = {}
-    for each in those:
-        columns.setdefault((each.sample.protocol, each.sample.message_bytes), []).append(each)
+    for stream in streams:
+        columns.setdefault((stream.sample.protocol, stream.sample.message_bytes), []).append(stream)
     return columns
 
 
-def _spread(those: Iterable[Stopped], accounting: Accounting) -> float:
+def _spread(streams: Iterable[Stopped], accounting: Accounting) -> float:
     """Share by which the medians of columns differ."""
     rates = [
-        median(each.rate_bit_per_s(accounting) for each in column)
-        for column in _columns(those).values()
+        median(stream.rate_bit_per_s(accounting) for stream in column)
+        for column in _columns(streams).values()
     ]
     return 1 - min(rates) / max(rates)
 
 
-def _ceilings(those: Iterable[Stopped]) -> int:
-    """How many ceilings there are that differ pairwise by 5 % and more."""
-    shares = sorted(each.sample.framing.ceiling_share for each in those if each.sample.framing)
-    found: list[float] = []
+def _ceilings(streams: Iterable[Stopped]) -> int:
+    """Number of ceilings that differ pairwise by at least 5 %."""
+    shares = sorted(
+        stream.sample.framing.ceiling_share for stream in streams if stream.sample.framing
+    )
+    ceilings: list[float] = []
     for share in shares:
-        if not found or share >= (1 + APART) * found[-1]:
-            found.append(share)
-    return len(found)
+        if not ceilings or share >= (1 + APART) * ceilings[-1]:
+            ceilings.append(share)
+    return len(ceilings)

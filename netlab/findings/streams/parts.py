@@ -1,4 +1,4 @@
-"""Parts: how much of what a stream lacks each thing accounts for that took it away. Pure."""
+"""Parts of what a stream lacks: waits for a CPU and other traffic, each as a share. Pure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from netlab.findings.streams.host_limits import robbed, starved, throttled
 from netlab.findings.streams.plateau import stood_for_cpu
 
 LEAST_OTHERS = 0.03
-"""Least share of the link that others are likely to have used to be a part of what is missing."""
+"""Least share of the link that others probably used, to count as a part of what is missing."""
 
 CERTAIN = 2
-"""And so many times what of it may be ours."""
+"""That share is also at least so many times the part of it that may be our own traffic."""
 
 MOSTLY = 0.75
 """Share of what is missing that all parts together must account for."""
@@ -24,22 +24,23 @@ _QUOTAS = (Kind.SENDER_CPU_QUOTA, Kind.RECEIVER_CPU_QUOTA)
 _STARVED = (Kind.SENDER_STARVED, Kind.RECEIVER_STARVED)
 
 STEADY_TRIALS, STEADY = 3, 0.2
-"""So many trials in which others are likely to have used the same, but for so much of it: counters
-that stand still would be off by another amount each time."""
+"""Least trials in which others probably used the same share of the link, and by how much of the
+median these shares may differ. Counters that lag would be off by a different amount each time."""
 
 Parts = dict[Kind, float]
 """Kind of limit → share of the ceiling that it may have cost."""
 
 
 def with_steady_others(samples: Iterable[StreamSample]) -> tuple[StreamSample, ...]:
-    """Without a doubt of the counters, where the trials of one direction of a pairing agree."""
-    given = tuple(samples)
+    """The samples, without the counters' doubt if the trials of a pairing's direction agree."""
+    streams = tuple(samples)
     ways: dict[tuple[str, str, str], list[float]] = {}
-    for each in given:
-        ways.setdefault(_way(each), []).append(each.likely_others_share)
+    for sample in streams:
+        ways.setdefault(_way(sample), []).append(sample.likely_others_share)
     steady = {way for way, shares in ways.items() if _is_steady(shares)}
     return tuple(
-        replace(each, others_doubt_share=0.0) if _way(each) in steady else each for each in given
+        replace(sample, others_doubt_share=0.0) if _way(sample) in steady else sample
+        for sample in streams
     )
 
 
@@ -56,23 +57,23 @@ def _is_steady(shares: Sequence[float]) -> bool:
 
 
 def parts_of(sample: StreamSample) -> Parts:
-    """Waits of each end for a CPU, by the share of the time; others on the link, by their rate."""
-    found: Parts = {}
+    """Waits of each end for a CPU, as shares of the time; others on the link, by their rate."""
+    parts: Parts = {}
     for number, end in enumerate(sample.ends):
         for kind in _waits(end, number):
-            found[kind] = max(found.get(kind, 0.0), end.waited_share)
+            parts[kind] = max(parts.get(kind, 0.0), end.waited_share)
     others, doubt = sample.likely_others_share, sample.others_doubt_share
     if others >= LEAST_OTHERS and others >= CERTAIN * doubt:
-        found[Kind.OTHER_TRAFFIC] = others
-    return found
+        parts[Kind.OTHER_TRAFFIC] = others
+    return parts
 
 
 def largest_beside_others(sample: StreamSample) -> Kind | None:
-    """Where others used the link: they, where that alone accounts for most of what is missing; else
-    the largest of the parts that together do; ``None`` where these do not.
+    """The largest part, if others used the link and the parts together explain what is missing.
 
-    A wait may cost nothing, what others use of a link is gone. One that is slower than stated is
-    full before it seems so.
+    Others alone win if they explain most of it: a wait may cost nothing, but what others use of a
+    link is lost. A link that is slower than stated is full before it seems so. ``None`` if others
+    did not use the link, or the parts are too small.
     """
     parts, enough = parts_of(sample), MOSTLY * sample.missing_share
     others = parts.get(Kind.OTHER_TRAFFIC)
@@ -82,22 +83,28 @@ def largest_beside_others(sample: StreamSample) -> Kind | None:
 
 
 def wait_for_cpu(sample: StreamSample) -> Kind | None:
-    """The wait for a CPU that stopped TCP for longer than whatever held it to its plateau cost it;
-    ``None`` where it has no plateau, or none of both ends had to wait.
+    """The wait for a CPU, if it stopped TCP for longer than the plateau's own limit cost it.
+
+    ``None`` if TCP has no plateau, or neither end had to wait.
     """
     plateau, ceiling = sample.plateau_bit_per_s, sample.ceiling_bit_per_s
     if plateau is None or not ceiling or not stood_for_cpu(sample):
         return None
-    stood = (plateau - sample.throughput_bit_per_s) / ceiling
-    waits = {kind: end.waited_share for n, end in enumerate(sample.ends) for kind in _waits(end, n)}
-    if not waits or stood < 1 - plateau / ceiling:
+    stood_share = (plateau - sample.throughput_bit_per_s) / ceiling
+    waits = {
+        kind: end.waited_share
+        for number, end in enumerate(sample.ends)
+        for kind in _waits(end, number)
+    }
+    if not waits or stood_share < 1 - plateau / ceiling:
         return None
     return max(waits, key=lambda kind: waits[kind])
 
 
 def cost_of(kind: Kind, sample: StreamSample) -> float:
-    """What a limit of that kind cost the stream, as a share of its ceiling: its part where it is
-    known, and never more than what is missing.
+    """What a limit of that kind cost the stream, as a share of its ceiling.
+
+    That is its part if known, and never more than what is missing.
     """
     missing = sample.missing_share
     return min(missing, parts_of(sample).get(kind, missing))

@@ -1,7 +1,7 @@
-"""Whether TCP's own account, or what was lost, shows what limited a stream. Pure.
+"""Rules for limits that TCP's own account, or loss, shows. Pure.
 
-Each rule says yes or no to one stream, and no where a figure that it needs is not known. They are
-asked below the wire ceiling only: limits.py.
+Each rule judges one stream; it is false if a figure that it needs is not known. limits.py applies
+them only below the wire ceiling.
 """
 
 from __future__ import annotations
@@ -25,49 +25,50 @@ from netlab.findings.streams.host_limits import (
 from netlab.findings.streams.places import placed
 
 LIMITED = 0.5
-"""Share of the window that TCP must have been held back by its buffer, or by congestion."""
+"""Least share of the window in which the send buffer, or congestion, held TCP back."""
 
 WINDOW_FITS = 1.25
-"""The receiver's window a round trip may allow so many times the throughput, and not more."""
+"""The receiver's window per round trip allows at most so many times the throughput."""
 
 STANDING_FRAMES, STANDING_RTT = 16, 2
-"""Least full frames that stood in a queue by what the round trip grew, and how many times the
-shortest it is: TCP that was held back by so much lost nothing by what it sent again."""
+"""Least full frames in a queue, by the growth of the round trip, and least ratio of the round trip
+to the shortest. With such a queue, TCP lost no throughput by the segments that it sent again."""
 
 SAME_RATE, SIZES, SPAN = 0.05, 3, 4
-"""Frames a second are the same within 5 %, over three sizes that lie a factor of four apart."""
+"""Frames a second are the same within 5 %, over three sizes that span a factor of four."""
 
 BELOW = 0.95
-"""Each of them below so much of its ceiling."""
+"""Each of them is below this share of its ceiling."""
 
 
 # ---- TCP's account -------------------------------------------------------------------------------
 
 
 def window_limited(sample: StreamSample) -> bool:
-    """The receiver's window held TCP back, and it is too small for this round trip.
+    """Whether the receiver's window held TCP back, and is too small for this round trip.
 
-    A receiver that does not read closes its window as well: then the window is not the cause.
+    A receiver that does not read also closes its window: then the window is not the cause.
     """
-    fits = sample.window_limit_bit_per_s
+    limit = sample.window_limit_bit_per_s
     return (
         _one_stream(sample)
         and (sample.tcp_share(sample.tcp.rwnd_limited_us) or 0) >= CLOSED
-        and fits is not None
-        and fits <= WINDOW_FITS * sample.throughput_bit_per_s
+        and limit is not None
+        and limit <= WINDOW_FITS * sample.throughput_bit_per_s
         and not receiver_behind(sample)
     )
 
 
 def send_buffer_limited(sample: StreamSample) -> bool:
-    """The send buffer held TCP back: what it may hold was all on its way."""
+    """Whether the send buffer held TCP back: all that it may hold was in flight."""
     share = sample.tcp_share(sample.tcp.sndbuf_limited_us)
     return _one_stream(sample) and (share or 0) >= LIMITED
 
 
 def congested(sample: StreamSample) -> bool:
-    """The congestion window held TCP back, and segments had to be sent again; not where others are
-    likely to have left it no more of the link.
+    """Whether the congestion window held TCP back, and segments were sent again.
+
+    Not if others probably left it no more of the link.
     """
     return (
         _one_stream(sample)
@@ -78,7 +79,7 @@ def congested(sample: StreamSample) -> bool:
 
 
 def stood_in_queue(sample: StreamSample) -> bool:
-    """TCP kept a queue filled all the while: the link behind it was never idle."""
+    """Whether TCP kept a queue filled all the time: the link behind it was never idle."""
     rtt_us, least_us = sample.tcp.rtt_us, sample.tcp.min_rtt_us
     if rtt_us is None or least_us is None or rtt_us < STANDING_RTT * least_us:
         return False
@@ -87,7 +88,7 @@ def stood_in_queue(sample: StreamSample) -> bool:
 
 
 def _one_stream(sample: StreamSample) -> bool:
-    """TCP's account is that of the first stream; of several it is not all."""
+    """Whether TCP's account covers all: it is that of the first stream only."""
     return sample.streams == 1 and sample.sender.judged
 
 
@@ -95,13 +96,13 @@ def _one_stream(sample: StreamSample) -> bool:
 
 
 def is_shared(sample: StreamSample) -> bool:
-    """Whether others may have used half of what is missing, of a link or before it."""
+    """Whether others may have used at least half of what is missing, on the link or before it."""
     others = sample.likely_others_share
     return others > 0 and others >= COSTS * sample.missing_share
 
 
 def crowded_out(sample: StreamSample) -> bool:
-    """Others and it filled the link, and no host lost what the link had carried."""
+    """Whether it filled the link together with others, and no host dropped what arrived."""
     return sample.filled_by_others is not None and not (
         receive_queue_drops(sample) or host_drops(sample)
     )
@@ -111,8 +112,9 @@ def crowded_out(sample: StreamSample) -> bool:
 
 
 def receive_queue_drops(sample: StreamSample) -> bool:
-    """Loss is the limit, and the receiving socket had no room for most of it; or for more of it
-    than any other place, where the hosts dropped most of it in several.
+    """Whether loss is the limit, and the receiving socket had no room for most of it.
+
+    If the hosts dropped most of it in several places: for more of it than any other place.
     """
     share = share_lost_in_receive_queue(sample)
     most = (share is not None and share >= COVERED) or _place(sample) is Kind.LOST_IN_SOCKET
@@ -120,17 +122,17 @@ def receive_queue_drops(sample: StreamSample) -> bool:
 
 
 def host_drops(sample: StreamSample) -> bool:
-    """Loss is the limit, and one of the two hosts dropped most of it outside of a socket."""
+    """Whether loss is the limit, and one of the two hosts dropped most of it outside a socket."""
     return loses_most(sample) and _place(sample) in _IN_HOSTS
 
 
 def path_loss(sample: StreamSample) -> bool:
-    """Loss is the limit, and both hosts are known to have dropped nothing."""
+    """Whether loss is the limit, and both hosts are known to have dropped nothing."""
     return loses_most(sample) and _place(sample) is Kind.LOST_ON_PATH
 
 
 def unplaced_loss(sample: StreamSample) -> bool:
-    """Loss is the limit, and what the hosts count does not show where it was."""
+    """Whether loss is the limit, and the hosts' counters do not show its place."""
     return loses_most(sample) and _place(sample) is Kind.LOSS_NOT_PLACED
 
 
@@ -138,12 +140,12 @@ _IN_HOSTS = frozenset({Kind.LOST_IN_BACKLOG, Kind.LOST_AT_INTERFACE, Kind.LOST_I
 
 
 def _place(sample: StreamSample) -> Kind | None:
-    found = placed(sample)
-    return None if found is None else found.kind
+    loss = placed(sample)
+    return None if loss is None else loss.kind
 
 
 def sender_queue_drops(sample: StreamSample) -> bool:
-    """The sender's own system dropped what it was to send."""
+    """Whether the sender's own system dropped messages that it should have sent."""
     local, sent = sample.losses.local, sample.losses.sent
     return (
         sample.protocol == "UDP"
@@ -157,25 +159,25 @@ def sender_queue_drops(sample: StreamSample) -> bool:
 
 
 def packet_bound(samples: Iterable[StreamSample]) -> frozenset[tuple[str, str]]:
-    """(cell, flow) of the streams that run at the same frames a second as others of other sizes.
+    """(cell, flow) of the streams that have the same frames a second as streams of other sizes.
 
-    Over UDP, and in messages of one frame: those of several have frames of one size, and TCP cuts
-    its own, so that a limit in bit/s would look the same.
+    Only over UDP, with messages of one frame: longer messages give frames of one size, and TCP cuts
+    its own segments, so a limit in bit/s would look the same.
     """
     alike: dict[tuple[str, str, str], dict[int, list[StreamSample]]] = {}
-    for each in samples:
-        if _shows_frames(each):
-            key = (each.pairing, each.flow, each.conditions)
-            alike.setdefault(key, {}).setdefault(each.message_bytes, []).append(each)
-    found: set[tuple[str, str]] = set()
+    for sample in samples:
+        if _shows_frames(sample):
+            key = (sample.pairing, sample.flow, sample.conditions)
+            alike.setdefault(key, {}).setdefault(sample.message_bytes, []).append(sample)
+    bound: set[tuple[str, str]] = set()
     for sizes in alike.values():
         for size in _same_rate(sizes):
-            found |= {(each.cell, each.flow) for each in sizes[size]}
-    return frozenset(found)
+            bound |= {(sample.cell, sample.flow) for sample in sizes[size]}
+    return frozenset(bound)
 
 
 def frames_per_s(sample: StreamSample) -> float:
-    """Messages that arrived a second; of one frame each."""
+    """Messages that arrived per second; each is one frame."""
     return sample.throughput_bit_per_s / (8 * sample.message_bytes)
 
 
@@ -192,9 +194,9 @@ def _shows_frames(sample: StreamSample) -> bool:
 
 
 def _same_rate(sizes: dict[int, list[StreamSample]]) -> Sequence[int]:
-    """The longest run of neighbouring sizes that share a rate; empty where there is none."""
+    """The longest run of neighbouring sizes that share a rate; empty if there is none."""
     order = sorted(sizes)
-    rates = [median(frames_per_s(each) for each in sizes[size]) for size in order]
+    rates = [median(frames_per_s(sample) for sample in sizes[size]) for size in order]
     runs = [
         order[start:end]
         for start in range(len(order))

@@ -1,8 +1,8 @@
-"""Plateau: the rate of TCP while its data flows, apart from the times in which it stood. Pure.
+"""Plateau: the rate of TCP while its data flows, without the times in which it stood still. Pure.
 
-A link, a shaper or others on it hold TCP to one rate all the while; an end that has no CPU stops it
-for some hundredths of a second, and in between it has all that the path carries. What TCP said of
-itself every 10 ms tells one from the other.
+A link, a shaper or other traffic holds TCP to one rate all the time. An end without a CPU stops it
+for some hundredths of a second; in between TCP gets all that the path carries. The series of
+tcp_info, sampled every 10 ms, shows which of the two it is.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from netlab.findings.streams.host_limits import COSTS
 from netlab.results.tcp_series import TcpSeries
 
 STEP_US = 15_000
-"""Least time that a rate is taken over, two points: acknowledgements come in lumps."""
+"""Least time over which a rate is computed, two points: acknowledgements come in bursts."""
 
 STEPS = 10
-"""Least number of them."""
+"""Least number of such steps."""
 
 FLAT = 0.02
-"""Share by which the rates of a plateau differ."""
+"""Share by which the rates of a plateau may differ."""
 
 MANY = 0.25
-"""Share of the steps that it has at least."""
+"""Least share of the steps that are at the plateau."""
 
 STANDS = 0.02
-"""Share of its plateau that throughput must lack to have stood: as far as the plateau is known."""
+"""Least share of the plateau that throughput lacks if data stood still: the plateau's accuracy."""
 
 
 def plateau_bit_per_s(series: TcpSeries | None) -> float | None:
-    """The rate that more of its steps have than any other, a quarter of them at least; ``None``
-    where none has so many, or too few are known.
+    """The most frequent rate of the steps, in bit/s; at least a quarter of them must have it.
+
+    ``None`` if no rate is so frequent, or too few steps are known.
     """
     rates = sorted(_rates(series)) if series is not None else []
     if len(rates) < STEPS:
@@ -48,14 +49,14 @@ def plateau_bit_per_s(series: TcpSeries | None) -> float | None:
 
 
 def flowing_bit_per_s(sample: StreamSample) -> float:
-    """Its plateau where it has one, and that is above its throughput by more than a rate scatters;
-    else its throughput.
+    """Its plateau, if that is above its throughput by more than a rate scatters; otherwise its
+    throughput.
     """
     return sample.throughput_bit_per_s / (1 - stood_share(sample))
 
 
 def stood_share(sample: StreamSample) -> float:
-    """What throughput lacks of the plateau, as a share of it: 0 where it has none."""
+    """What throughput lacks of the plateau, as a share of it; 0 without a plateau."""
     plateau = sample.plateau_bit_per_s
     if plateau is None:
         return 0.0
@@ -64,7 +65,7 @@ def stood_share(sample: StreamSample) -> float:
 
 
 def stood_for_cpu(sample: StreamSample) -> bool:
-    """Whether it stood, and an end had no CPU for half of that time and more."""
+    """Whether data stood still, and an end had no CPU for at least half of that time."""
     stood = stood_share(sample)
     return stood > 0 and sample.longest_wait_share >= COSTS * stood
 
@@ -72,8 +73,8 @@ def stood_for_cpu(sample: StreamSample) -> bool:
 def _rates(series: TcpSeries) -> Iterator[float]:
     """bit/s of each step."""
     points = zip(series.time_us, series.delivered_bytes, strict=False)
-    begun = next(points, None)
+    start = next(points, None)
     for point in points:
-        if begun is not None and point[0] - begun[0] >= STEP_US:
-            yield 8e6 * (point[1] - begun[1]) / (point[0] - begun[0])
-            begun = point
+        if start is not None and point[0] - start[0] >= STEP_US:
+            yield 8e6 * (point[1] - start[1]) / (point[0] - start[0])
+            start = point

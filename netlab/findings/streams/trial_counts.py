@@ -1,4 +1,4 @@
-"""In which trials a limit was seen: as keys, and in words. Pure."""
+"""The trials in which a limit was seen, as keys and in words. Pure."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from netlab.findings.trial_words import in_trials
 from netlab.messages import _
 
 
-def trials_of(those: Sequence[StreamSample]) -> tuple[tuple[str, int], ...]:
-    """(cell, trial) of each of them, once."""
-    return tuple(dict.fromkeys((each.cell, each.trial) for each in those))
+def trials_of(samples: Sequence[StreamSample]) -> tuple[tuple[str, int], ...]:
+    """(cell, trial) of each sample, once."""
+    return tuple(dict.fromkeys((sample.cell, sample.trial) for sample in samples))
 
 
-def in_those_trials(those: Sequence[StreamSample], every: Sequence[StreamSample]) -> dict[str, str]:
-    """The word ``in_trials``: which trials of their cells; none where it is all of them."""
-    if len(those) == len(every):
+def in_those_trials(
+    shown: Sequence[StreamSample], all_samples: Sequence[StreamSample]
+) -> dict[str, str]:
+    """The word ``in_trials``: how many trials of their cells; empty if it is all of them."""
+    if len(shown) == len(all_samples):
         return {}
-    if len(those) == 1 and len({each.cell for each in every}) == 1:
-        (one,) = those
-        said = _("in trial {trial} of {trials}", trial=one.trial, trials=len(every))
-        return {"in_trials": said}
-    return in_trials(len(those), len(every))
+    if len(shown) == 1 and len({sample.cell for sample in all_samples}) == 1:
+        (only,) = shown
+        word = _("in trial {trial} of {trials}", trial=only.trial, trials=len(all_samples))
+        return {"in_trials": word}
+    return in_trials(len(shown), len(all_samples))
 
 
-def cells_mostly(found: Iterable[Finding], samples: Iterable[StreamSample]) -> frozenset[str]:
-    """The cells of which more than half of the trials are among those of the findings."""
-    seen = {each for one in found for each in one.trials}
-    every = {(each.cell, each.trial) for each in samples}
-    of_cells = Counter(cell for cell, _trial in every)
-    those = Counter(cell for cell, trial in seen if (cell, trial) in every)
-    return frozenset(cell for cell, number in those.items() if 2 * number > of_cells[cell])
+def cells_mostly(findings: Iterable[Finding], samples: Iterable[StreamSample]) -> frozenset[str]:
+    """The cells with more than half of their trials among the trials of the findings."""
+    seen = {trial for finding in findings for trial in finding.trials}
+    all_trials = {(sample.cell, sample.trial) for sample in samples}
+    of_cells = Counter(cell for cell, _trial in all_trials)
+    shown_trials = Counter(cell for cell, trial in seen if (cell, trial) in all_trials)
+    return frozenset(cell for cell, number in shown_trials.items() if 2 * number > of_cells[cell])

@@ -1,4 +1,4 @@
-"""RFC 8337's formulas: windows, run lengths, and its test of the loss, wrong answers counted."""
+"""RFC 8337's formulas: windows, run lengths, and the error rate of its test of the loss."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_more_loss_is_never_better_and_more_packets_never_worse(
 
 
 def losses(packets: int, share: float, draw: random.Random) -> int:
-    """Of so many packets, by the distances between losses."""
+    """Number of losses in so many packets, by random distances between losses."""
     at, lost = 0, 0
     while True:
         at += 1 + int(math.log(1 - draw.random()) / math.log(1 - share))
@@ -74,7 +74,7 @@ def test_the_test_is_wrong_as_seldom_as_it_says(times: float, wrong: str) -> Non
         model.judged(n, losses(n, times / length, draw), length)
         for n in (draw.randrange(5_000, 200_000) for _ in range(runs))
     ]
-    # 5 %, and what chance adds to that in 400 runs.
+    # 5 %, plus the scatter of 400 runs.
     assert said.count(wrong) <= 0.08 * runs  # type: ignore[arg-type]
     assert len(said) - said.count("not known") >= 0.2 * runs
 

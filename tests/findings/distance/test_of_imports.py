@@ -1,4 +1,4 @@
-"""What an imported record cannot show is not asked of it."""
+"""Rules do not use what an imported record cannot show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netlab.findings.finding import Kind
 
 
 def paced(path: Path, source: str | None) -> Analysis:
-    """Twice the rate offered, by the figures alone."""
+    """Twice the offered rate, by the figures alone."""
     cell = planned("stream", "LL", protocol="UDP", message_bytes=1472, rate_bit_per_s=10e6)
     values = stream_values(20.0)
     assert values is not None
@@ -23,8 +23,8 @@ def paced(path: Path, source: str | None) -> Analysis:
 
 def test_a_printed_table_shows_no_window_that_messages_were_late_for(tmp_path: Path) -> None:
     ours, printed = paced(tmp_path / "a", None), paced(tmp_path / "b", "a table")
-    assert Kind.MESSAGES_LATE in {each.kind for each in ours.findings}
-    assert Kind.MESSAGES_LATE not in {each.kind for each in printed.findings}
+    assert Kind.MESSAGES_LATE in {finding.kind for finding in ours.findings}
+    assert Kind.MESSAGES_LATE not in {finding.kind for finding in printed.findings}
 
 
 @pytest.mark.parametrize("source", [None, "a table"])
@@ -34,5 +34,5 @@ def test_a_printed_table_is_not_held_against_a_target(tmp_path: Path, source: st
     assert values is not None
     target = LongPath(0.05, 1e9)
     run = run_of(tmp_path / "a", (cell, [values]), source=source, target=target)
-    kinds = {str(each.kind) for each in run.findings}
+    kinds = {str(finding.kind) for finding in run.findings}
     assert any(kind.startswith("target-") for kind in kinds) is (source is None)

@@ -1,4 +1,4 @@
-"""What stands against a target over a longer path, in made-up runs: told, or silent, or unsure."""
+"""Targets over a longer path, in synthetic runs: passed, failed, or undecided."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAST = Link(1e10, 1500)
 
 
 def tcp(mbit_per_s: float, **more: Value) -> dict[str, Value]:
-    """A trial over a cable of 10 Gbit/s with 64 KiB asked for, doubled, nothing lost."""
+    """A trial over a cable of 10 Gbit/s: 64 KiB requested, doubled, nothing lost."""
     known: dict[str, Value] = {
         "sender_send_buffer_bytes": 131_072,
         "receiver_receive_buffer_bytes": 131_072,
@@ -61,7 +61,7 @@ def made(
 
 
 def found_in(run: Analysis, facts: dict[str, Any]) -> list[Finding]:
-    hosts = {host for each in run.records for host in (each.server, each.client) if host}
+    hosts = {host for record in run.records for host in (record.server, record.client) if host}
     noted = {host: [facts] for host in hosts}
     return [*at_a_distance(run, run.samples, noted, run.plan.link, run.plan.target)]
 
@@ -79,8 +79,10 @@ def test_buffers_too_small_fail_the_least_of_them_first(tmp_path: Path) -> None:
     found = only(made(tmp_path / "a", LongPath(0.05, 1e9), tcp(9000), tcp(8900)))
     assert found.kind is Kind.TARGET_FAILS
     first, second = found.words["bounds"].split("; ")
-    assert first.startswith("send buffer of ") and " allows 9.44 Mbit/s, 58982 B" in first
-    assert second.startswith("receive buffer of ") and " allows 13 Mbit/s, a window of" in second
+    assert first.startswith("the send buffer of ") and " allows 9.44 Mbit/s, 58982 B" in first
+    assert (
+        second.startswith("the receive buffer of ") and " allows 13 Mbit/s, a window of" in second
+    )
     assert found.evidence["predicted_bit_per_s"] == pytest.approx(9.44e6, rel=1e-3)
     assert found.evidence["needed_window_bytes"] == 6.25e6
     assert [trial for _, trial in found.trials] == [1, 2]
@@ -103,7 +105,9 @@ def test_auto_tunings_limits_are_those_of_the_hosts(tmp_path: Path) -> None:
     found = only(made(tmp_path / "b", LongPath(0.05, 1e9), tcp(9000), buffer=None, facts=more))
     # 100,000 packets are far from 56 million.
     assert found.kind is Kind.TARGET_CANNOT_TELL
-    assert found.words["doubts"].startswith("0 of 100,000 packets lost bound the loss at one in ")
+    assert found.words["doubts"].startswith(
+        "0 of 100,000 packets lost show a loss of at most one in "
+    )
 
 
 def test_a_window_that_is_not_scaled_is_64_kib_at_most(tmp_path: Path) -> None:
@@ -116,7 +120,7 @@ def test_a_window_that_is_not_scaled_is_64_kib_at_most(tmp_path: Path) -> None:
 def test_what_a_system_does_not_tell_is_not_guessed(tmp_path: Path) -> None:
     found = only(made(tmp_path / "a", LongPath(0.0001, 1e9), tcp(9000), facts={"os": "windows"}))
     assert found.kind is Kind.TARGET_CANNOT_TELL
-    assert "lets be on its way is not recorded" in found.words["doubts"]
+    assert "keeps in flight is not recorded" in found.words["doubts"]
     bare = stream_values(9000)
     assert bare is not None
     found = only(made(tmp_path / "b", LongPath(0.0001, 1e9), bare, facts={}))
@@ -127,7 +131,7 @@ def test_what_a_system_does_not_tell_is_not_guessed(tmp_path: Path) -> None:
 def test_a_stream_that_is_slower_here_is_no_faster_there(tmp_path: Path) -> None:
     found = only(made(tmp_path / "a", LongPath(0.0001, 1e9), tcp(600), tcp(700)))
     assert found.kind is Kind.TARGET_FAILS
-    assert found.words["bounds"] == "it comes to 700 Mbit/s as it was measured"
+    assert found.words["bounds"] == "the measured throughput is 700 Mbit/s"
     assert found.evidence["predicted_bit_per_s"] == pytest.approx(7e8)
 
 
@@ -166,7 +170,9 @@ def test_loss_on_the_path_fails_by_the_model(tmp_path: Path) -> None:
     found = only(made(tmp_path / "a", LongPath(0.005, 1e8), tcp(9000), others=other))
     assert found.kind is Kind.TARGET_FAILS
     # 1 in 1000: a window of 18.3 packets of 1448 bytes each 5 ms.
-    assert found.words["bounds"].startswith("200 of 200,000 packets lost allow 42.30 Mbit/s, by")
+    assert found.words["bounds"].startswith(
+        "the loss of 200 of 200,000 packets allows 42.30 Mbit/s"
+    )
 
 
 def test_loss_that_a_stream_makes_itself_or_a_host_shows_nothing_of_the_path(
@@ -217,7 +223,7 @@ def test_what_touched_no_wire_several_streams_and_paced_ones_are_not_asked(
 
 
 def test_it_never_passes_and_fails_wrongly_over_drawn_paths(tmp_path: Path) -> None:
-    """A truth of its own: what a window in the bounds of the buffers really carries."""
+    """The truth is known: what a window within the bounds of the buffers really carries."""
     draw = random.Random(7)  # noqa: S311
     wrong = []
     for number in range(60):

@@ -48,7 +48,7 @@ def test_the_host_that_adds_to_each_of_its_round_trips_is_named_with_how_much() 
     made = run(HOSTS[:4], {"linux-b": 50.0}, scatter_us=0)
     (said,) = far_hosts(made, imported=False)
     assert (said.kind, said.group.host) == (Kind.FAR_HOST, "linux-b")
-    assert statement(said) == "adds 50 µs to each of its round trips, where 100 µs are typical"
+    assert statement(said) == "adds 50 µs to each of its round trips; 100 µs is typical"
     assert len(said.cells) == 6
     assert of_run(made) == ["linux-b"]
     assert list(far_hosts(made, imported=True)) == []

@@ -35,7 +35,7 @@ def test_one_slow_host_of_three_is_named_and_no_pair() -> None:
     assert (said.kind, said.group) == (Kind.SLOW_HOST, Group(host="linux-c"))
     assert statement(said) == (
         "18.83 Mbit/s with every peer (linux-a and linux-b), both ways; others 94.10 Mbit/s: "
-        "consistent with a link of 20 Mbit/s at that host, where 100 Mbit/s are stated"
+        "consistent with a link of 20 Mbit/s at that host, but the matrix states 100 Mbit/s"
     )
     assert len(said.cells) == 4
     assert len(said.trials) == 12
@@ -63,11 +63,11 @@ def test_a_pair_below_both_of_its_ends_is_told_once_for_both_ways() -> None:
     slow = {("linux-a", "linux-b"): 0.2, ("linux-b", "linux-a"): 0.2}
     (said,) = found(MadeMesh(THREE, pairs=slow, scatter=0))
     assert statement(said) == (
-        "between linux-a and linux-b at most 18.83 Mbit/s, both ways, where each of them reaches "
+        "between linux-a and linux-b at most 18.83 Mbit/s, both ways, but each of them reaches "
         "94.10 Mbit/s with others"
     )
     (one,) = found(MadeMesh(THREE, pairs={("linux-a", "linux-b"): 0.2}, scatter=0))
-    assert statement(one).startswith("from linux-a to linux-b 18.83 Mbit/s, where")
+    assert statement(one).startswith("from linux-a to linux-b 18.83 Mbit/s, but")
 
 
 def test_all_alike_are_the_mesh_and_no_host() -> None:
@@ -103,7 +103,7 @@ def test_what_limits_the_host_itself_is_said_instead_of_a_link() -> None:
     cells = tuple(dict.fromkeys(each.cell for each in mesh.samples() if "linux-c" in each.cell))
     starved = finding(Kind.RECEIVER_STARVED, Group(), cells)
     (said,) = found(mesh, [starved])
-    assert statement(said).endswith("limited by others on the receiver’s CPU")
+    assert statement(said).endswith("limited by other programs on the receiver’s CPU")
     (part,) = found(mesh, [replace(starved, cells=cells[1:])])
     assert "limited" not in statement(part)
 

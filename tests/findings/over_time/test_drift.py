@@ -66,15 +66,15 @@ def test_a_run_that_slows_down_by_four_per_cent_is_said_to_with_its_size() -> No
     (said,) = found(made)
     assert said.kind is Kind.DRIFT
     assert sentence(said, RunIndex(made)) == (
-        "Throughput: -4 % from the first of 8 blocks to the last, over 1 min 35 s, in the middle "
-        "one of 12 cells; by chance in one of 20,000 runs."
+        "Throughput: -4 % from the first to the last of 8 blocks, over 1 min 35 s, as the median "
+        "of 12 cells; chance alone gives this in one of 20,000 runs."
     )
     assert len(said.trials) == 96
 
 
 def test_round_trips_that_grow_by_little_keep_the_digits_that_show_it() -> None:
     (said,) = found(run(6, 10, lambda block: 1 + 0.013 * block / 9, scatter=0, round_trips=True))
-    assert statement(said).startswith("round trips: +1.3 % from the first of 10 blocks")
+    assert statement(said).startswith("round trips: +1.3 % from the first to the last of 10")
 
 
 def test_one_cell_measured_often_is_enough() -> None:
@@ -91,7 +91,7 @@ def test_what_drifts_by_less_than_a_per_cent_or_jumps_once_is_none() -> None:
 def test_four_blocks_are_consistent_with_drift_and_two_are_nothing() -> None:
     (said,) = found(run(12, 4, lambda block: 1 - 0.02 * block))
     assert said.kind is Kind.CONSISTENT_WITH_DRIFT
-    assert "consistent with drift, of which 4 blocks are no proof" in statement(said)
+    assert "consistent with drift, but 4 blocks are too few to prove it" in statement(said)
     assert found(run(12, 2, lambda block: 1 - 0.02 * block)) == []
     assert found(run(2, 4, lambda block: 1 - 0.02 * block)) == [], "of two cells nobody can tell"
 

@@ -75,7 +75,7 @@ def test_where_none_is_shown_it_says_what_could_have_been(tmp_path: Path) -> Non
     run = trips_run(tmp_path / "r", *two(rng, 1.0, scatter=0.04), link=None)
     (only,) = found(run, "no-difference")
     text = said(run, "no-difference")
-    assert text.startswith("LL, server’s receive call spinning: not shown to take another time ")
+    assert text.startswith("LL, server’s receive call spinning: the comparison with ")
     assert 0.02 < only.evidence["detectable_share"] < 0.2
 
 
@@ -131,9 +131,9 @@ def test_a_time_is_taken_apart_by_what_is_recorded(tmp_path: Path) -> None:
     )
     run = trips_run(tmp_path / "r", (trip_cell(), [values] * 2))
     assert said(run, "trip-made-of") == (
-        "LL UDP 18: of a mean time of 100 µs 11.5 µs on the wire at least, 25 µs the client’s "
-        "thread on a CPU, 20 µs the server’s thread on a CPU, 3 µs ready to run and without a "
-        "CPU; 40.5 µs is the rest."
+        "LL UDP 18: a mean time of 100 µs consists of 11.5 µs on the wire at least, 25 µs the "
+        "client’s thread on a CPU, 20 µs the server’s thread on a CPU, 3 µs ready to run "
+        "and without a CPU; the rest is 40.5 µs."
     )
 
 
@@ -142,8 +142,8 @@ def test_a_server_with_stamps_is_told_by_them(tmp_path: Path) -> None:
     values |= {"server_stack_mean_ns": 18_000.0, "server_run_queue_delay_ns": 10**7}
     run = trips_run(tmp_path / "r", (trip_cell(), [values]), link=None)
     assert said(run, "trip-made-of") == (
-        "LL UDP 18: of a mean time of 100 µs 18 µs in the server’s stack and program, 25 µs the "
-        "client’s thread on a CPU; 57 µs is the rest."
+        "LL UDP 18: a mean time of 100 µs consists of 18 µs in the server’s stack and program, "
+        "25 µs the client’s thread on a CPU; the rest is 57 µs."
     )
 
 

@@ -33,7 +33,7 @@ def test_a_trial_that_waited_is_named_with_what_others_took(tmp_path: Path) -> N
     run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
     assert said(run, KIND) == (
         "LL UDP 18: in 1 of 3 trials: the client was ready to run and had no CPU for 40 µs of a "
-        "mean of 100 µs; trials in which that was less took 60.5 µs."
+        "mean of 100 µs; trials with shorter waits took 60.5 µs."
     )
     (only,) = found(run, KIND)
     assert (only.severity, [number for _cell, number in only.trials]) == ("warning", [2])

@@ -85,7 +85,7 @@ def test_a_standing_queue_is_said_in_time_and_in_bytes() -> None:
     ((kind, (finding, said)),) = found(values, link=Link(2e7, 1500)).items()
     assert (kind, finding.severity) == (Kind.STANDING_QUEUE, "note")
     assert finding.evidence["queue_bytes"] == pytest.approx(200 * 1448, rel=0.004)
-    assert "round trips of 2 ms became 120 ms in the median and 190 ms at 99 %" in said
+    assert "round trip grew from 2 ms to 120 ms (99th percentile 190 ms)" in said
     assert "283 KiB of payload wait on the path" in said
 
 
@@ -127,7 +127,7 @@ def test_lost_requests_are_said_with_those_lost_before() -> None:
     assert told.keys() == {Kind.STANDING_QUEUE, Kind.REQUESTS_LOST_UNDER_LOAD}
     finding, said = told[Kind.REQUESTS_LOST_UNDER_LOAD]
     assert finding.evidence["lost_requests_share"] == pytest.approx(0.1)
-    assert "250 of 2500 were lost under load, 10 %; 1 of 500 before it" in said
+    assert "250 of 2500 were lost under load (10 %); 1 of 500 before it" in said
 
 
 # ---- where the lines are ----
@@ -233,7 +233,7 @@ def test_it_is_said_of_a_cell_where_more_than_half_of_its_trials_show_it() -> No
     assert told.keys() == {Kind.STANDING_QUEUE}
     finding, said = told[Kind.STANDING_QUEUE]
     assert [number for _, number in finding.trials] == [1, 2]
-    assert "in 2 of 3 trials: under load round trips of 2 ms became 60 ms" in said
+    assert "in 2 of 3 trials: under load the median round trip grew from 2 ms to 60 ms" in said
     assert found(standing, flat) == {}
 
 

@@ -51,13 +51,16 @@ def losses(received_per_s: int, verdict: int = 1, ways: int = 1) -> dict[str, Va
 def test_a_device_that_forwards_less_when_offered_more_is_slowed_by_it(ways: str) -> None:
     ((finding, said),) = found(losses(60_000, ways=2 if ways == "both" else 1), ways)
     assert finding.kind is Kind.SEARCH_OVERLOAD
-    assert "offered more it forwards 60,000/s of 1,488,095/s at 64 bytes, where 141,369/s" in said
+    assert (
+        "at a higher offered rate it forwards 60,000/s of 1,488,095/s at 64 bytes, where 141,369/s"
+        in said
+    )
 
 
 def test_one_that_goes_on_at_its_rate_loses_the_rest() -> None:
     ((finding, said),) = found(losses(148_000))
     assert finding.kind is Kind.SEARCH_LOSS
-    assert "goes on at it: 90.1 % of 1,488,095/s at 64 bytes" in said
+    assert "keeps forwarding at that rate: 90.1 % of 1,488,095/s at 64 bytes" in said
 
 
 @pytest.mark.parametrize("verdict", [3, 4])
@@ -75,7 +78,7 @@ def test_a_burst_is_told_with_what_of_it_waited() -> None:
     }
     ((finding, said),) = found(more, trials=2)
     assert finding.kind is Kind.SEARCH_BURST
-    assert "a burst at line rate of 222 frames of 64 bytes (200 of them wait)" in said
+    assert "passes a burst of 222 frames of 64 bytes (200 of them wait) at line rate" in said
 
 
 @pytest.mark.parametrize("limit", ["generator-bound", "receiver-bound", "failed"])

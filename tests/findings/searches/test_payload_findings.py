@@ -67,8 +67,8 @@ def test_a_black_hole_names_its_way_and_the_interface_that_has_its_mtu() -> None
     values = {**way("", 1400, "timeout"), **way("to_client_", 1400, "emsgsize", 1400)}
     hole, *answers = found(values)
     assert (hole[0].kind, hole[0].severity) == (Kind.BLACK_HOLE, "warning")
-    assert "to the server packets of more than 1400 bytes vanish without a word" in hole[1]
-    assert "as the interface of alpha has its MTU" in hole[1]
+    assert "to the server packets of more than 1400 bytes vanish without an ICMP message" in hole[1]
+    assert "the interface of alpha has this MTU" in hole[1]
     assert [each.kind for each, _ in answers] == [Kind.PAYLOAD_FOUND, Kind.PAYLOAD_FOUND]
 
 
@@ -81,14 +81,14 @@ def test_a_black_hole_between_the_hosts_names_none_of_them() -> None:
 def test_a_narrow_path_is_said_with_how_it_is_known(evidence: str) -> None:
     narrow, *_ = found({**way("", 1400, evidence), **way("to_client_", 1500, "emsgsize")})
     assert narrow[0].kind is Kind.PATH_MTU_SMALLER
-    assert "carries packets of 1400 bytes where the sender’s interface takes 1500" in narrow[1]
+    assert "carries packets of 1400 bytes, but the sender’s interface sends up to 1500" in narrow[1]
     assert narrow[0].trials == ((narrow[0].cells[0], 1),)
 
 
 def test_segments_that_leave_the_links_mtu_unused_are_said() -> None:
     values = {**way("", 1400, "mss", None), **way("to_client_", 1500, "mss", None)}
     narrow, *_ = found(values, protocol="TCP")
-    assert "where the link is stated with 1500: TCP agreed on such segments" in narrow[1]
+    assert "but the matrix states 1500: TCP agreed on such segments" in narrow[1]
 
 
 def test_what_fills_its_interface_is_no_narrow_path() -> None:

@@ -122,7 +122,7 @@ def test_all_attempts_are_shown_where_the_last_one_is_interrupted_as_well(tmp_pa
         for attempt, mbit in enumerate((46.4, 47.0, 23.5), 1)
     ]
     assert said(run_with(tmp_path / "run", cell, 1, *tries)).endswith(
-        "carrier lost; attempts at the trial came to 46.40 Mbit/s, 47.00 Mbit/s, 23.50 Mbit/s."
+        "carrier lost; the attempts at the trial reached 46.40 Mbit/s, 47.00 Mbit/s, 23.50 Mbit/s."
     )
 
 
@@ -137,7 +137,7 @@ def test_what_was_measured_again_is_a_note_with_all_attempts(tmp_path: Path) -> 
     )
     assert said(run) == (
         "LL TCP 1448: measured again after no data for 2 s of 4 s, at 1.1 s; carrier lost; "
-        "attempts at the trial came to 46.40 Mbit/s, 94.10 Mbit/s."
+        "the attempts at the trial reached 46.40 Mbit/s, 94.10 Mbit/s."
     )
     (found,) = about_stops(run)
     assert (found.kind, found.severity) == (Kind.MEASURED_AGAIN, "note")

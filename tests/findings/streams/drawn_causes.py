@@ -1,4 +1,4 @@
-"""Runs drawn at random whose cause is known: what each trial came to follows from the cause."""
+"""Random runs with a known cause: the result of each trial follows from the cause."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SIZES = (128, 256, 512, 1024, 1472, 4096)
 
 @dataclass(frozen=True)
 class DrawnRun:
-    """One run's streams, and the kinds of warning that are right of it, each with its trials."""
+    """The streams of one run, and the warnings that are right about it, each with its trials."""
 
     cause: str
     samples: tuple[StreamSample, ...]
     right: frozenset[Kind]
     trials: int
-    """Of how many trials the right one is."""
+    """The number of trials of the right warning."""
 
 
 Drawn = Callable[[Random], DrawnRun]
@@ -41,7 +41,7 @@ def framing(protocol: str, size: int) -> Framing:
 
 
 def stream(protocol: str, size: int, trial: int, throughput: float, **other: Any) -> StreamSample:
-    its = framing(protocol, size)
+    frames = framing(protocol, size)
     sent = throughput / (8 * size) / (1 - other.pop("lost_share", 0.0))
     lost = round(sent - throughput / (8 * size))
     known: dict[str, Any] = {
@@ -49,11 +49,11 @@ def stream(protocol: str, size: int, trial: int, throughput: float, **other: Any
         "trial": trial,
         "message_bytes": size,
         "throughput_bit_per_s": throughput,
-        "ceiling_bit_per_s": STATED * its.ceiling_share,
-        "highest_ceiling_bit_per_s": STATED * its.ceiling_share,
+        "ceiling_bit_per_s": STATED * frames.ceiling_share,
+        "highest_ceiling_bit_per_s": STATED * frames.ceiling_share,
         "calls": round(sent),
-        "framing": its,
-        "packets_a_message": len(its.packets) if protocol == "UDP" else None,
+        "framing": frames,
+        "packets_a_message": len(frames.packets) if protocol == "UDP" else None,
     }
     if protocol == "UDP":
         known["losses"] = Losses(sent=round(sent), lost=lost, receive_queue=0, local=0)
@@ -62,8 +62,8 @@ def stream(protocol: str, size: int, trial: int, throughput: float, **other: Any
 
 
 def waiting(random: Random, most: float) -> dict[str, Any]:
-    """Both ends without a CPU for some of the time: what a busy machine does to threads that wait
-    for a wire anyhow."""
+    """Both ends without a CPU for some of the time, as on a busy machine; the threads wait for the
+    wire anyway."""
     delays = [round(SECOND_NS * random.uniform(0, most)) for _ in range(2)]
     return {
         "sender": replace(IDLE, host="b", run_queue_delay_ns=delays[0]),
@@ -83,15 +83,15 @@ def at_rate(
     random: Random, share: float, accounting: Accounting, cells: Sequence[tuple[str, int]]
 ) -> Iterator[StreamSample]:
     for protocol, size in cells:
-        its = framing(protocol, size)
+        frames = framing(protocol, size)
         least = min(
-            share * STATED / its.counted_bytes(accounting),
-            STATED / its.counted_bytes(Accounting.WIRE),
+            share * STATED / frames.counted_bytes(accounting),
+            STATED / frames.counted_bytes(Accounting.WIRE),
         )
         for trial in range(1, 4):
             noise = 1 - random.uniform(0, 0.002)
             yield stream(
-                protocol, size, trial, noise * its.payload_bytes * least, **waiting(random, 0.12)
+                protocol, size, trial, noise * frames.payload_bytes * least, **waiting(random, 0.12)
             )
 
 
@@ -117,7 +117,7 @@ def a_shaper(random: Random) -> DrawnRun:
 
 
 def a_shaper_of_two_ceilings(random: Random) -> DrawnRun:
-    """Which these few columns do not show."""
+    """A cause that these few columns do not show."""
     cells = [("UDP", random.choice((256, 512))), ("UDP", random.choice((1024, 1472)))]
     made = at_rate(random, random.uniform(0.1, 0.6), Accounting.PACKET, cells)
     return DrawnRun("shaper of two ceilings", tuple(made), frozenset(), 0)
@@ -126,11 +126,11 @@ def a_shaper_of_two_ceilings(random: Random) -> DrawnRun:
 def starved(end: str) -> Drawn:
     def drawn(random: Random) -> DrawnRun:
         trials = random.choice((3, 5))
-        those = random.randint(1, trials)
+        number = random.randint(1, trials)
         made = []
         for trial in range(1, trials + 1):
-            w = random.uniform(0.1, 0.6) if trial <= those else random.uniform(0, 0.04)
-            share = (1 - w if trial <= those else 1.0) * random.uniform(0.985, 1.0)
+            w = random.uniform(0.1, 0.6) if trial <= number else random.uniform(0, 0.04)
+            share = (1 - w if trial <= number else 1.0) * random.uniform(0.985, 1.0)
             waits = replace(IDLE, host=end, run_queue_delay_ns=round(w * SECOND_NS))
             account = ACCOUNT
             if end == "receiver":
@@ -139,20 +139,20 @@ def starved(end: str) -> Drawn:
             made.append(stream("TCP", 1448, trial, rate, tcp=account, **{end: waits}))
         random.shuffle(made)
         kind = Kind.SENDER_STARVED if end == "sender" else Kind.RECEIVER_STARVED
-        return DrawnRun(f"{end} starved", tuple(made), frozenset({kind}), those)
+        return DrawnRun(f"{end} starved", tuple(made), frozenset({kind}), number)
 
     return drawn
 
 
 def random_loss(random: Random) -> DrawnRun:
-    """Each frame is lost with one probability: a message of several frames by any of its own."""
+    """Each frame is lost with the same probability; a message is lost with any of its frames."""
     p = random.uniform(0.06, 0.5)
     made = []
     for size in random.sample(SIZES, random.choice((1, 3, 4))):
-        its = framing("UDP", size)
+        frames = framing("UDP", size)
         for trial in range(1, 4):
-            lost = 1 - (1 - p) ** len(its.packets) + random.gauss(0, 0.003)
-            rate = STATED * its.ceiling_share * (1 - lost)
+            lost = 1 - (1 - p) ** len(frames.packets) + random.gauss(0, 0.003)
+            rate = STATED * frames.ceiling_share * (1 - lost)
             made.append(stream("UDP", size, trial, rate, lost_share=lost))
     for trial in range(1, 4):
         rate = random.uniform(0.01, 0.3) * STATED
@@ -182,7 +182,7 @@ def packets_a_second(random: Random) -> DrawnRun:
 
 
 def unsteady(random: Random) -> DrawnRun:
-    """Something that no record shows, and that is not the same twice."""
+    """A cause that no record shows, and that differs each time."""
     level = random.uniform(0.3, 0.9)
     made = []
     for protocol, size in columns(random):
@@ -193,13 +193,13 @@ def unsteady(random: Random) -> DrawnRun:
 
 
 def evenly(cause: str, right: Kind | None, shown: Callable[[float], dict[str, Any]]) -> Drawn:
-    """All trials at one share of the wire, as behind a slower link, for a reason that is shown."""
+    """All trials at one share of the wire, as behind a slower link, but for a recorded reason."""
 
     def drawn(random: Random) -> DrawnRun:
         lacks = random.uniform(0.05, 0.5)
         made = [
-            replace(each, **shown(random.uniform(0.97, 1.0) * lacks))
-            for each in at_rate(random, 1 - lacks, Accounting.WIRE, columns(random))
+            replace(sample, **shown(random.uniform(0.97, 1.0) * lacks))
+            for sample in at_rate(random, 1 - lacks, Accounting.WIRE, columns(random))
         ]
         kinds = frozenset() if right is None else frozenset({right})
         return DrawnRun(cause, tuple(made), kinds, len(made))
@@ -208,11 +208,11 @@ def evenly(cause: str, right: Kind | None, shown: Callable[[float], dict[str, An
 
 
 def shared_slower_link(random: Random) -> DrawnRun:
-    """Others and the stream fill less together than the link that is stated."""
+    """Others and the stream together do not fill the stated link."""
     limit, others = random.uniform(0.5, 0.9), random.uniform(0.05, 0.4)
     made = [
-        replace(each, likely_others_share=others * random.uniform(0.999, 1.0))
-        for each in at_rate(random, limit - others * ON_WIRE, Accounting.WIRE, columns(random))
+        replace(sample, likely_others_share=others * random.uniform(0.999, 1.0))
+        for sample in at_rate(random, limit - others * ON_WIRE, Accounting.WIRE, columns(random))
     ]
     kinds = frozenset({Kind.OTHER_TRAFFIC, Kind.LINK_OR_SHAPER, Kind.SLOWER_LINK})
     return DrawnRun("slower link, shared", tuple(made), kinds, len(made))
@@ -225,11 +225,11 @@ def robbed(share: float) -> dict[str, Any]:
 
 
 def stated_too_low(random: Random) -> DrawnRun:
-    """Which a rule of its own says: there is no limit to be named."""
+    """Another rule reports it: there is no limit to name."""
     above = random.uniform(1.03, 3.0)
     made = [
-        replace(each, throughput_bit_per_s=above * each.throughput_bit_per_s)
-        for each in at_rate(random, 1.0, Accounting.WIRE, columns(random))
+        replace(sample, throughput_bit_per_s=above * sample.throughput_bit_per_s)
+        for sample in at_rate(random, 1.0, Accounting.WIRE, columns(random))
     ]
     return DrawnRun("stated too low", tuple(made), frozenset(), 0)
 

@@ -1,4 +1,4 @@
-"""Of runs drawn at random whose cause is known, what is said is right, and seldom nothing is."""
+"""Random runs with a known cause: the findings are right, and seldom missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUNS = 60
 
 
 def warnings_of(run: DrawnRun) -> list[Finding]:
-    return [each for each in limits(run.samples) if each.severity == "warning"]
+    return [finding for finding in limits(run.samples) if finding.severity == "warning"]
 
 
 @pytest.mark.parametrize("draw", CAUSES, ids=lambda draw: draw(Random(0)).cause)  # noqa: S311
@@ -25,12 +25,12 @@ def test_the_cause_is_named_and_no_other(draw: Callable[[Random], DrawnRun]) -> 
     for seed in range(RUNS):
         run = draw(Random(seed))  # noqa: S311  (can be repeated)
         found = warnings_of(run)
-        wrong = [each for each in found if each.kind not in run.right]
+        wrong = [finding for finding in found if finding.kind not in run.right]
         said["wrong"] += bool(wrong)
         said["right"] += bool(run.right) and bool(found) and not wrong
         said["missed"] += bool(run.right) and not found
         if found and not wrong and run.trials:
-            seen = {trial for each in found for trial in each.trials}
+            seen = {trial for finding in found for trial in finding.trials}
             said["of other trials"] += len(seen) != run.trials
     assert said["wrong"] <= 0, said
     assert said["missed"] <= RUNS // 20, said

@@ -1,4 +1,4 @@
-"""What cost a run most is said first."""
+"""The limit that cost a run most is stated first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_of_limits_the_one_that_cost_most_comes_first_whatever_its_rank() -> Non
     assert link.rank < starved.rank
     assert leading_kinds([limit(link, 0.1), limit(starved, 0.4)]) == (starved, link)
     assert leading_kinds([limit(link, 0.4), limit(starved, 0.1)]) == (link, starved)
-    # One trial of many cost less than what is small in all of them.
+    # One trial of many costs less than a small cost in all of them.
     assert leading_kinds([limit(link, 0.1, 6), limit(starved, 0.4, 1)]) == (link, starved)
 
 

@@ -1,4 +1,4 @@
-"""A cell whose trials differ has a limit for each group of them, on the page as well."""
+"""A cell whose trials differ has a limit for each group of trials, also on the page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHUT = replace(ACCOUNT, rwnd_limited_us=350_000)
 
 
 def trials(*throughputs: float, **last: Any) -> list[Any]:
-    """TCP at these shares of the wire; the last one with what is given."""
+    """TCP at these shares of the wire; the last one with the given fields."""
     *rest, slow = throughputs
     n = len(throughputs)
     made = [stream("TCP", 1448, at + 1, share * CEILING) for at, share in enumerate(rest)]
@@ -36,15 +36,15 @@ def trials(*throughputs: float, **last: Any) -> list[Any]:
 
 def test_one_of_three_trials_without_a_cpu_is_a_finding_of_its_own() -> None:
     found = limits(trials(0.995, 0.997, 0.68, receiver=WAITS, tcp=SHUT))
-    assert [(each.kind, [trial for _cell, trial in each.trials]) for each in found] == [
+    assert [(finding.kind, [trial for _cell, trial in finding.trials]) for finding in found] == [
         (Kind.WIRE_CEILING, [1, 2]),
         (Kind.RECEIVER_STARVED, [3]),
     ]
     wire, starved = found
     assert wire.words["in_trials"] == "in 2 of 3 trials"
     assert statement(starved) == (
-        "in trial 3 of 3 limited by others on the receiver’s CPU at 68.0 % of the wire ceiling: "
-        "ready to run and without a CPU 37 % of the time"
+        "in trial 3 of 3 limited by other programs on the receiver’s CPU at 68.0 % of the "
+        "wire ceiling: ready to run but without a CPU 37 % of the time"
     )
 
 
@@ -52,15 +52,15 @@ def test_a_trial_that_is_hardly_slower_is_no_warning() -> None:
     slow = replace(WAITS, run_queue_delay_ns=60_000_000)
     shut = replace(ACCOUNT, rwnd_limited_us=60_000)
     found = limits(trials(0.99, 0.99, 0.95, receiver=slow, tcp=shut))
-    assert [each.kind for each in found] == [Kind.WIRE_CEILING]
+    assert [finding.kind for finding in found] == [Kind.WIRE_CEILING]
     assert found[0].words["in_trials"] == "in 2 of 3 trials"
 
 
 def test_a_trial_that_fills_the_slower_link_waits_for_nothing() -> None:
-    """As at the wire stated: whatever it waited for, it could be no faster."""
+    """As at the stated wire: whatever it waited for, it could not be faster."""
     late = replace(IDLE, thread_ns=770_000_000, run_queue_delay_ns=230_000_000)
     found = limits(trials(0.9, 0.9, 0.9, 0.885, sender=late))
-    assert [(each.kind, len(each.trials)) for each in found] == [(Kind.LINK_OR_SHAPER, 4)]
+    assert [(finding.kind, len(finding.trials)) for finding in found] == [(Kind.LINK_OR_SHAPER, 4)]
 
 
 @pytest.mark.parametrize("above", [1.02, 1.5])
@@ -92,8 +92,8 @@ def test_waits_are_no_limit_where_six_trials_show_that_they_cost_nothing() -> No
             for at in range(6)
         ]
 
-    assert {each.kind for each in limits(made(-1))} == {Kind.SENDER_STARVED}
-    assert {each.kind for each in limits(made(1))} == {Kind.NOT_DETERMINED}
+    assert {finding.kind for finding in limits(made(-1))} == {Kind.SENDER_STARVED}
+    assert {finding.kind for finding in limits(made(1))} == {Kind.NOT_DETERMINED}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_step_is_a_rate_that_links_negotiate_below_the_stated_one(
 
 def test_a_link_at_a_step_is_named_by_it_once() -> None:
     found = limits(trials(0.1, 0.1, 0.1))
-    assert [each.kind for each in found] == [Kind.LINK_FAR_BELOW]
+    assert [finding.kind for finding in found] == [Kind.LINK_FAR_BELOW]
     assert "as much as a link of 10 Mbit/s carries" in statement(found[0])
     several = {size * KIB: [37.6] for size in (16, 32, 64)}
     run = measured(several, asked=asked_stream("TCP", 1448))
@@ -129,14 +129,19 @@ def test_both_ways_of_a_pairing_at_one_rate_are_said_at_once() -> None:
         stream("TCP", 1448, n, 0.5 * CEILING, sender=replace(IDLE, host="b")) for n in (1, 2, 3)
     ]
     back = [
-        replace(each, cell="back", sender=each.receiver, receiver=each.sender) for each in there
+        replace(sample, cell="back", sender=sample.receiver, receiver=sample.sender)
+        for sample in there
     ]
     (one,) = limits(there)
     assert one.kind is Kind.LINK_OR_SHAPER
-    assert statement(one).startswith("from b to a a limit of 50 Mbit/s on the wire, link or shaper")
+    assert statement(one).startswith(
+        "a limit of 50 Mbit/s on the wire (a link or a shaper) from b to a: "
+    )
     (both,) = limits([*there, *back])
-    assert statement(both).startswith("both ways a limit of 50 Mbit/s on the wire, link or shaper")
-    slower = [replace(each, throughput_bit_per_s=0.4 * CEILING) for each in back]
+    assert statement(both).startswith(
+        "a limit of 50 Mbit/s on the wire (a link or a shaper) both ways: "
+    )
+    slower = [replace(sample, throughput_bit_per_s=0.4 * CEILING) for sample in back]
     assert len(limits([*there, *slower])) == 2
 
 
@@ -151,32 +156,32 @@ def test_both_ways_of_a_pairing_at_one_rate_are_said_at_once() -> None:
     ],
 )
 def test_what_may_have_another_reason_says_nothing_of_the_link(other: dict[str, Any]) -> None:
-    found = limits([replace(each, **other) for each in trials(0.5, 0.5, 0.5)])
-    assert not {each.kind for each in found} & {Kind.LINK_OR_SHAPER, Kind.SLOWER_LINK}
+    found = limits([replace(sample, **other) for sample in trials(0.5, 0.5, 0.5)])
+    assert not {finding.kind for finding in found} & {Kind.LINK_OR_SHAPER, Kind.SLOWER_LINK}
 
 
 def test_a_faster_cell_of_the_same_direction_refutes_a_slower_link() -> None:
     made = trials(0.5, 0.5, 0.5)
     faster = replace(made[0], cell="other", throughput_bit_per_s=0.52 * CEILING)
-    assert Kind.LINK_OR_SHAPER in {each.kind for each in limits(made)}
-    assert Kind.LINK_OR_SHAPER not in {each.kind for each in limits([*made, faster])}
+    assert Kind.LINK_OR_SHAPER in {finding.kind for finding in limits(made)}
+    assert Kind.LINK_OR_SHAPER not in {finding.kind for finding in limits([*made, faster])}
     paced = replace(faster, offered_bit_per_s=0.52 * CEILING)
-    assert Kind.LINK_OR_SHAPER not in {each.kind for each in limits([*made, paced])}
+    assert Kind.LINK_OR_SHAPER not in {finding.kind for finding in limits([*made, paced])}
 
 
 def test_congestion_gives_way_where_a_queue_stood_all_the_while() -> None:
     for rtt_us, kind in ((8_000, Kind.LINK_OR_SHAPER), (400, Kind.CONGESTION)):
         again = replace(ACCOUNT, retransmissions=5, rtt_us=rtt_us)
-        made = [replace(each, tcp=again) for each in trials(0.5, 0.5, 0.5)]
-        assert {each.kind for each in limits(made)} == {kind}
+        made = [replace(sample, tcp=again) for sample in trials(0.5, 0.5, 0.5)]
+        assert {finding.kind for finding in limits(made)} == {kind}
 
 
 def test_what_a_message_is_to_the_wire_and_to_what_counts_less() -> None:
-    its = framing("UDP", 128)
-    counted = [its.counted_bytes(each) for each in Accounting]
+    frames = framing("UDP", 128)
+    counted = [frames.counted_bytes(accounting) for accounting in Accounting]
     assert counted == [156 + 38, 156 + 18, 156 + 14, 156]
     small = framing("UDP", 8)
-    assert [small.counted_bytes(each) for each in Accounting] == [84, 64, 50, 36]
+    assert [small.counted_bytes(accounting) for accounting in Accounting] == [84, 64, 50, 36]
 
 
 LOSSY = {
@@ -202,6 +207,6 @@ def test_drops_excuse_no_loss_where_nobody_knows_what_the_other_way_lost() -> No
 
 
 def test_a_tcp_stream_that_is_not_known_in_full_is_not_called_a_slower_link() -> None:
-    unknown = [replace(each, queue_full_share=None) for each in trials(0.5, 0.5, 0.5)]
+    unknown = [replace(sample, queue_full_share=None) for sample in trials(0.5, 0.5, 0.5)]
     assert limits(unknown) == ()
     assert limit_of(tcp(queue_full_share=None)) is None

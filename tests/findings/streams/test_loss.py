@@ -1,4 +1,4 @@
-"""places.py: where messages were lost, from both sides of each threshold; the path is last."""
+"""places.py: where messages were lost, each threshold from both sides; the path is last."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def lossy(socket: int | None = 0, **other: Any) -> StreamSample:
         (lossy(sender_queue=500, local=None), Kind.LOSS_NOT_PLACED, "a"),
         (lossy(sender_queue=None), Kind.LOSS_NOT_PLACED, "a"),
         (lossy(200, sender_queue=200, receiver_interface=200), Kind.LOST_IN_SOCKET, "b"),
-        # What went the other way may have been dropped as well.
+        # Messages of the other direction may have been dropped as well.
         (lossy(sender_interface=1_000, other_way=500), Kind.LOST_AT_INTERFACE, "a"),
         (lossy(sender_interface=1_000, other_way=501), Kind.LOSS_NOT_PLACED, ""),
         (lossy(500, other_way=9_000), Kind.LOST_IN_SOCKET, "b"),
-        # Fragments that found no room are a loss of the receiver's that no other counter shows.
+        # Fragments without room are lost at the receiver, and no other counter shows it.
         (lossy(packets_a_message=3), Kind.LOST_ON_PATH, ""),
         (lossy(packets_a_message=3, reassembly=1), Kind.LOSS_NOT_PLACED, ""),
         (lossy(packets_a_message=3, reassembly=None), Kind.LOSS_NOT_PLACED, ""),
@@ -74,14 +74,14 @@ def test_a_place_is_named_for_half_of_the_loss_and_the_path_without_any_drop(
 @pytest.mark.parametrize(
     ("made", "kind"),
     [
-        # Ten seconds of a switched network: 20 frames that nobody handles, on either interface.
+        # Ten seconds of a switched network: 20 unhandled frames on either interface.
         (lossy(receiver_interface=20, between_s=10.0), Kind.LOST_ON_PATH),
         (lossy(receiver_interface=20, sender_interface=20, between_s=10.0), Kind.LOST_ON_PATH),
         (lossy(receiver_interface=21, between_s=10.0), Kind.LOSS_NOT_PLACED),
         (lossy(receiver_backlog=1, between_s=10.0), Kind.LOSS_NOT_PLACED),
         (lossy(receiver_interface=519, between_s=10.0), Kind.LOSS_NOT_PLACED),
         (lossy(receiver_interface=520, between_s=10.0), Kind.LOST_AT_INTERFACE),
-        # So few are lost that they may be among them.
+        # Few enough are lost to be among them.
         (lossy(lost=6, receiver_interface=5, between_s=10.0), Kind.LOSS_NOT_PLACED),
         (lossy(lost=6, receiver_interface=2, between_s=10.0), Kind.LOST_ON_PATH),
     ],
@@ -118,9 +118,7 @@ def test_what_tcp_sent_again_is_placed_by_the_same_counters_and_is_no_warning() 
     assert statement(found) == said
     for unknown in (OwnDrops(), replace(NONE_DROPPED, receiver_interface=1)):
         (found,) = lost([replace(clean, drops=unknown)])
-        assert statement(found) == (
-            "40 segments sent again, and it cannot be told where they were lost"
-        )
+        assert statement(found) == ("40 segments sent again; the place of the loss is unknown")
 
 
 def test_trials_of_one_place_are_one_finding_with_their_sums_and_each_place_has_its_own() -> None:
@@ -150,7 +148,7 @@ def test_what_the_senders_queue_refused_is_told_apart_from_what_was_lost() -> No
 
 def test_where_it_cannot_be_told_the_host_is_named_that_does_not_count() -> None:
     (found,) = lost([lossy(None)])
-    assert "cannot be told where: not all of b’s own drops are known" in statement(found)
+    assert "lost at an unknown place: not all of b’s own drops are known" in statement(found)
     (found,) = lost([lossy(3)])
-    assert "both hosts dropped 3 frames, which is not most of it" in statement(found)
+    assert "the two hosts dropped only 3 frames" in statement(found)
     assert {found.severity} == {"warning"}

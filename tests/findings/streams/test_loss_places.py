@@ -1,4 +1,4 @@
-"""Where messages were lost: cases drawn at random and measured, and no place named wrongly."""
+"""Where messages were lost: random cases, measured; no place is named wrongly."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def test_the_place_that_is_named_is_the_one_where_the_test_lost_them(
     record_property("n", len(found))
     record_property("figure", table(found))
     assert len(found) >= CASES
-    assert [each for each in found if each.verdict == "wrong"] == [], seed
-    assert sum(each.verdict == "missed" for each in found) <= len(found) // 4, seed
+    assert [case for case in found if case.verdict == "wrong"] == [], seed
+    assert sum(case.verdict == "missed" for case in found) <= len(found) // 4, seed

@@ -34,7 +34,7 @@ def series(rates: Sequence[float]) -> TcpSeries:
 
 
 def paused(random: Random, rate: float, share: float) -> list[float]:
-    """Of each tenth of a second so much stands still, at some place in it."""
+    """Data stands still for so much of each tenth of a second, at some point in it."""
     found = []
     for _ in range(10):
         still = round(10 * share)
@@ -65,7 +65,7 @@ def waiting(share: float, host: str = "b") -> StreamEnd:
 
 
 def trials(plateau: float, throughputs: Iterable[float], **more: StreamEnd) -> list[StreamSample]:
-    """TCP at these shares of its ceiling, with that plateau."""
+    """TCP at these shares of its ceiling, with this plateau."""
     return [
         replace(
             stream("TCP", 1448, number, share * CEILING, **more),
@@ -104,7 +104,7 @@ def test_the_larger_of_a_slower_link_and_pauses_is_named() -> None:
 
 
 def test_what_stood_for_another_reason_shows_no_link() -> None:
-    kinds = {each.kind for each in limits(trials(0.9, [0.7, 0.7, 0.7]))}
+    kinds = {finding.kind for finding in limits(trials(0.9, [0.7, 0.7, 0.7]))}
     assert kinds == {Kind.NOT_DETERMINED}
 
 
@@ -114,19 +114,21 @@ def test_waits_alike_that_suffice_are_no_link_over_udp_either() -> None:
             stream("UDP", 1472, number, 0.907 * 95.7e6, sender=waiting(wait))
             for number, wait in enumerate(waits, 1)
         ]
-        return {each.kind for each in limits(those)}
+        return {finding.kind for finding in limits(those)}
 
     assert made(0.126, 0.130, 0.134) == {Kind.SENDER_STARVED}
     assert made(0.05, 0.02, 0.134) == {Kind.LINK_OR_SHAPER}
 
 
 def test_a_wait_as_long_as_others_had_at_the_wire_is_no_limit() -> None:
-    """With another peer, and of the same messages."""
+    """With another peer and the same messages."""
     slow = trials(1.0, [0.92], receiver=waiting(0.1))
-    full = [replace(each, cell="other") for each in trials(1.0, [0.999], receiver=waiting(0.15))]
-    assert {each.kind for each in limits(slow)} == {Kind.RECEIVER_STARVED}
-    assert Kind.RECEIVER_STARVED not in {each.kind for each in limits([*slow, *full])}
-    little = [replace(each, receiver=waiting(0.05)) for each in full]
-    assert Kind.RECEIVER_STARVED in {each.kind for each in limits([*slow, *little])}
-    smaller = [replace(each, message_bytes=512) for each in full]
-    assert Kind.RECEIVER_STARVED in {each.kind for each in limits([*slow, *smaller])}
+    full = [
+        replace(sample, cell="other") for sample in trials(1.0, [0.999], receiver=waiting(0.15))
+    ]
+    assert {finding.kind for finding in limits(slow)} == {Kind.RECEIVER_STARVED}
+    assert Kind.RECEIVER_STARVED not in {finding.kind for finding in limits([*slow, *full])}
+    little = [replace(sample, receiver=waiting(0.05)) for sample in full]
+    assert Kind.RECEIVER_STARVED in {finding.kind for finding in limits([*slow, *little])}
+    smaller = [replace(sample, message_bytes=512) for sample in full]
+    assert Kind.RECEIVER_STARVED in {finding.kind for finding in limits([*slow, *smaller])}

@@ -102,17 +102,17 @@ def test_what_is_said_names_rate_host_and_direction() -> None:
     ((full,), (room,)) = found_in(FULL), found_in(ROOM)
     assert full.kind is Kind.OTHER_TRAFFIC
     assert statement(full).startswith(
-        "limited by others on the same link at 69.0 % of the wire ceiling: they use 30."
+        "limited by other traffic on the link at 69.0 % of the wire ceiling: it uses 30."
     )
-    assert statement(full).endswith("at linux-b, receiving; with this stream 100 % of it")
+    assert statement(full).endswith("at linux-b (receiving), together with this stream 100 %")
     assert (room.kind, room.severity, room.group.host) == (
         Kind.OTHER_TRAFFIC_BESIDE,
         "note",
         "linux-b",
     )
     assert room.trials == (("c", 1),)
-    assert statement(room).startswith("others used 30.")
-    assert statement(room).endswith("of the link, receiving, which left room")
+    assert statement(room).startswith("other traffic used 30.")
+    assert statement(room).endswith("of the link (receiving); the link had room left")
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_the_shaper_delays_no_single_frame_and_that_is_said(run: Analysis) -> No
     assert found.evidence["floor_trip_ns"] == pytest.approx(244_160)
     assert found.evidence["shortest_trip_ns"] < 200_000
     said = sentence(found, RunIndex(run))
-    assert "where the frames alone take 244 µs on a link of 100 Mbit/s: the stated rate" in said
+    assert "but the frames alone take 244 µs on a link of 100 Mbit/s: the stated rate" in said
 
 
 def test_connections_that_nothing_held_up_have_lost_no_first_packet(run: Analysis) -> None:
