@@ -150,7 +150,7 @@ def check(
     for each in expected:
         about = [key for key in cells if each.is_about(plain_cell(cells[key][0]))]
         if not about:
-            words = "the run has no cell that is meant"
+            words = "no cell of the run matches"
             judgements.append(Judgement(each, "", "no cell", "cannot be judged", words))
         if each.what == "no":
             judgements += _by_findings(each, {key: cells[key] for key in about}, said, name)
@@ -282,7 +282,7 @@ def _against_baseline(
 ) -> tuple[CheckVerdict, str]:
     """Whether the cell is shown to be no worse, in each of its headlines."""
     if aligned is None:
-        return "cannot be judged", "no baseline was named: --baseline RUN"
+        return "cannot be judged", "no baseline is given (--baseline RUN)"
     headlines = aligned[trials[0].cell]
     judged = [_held_against(each, expectation.limit) for each in headlines]
     blank = [
@@ -296,7 +296,7 @@ def _against_baseline(
             return "cannot be judged", _why_not(blank, len(trials))
         if said:
             return verdict, said
-    return "cannot be judged", "it has no figure that could be compared"
+    return "cannot be judged", "it has no figure to compare"
 
 
 def _held_against(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict, str]:
@@ -309,7 +309,7 @@ def _held_against(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict, 
         side = "baseline" if not old else "run"
         return "cannot be judged", f"{what}: the {side} has no figure"
     if found.low is None or found.high is None:
-        return "cannot be judged", f"{what}: a side with one trial has no interval ({n})"
+        return "cannot be judged", f"{what}: one trial gives no interval ({n})"
     between = f"{100 * (found.low - 1):+.2f} to {100 * (found.high - 1):+.2f} %, {n}"
     words = f"{what} {100 * (found.ratio - 1):+.2f} % ({between})"
     if aligned.quantity.more == "longer":
@@ -318,7 +318,9 @@ def _held_against(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict, 
         kept, lost = found.low >= 1 - worse_by, found.high < 1 - worse_by
     if lost:
         return "not met", words
-    return ("met", words) if kept else ("cannot be judged", f"{words}: more trials would tell")
+    if kept:
+        return "met", words
+    return "cannot be judged", f"{words}: inconclusive, more trials are needed"
 
 
 # Words

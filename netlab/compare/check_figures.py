@@ -65,7 +65,7 @@ def _held(reading: Reading, flow: str, found: float | str) -> Held:
 
 def _number(reading: Reading, name: str) -> float | str:
     value = reading.number(name)
-    return "the record has no such figure" if value is None else value
+    return "the record lacks this figure" if value is None else value
 
 
 def _loss(flow: FlowReading) -> float | str:
@@ -89,6 +89,6 @@ def _throughput(
     column = TableColumn(reading.protocol, reading.message_bytes or 0, name)
     ceiling = ceiling_of(column, [Bin((reading,), name)], link)
     if ceiling is None:
-        return "the link carries no such message, so there is no ceiling"
+        return "the link cannot carry this message, so there is no ceiling"
     # Of the highest, where it is not known whether TCP timestamps were in use: a pass is one.
     return value / ceiling.highest_bit_per_s

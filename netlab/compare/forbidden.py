@@ -13,7 +13,7 @@ from netlab.experiment.records import Status
 from netlab.messages import counted
 from netlab.results.readings import Reading
 
-NOT_LOOKED_FOR = "nobody looked for findings"
+NOT_LOOKED_FOR = "the findings were not computed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,16 +16,17 @@ CONFIDENCE = 0.95
 RATE = 0.05
 """Share of false discoveries among what is called different, on average."""
 
-PAIRED = "Student’s t on the logarithms of pairs, each of one block"
+PAIRED = "Student’s t on the logarithms of pairs, each from one block"
 UNPAIRED = "Welch’s t on logarithms"
 
 _ALWAYS = (
     "trials are independent of each other",
-    "the logarithms of their figures scatter about normally",
+    "the logarithms of their figures are about normally distributed",
 )
 _BY_KIND = {
-    PAIRED: "trials of one number were measured in one block, so what drifted met both sides alike",
-    UNPAIRED: "the two runs are two occasions: what else changed between them is in the difference",
+    PAIRED: "trials with the same number are in one block, so drift affects both sides alike",
+    UNPAIRED: "the runs were measured at different times, "
+    "so the difference includes whatever else changed between them",
 }
 
 

@@ -66,7 +66,7 @@ def agreement(baseline: Plan, contender: Plan) -> Agreement:
 def _of_links(old: Link | None, new: Link | None) -> Iterator[str]:
     here, there = _link_words(old), _link_words(new)
     for name in here | there:
-        words = here.get(name, "not said"), there.get(name, "not said")
+        words = here.get(name, "not stated"), there.get(name, "not stated")
         if words[0] != words[1]:
             yield _side_by_side(f"link’s {name}", *words)
 

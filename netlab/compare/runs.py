@@ -72,10 +72,11 @@ def agreed_on(baseline: Run, contender: Run, *, anyway: bool = False) -> Agreeme
     if agreed.differences and not anyway:
         raise UsageError(
             f"{contender.path} cannot be compared with {baseline.path}: "
-            f"{'; '.join(agreed.differences)}. Compare all the same, marked: compare --anyway"
+            f"{'; '.join(agreed.differences)}. To compare them nevertheless: compare --anyway "
+            "(the output states these differences)"
         )
     if not agreed.pairs:
-        raise UsageError(f"{contender.path} and {baseline.path}: no cell of one is in the other")
+        raise UsageError(f"{contender.path} and {baseline.path} have no cell in common")
     return agreed
 
 
@@ -96,13 +97,13 @@ def compare_levels(
     asked = [Comparison(setting(name, each), {name: first}, {name: each}) for each in others]
     aligned = [align_cells(each, found) for each in asked]
     if not any(aligned):
-        raise UsageError(f"--by {axis}: no two cells of {run.path} differ in that alone")
+        raise UsageError(f"--by {axis}: no two cells of {run.path} differ only in it")
     groups = [
         ComparedGroup(each.name, rows)
         for each, rows in zip(asked, judge_groups(aligned, margin), strict=True)
     ]
     judged = [row for group in groups for row in group.rows]
-    alone = f"no cell differs from one of {setting(name, first)} in that alone"
+    alone = f"no cell differs only in it from a cell of {setting(name, first)}"
     return Compared(
         baseline=f"{run.path}, {setting(name, first)}",
         groups=tuple(group for group in groups if group.rows),

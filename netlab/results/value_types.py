@@ -47,7 +47,7 @@ def check_settings(test: str, settings: Mapping[str, Value]) -> None:
     """ValueError for settings that no cell of that kind of test can have; see ``check_values``."""
     for name in _needed(test):
         if name not in settings:
-            raise ValueError(f"a cell of {test} without {name}")
+            raise ValueError(f"a cell of the test {test} lacks {name}")
     for name in _SIZES:
         size = settings.get(name, 1)
         if type(size) is not int or size < 1:
@@ -68,7 +68,7 @@ def check_values(values: Mapping[str, Value]) -> None:
         return
     for name, value in values.items():
         if NAME.fullmatch(name) is None:
-            raise ValueError(_("{name} is no name of a value", name=ascii(name)[:_MOST_SHOWN]))
+            raise ValueError(_("{name} is not a valid name", name=ascii(name)[:_MOST_SHOWN]))
         kind = _kind(name)
         if not _fits(value, kind):
             shown = repr(value)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from netlab.testing.live_run import RunUnderTest
 
 OPTIONS = {
-    "run": ("DIR", "The recorded run that the fixture netlab_run gives."),
-    "baseline": ("DIR", "The run that recorded and live ones are held against."),
-    "hosts": ("FILE", "The inventory that live runs of netlab_live measure with."),
-    "into": ("DIR", "Where live runs are kept; without it in pytest's temporary folder."),
+    "run": ("DIR", "The recorded run that the fixture netlab_run returns."),
+    "baseline": ("DIR", "The baseline of recorded and live runs."),
+    "hosts": ("FILE", "The inventory of the live runs of netlab_live."),
+    "into": ("DIR", "The folder of the live runs; default: pytest's temporary folder."),
 }
 """``--netlab-NAME`` of the command line, relative to where pytest was called; ``netlab_NAME`` of an
 ini file and the arguments of markers, relative to the root folder."""
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """The marker."""
     config.addinivalue_line(
-        "markers", "netlab_run(folder): the recorded run that the fixture netlab_run gives"
+        "markers", "netlab_run(folder): the recorded run that the fixture netlab_run returns"
     )
 
 
@@ -53,7 +53,7 @@ def netlab_run(request: pytest.FixtureRequest) -> RunUnderTest:
     )
     if folder is None:
         pytest.fail(
-            "no run is named: mark the test with netlab_run(folder), or say --netlab-run DIR",
+            "no run is named: mark the test with netlab_run(folder), or pass --netlab-run DIR",
             pytrace=False,
         )
     from netlab.testing.live_run import recorded

@@ -178,7 +178,7 @@ def test_a_baseline_that_nobody_named_is_no_pass_and_one_that_is_named_is_an_exp
     tmp_path: Path,
 ) -> None:
     run = streams(tmp_path / "a", STEADY, NO_WORSE)
-    assert only(check(run)) == ("cannot be judged", "no baseline was named: --baseline RUN")
+    assert only(check(run)) == ("cannot be judged", "no baseline is given (--baseline RUN)")
     plain = stream_run(tmp_path / "b", (stream(), STEADY), matrix_text=MATRIX)
     with pytest.raises(UsageError, match="nothing is expected: write `expect:` into its matrix"):
         check(plain)
@@ -233,7 +233,7 @@ def test_only_the_cells_meant_are_judged_and_an_expectation_of_none_is_no_pass(
     said = checked.as_text()
     assert "throughput at least 1 Mbit/s where message size, bytes 64: 1 met, 0 not met" in said
     assert "throughput at least 90 Mbit/s but not where message size, bytes 64: 1 met" in said
-    assert "cannot be judged  no cell: the run has no cell that is meant" in said
+    assert "cannot be judged  no cell: no cell of the run matches" in said
 
 
 def test_an_expectation_may_be_added_after_the_run(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_the_same_twice_is_not_different_and_says_what_would_have_shown(tmp_path
     text = WRITERS["text"](compared)
     assert "The smallest difference that would have shown, in four of five such runs: 0.5 %" in text
     assert "Test: Welch’s t on logarithms" in text
-    assert "the two runs are two occasions" in text
+    assert "the runs were measured at different times" in text
     assert "5 and 5" in text
 
 
@@ -103,7 +103,7 @@ def test_trials_of_one_block_are_pairs_and_drift_falls_out(tmp_path: Path) -> No
     assert (row.verdict.verdict, row.verdict.n) == ("different", 4)
     assert row.verdict.ratio == pytest.approx(1.02)
     assert compared.groups[0].contender == "congestion control bbr"
-    assert "pairs, each of one block" in WRITERS["text"](compared)
+    assert "pairs, each from one block" in WRITERS["text"](compared)
     back = only_row(compare_levels(run, "congestion", "bbr")).verdict
     assert back.ratio == pytest.approx(1 / 1.02)
 
@@ -143,12 +143,12 @@ def test_an_axis_or_level_that_the_run_does_not_have_is_refused_with_those_it_ha
 def test_levels_without_two_cells_alike_compare_nothing(tmp_path: Path) -> None:
     cells = [(stream("LL", size=64), STEADY), (stream("WL", size=576), STEADY)]
     run = stream_run(tmp_path / "run", *cells)
-    with pytest.raises(UsageError, match=r"no two cells of .* differ in that alone"):
+    with pytest.raises(UsageError, match=r"no two cells of .* differ only in it"):
         compare_levels(run, "pairing")
     cells.append((stream("WW", size=64), STEADY))
     compared = compare_levels(stream_run(tmp_path / "more", *cells), "pairing")
     assert [group.contender for group in compared.groups] == ["pairing WW"]
-    assert compared.remarks == ("pairing WL: no cell differs from one of pairing LL in that alone",)
+    assert compared.remarks == ("pairing WL: no cell differs only in it from a cell of pairing LL",)
 
 
 def test_round_trips_are_compared_by_their_mean_and_more_is_longer(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from netlab.store.run_folder import RunFolder
     ("old", "new", "words"),
     [
         ({}, {"link": Link(1e9, 1500)}, "link’s rate: 100 Mbit/s in the baseline, 1 Gbit/s in the"),
-        ({}, {"link": None}, "link’s MTU: 1500 B in the baseline, not said in the contender"),
+        ({}, {"link": None}, "link’s MTU: 1500 B in the baseline, not stated in the contender"),
         ({}, {"duration_s": 1.0}, "duration: 10 s in the baseline, 1 s in the contender"),
         ({}, {"size": 64}, "message size, bytes: 1448 in the baseline, 64 in the contender"),
         ({}, {"pairing": "WL"}, "pairing: LL in the baseline, WL in the contender"),
@@ -46,7 +46,7 @@ def test_runs_that_differ_in_what_must_agree_are_refused_by_its_name(
     assert words in str(refused.value)
     assert "--anyway" in str(refused.value)
     if "protocol" in new:
-        with pytest.raises(UsageError, match="no cell of one is in the other"):
+        with pytest.raises(UsageError, match="have no cell in common"):
             compare_runs(*sides, anyway=True)
         return
     compared = compare_runs(*sides, anyway=True)

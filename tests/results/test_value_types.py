@@ -52,7 +52,7 @@ def test_a_value_is_what_its_column_holds(name: str, good: Any, bad: Any) -> Non
 def test_a_cell_has_the_settings_that_its_test_cannot_be_without() -> None:
     check_settings("stream", {"protocol": "UDP"})
     check_settings("a test of tomorrow", {})
-    with pytest.raises(ValueError, match="a cell of stream without protocol"):
+    with pytest.raises(ValueError, match="a cell of the test stream lacks protocol"):
         check_settings("stream", {"message_bytes": 64})
     with pytest.raises(ValueError, match="message_bytes is 0, and should be a whole number"):
         check_settings("stream", {"protocol": "UDP", "message_bytes": 0})

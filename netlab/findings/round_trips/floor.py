@@ -132,4 +132,4 @@ def _of_link(link: Link) -> Message:
     rate = format_rate(link.rate_bit_per_s)
     if not link.hops:
         return _("a link of {rate}", rate=rate)
-    return _("{cables} links of {rate}, one after the other", cables=link.hops + 1, rate=rate)
+    return _("{cables} links of {rate} in series", cables=link.hops + 1, rate=rate)

@@ -69,14 +69,14 @@ def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
         held_us = number(known.get("interface_coalesce_rx_us")) or 0.0
         if 1000 * wakes_us >= OF_DISTANCE * apart_ns and not _spins(trial, end):
             return _(
-                "the CPUs of {host} may sleep in {state}, from which they wake within {time}",
+                "the CPUs of {host} may sleep in {state}, which takes up to {time} to leave",
                 host=host,
                 state=str(known.get("idle_state_deepest", "")),
                 time=_time(wakes_us),
             )
         if 1000 * held_us >= OF_DISTANCE * apart_ns and not trial.same_host:
             return _(
-                "the interface of {host} holds interrupts back for up to {time}",
+                "the interface of {host} delays interrupts by up to {time}",
                 host=host,
                 time=_time(held_us),
             )

@@ -39,8 +39,8 @@ Wait = Literal["delay", "quota", "steal"]
 WORDS: Mapping[tuple[Wait, str], Message] = {
     ("delay", "client"): _("the client was ready to run and had no CPU"),
     ("delay", "server"): _("the server was ready to run and had no CPU"),
-    ("quota", "client"): _("a quota kept the client from its CPU"),
-    ("quota", "server"): _("a quota kept the server from its CPU"),
+    ("quota", "client"): _("a CPU quota throttled the client"),
+    ("quota", "server"): _("a CPU quota throttled the server"),
     ("steal", "client"): CAUSES[Cause.STEAL, "client"],
     ("steal", "server"): CAUSES[Cause.STEAL, "server"],
 }

@@ -30,8 +30,8 @@ _OWN = ("tester-loss", "generator-bound")
 
 _NO_BURST = {
     "generator-bound": _("our own sender sent no burst at line rate"),
-    "receiver-bound": _("our own receiver dropped frames of it"),
-    "failed": _("its trials came to nothing"),
+    "receiver-bound": _("our own receiver dropped frames of the burst"),
+    "failed": _("its trials failed"),
 }
 
 
@@ -131,7 +131,7 @@ def _listed(
 
 def _came_out(frame_bytes: int, load: _Overload) -> Message:
     return _(
-        "{out}/s of {sent}/s at {size} bytes, where {found}/s pass without loss",
+        "{out}/s of {sent}/s at {size} bytes ({found}/s pass without loss)",
         out=f"{load.out_per_s:,.0f}",
         sent=f"{load.sent_per_s:,.0f}",
         size=frame_bytes,
@@ -173,7 +173,7 @@ def _burst(size: SizeSample) -> Message:
         for name in ("back_to_back_frames", "back_to_back_waiting_frames")
     )
     return _(
-        "{frames} frames of {size} bytes ({waiting} of them wait)",
+        "{frames} frames of {size} bytes ({waiting} of them queued in the device)",
         frames=f"{frames:,.0f}",
         size=size.frame_bytes,
         waiting=f"{waiting:,.0f}",

@@ -40,9 +40,9 @@ _ACCOUNTED = {
 """Way to count bits → in words."""
 
 _BECAUSE = {
-    "generator-bound": _("our own sender could not send even the lowest rate asked for"),
+    "generator-bound": _("our own sender could not send even the lowest requested rate"),
     "receiver-bound": _("our own receiver lost frames at every rate tried"),
-    NO_RATE: _("at the lowest rate of the grid frames were lost as well, or a queue grew"),
+    NO_RATE: _("even at the lowest rate of the grid, frames were lost or a queue grew"),
 }
 
 _PLACES = {

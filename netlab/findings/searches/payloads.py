@@ -49,12 +49,12 @@ _WAYS: Mapping[str, tuple[str, Message]] = {
 """Prefix of a direction's values → that of the other's, and how it is called."""
 
 _KNOWN_BY: Mapping[str, Message] = {
-    "emsgsize": _("the sender’s own system takes no more"),
-    "icmp": _("a router told the sender so (ICMP)"),
-    "timeout": _("longer packets vanish without a word"),
-    "dropped": _("an interface of the sender drops longer ones"),
-    "mss": _("TCP agreed on such segments"),
-    "protocol": _("no message is longer"),
+    "emsgsize": _("the sender’s own system accepts no longer packets"),
+    "icmp": _("a router reported it to the sender (ICMP)"),
+    "timeout": _("longer packets are lost without an error message"),
+    "dropped": _("an interface of the sender drops longer packets"),
+    "mss": _("TCP agreed on this segment size"),
+    "protocol": _("the protocol allows no longer message"),
 }
 
 

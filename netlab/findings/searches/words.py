@@ -71,9 +71,9 @@ def _sizes(shown: Sequence[SizeSample], group: SizeGroup) -> Message:
     first = every.index(its[0])
     if every[first : first + len(its)] != its or len(its) < 3:
         if every[first:] == its:
-            return _("from {size} bytes on", size=its[0])
+            return _("from {size} bytes upwards", size=its[0])
         listed = [str(each) for each in its]
         return _("at {some} and {last} bytes", some=joined(", ", listed[:-1]), last=listed[-1])
     if first + len(its) == len(every):
-        return _("from {size} bytes on", size=its[0])
+        return _("from {size} bytes upwards", size=its[0])
     return _("from {first} to {last} bytes", first=its[0], last=its[-1])

@@ -122,7 +122,7 @@ def test_over_a_router_both_cables_count(tmp_path: Path) -> None:
     values = {"mss_bytes": 1448, "tcp_timestamps": True}
     link = Link(1e8, 1500, hops=1)
     run = trips_run(tmp_path / "r", (cell, [timed([400_000] * 100, **values)]), link=link)
-    assert "take 488 µs on 2 links of 100 Mbit/s, one after the other" in said(run, KIND)
+    assert "take 488 µs on 2 links of 100 Mbit/s in series" in said(run, KIND)
 
 
 def test_drawn_runs_are_warned_of_only_below_the_floor(tmp_path: Path) -> None:

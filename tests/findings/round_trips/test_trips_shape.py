@@ -54,19 +54,19 @@ DEEP = {"idle_state_deepest": "C6", "idle_state_latency_us": 133}
         (
             {"beta": DEEP},
             {},
-            "the CPUs of beta may sleep in C6, from which they wake within 133 µs",
+            "the CPUs of beta may sleep in C6, which takes up to 133 µs to leave",
         ),
         (
             {"alpha": DEEP},
             {},
-            "the CPUs of alpha may sleep in C6, from which they wake within 133 µs",
+            "the CPUs of alpha may sleep in C6, which takes up to 133 µs to leave",
         ),
         ({"beta": DEEP}, {"client_receive": "spinning"}, ""),
         ({"beta": {**DEEP, "idle_state_latency_us": 2}}, {}, ""),
         (
             {"alpha": {"interface_coalesce_rx_us": 50}},
             {"server_receive": "spinning"},
-            "the interface of alpha holds interrupts back for up to 50 µs",
+            "the interface of alpha delays interrupts by up to 50 µs",
         ),
         ({"alpha": {"interface_coalesce_rx_us": 3}}, {}, ""),
     ],

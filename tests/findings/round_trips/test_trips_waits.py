@@ -76,7 +76,7 @@ def test_waits_that_do_not_account_for_it_are_not_blamed(
         ),
         (
             {"server_quota_throttled_ns": 9 * 10**9 // 10},
-            "a quota kept the server from its CPU for",
+            "a CPU quota throttled the server for",
         ),
     ],
 )
@@ -96,7 +96,7 @@ def test_a_quota_that_holds_every_trial_back_needs_no_other(tmp_path: Path) -> N
     }
     run = trips_run(tmp_path / "r", (trip_cell(), [trial(200, 0.0, **quota)] * 3), link=None)
     assert said(run, KIND) == (
-        "LL UDP 18: in 3 of 3 trials: a quota kept the client from its CPU for 140 µs of a mean "
+        "LL UDP 18: in 3 of 3 trials: a CPU quota throttled the client for 140 µs of a mean "
         "of 200 µs."
     )
 

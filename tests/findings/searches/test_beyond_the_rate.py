@@ -75,7 +75,9 @@ def test_a_burst_is_told_with_what_of_it_waited() -> None:
     }
     ((finding, said),) = found(more, trials=2)
     assert finding.kind is Kind.SEARCH_BURST
-    assert "a burst at line rate of 222 frames of 64 bytes (200 of them wait)" in said
+    assert (
+        "a burst at line rate of 222 frames of 64 bytes (200 of them queued in the device)" in said
+    )
 
 
 @pytest.mark.parametrize("limit", ["generator-bound", "receiver-bound", "failed"])

@@ -88,7 +88,7 @@ def test_a_narrow_path_is_said_with_how_it_is_known(evidence: str) -> None:
 def test_segments_that_leave_the_links_mtu_unused_are_said() -> None:
     values = {**way("", 1400, "mss", None), **way("to_client_", 1500, "mss", None)}
     narrow, *_ = found(values, protocol="TCP")
-    assert "where the link is stated with 1500: TCP agreed on such segments" in narrow[1]
+    assert "where the link is stated with 1500: TCP agreed on this segment size" in narrow[1]
 
 
 def test_what_fills_its_interface_is_no_narrow_path() -> None:

@@ -113,7 +113,7 @@ def test_the_documents_own_conclusion() -> None:
     run = run_of_searches(Truth(device_frames=148_800, core_share=0.99), seeded(1))
     frames, line = said(run)
     assert "from 64 to 512 bytes, 148,026/s, with the busiest core of router at 99 %: the" in frames
-    assert line.startswith("LL: line rate from 1024 bytes on")
+    assert line.startswith("LL: line rate from 1024 bytes upwards")
 
 
 def test_of_hosts_that_are_one_machine_no_core_is_said_to_be_the_devices() -> None:
