@@ -1,4 +1,4 @@
-"""TCP's own numbers over the window of a sender, as a record has them. Pure."""
+"""The state of a sender's TCP over its window, as recorded. Pure."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ if TYPE_CHECKING:
 
 TCP_SERIES: Mapping[str, Column] = {
     "tcp_series_time_us": Column(
-        "string", "us", "when TCP was asked for its own numbers, from the window's opening on"
+        "string", "us", "time of each sample of TCP's state, counted from the window's opening"
     ),
     "tcp_series_cwnd_bytes": Column(
-        "string", "byte", "congestion window of the first stream at each of these times"
+        "string", "byte", "congestion window of the first stream at each sample"
     ),
-    "tcp_series_rtt_us": Column("string", "us", "its smoothed round trip"),
-    "tcp_series_pacing_bit_per_s": Column("string", "bit/s", "its pacing rate"),
+    "tcp_series_rtt_us": Column("string", "us", "smoothed round trip of the first stream"),
+    "tcp_series_pacing_bit_per_s": Column("string", "bit/s", "pacing rate of the first stream"),
     "tcp_series_retransmissions": Column(
-        "string", "", "segments sent again since the first of these times"
+        "string", "", "segments retransmitted since the first sample"
     ),
     "tcp_series_delivered_bytes": Column(
-        "string", "byte", "bytes acknowledged since the first of these times"
+        "string", "byte", "bytes acknowledged since the first sample"
     ),
 }
-"""Column, without the words before its name → what it holds."""
+"""Column name without prefixes → what the column holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpSeries:
-    """What TCP said of a sender's first stream, a place a point; what it did not say is empty."""
+    """TCP's state of a sender's first stream: lists with one element per sample, else empty."""
 
     time_us: Sequence[int]
-    """From the opening of the sender's window on; ascending, one or more."""
+    """Counted from the opening of the sender's window; ascending, at least one."""
     cwnd_bytes: Sequence[int] = ()
     rtt_us: Sequence[int] = ()
-    """Smoothed, as TCP counts with it (RFC 6298)."""
+    """TCP's smoothed round trip (RFC 6298)."""
     pacing_bit_per_s: Sequence[int] = ()
     retransmissions: Sequence[int] = ()
-    """Segments since the first point."""
+    """Segments retransmitted since the first sample."""
     delivered_bytes: Sequence[int] = ()
-    """Acknowledged since the first point."""
+    """Bytes acknowledged since the first sample."""
 
 
 def tcp_series_of(values: Mapping[str, Any], flow: str = "") -> TcpSeries | None:
-    """The series of one flow of a record, by the prefix of its values; ``None``: it has none.
+    """The series of one flow of a record, by the prefix of its values; ``None`` if it has none.
 
-    A list that is damaged, or of another length than the times, was not said.
+    A list that is damaged, or whose length differs from that of the times, counts as missing.
     """
     if f"{flow}sender_tcp_series_time_us" not in values:
         return None
@@ -68,7 +68,7 @@ def tcp_series_of(values: Mapping[str, Any], flow: str = "") -> TcpSeries | None
 
 
 def frame_of_series(values: Mapping[str, Any]) -> pd.DataFrame:
-    """The series of all flows of a record, a row a point, with ``time_s``; empty without one."""
+    """The series of all flows of a record, one row per sample, with ``time_s``; empty if none."""
     import pandas as pd
 
     found = []
@@ -87,7 +87,7 @@ def frame_of_series(values: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _counts(values: Mapping[str, Any], name: str) -> Sequence[int]:
-    """A series of counts; empty where it is none. One that is kept small stays so."""
+    """A series of counts; empty if it is none. A series in compact form stays compact."""
     if isinstance(values, KeptValues):
         kept = values.counts(name)
         if kept is not None:

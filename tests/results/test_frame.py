@@ -201,7 +201,7 @@ def test_columns_of_the_probes_are_described_by_their_prefix_and_unit() -> None:
     column = describe("to_client_receiver_throughput_bit_per_s")
     assert (column.dtype, column.unit) == ("Float64", "bit/s")
     assert column.meaning.startswith(
-        "of the data to the client: said by the receiving probe: payload taken in"
+        "data to the client: reported by the receiving probe: received payload"
     )
     assert describe("sender_tcp_end_rtt_us").unit == "us"
     assert "`tcp_end_rtt_us` of docs/protocol.md" in describe("sender_tcp_end_rtt_us").meaning

@@ -82,7 +82,7 @@ def test_a_run_folder_with_something_else_is_damaged(bad: Any) -> None:
 def test_each_column_says_what_it_holds() -> None:
     for name in (*TCP_SERIES, "receive_calls", "empty_receives"):
         assert is_listed(name)
-        assert describe(f"to_server_sender_{name}").meaning.startswith("of the data to the server")
+        assert describe(f"to_server_sender_{name}").meaning.startswith("data to the server")
     for name in ("receiver_receive_calls", "receiver_empty_receives"):
         assert describe(name).dtype == "Int64"
         check_values({name: 12})
