@@ -45,34 +45,36 @@ class MeshColumn:
     @cached_property
     def verdict(self) -> MeshVerdict | None:
         """By shares of the ceiling; where one is not known, by throughput."""
-        every = [each for its in self.trials.values() for each in its]
-        known = all(each.ceiling_share is not None for each in every)
+        all_samples = [sample for samples in self.trials.values() for sample in samples]
+        known = all(sample.ceiling_share is not None for sample in all_samples)
         return judge_mesh(
             {
                 pair: [
-                    (each.ceiling_share if known else None) or each.throughput_bit_per_s
-                    for each in its
+                    (sample.ceiling_share if known else None) or sample.throughput_bit_per_s
+                    for sample in samples
                 ]
-                for pair, its in self.trials.items()
+                for pair, samples in self.trials.items()
             }
         )
 
     def throughput(self, pair: MeshWay) -> float:
         """Median of a pair's trials, in bit/s."""
-        return median([each.throughput_bit_per_s for each in self.trials[pair]])
+        return median([sample.throughput_bit_per_s for sample in self.trials[pair]])
 
     def share(self, pair: MeshWay) -> float | None:
         """Median share of the ceiling; ``None`` where that is not known."""
-        shares = [share for e in self.trials[pair] if (share := e.ceiling_share) is not None]
+        shares = [
+            share for sample in self.trials[pair] if (share := sample.ceiling_share) is not None
+        ]
         return median(shares) if shares else None
 
     def cells(self, pairs: Iterable[MeshWay]) -> tuple[str, ...]:
         """Keys of the cells of some pairs."""
-        return tuple(dict.fromkeys(each.cell for pair in pairs for each in self.trials[pair]))
+        return tuple(dict.fromkeys(sample.cell for pair in pairs for sample in self.trials[pair]))
 
     def numbered(self, pairs: Iterable[MeshWay]) -> tuple[tuple[str, int], ...]:
         """The trials of some pairs, as findings name them."""
-        return trials_of([each for pair in pairs for each in self.trials[pair]])
+        return trials_of([sample for pair in pairs for sample in self.trials[pair]])
 
 
 def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
@@ -80,15 +82,15 @@ def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
 
     Not of streams within one machine, nor of those that were not to be faster.
     """
-    found: dict[MeshKey, dict[MeshWay, list[StreamSample]]] = {}
-    for each in samples:
-        pair = ends_of(each)
-        if each.same_host or each.paced or each.imported or "" in pair or pair[0] == pair[1]:
+    by_key: dict[MeshKey, dict[MeshWay, list[StreamSample]]] = {}
+    for sample in samples:
+        pair = ends_of(sample)
+        if sample.same_host or sample.paced or sample.imported or "" in pair or pair[0] == pair[1]:
             continue
-        found.setdefault(_key(each), {}).setdefault(pair, []).append(each)
+        by_key.setdefault(_key(sample), {}).setdefault(pair, []).append(sample)
     columns = (
-        MeshColumn(key, {pair: tuple(its) for pair, its in pairs.items()})
-        for key, pairs in found.items()
+        MeshColumn(key, {pair: tuple(of_pair) for pair, of_pair in pairs.items()})
+        for key, pairs in by_key.items()
     )
     return tuple(column for column in columns if column.verdict is not None)
 
@@ -103,16 +105,21 @@ def ends_of(sample: StreamSample) -> MeshWay:
     return (server, client) if by_server else (client, server)
 
 
-def narrowed(those: Iterable[MeshColumn], every: Iterable[MeshColumn], host: str = "") -> Group:
+def narrowed(
+    columns: Iterable[MeshColumn], all_columns: Iterable[MeshColumn], host: str = ""
+) -> Group:
     """What a finding in some columns is about: protocol and message size only where others differ.
 
     So a host that is slow at one protocol only is named with it.
     """
-    its, beside = tuple(those), tuple(every)
-    protocols, sizes = {e.protocol for e in its}, {e.message_bytes for e in its}
-    alone = len(protocols) == 1 and any(e.protocol not in protocols for e in beside)
+    named, judged = tuple(columns), tuple(all_columns)
+    protocols, sizes = (
+        {column.protocol for column in named},
+        {column.message_bytes for column in named},
+    )
+    alone = len(protocols) == 1 and any(column.protocol not in protocols for column in judged)
     sized = len(sizes) == 1 and any(
-        e.message_bytes not in sizes for e in beside if e.protocol in protocols
+        column.message_bytes not in sizes for column in judged if column.protocol in protocols
     )
     return Group(
         host=host,
@@ -122,11 +129,11 @@ def narrowed(those: Iterable[MeshColumn], every: Iterable[MeshColumn], host: str
 
 
 def _key(sample: StreamSample) -> MeshKey:
-    others = {name: v for name, v in _settings(sample).items() if name != "direction"}
+    others = {name: value for name, value in _settings(sample).items() if name != "direction"}
     text = json.dumps(others, sort_keys=True)
     return sample.protocol, sample.message_bytes, bool(sample.flow), text
 
 
 def _settings(sample: StreamSample) -> Mapping[str, object]:
-    said = json.loads(sample.conditions) if sample.conditions else {}
-    return said if isinstance(said, dict) else {}
+    settings = json.loads(sample.conditions) if sample.conditions else {}
+    return settings if isinstance(settings, dict) else {}

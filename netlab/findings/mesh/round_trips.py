@@ -35,25 +35,25 @@ def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
     """One finding a kind of test and host that is farther than the others."""
     if imported:
         return
-    found: dict[tuple[str, str], list[_FarHost]] = {}
+    by_host: dict[tuple[str, str], list[_FarHost]] = {}
     for records in _columns(run):
         for host, far in _far(records):
-            found.setdefault((records[0].test, host), []).append(far)
-    for (_, host), those in found.items():
-        told = min(those, key=lambda each: each.typical_ns)
-        records = [record for each in those for record in each.records]
+            by_host.setdefault((records[0].test, host), []).append(far)
+    for (_, host), cases in by_host.items():
+        fastest = min(cases, key=lambda case: case.typical_ns)
+        records = [record for case in cases for record in case.records]
         yield finding(
             Kind.FAR_HOST,
             Group(host=host),
             tuple(dict.fromkeys(record.cell for record in records)),
-            {"added_ns": told.added_ns, "typical_ns": told.typical_ns},
+            {"added_ns": fastest.added_ns, "typical_ns": fastest.typical_ns},
             trials=tuple((record.cell, record.trial) for record in records),
         )
 
 
 def _columns(run: Run) -> Iterator[Sequence[Record]]:
     """The trials that differ in their two hosts only."""
-    found: dict[tuple[str, str], list[Record]] = {}
+    by_settings: dict[tuple[str, str], list[Record]] = {}
     for record in run.latest.values():
         if (
             record.test in ("round_trip", "connect")
@@ -63,20 +63,20 @@ def _columns(run: Run) -> Iterator[Sequence[Record]]:
             and _value(record) is not None
         ):
             settings = json.dumps(dict(record.settings), sort_keys=True, default=str)
-            found.setdefault((record.test, settings), []).append(record)
-    yield from found.values()
+            by_settings.setdefault((record.test, settings), []).append(record)
+    yield from by_settings.values()
 
 
 def _far(records: Sequence[Record]) -> Iterator[tuple[str, _FarHost]]:
     trials: dict[MeshWay, list[float]] = {}
     for record in records:
         trials.setdefault(_ends(record), []).append(_value(record) or 0.0)
-    found = host_effects(trials)
-    if found is None:
+    effects = host_effects(trials)
+    if effects is None:
         return
-    for host in found.far:
-        its = tuple(record for record in records if host in _ends(record))
-        yield host, _FarHost(added_ns=found.added[host], typical_ns=found.typical, records=its)
+    for host in effects.far:
+        own = tuple(record for record in records if host in _ends(record))
+        yield host, _FarHost(added_ns=effects.added[host], typical_ns=effects.typical, records=own)
 
 
 def _ends(record: Record) -> MeshWay:
@@ -89,4 +89,4 @@ def _ends(record: Record) -> MeshWay:
 
 def _value(record: Record) -> float | None:
     values: Mapping[str, object] = record.values
-    return next((known for name in _MEDIANS if (known := number(values.get(name)))), None)
+    return next((figure for name in _MEDIANS if (figure := number(values.get(name)))), None)

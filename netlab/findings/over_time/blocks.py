@@ -37,7 +37,7 @@ class BlockTable:
 
     def trials(self) -> tuple[tuple[str, int], ...]:
         """All of them, as findings name them."""
-        return tuple((cell, 1 + at) for cell in self.cells for at in range(self.blocks))
+        return tuple((cell, 1 + block) for cell in self.cells for block in range(self.blocks))
 
 
 def tables(run: Run, series: Iterable[Series]) -> tuple[BlockTable, ...]:
@@ -46,19 +46,19 @@ def tables(run: Run, series: Iterable[Series]) -> tuple[BlockTable, ...]:
     Cells differ in their number of trials where each is measured until it is tight: as many blocks
     are taken as leave most figures.
     """
-    known: dict[str, dict[CellFlow, dict[int, float]]] = {}
+    by_quantity: dict[str, dict[CellFlow, dict[int, float]]] = {}
     inside = within_blocks(run)
-    for each in series:
-        for point in each.points:
-            if point.paced and each.test == "stream":
+    for one_series in series:
+        for point in one_series.points:
+            if point.paced and one_series.test == "stream":
                 continue
-            its = {
+            figures = {
                 trial: figure
                 for trial, figure in enumerate(point.figures, 1)
                 if figure is not None and figure > 0 and (point.cell, trial) in inside
             }
-            known.setdefault(each.quantity, {})[point.cell, point.prefix] = its
-    return tuple(_complete(quantity, cells) for quantity, cells in known.items())
+            by_quantity.setdefault(one_series.quantity, {})[point.cell, point.prefix] = figures
+    return tuple(_complete(quantity, cells) for quantity, cells in by_quantity.items())
 
 
 def within_blocks(run: Run) -> frozenset[tuple[str, int]]:
@@ -85,25 +85,25 @@ def within_blocks(run: Run) -> frozenset[tuple[str, int]]:
 def lasted_s(run: Run, trials: Iterable[tuple[str, int]]) -> float | None:
     """From the beginning of the first of some trials to that of the last."""
     begins = [utc_of(run.latest[trial].started_at) for trial in trials if trial in run.latest]
-    known = [each for each in begins if each is not None]
+    known = [begin for begin in begins if begin is not None]
     return (max(known) - min(known)).total_seconds() if known else None
 
 
 def _complete(quantity: str, cells: Mapping[CellFlow, Mapping[int, float]]) -> BlockTable:
     """The first blocks in which the same cells have a figure, as many as make most of both."""
     whole = {
-        cell: next(n for n in range(len(its) + 1) if n + 1 not in its)
-        for cell, its in cells.items()
+        cell: next(n for n in range(len(figures) + 1) if n + 1 not in figures)
+        for cell, figures in cells.items()
     }
     counts = sorted(set(whole.values()) - {0})
     if not counts:
         return BlockTable(quantity, {})
-    blocks = max(counts, key=lambda n: n * sum(has >= n for has in whole.values()))
+    blocks = max(counts, key=lambda n: n * sum(count >= n for count in whole.values()))
     return BlockTable(
         quantity,
         {
             cell: tuple(cells[cell][block] for block in range(1, blocks + 1))
-            for cell, has in whole.items()
-            if has >= blocks
+            for cell, count in whole.items()
+            if count >= blocks
         },
     )

@@ -99,12 +99,12 @@ def _first(table: BlockTable) -> Iterator[Finding]:
     """Slower: less throughput, longer round trips."""
     sign = 1 if table.quantity.endswith("_ns") else -1
     residuals = [
-        [sign * (math.log(x) - median(list(map(math.log, its[1:])))) for x in its]
-        for its in table.figures.values()
+        [sign * (math.log(figure) - median(list(map(math.log, of_cell[1:])))) for figure in of_cell]
+        for of_cell in table.figures.values()
     ]
     # A cell that is no slower and no faster says nothing (Dixon and Mood).
-    firsts = [each[0] for each in residuals if each[0]]
-    slower = sum(each > 0 for each in firsts)
+    firsts = [of_cell[0] for of_cell in residuals if of_cell[0]]
+    slower = sum(residual > 0 for residual in firsts)
     first, *later = _medians(residuals)
     if (
         2 * slower > len(firsts)
@@ -125,12 +125,12 @@ def _first(table: BlockTable) -> Iterator[Finding]:
 
 def _residuals(table: BlockTable) -> list[list[float]]:
     """Of each cell: logarithms less their mean."""
-    found = []
-    for its in table.figures.values():
-        logs = [math.log(value) for value in its]
+    residuals = []
+    for figures in table.figures.values():
+        logs = [math.log(value) for value in figures]
         middle = mean(logs)
-        found.append([each - middle for each in logs])
-    return found
+        residuals.append([log - middle for log in logs])
+    return residuals
 
 
 def _medians(residuals: list[list[float]]) -> list[float]:

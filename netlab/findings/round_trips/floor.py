@@ -27,11 +27,16 @@ def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, .
         return ()
     groups: dict[tuple[str, Group], list[TripCell]] = defaultdict(list)
     for cell in trip_cells(series):
-        own = cell.group
-        groups[cell.test, Group(own.pairing, own.protocol, own.message_bytes)].append(cell)
-    found = (_of_group(test, group, cells, link) for (test, group), cells in groups.items())
-    told = [each for each in found if each is not None]
-    return tuple(sorted(told, key=lambda each: "typical_trip_ns" not in each.evidence))
+        of_cell = cell.group
+        groups[cell.test, Group(of_cell.pairing, of_cell.protocol, of_cell.message_bytes)].append(
+            cell
+        )
+    findings = [
+        below
+        for (test, group), cells in groups.items()
+        if (below := _of_group(test, group, cells, link)) is not None
+    ]
+    return tuple(sorted(findings, key=lambda below: "typical_trip_ns" not in below.evidence))
 
 
 def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) -> Finding | None:
@@ -42,10 +47,10 @@ def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) ->
         if (floor := floor_ns(trial, cell.test, link)) is not None
         and (least := _shortest_ns(trial)) is not None
     ]
-    below = [each for each in judged if is_below(each[2], each[1])]
+    below = [entry for entry in judged if is_below(entry[2], entry[1])]
     if not below:
         return None
-    _trial, floor, least = min(below, key=lambda each: each[2] / each[1])
+    _trial, floor, least = min(below, key=lambda entry: entry[2] / entry[1])
     typical = median_of(_typical_ns(trial) for trial, _floor, _least in below)
     figures: dict[str, float | None] = {
         "shortest_trip_ns": least,
@@ -56,7 +61,11 @@ def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) ->
         "of_trials": len(judged),
     }
     trials = tuple(trial.key for trial, _floor, _least in below)
-    words = {"what": WHAT[test], "link": _of_link(link), **in_trials(len(below), len(judged))}
+    words = {
+        "what": WHAT[test],
+        "link": _of_link(link),
+        **in_trials(len(below), len(judged)),
+    }
     keys = tuple(dict.fromkeys(cell for cell, _number in trials))
     return finding(Kind.BELOW_FLOOR, group, keys, figures, words, trials)
 
@@ -81,10 +90,10 @@ def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
         opening = (IP_BYTES[ip_version_of(trial.settings)] + TCP_BYTES,)
         sent += [opening, opening]
     total_bytes = 0
-    for each in sent:
-        if each is None:
+    for packet_bytes in sent:
+        if packet_bytes is None:
             return None
-        total_bytes += transfer_floor_bytes(each, vlan=link.vlan, cables=link.hops + 1)
+        total_bytes += transfer_floor_bytes(packet_bytes, vlan=link.vlan, cables=link.hops + 1)
     return 8e9 * total_bytes / link.rate_bit_per_s
 
 
@@ -92,8 +101,8 @@ def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ..
     """Of one message by itself; an option or a limit of the path that nobody told of leaves it
     shorter, never longer.
     """
-    told = trial.number(f"{end}_path_mtu_bytes")
-    mtu = link.mtu_bytes if told is None else round(told)
+    path_mtu = trial.number(f"{end}_path_mtu_bytes")
+    mtu = link.mtu_bytes if path_mtu is None else round(path_mtu)
     mss = trial.number("mss_bytes")
     try:
         if trial.settings.get("protocol") == "UDP":

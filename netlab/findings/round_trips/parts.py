@@ -25,13 +25,17 @@ TICKS = 20
 def made_of(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
     """A note for each cell with two parts and more that are together no longer than the whole."""
     for cell in trip_cells(series):
-        trials = [t for t in cell.calm if t.mean_ns and t.under_way == 1 and not t.paced]
-        known = [parts_ns(trial, cell, link) for trial in trials]
+        trials = [
+            trial
+            for trial in cell.calm
+            if trial.mean_ns and trial.under_way == 1 and not trial.paced
+        ]
+        parts_of_trials = [parts_ns(trial, cell, link) for trial in trials]
         mean_ns = median_of(trial.mean_ns for trial in trials)
         parts = {
-            f"{name}_trip_ns": median_of(each.get(name) for each in known)
+            f"{name}_trip_ns": median_of(of_trial.get(name) for of_trial in parts_of_trials)
             for name in PARTS
-            if known and all(name in each for each in known)
+            if parts_of_trials and all(name in of_trial for of_trial in parts_of_trials)
         }
         together_ns = sum(value for value in parts.values() if value)
         if mean_ns is None or len(parts) < FEWEST:
@@ -60,15 +64,15 @@ def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, f
         waits.append(_each(trial, "server", "run_queue_delay_ns", answered))
     if hold is not None or stack is not None:
         server = None
-    found = {
+    all_parts = {
         "wire": wire,
         "stack": stack,
         "hold": hold if stack is None else None,
         "client_cpu": None if _spins(trial, "client") else client,
         "server_cpu": None if _spins(trial, "server") else server,
-        "wait": sum(each or 0.0 for each in waits) or None,
+        "wait": sum(wait or 0.0 for wait in waits) or None,
     }
-    return {name: ns for name, ns in found.items() if ns is not None}
+    return {name: ns for name, ns in all_parts.items() if ns is not None}
 
 
 def _each(trial: TripTrial, end: str, name: str, number: float | None) -> float | None:

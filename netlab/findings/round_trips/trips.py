@@ -49,8 +49,8 @@ class TripTrial:
     @property
     def mean_ns(self) -> float | None:
         """Of its round trips, or of its connections from the first packet to the answer."""
-        found = self.number("rtt_mean_ns")
-        return found if found is not None and found > 0 else None
+        mean_ns = self.number("rtt_mean_ns")
+        return mean_ns if mean_ns is not None and mean_ns > 0 else None
 
     @property
     def histogram(self) -> Histogram | None:
@@ -59,7 +59,7 @@ class TripTrial:
         if not isinstance(pairs, list | tuple) or not pairs or bits is None:
             return None
         try:
-            return from_pairs([int(each) for each in pairs], int(bits))
+            return from_pairs([int(entry) for entry in pairs], int(bits))
         except ValueError:
             return None
 
@@ -102,17 +102,21 @@ class TripCell:
     @property
     def calm(self) -> tuple[TripTrial, ...]:
         """Those that no other finding says were disturbed."""
-        return tuple(each for each in self.trials if not each.disturbed)
+        return tuple(trial for trial in self.trials if not trial.disturbed)
 
 
 def trip_cells(series: Iterable[Series]) -> Iterator[TripCell]:
     """Every measured cell of these tests, in the plan's order."""
-    for each in series:
-        for point in each.points if each.test in WHAT else ():
-            records = (r for r in point.records if r is not None and r.status is Status.OK)
+    for one_series in series:
+        for point in one_series.points if one_series.test in WHAT else ():
+            records = (
+                record
+                for record in point.records
+                if record is not None and record.status is Status.OK
+            )
             trials = tuple(TripTrial(record) for record in records)
             if trials:
-                yield TripCell(each.group, point.cell, each.test, trials)
+                yield TripCell(one_series.group, point.cell, one_series.test, trials)
 
 
 def median_of(values: Iterable[float | None]) -> float | None:

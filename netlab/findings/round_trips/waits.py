@@ -76,52 +76,52 @@ class Waiting:
 def waited(series: Iterable[Series]) -> Iterator[Finding]:
     """A warning for each cell with trials whose round trips waits made longer."""
     for cell in trip_cells(series):
-        found = waiting_of(cell)
-        if not found:
+        longer = waiting_of(cell)
+        if not longer:
             continue
-        worst, best_ns = max(found, key=lambda each: each[0].share)
+        worst, best_ns = max(longer, key=lambda entry: entry[0].share)
         figures: dict[str, float | None] = {
             "mean_trip_ns": worst.mean_ns,
             "waited_trip_ns": worst.longest_ns * worst.trial.under_way / worst.number,
             "waited_share": worst.share,
             "best_trip_ns": best_ns,
-            "trials": len(found),
+            "trials": len(longer),
             "of_trials": len(cell.trials),
         }
-        words = {"cause": WORDS[worst.wait, worst.end], **in_trials(len(found), len(cell.trials))}
-        trials = tuple(each.trial.key for each, _best in found)
+        words = {"cause": WORDS[worst.wait, worst.end], **in_trials(len(longer), len(cell.trials))}
+        trials = tuple(waiting_trial.trial.key for waiting_trial, _best in longer)
         kind = Kind.TRIP_WAITED_FOR_CPU
         yield finding(kind, cell.group, (cell.cell,), figures, words, trials)
 
 
 def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
     """The trials that waits made longer, each with what others took that had less of it."""
-    known = [each for trial in cell.calm if (each := waiting(trial)) is not None]
-    found: list[tuple[Waiting, float | None]] = []
-    for each in known:
-        if each.share < LEAST_SHARE:
+    known = [candidate for trial in cell.calm if (candidate := waiting(trial)) is not None]
+    longer: list[tuple[Waiting, float | None]] = []
+    for candidate in known:
+        if candidate.share < LEAST_SHARE:
             continue
-        fewer = [other for other in known if other.each_ns < HALF * each.each_ns]
-        if not fewer and each.wait == "quota" and _throttled(each):
-            found.append((each, None))
-        elif fewer and _accounts(each, fewer):
-            found.append((each, median(other.mean_ns for other in fewer)))
-    return found
+        fewer = [other for other in known if other.each_ns < HALF * candidate.each_ns]
+        if not fewer and candidate.wait == "quota" and _throttled(candidate):
+            longer.append((candidate, None))
+        elif fewer and _accounts(candidate, fewer):
+            longer.append((candidate, median(other.mean_ns for other in fewer)))
+    return longer
 
 
-def _accounts(each: Waiting, fewer: Sequence[Waiting]) -> bool:
+def _accounts(slow: Waiting, fewer: Sequence[Waiting]) -> bool:
     """Whether each trial with fewer waits was faster, by more than those differ among themselves,
     and the waits that it had more are half of what it took longer, or more.
     """
     means = [other.mean_ns for other in fewer]
     best_ns = median(means)
-    lost_ns = each.mean_ns - best_ns
+    lost_ns = slow.mean_ns - best_ns
     scatter_ns = median_absolute_deviation(means) if len(means) >= ENOUGH else 0.0
     least = LEAST_SHARE if len(means) > 1 else ALONE
-    if max(means) >= each.mean_ns or lost_ns < max(least * each.mean_ns, SCATTERS * scatter_ns):
+    if max(means) >= slow.mean_ns or lost_ns < max(least * slow.mean_ns, SCATTERS * scatter_ns):
         return False
-    more_ns = each.each_ns - median(other.each_ns for other in fewer)
-    return more_ns * each.trial.under_way >= HALF * lost_ns
+    more_ns = slow.each_ns - median(other.each_ns for other in fewer)
+    return more_ns * slow.trial.under_way >= HALF * lost_ns
 
 
 def waiting(trial: TripTrial) -> Waiting | None:
@@ -132,24 +132,25 @@ def waiting(trial: TripTrial) -> Waiting | None:
     window_ns = trial.number("elapsed_ns")
     if not mean_ns or not number or not window_ns or window_ns < WINDOW_NS:
         return None
-    own = {(wait, end): ns for end in ENDS for wait, ns in _waits(trial, end, window_ns)}
-    if not own:
+    waits = {(wait, end): ns for end in ENDS for wait, ns in _waits(trial, end, window_ns)}
+    if not waits:
         return None
     of_ends = [
         max(
-            (ns for (wait, end), ns in own.items() if end == which and wait != "steal"), default=0.0
+            (ns for (wait, end), ns in waits.items() if end == side and wait != "steal"),
+            default=0.0,
         )
-        for which in ENDS
+        for side in ENDS
     ]
     # Two ends on one machine tell of the same CPUs: the larger one counts, not the sum.
-    stolen = max((ns for (wait, _end), ns in own.items() if wait == "steal"), default=0.0)
-    wait, end = max(own, key=own.__getitem__)
+    stolen = max((ns for (wait, _end), ns in waits.items() if wait == "steal"), default=0.0)
+    wait, end = max(waits, key=waits.__getitem__)
     return Waiting(
         trial=trial,
         waited_ns=max(sum(of_ends), stolen),
         wait=wait,
         end=end,
-        longest_ns=own[wait, end],
+        longest_ns=waits[wait, end],
         mean_ns=mean_ns,
         number=number,
     )
@@ -168,8 +169,8 @@ def _waits(trial: TripTrial, end: str, window_ns: float) -> Iterator[tuple[Wait,
         yield "steal", stolen * window_ns
 
 
-def _throttled(each: Waiting) -> bool:
+def _throttled(slow: Waiting) -> bool:
     """Whether a quota held its end back in more than a twentieth of the periods that it ran in."""
-    periods = each.trial.number(f"{each.end}_quota_periods")
-    held = each.trial.number(f"{each.end}_quota_throttled_periods")
-    return bool(periods) and (held or 0.0) > LEAST_SHARE * (periods or 0.0)
+    periods = slow.trial.number(f"{slow.end}_quota_periods")
+    throttled_periods = slow.trial.number(f"{slow.end}_quota_throttled_periods")
+    return bool(periods) and (throttled_periods or 0.0) > LEAST_SHARE * (periods or 0.0)

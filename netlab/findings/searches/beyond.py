@@ -69,24 +69,30 @@ class _Overload:
 
 
 def _losses(group: SizeGroup) -> Iterator[Finding]:
-    every = [each for size in group.sizes for each in size]
-    known = {each.key: found for each in every if (found := _overload(each)) is not None}
-    slowed = group.where(each for each in every if each.key in known and known[each.key].slows)
+    trials = [trial for size in group.sizes for trial in size]
+    overloads = {
+        trial.key: overload for trial in trials if (overload := _overload(trial)) is not None
+    }
+    slowed = group.where(
+        trial for trial in trials if trial.key in overloads and overloads[trial.key].slows
+    )
     if slowed:
-        parts = {"overloads": _listed(slowed, known, _came_out)}
-        least = min(known[each.key].out_share for size in slowed for each in size.trials)
+        parts = {"overloads": _listed(slowed, overloads, _came_out)}
+        least = min(overloads[trial.key].out_share for size in slowed for trial in size.trials)
         figures = {"least_forwarded_share": least}
         yield of_searches(Kind.SEARCH_OVERLOAD, group, slowed, figures, parts)
-    steady = group.where(each for each in every if each.key in known and not known[each.key].slows)
+    steady = group.where(
+        trial for trial in trials if trial.key in overloads and not overloads[trial.key].slows
+    )
     if steady:
-        parts = {"losses": _listed(steady, known, _was_lost)}
-        most = max(known[each.key].lost_share for size in steady for each in size.trials)
+        parts = {"losses": _listed(steady, overloads, _was_lost)}
+        most = max(overloads[trial.key].lost_share for size in steady for trial in size.trials)
         yield of_searches(Kind.SEARCH_LOSS, group, steady, {"most_lost_share": most}, parts)
-    own = group.where(each for each in every if set(_OWN) & set(each.losses.verdicts))
+    own = group.where(trial for trial in trials if set(_OWN) & set(trial.losses.verdicts))
     if own:
-        shares = sorted({share for size in own for each in size.trials for share in _own(each)})
-        said = joined(", ", [format_share(each) for each in shares])
-        yield of_searches(Kind.SEARCH_LOSS_OWN, group, own, {}, {"shares": said})
+        shares = sorted({share for size in own for trial in size.trials for share in _own(trial)})
+        listed = joined(", ", [format_share(share) for share in shares])
+        yield of_searches(Kind.SEARCH_LOSS_OWN, group, own, {}, {"shares": listed})
 
 
 def _own(sample: RateSample) -> Iterable[float]:
@@ -99,31 +105,31 @@ def _overload(sample: RateSample) -> _Overload | None:
     if sample.per_s is None:
         return None
     tried = zip(losses.verdicts, losses.sent, losses.received, losses.duration_s, strict=True)
-    found = [
+    overloads = [
         _Overload(sent / each_s, received / each_s, sample.per_s)
         for verdict, sent, received, duration_s in tried
         if verdict == "lost" and (each_s := duration_s * sample.ways) > 0
     ]
-    more = [each for each in found if each.sent_per_s >= MORE * sample.per_s]
-    slowed = [each for each in more if each.slows]
+    more = [overload for overload in overloads if overload.sent_per_s >= MORE * sample.per_s]
+    slowed = [overload for overload in more if overload.slows]
     if slowed:
-        return min(slowed, key=lambda each: each.out_per_s)
-    return max(more, key=lambda each: each.sent_per_s, default=None)
+        return min(slowed, key=lambda overload: overload.out_per_s)
+    return max(more, key=lambda overload: overload.sent_per_s, default=None)
 
 
 def _listed(
     shown: Iterable[SizeSample],
-    known: Mapping[tuple[str, int], _Overload],
+    overloads: Mapping[tuple[str, int], _Overload],
     form: Callable[[int, _Overload], Message],
 ) -> Message:
     """Of each size, by the medians over its trials."""
     parts = []
     for size in shown:
-        each = [known[trial.key] for trial in size.trials]
+        loads = [overloads[trial.key] for trial in size.trials]
         middle = _Overload(
-            median(one.sent_per_s for one in each),
-            median(one.out_per_s for one in each),
-            median(one.found_per_s for one in each),
+            median(load.sent_per_s for load in loads),
+            median(load.out_per_s for load in loads),
+            median(load.found_per_s for load in loads),
         )
         parts.append(form(size.frame_bytes, middle))
     return joined(", ", parts)
@@ -149,27 +155,29 @@ def _was_lost(frame_bytes: int, load: _Overload) -> Message:
 
 
 def _bursts(group: SizeGroup) -> Iterator[Finding]:
-    every = [each for size in group.sizes for each in size]
+    trials = [trial for size in group.sizes for trial in size]
     device = group.where(
-        each
-        for each in every
-        if each.values.get("back_to_back_limit") == "device"
-        and number(each.values.get("back_to_back_frames")) is not None
+        trial
+        for trial in trials
+        if trial.values.get("back_to_back_limit") == "device"
+        and number(trial.values.get("back_to_back_frames")) is not None
     )
     if device:
-        bursts = joined(", ", [_burst(each) for each in device])
+        bursts = joined(", ", [_burst(size) for size in device])
         first = number(device[0].trials[0].values.get("back_to_back_frames"))
         figures = {"burst_frames": first}
         yield of_searches(Kind.SEARCH_BURST, group, device, figures, {"bursts": bursts})
     for limit, because in _NO_BURST.items():
-        own = group.where(each for each in every if each.values.get("back_to_back_limit") == limit)
+        own = group.where(
+            trial for trial in trials if trial.values.get("back_to_back_limit") == limit
+        )
         if own:
             yield of_searches(Kind.SEARCH_BURST_OWN, group, own, {}, {"because": because})
 
 
 def _burst(size: SizeSample) -> Message:
     frames, waiting = (
-        median(number(each.values.get(name)) or 0.0 for each in size.trials)
+        median(number(trial.values.get(name)) or 0.0 for trial in size.trials)
         for name in ("back_to_back_frames", "back_to_back_waiting_frames")
     )
     return _(

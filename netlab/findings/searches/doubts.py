@@ -28,7 +28,7 @@ def doubts(run: Run) -> Iterator[Finding]:
 
 
 def _jumps(group: SizeGroup) -> Iterator[Finding]:
-    jumps = group.where(each for size in group.sizes for each in size if each.jumps)
+    jumps = group.where(trial for size in group.sizes for trial in size if trial.jumps)
     if jumps:
         yield of_searches(Kind.SEARCH_NOT_MONOTONE, group, jumps, {})
 
@@ -36,11 +36,11 @@ def _jumps(group: SizeGroup) -> Iterator[Finding]:
 def _outrun(group: SizeGroup) -> Iterator[Finding]:
     """Where the sender's buffer is on record: without it, what it held was taken for sent."""
     faster = group.where(
-        each
+        trial
         for size in group.sizes
-        for each in size
-        if not each.link_paced
-        and any(name.endswith("sender_send_buffer_bytes") for name in each.values)
+        for trial in size
+        if not trial.link_paced
+        and any(name.endswith("sender_send_buffer_bytes") for name in trial.values)
     )
     if faster:
         line = {"link_rate_bit_per_s": faster[0].trials[0].line_bit_per_s}
@@ -49,28 +49,30 @@ def _outrun(group: SizeGroup) -> Iterator[Finding]:
 
 def _capped(group: SizeGroup) -> Iterator[Finding]:
     """Buffers that came to less than was asked for."""
-    those = {
-        each.key: sizes
+    capped = {
+        trial.key: sizes
         for size in group.sizes
-        for each in size
-        if (sizes := _capped_bytes(each.values))
+        for trial in size
+        if (sizes := _capped_bytes(trial.values))
     }
-    shown = group.where(each for size in group.sizes for each in size if each.key in those)
+    shown = group.where(trial for size in group.sizes for trial in size if trial.key in capped)
     if shown:
-        asked, given = zip(*(pair for pairs in those.values() for pair in pairs), strict=True)
-        figures = {"asked_buffer_bytes": max(asked), "least_buffer_bytes": min(given)}
+        requested, effective = zip(
+            *(pair for pairs in capped.values() for pair in pairs), strict=True
+        )
+        figures = {"asked_buffer_bytes": max(requested), "least_buffer_bytes": min(effective)}
         yield of_searches(Kind.SEARCH_BUFFER_CAPPED, group, shown, figures)
 
 
 def _paused(group: SizeGroup) -> Iterator[Finding]:
     """Pause frames hide loss: the queue in front of a full one fills in its place."""
     frames = {
-        each.key: counted
+        trial.key: counted
         for size in group.sizes
-        for each in size
-        if (counted := sum(number(each.values.get(name)) or 0 for name in _PAUSE_FRAMES))
+        for trial in size
+        if (counted := sum(number(trial.values.get(name)) or 0 for name in _PAUSE_FRAMES))
     }
-    shown = group.where(each for size in group.sizes for each in size if each.key in frames)
+    shown = group.where(trial for size in group.sizes for trial in size if trial.key in frames)
     if shown:
         yield of_searches(Kind.SEARCH_PAUSED, group, shown, {"pause_frames": sum(frames.values())})
 
@@ -83,4 +85,8 @@ def _capped_bytes(values: Mapping[str, Value]) -> list[tuple[float, float]]:
         for name in names
         if values[f"{name}_capped"] == 1
     ]
-    return [(asked, given) for asked, given in pairs if asked is not None and given is not None]
+    return [
+        (requested, effective)
+        for requested, effective in pairs
+        if requested is not None and effective is not None
+    ]

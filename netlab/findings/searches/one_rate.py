@@ -57,16 +57,16 @@ def one_bit_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
 
 
 def _longest(
-    sizes: Sequence[SizeSample], one: Callable[[tuple[SizeSample, ...]], OneRate | None]
+    sizes: Sequence[SizeSample], rate_of: Callable[[tuple[SizeSample, ...]], OneRate | None]
 ) -> OneRate | None:
     runs = [
-        found
+        rate
         for start in range(len(sizes))
         for end in range(start + SIZES, len(sizes) + 1)
         if sizes[end - 1].frame_bytes >= SPAN * sizes[start].frame_bytes
-        and (found := one(tuple(sizes[start:end]))) is not None
+        and (rate := rate_of(tuple(sizes[start:end]))) is not None
     ]
-    return max(runs, key=lambda each: len(each.sizes), default=None)
+    return max(runs, key=lambda rate: len(rate.sizes), default=None)
 
 
 def _frames(sizes: tuple[SizeSample, ...]) -> OneRate | None:
@@ -98,17 +98,17 @@ def _common(
     """
     bounds: dict[int, tuple[float, float]] = {}
     near: list[int] = []
-    for each in sizes:
-        low, high, line = each.per_s, each.upper_per_s, each.line_per_s
+    for size in sizes:
+        low, high, line = size.per_s, size.upper_per_s, size.line_per_s
         if not low or high is None or not line or low >= BELOW * line:
             return None
-        by = weight(each.frame_bytes)
-        bounds[each.frame_bytes] = by * low, by * high
-        near += [each.frame_bytes] if high <= (1 + close) * low else []
+        frame_weight = weight(size.frame_bytes)
+        bounds[size.frame_bytes] = frame_weight * low, frame_weight * high
+        near += [size.frame_bytes] if high <= (1 + close) * low else []
     if len(near) < SIZES or near[-1] < SPAN * near[0]:
         return None
     most_passed = max(low for low, _ in bounds.values())
     least_failed = min(high for _, high in bounds.values())
     if most_passed > (1 + SAME) * least_failed:
         return None
-    return max(bounds[size][0] for size in near)
+    return max(bounds[frame_bytes][0] for frame_bytes in near)

@@ -111,15 +111,15 @@ def way_of(record: Record, prefix: str) -> WayFound | None:
 
 def _answers(records: Sequence[Record]) -> Iterator[Finding]:
     """One sentence where both ways are alike, else one a way; for each answer of the trials."""
-    found: dict[tuple[str, _Answer], list[int]] = {}
+    by_answer: dict[tuple[str, _Answer], list[int]] = {}
     for record in records:
         ways = {prefix: way_of(record, prefix) for prefix in _WAYS}
         answers = {prefix: _answer(way) for prefix, way in ways.items() if way is not None}
         if len(answers) == len(_WAYS) and len(set(answers.values())) == 1:
             answers = {_BOTH: answers[""]}
         for prefix, answer in answers.items():
-            found.setdefault((prefix, answer), []).append(record.trial)
-    for (prefix, answer), trials in found.items():
+            by_answer.setdefault((prefix, answer), []).append(record.trial)
+    for (prefix, answer), trials in by_answer.items():
         payload_bytes, mtu_bytes, evidence = answer
         where = "" if prefix == _BOTH else _WAYS[prefix][1]
         words = {
@@ -144,8 +144,8 @@ def _answer(way: WayFound) -> _Answer:
 
 def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterator[Finding]:
     """The path carries less than the sender's interface, or the link, takes."""
-    found: dict[tuple[int, str, str], list[int]] = {}
-    figures: dict[tuple[int, str, str], dict[str, float | None]] = {}
+    by_place: dict[tuple[int, str, str], list[int]] = {}
+    figures_of: dict[tuple[int, str, str], dict[str, float | None]] = {}
     for record in records:
         way = way_of(record, prefix)
         kind = None if way is None else _narrow_kind(way, link)
@@ -153,14 +153,14 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
             continue
         place = _place(way, record, prefix)
         key = (way.path_mtu_bytes, kind, place)
-        found.setdefault(key, []).append(way.trial)
-        figures[key] = {
+        by_place.setdefault(key, []).append(way.trial)
+        figures_of[key] = {
             "path_mtu_bytes": way.path_mtu_bytes,
             "interface_mtu_bytes": way.interface_mtu_bytes,
             "link_mtu_bytes": None if link is None else link.mtu_bytes,
             "payload_message_bytes": way.payload_bytes,
         }
-    for key, trials in found.items():
+    for key, trials in by_place.items():
         _mtu_bytes, kind, place = key
         words = {
             "way": _way_and_trials(_WAYS[prefix][1], len(trials), len(records)),
@@ -169,7 +169,7 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
         if kind != "timeout":
             words["known_by"] = _KNOWN_BY[kind]
         named = Kind.BLACK_HOLE if kind == "timeout" else Kind.PATH_MTU_SMALLER
-        yield _of(named, records, trials, figures[key], words)
+        yield _of(named, records, trials, figures_of[key], words)
 
 
 def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
@@ -198,25 +198,25 @@ def _fragments_lost(records: Sequence[Record], prefix: str) -> Iterator[Finding]
     """One byte more is cut up by the sender, which knows the path, and yet it does not arrive."""
     ways = [
         way
-        for each in records
-        if each.values.get(prefix + "next_passed") is False
-        and (way := way_of(each, prefix)) is not None
+        for record in records
+        if record.values.get(prefix + "next_passed") is False
+        and (way := way_of(record, prefix)) is not None
         and way.evidence in ("emsgsize", "icmp")
     ]
     if ways:
         figures = {"next_message_bytes": ways[0].payload_bytes + 1}
         words = {"way": _way_and_trials(_WAYS[prefix][1], len(ways), len(records))}
-        yield _of(Kind.FRAGMENTS_LOST, records, [each.trial for each in ways], figures, words)
+        yield _of(Kind.FRAGMENTS_LOST, records, [lost.trial for lost in ways], figures, words)
 
 
 # ---- what they have in common --------------------------------------------------------------------
 
 
 def _way_and_trials(way: Message | str, times: int, number_of: int) -> Message | str:
-    said = in_trials(times, number_of).get("in_trials")
-    if said is None:
+    in_words = in_trials(times, number_of).get("in_trials")
+    if in_words is None:
         return way or _("both ways")
-    return _("{way}, {trials}", way=way or _("both ways"), trials=said)
+    return _("{way}, {trials}", way=way or _("both ways"), trials=in_words)
 
 
 def _of(
@@ -228,10 +228,10 @@ def _of(
 ) -> Finding:
     cell = records[0].cell
     judged = tuple((cell, trial) for trial in dict.fromkeys(trials))
-    kept = {name: word for name, word in words.items() if word}
-    return finding(kind, group_of_payload(records[0]), (cell,), figures, kept, judged)
+    present = {name: word for name, word in words.items() if word}
+    return finding(kind, group_of_payload(records[0]), (cell,), figures, present, judged)
 
 
 def _whole(value: Value | None) -> int | None:
-    known = number(value)
-    return None if known is None else round(known)
+    figure = number(value)
+    return None if figure is None else round(figure)

@@ -102,14 +102,14 @@ class RateSample:
         """Whether a rate passed at full length, or failed, on the wrong side of the one found by
         more than one step: less is the scatter of trials at the limit.
         """
-        found, step, tries = self.line_share, self.step_share, self.tries
-        if self.monotone or found is None or step is None or self.full_s is None:
+        found_share, step, tries = self.line_share, self.step_share, self.tries
+        if self.monotone or found_share is None or step is None or self.full_s is None:
             return False
         least_s = _WHOLE * self.full_s
         return any(
-            (verdict == "passed" and at > found + 1.5 * step and length_s >= least_s)
-            or (verdict in ("lost", "absorbed") and at < found - 0.5 * step)
-            for at, length_s, verdict in zip(
+            (verdict == "passed" and tried_share > found_share + 1.5 * step and length_s >= least_s)
+            or (verdict in ("lost", "absorbed") and tried_share < found_share - 0.5 * step)
+            for tried_share, length_s, verdict in zip(
                 tries.line_share, tries.duration_s, tries.verdicts, strict=True
             )
         )
@@ -132,22 +132,22 @@ class SizeSample:
     @cached_property
     def per_s(self) -> float | None:
         """Median of the rates found; ``None`` where some trial has none."""
-        return _middle(each.per_s for each in self.trials)
+        return _middle(trial.per_s for trial in self.trials)
 
     @cached_property
     def upper_per_s(self) -> float | None:
         """Median of the rates that did not pass."""
-        return _middle(each.upper_per_s for each in self.trials)
+        return _middle(trial.upper_per_s for trial in self.trials)
 
     @cached_property
     def line_per_s(self) -> float | None:
         """Frames a second that the line carries."""
-        return _middle(each.line_per_s for each in self.trials)
+        return _middle(trial.line_per_s for trial in self.trials)
 
     @cached_property
     def line_share(self) -> float | None:
         """The rate found, as a share of the line's."""
-        return _middle(each.line_share for each in self.trials)
+        return _middle(trial.line_share for trial in self.trials)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,15 +160,15 @@ class SizeGroup:
 
     def showing(self, *limits: str) -> tuple[SizeSample, ...]:
         """The sizes of which some trial was ended by one of these limits, with those trials."""
-        return self.where([each for size in self.sizes for each in size if each.limit in limits])
+        return self.where([trial for size in self.sizes for trial in size if trial.limit in limits])
 
     def where(self, trials: Iterable[RateSample]) -> tuple[SizeSample, ...]:
         """The sizes of some trials, with these."""
-        those = {each.key for each in trials}
+        keys = {trial.key for trial in trials}
         return tuple(
             SizeSample(frame_bytes=size[0].frame_bytes, trials=shown, of_trials=len(size))
             for size in self.sizes
-            if (shown := tuple(each for each in size if each.key in those))
+            if (shown := tuple(trial for trial in size if trial.key in keys))
         )
 
 
@@ -180,17 +180,19 @@ def groups_of(run: Run) -> tuple[SizeGroup, ...]:
         for name in dict.fromkeys(name for cell in cells for name in cell.settings)
         if name not in _IN_GROUP and len({repr(cell.settings.get(name)) for cell in cells}) > 1
     ]
-    found: dict[Group, dict[int, list[RateSample]]] = {}
+    by_group: dict[Group, dict[int, list[RateSample]]] = {}
     for cell, _, record in run.stored.trials():
         sample = None if record is None else sample_of(record)
         if cell.test != "throughput_search" or sample is None:
             continue
         settings = tuple((name, _plain(cell.settings.get(name))) for name in varying)
-        by_size = found.setdefault(Group(cell.pairing, conditions=settings), {})
+        by_size = by_group.setdefault(Group(cell.pairing, conditions=settings), {})
         by_size.setdefault(sample.frame_bytes, []).append(sample)
     return tuple(
-        SizeGroup(group=group, sizes=tuple(tuple(each) for _, each in sorted(by_size.items())))
-        for group, by_size in found.items()
+        SizeGroup(
+            group=group, sizes=tuple(tuple(samples) for _, samples in sorted(by_size.items()))
+        )
+        for group, by_size in by_group.items()
     )
 
 
@@ -248,9 +250,9 @@ def _tries(values: Mapping[str, Value], prefix: str) -> Tries:
     """Empty where a list is missing or they are not of one length."""
     names = ("line_share", "duration_s", "sent_frames", "received_frames", "queue_ns", "verdict")
     lists = [_series(values.get(prefix + name)) for name in names]
-    if len({len(each) for each in lists}) != 1:
+    if len({len(numbers) for numbers in lists}) != 1:
         return Tries()
-    words = tuple(VERDICTS[int(each)] for each in lists[-1] if 0 <= each < len(VERDICTS))
+    words = tuple(VERDICTS[int(verdict)] for verdict in lists[-1] if 0 <= verdict < len(VERDICTS))
     if len(words) != len(lists[-1]):
         return Tries()
     share, duration_s, sent, received, queue_ns = lists[:-1]
@@ -265,22 +267,22 @@ def _tries(values: Mapping[str, Value], prefix: str) -> Tries:
 
 
 def _dropped(values: Mapping[str, Value]) -> dict[tuple[str, str], tuple[float, ...]]:
-    found = {
+    dropped = {
         (key, place): _series(values.get(f"trial_{key}_{place}_dropped_frames"))
         for key in HOSTS
         for place in PLACES
     }
-    return {where: frames for where, frames in found.items() if frames}
+    return {where: frames for where, frames in dropped.items() if frames}
 
 
 def _series(value: Value | None) -> tuple[float, ...]:
-    return tuple(float(each) for each in value) if isinstance(value, list) else ()
+    return tuple(float(element) for element in value) if isinstance(value, list) else ()
 
 
 def _middle(values: Iterable[float | None]) -> float | None:
-    known: Sequence[float | None] = tuple(values)
-    found = [each for each in known if each is not None]
-    return median(found) if found and len(found) == len(known) else None
+    figures: Sequence[float | None] = tuple(values)
+    numbers = [figure for figure in figures if figure is not None]
+    return median(numbers) if numbers and len(numbers) == len(figures) else None
 
 
 def _plain(value: Value | None) -> str | int | float | bool | None:

@@ -62,27 +62,27 @@ def held_up(run: Run, link: Link | None) -> Iterator[Finding]:
         (Kind.MESSAGES_LEFT_OUT, lambda record, flow: _left_out(record, flow, link)),
         (Kind.MESSAGES_LATE, _late),
     )
-    found: dict[tuple[Kind, str, str], list[_HeldUp]] = defaultdict(list)
+    by_rule: dict[tuple[Kind, str, str], list[_HeldUp]] = defaultdict(list)
     for record in run.latest.values():
-        stopped = {each.flow for each in interruptions(record)}
+        stopped = {interruption.flow for interruption in interruptions(record)}
         for flow in FLOWS if record.status is Status.OK else ():
             for kind, rule in rules if flow not in stopped else ():
-                if one := rule(record, flow):
-                    found[kind, record.cell, flow].append(one)
+                if delayed := rule(record, flow):
+                    by_rule[kind, record.cell, flow].append(delayed)
                     break
     trials = _trials_of(run)
-    for (kind, cell, flow), those in found.items():
-        worst = max(those, key=lambda each: each.share)
-        words = {**worst.words, **in_trials(len(those), trials[cell])}
+    for (kind, cell, flow), delayed_trials in by_rule.items():
+        worst = max(delayed_trials, key=lambda trial: trial.share)
+        words = {**worst.words, **in_trials(len(delayed_trials), trials[cell])}
         yield finding(kind, group_of(worst.record, flow), (cell,), worst.figures, words)
 
 
 def _trials_of(run: Run) -> dict[str, int]:
     """Cell → how many trials of it have a result."""
-    found: dict[str, int] = defaultdict(int)
+    counts: dict[str, int] = defaultdict(int)
     for record in run.latest.values():
-        found[record.cell] += record.status is Status.OK
-    return found
+        counts[record.cell] += record.status is Status.OK
+    return counts
 
 
 def _pause(record: Record, flow: str) -> _HeldUp | None:
@@ -101,7 +101,7 @@ def _pause(record: Record, flow: str) -> _HeldUp | None:
             figures: dict[str, float | None] = {"stalled_ns": stalled_ns, "window_ns": window_ns}
             words: dict[str, str] = {"cause": CAUSES[Cause.PROCESS, end]}
             pauses.append(_HeldUp(record, stalled_ns / window_ns, figures, words))
-    return max(pauses, key=lambda each: each.share, default=None)
+    return max(pauses, key=lambda pause: pause.share, default=None)
 
 
 def _taken(record: Record, flow: str) -> _HeldUp | None:

@@ -21,23 +21,27 @@ class TrialFigures:
 def by_group(
     samples: Iterable[StreamSample],
     kind: Kind,
-    judged: Callable[[StreamSample], TrialFigures | None],
+    judge: Callable[[StreamSample], TrialFigures | None],
 ) -> Iterator[Finding]:
     """A finding a group with a trial that shows it: the figures are those of its worst trial."""
     groups: dict[Group, list[StreamSample]] = {}
-    for each in samples:
-        if each.tcp_series is not None:
-            groups.setdefault(each.group, []).append(each)
-    for group, those in groups.items():
-        shown = [(each, found) for each in those if (found := judged(each)) is not None]
+    for sample in samples:
+        if sample.tcp_series is not None:
+            groups.setdefault(sample.group, []).append(sample)
+    for group, of_group in groups.items():
+        shown = [
+            (sample, trial_figures)
+            for sample in of_group
+            if (trial_figures := judge(sample)) is not None
+        ]
         if not shown:
             continue
-        worst = max((found for _, found in shown), key=lambda each: each.size)
+        worst = max((figures for _, figures in shown), key=lambda trial: trial.size)
         yield finding(
             kind,
             group,
-            tuple(dict.fromkeys(each.cell for each, _ in shown)),
-            {**worst.figures, "trials": len(shown), "of_trials": len(those)},
-            in_trials(len(shown), len(those)),
-            tuple((each.cell, each.trial) for each, _ in shown),
+            tuple(dict.fromkeys(sample.cell for sample, _ in shown)),
+            {**worst.figures, "trials": len(shown), "of_trials": len(of_group)},
+            in_trials(len(shown), len(of_group)),
+            tuple((sample.cell, sample.trial) for sample, _ in shown),
         )

@@ -70,14 +70,14 @@ def queue_of(sample: StreamSample) -> StandingQueue | None:
         least_rtt_us=least,
         half_rtt_us=half,
         most_rtt_us=most,
-        overflowed=any(b > a for a, b in pairwise(series.retransmissions)),
+        overflowed=any(after > before for before, after in pairwise(series.retransmissions)),
     )
 
 
 def queue_bytes(sample: StreamSample) -> float | None:
     """The bytes of ``queue_of``."""
-    found = queue_of(sample)
-    return None if found is None else found.queue_bytes
+    queue = queue_of(sample)
+    return None if queue is None else queue.queue_bytes
 
 
 def queues(samples: Iterable[StreamSample]) -> Iterator[Finding]:
@@ -86,16 +86,16 @@ def queues(samples: Iterable[StreamSample]) -> Iterator[Finding]:
 
 
 def _judged(sample: StreamSample) -> TrialFigures | None:
-    found = queue_of(sample)
-    if found is None:
+    queue = queue_of(sample)
+    if queue is None:
         return None
     figures = {
-        "queue_bytes": 1024 * round(found.queue_bytes / 1024),
-        "least_rtt_us": found.least_rtt_us,
-        "half_rtt_us": found.half_rtt_us,
-        "most_rtt_us": found.most_rtt_us,
+        "queue_bytes": 1024 * round(queue.queue_bytes / 1024),
+        "least_rtt_us": queue.least_rtt_us,
+        "half_rtt_us": queue.half_rtt_us,
+        "most_rtt_us": queue.most_rtt_us,
     }
-    return TrialFigures(size=found.queue_bytes, figures=figures)
+    return TrialFigures(size=queue.queue_bytes, figures=figures)
 
 
 def _tells(sample: StreamSample, series: TcpSeries) -> bool:
@@ -111,8 +111,8 @@ def _tells(sample: StreamSample, series: TcpSeries) -> bool:
 
 
 def _shortest_us(sample: StreamSample, rtts: Sequence[int]) -> float:
-    known = sample.tcp.min_rtt_us
-    return min(rtts[0], known) if known else rtts[0]
+    kernel_least = sample.tcp.min_rtt_us
+    return min(rtts[0], kernel_least) if kernel_least else rtts[0]
 
 
 def _fits_window(sample: StreamSample, series: TcpSeries, rtt_us: float) -> bool:

@@ -76,19 +76,19 @@ def recoveries_of(series: TcpSeries) -> tuple[Recovery, ...]:
     spans = list(_spans(series))
     if len(spans) < SPANS:
         return ()
-    usual = median(each.rate for each in spans)
+    usual = median(span.rate for span in spans)
     slow = [
-        each
-        for each in _runs(spans, BACK * usual)
-        if each.spans >= LEAST_SPANS and each.least_rate <= DEEP * usual
+        run
+        for run in _runs(spans, BACK * usual)
+        if run.spans >= LEAST_SPANS and run.least_rate <= DEEP * usual
     ]
-    lost = tuple(
-        Recovery(from_us=each.from_us, length_us=each.until_us - each.from_us)
-        for each in slow
-        if each.after_loss
+    after_losses = tuple(
+        Recovery(from_us=run.from_us, length_us=run.until_us - run.from_us)
+        for run in slow
+        if run.after_loss
     )
-    by_chance = 1 - (1 - sum(each.lost for each in spans) / len(spans)) ** (BEFORE + 1)
-    return lost if _at_least(len(lost), len(slow), by_chance) <= CHANCE else ()
+    by_chance = 1 - (1 - sum(span.lost for span in spans) / len(spans)) ** (BEFORE + 1)
+    return after_losses if _at_least(len(after_losses), len(slow), by_chance) <= CHANCE else ()
 
 
 def recovering_share(sample: StreamSample) -> float | None:
@@ -100,7 +100,7 @@ def recovering_share(sample: StreamSample) -> float | None:
     if series is None or not _told(sample, series):
         return None
     length_us = series.time_us[-1] - series.time_us[0]
-    return sum(each.length_us for each in recoveries_of(series)) / length_us
+    return sum(recovery.length_us for recovery in recoveries_of(series)) / length_us
 
 
 def recoveries(samples: Iterable[StreamSample]) -> Iterator[Finding]:
@@ -114,10 +114,10 @@ def _judged(sample: StreamSample) -> TrialFigures | None:
         return None
     if not LEAST_SHARE <= share <= MOST_SHARE:
         return None
-    found = recoveries_of(series)
-    longest = max(found, key=lambda each: each.length_us)
+    all_recoveries = recoveries_of(series)
+    longest = max(all_recoveries, key=lambda recovery: recovery.length_us)
     figures = {
-        "recoveries": len(found),
+        "recoveries": len(all_recoveries),
         "longest_us": longest.length_us,
         "longest_from_us": longest.from_us,
         "recovering_share": share,
@@ -140,23 +140,23 @@ def _spans(series: TcpSeries) -> Iterator[_SpanRate]:
     if not series.retransmissions or not series.delivered_bytes:
         return
     least_us = max(SPAN_US, SPAN_RTTS * median(series.rtt_us or [0]))
-    begun = 0
+    start = 0
     for end, until_us in enumerate(series.time_us):
-        from_us = series.time_us[begun]
+        from_us = series.time_us[start]
         if until_us - from_us < least_us:
             continue
         if until_us - from_us <= SKIPPED * least_us:
-            brought = series.delivered_bytes[end] - series.delivered_bytes[begun]
-            lost = series.retransmissions[end] > series.retransmissions[begun]
-            yield _SpanRate(from_us, until_us, brought / (until_us - from_us), lost)
-        begun = end
+            delivered = series.delivered_bytes[end] - series.delivered_bytes[start]
+            lost = series.retransmissions[end] > series.retransmissions[start]
+            yield _SpanRate(from_us, until_us, delivered / (until_us - from_us), lost)
+        start = end
 
 
-def _at_least(those: int, number: int, probability: float) -> float:
+def _at_least(least: int, number: int, probability: float) -> float:
     """The probability of ``those`` and more of a number of independent ones."""
     return sum(
-        comb(number, each) * probability**each * (1 - probability) ** (number - each)
-        for each in range(those, number + 1)
+        comb(number, count) * probability**count * (1 - probability) ** (number - count)
+        for count in range(least, number + 1)
     )
 
 
@@ -164,20 +164,20 @@ def _runs(spans: Sequence[_SpanRate], back: float) -> Iterator[_SlowRun]:
     run: list[_SpanRate] = []
     last_lost: int | None = None
     after_loss = False
-    for place, each in enumerate(spans):
-        adjacent = place > 0 and spans[place - 1].until_us == each.from_us
-        if run and not (adjacent and each.rate < back):
+    for place, span in enumerate(spans):
+        adjacent = place > 0 and spans[place - 1].until_us == span.from_us
+        if run and not (adjacent and span.rate < back):
             yield _slow_run(run, after_loss=after_loss)
             run = []
-        last_lost = place if each.lost else last_lost
-        if each.rate < back:
+        last_lost = place if span.lost else last_lost
+        if span.rate < back:
             if not run:
                 after_loss = last_lost is not None and place - last_lost <= BEFORE
-            run.append(each)
+            run.append(span)
     if run:
         yield _slow_run(run, after_loss=after_loss)
 
 
 def _slow_run(run: Sequence[_SpanRate], *, after_loss: bool) -> _SlowRun:
-    least = min(each.rate for each in run)
+    least = min(span.rate for span in run)
     return _SlowRun(run[0].from_us, run[-1].until_us, len(run), least, after_loss)

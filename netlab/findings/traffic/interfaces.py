@@ -85,7 +85,7 @@ def others_of(
     """
     if link is None:
         return ()
-    found = []
+    others = []
     stopped = any(True for _ in interruptions(record))
     for host, receiving, counted in ways_of(record, link) if ways is None else ways:
         other = _other(counted, link)
@@ -95,10 +95,10 @@ def others_of(
         # A full link loses by itself as many frames as others bring.
         full = share >= LINK_FULL and not stopped
         if full or not _may_be_lost(counted, link):
-            found.append(
+            others.append(
                 OtherTraffic(host=host, receiving=receiving, bit_per_s=rate, filled_share=share)
             )
-    return tuple(found)
+    return tuple(others)
 
 
 def likely_others(
@@ -110,15 +110,18 @@ def likely_others(
     """
     if link is None:
         return 0.0, 0.0
-    known = [
+    shares = [
         (
-            8 * (each.bytes - each.own.counted(each.packets)) / each.window_s / link.rate_bit_per_s,
-            8 * each.own.most * each.step_s / each.window_s**2 / link.rate_bit_per_s,
+            8
+            * (counted.bytes - counted.own.counted(counted.packets))
+            / counted.window_s
+            / link.rate_bit_per_s,
+            8 * counted.own.most * counted.step_s / counted.window_s**2 / link.rate_bit_per_s,
         )
-        for host, receiving, each in ways
+        for host, receiving, counted in ways
         if host == (receiver if receiving else sender)
     ]
-    share, doubt = max(known, default=(0.0, 0.0))
+    share, doubt = max(shares, default=(0.0, 0.0))
     return max(0.0, share), doubt
 
 
@@ -163,29 +166,29 @@ def _counted(record: Record, roles: list[_Role], link: Link, *, receiving: bool)
     """``None`` where something of it is not known."""
     way = "received" if receiving else "sent"
     words = [_words(record, role, link) for role in roles]
-    if any(each is None for each in words):
+    if any(end_words is None for end_words in words):
         return None
-    said = [each for each in words if each is not None]
-    windows = [each.number("interface_window_ns") for each in said]
-    steps = [each.number("interface_counter_step_ns") for each in said]
-    carried = said[0].number(f"interface_window_{way}_bytes")
-    packets = said[0].number(f"interface_window_{way}_packets")
-    spans_ns = [each for each in windows if each]
-    if len(spans_ns) < len(said) or carried is None or packets is None or None in steps:
+    known_words = [end_words for end_words in words if end_words is not None]
+    windows = [end_words.number("interface_window_ns") for end_words in known_words]
+    steps = [end_words.number("interface_counter_step_ns") for end_words in known_words]
+    carried = known_words[0].number(f"interface_window_{way}_bytes")
+    packets = known_words[0].number(f"interface_window_{way}_packets")
+    spans_ns = [window for window in windows if window]
+    if len(spans_ns) < len(known_words) or carried is None or packets is None or None in steps:
         return None
     window_ns = spans_ns[0]
     own = lost = OwnBytes()
-    for role, each, its_ns in zip(roles, said, spans_ns, strict=True):
-        part = _own(record, role, each, receiving=receiving)
-        elapsed_ns = each.number("elapsed_ns")
-        if part is None or not elapsed_ns or abs(its_ns / window_ns - 1) > SAME_WINDOW:
+    for role, end_words, span_ns in zip(roles, known_words, spans_ns, strict=True):
+        part = _own(record, role, end_words, receiving=receiving)
+        elapsed_ns = end_words.number("elapsed_ns")
+        if part is None or not elapsed_ns or abs(span_ns / window_ns - 1) > SAME_WINDOW:
             return None
         # The counters were not read at the very moments at which the window began and ended.
-        apart_ns = abs(its_ns - elapsed_ns) + abs(its_ns - window_ns)
+        apart_ns = abs(span_ns - elapsed_ns) + abs(span_ns - window_ns)
         own += part + OwnBytes(most=part.most * apart_ns / elapsed_ns)
         if receiving and role.end == "receiver" and record.settings.get("protocol") == "UDP":
-            lost += udp_lost(each)
-    step_ns = max(each for each in steps if each is not None)
+            lost += udp_lost(end_words)
+    step_ns = max(step for step in steps if step is not None)
     return _Counted(carried, packets, window_ns / 1e9, step_ns / 1e9, own, lost)
 
 
@@ -211,7 +214,7 @@ def _words(record: Record, role: _Role, link: Link) -> EndWords | None:
     )
 
 
-def _own(record: Record, role: _Role, said: EndWords, *, receiving: bool) -> OwnBytes | None:
+def _own(record: Record, role: _Role, end_words: EndWords, *, receiving: bool) -> OwnBytes | None:
     """What one role put on its interface, or took from it."""
     sends = role.end == "sender"
     if record.settings.get("protocol") == "UDP":
@@ -219,16 +222,16 @@ def _own(record: Record, role: _Role, said: EndWords, *, receiving: bool) -> Own
             return OwnBytes()
         try:
             if sends:
-                return udp_sent(said)
+                return udp_sent(end_words)
             return udp_received(
-                said, as_whole(record.values.get(f"{role.place}_softnet_dropped_frames"))
+                end_words, as_whole(record.values.get(f"{role.place}_softnet_dropped_frames"))
             )
         except ValueError:  # no such message over this MTU
             return None
     streams = record.settings.get("streams")
     number = streams if isinstance(streams, int) else 1
-    data = (tcp_data_sent if sends else tcp_data_received)(said, number)
-    return data if sends != receiving else tcp_acknowledgements(said, data)
+    data = (tcp_data_sent if sends else tcp_data_received)(end_words, number)
+    return data if sends != receiving else tcp_acknowledgements(end_words, data)
 
 
 def _other(counted: _Counted, link: Link) -> tuple[float, float] | None:
@@ -264,10 +267,10 @@ def _may_be_lost(counted: _Counted, link: Link) -> bool:
     frames = counted.packets - own.frames
     if not lost.frames or frames <= 0 or _certain_bytes(counted, own + lost, link):
         return False
-    beside, ours = counted.bytes - own.counted(counted.packets), lost.payload / lost.frames
-    most = (1 + AS_LONG) * ours + FCS_BYTES + TAG_BYTES
-    return (1 - AS_LONG) * ours <= beside / frames and (
-        (beside - counted.control_bytes) / frames <= most
+    excess, our_bytes = counted.bytes - own.counted(counted.packets), lost.payload / lost.frames
+    most = (1 + AS_LONG) * our_bytes + FCS_BYTES + TAG_BYTES
+    return (1 - AS_LONG) * our_bytes <= excess / frames and (
+        (excess - counted.control_bytes) / frames <= most
     )
 
 

@@ -88,11 +88,11 @@ class EndWords:
     def mss_bytes(self) -> float:
         """The most that a segment of the sender's carries."""
         most = self.mtu_bytes - IP_BYTES[self.ip_version] - TCP_BYTES
-        told = [
+        recorded = [
             self.number(f"tcp_{edge}_snd_mss", peer=not self.end.endswith("sender_"))
             for edge in ("begin", "end")
         ]
-        return max((each for each in told if each), default=float(most))
+        return max((mss for mss in recorded if mss), default=float(most))
 
     @property
     def resent_bytes(self) -> float | None:
@@ -110,58 +110,58 @@ class EndWords:
 # ---- TCP -----------------------------------------------------------------------------------------
 
 
-def tcp_data_sent(said: EndWords, streams: int) -> OwnBytes | None:
+def tcp_data_sent(end: EndWords, streams: int) -> OwnBytes | None:
     """Of a sender: its segments."""
-    payload, slack = said.number("tcp_window_sent_bytes"), float(QUEUED_BYTES)
+    payload, slack = end.number("tcp_window_sent_bytes"), float(QUEUED_BYTES)
     if payload is None:
-        acknowledged, again = said.number("sent_bytes"), said.resent_bytes
-        buffer = said.number("send_buffer_bytes")
-        if acknowledged is None or again is None or buffer is None or streams > 1:
+        acknowledged, resent = end.number("sent_bytes"), end.resent_bytes
+        buffer = end.number("send_buffer_bytes")
+        if acknowledged is None or resent is None or buffer is None or streams > 1:
             return None
-        payload, slack = acknowledged + again, slack + buffer
-    return _segments(said, payload, said.number("tcp_window_segs_out"), slack)
+        payload, slack = acknowledged + resent, slack + buffer
+    return _segments(end, payload, end.number("tcp_window_segs_out"), slack)
 
 
-def tcp_data_received(said: EndWords, streams: int) -> OwnBytes | None:
+def tcp_data_received(end: EndWords, streams: int) -> OwnBytes | None:
     """Of a receiver: the segments that came, those that came twice or out of order among them."""
-    in_order, data = said.number("tcp_window_received_bytes"), None
-    segments = said.number("tcp_window_data_segs_in")
-    known = []
+    in_order, data = end.number("tcp_window_received_bytes"), None
+    segments = end.number("tcp_window_data_segs_in")
+    bounds = []
     if segments is not None:
-        known.append(segments * said.mss_bytes)
-    in_order = said.number("received_bytes") if in_order is None else in_order
-    again, buffer = said.resent_bytes, said.number("receive_buffer_bytes")
-    if in_order is not None and again is not None and buffer is not None and streams == 1:
-        known.append(in_order + again + buffer)
-    data = min(known, default=None)
+        bounds.append(segments * end.mss_bytes)
+    in_order = end.number("received_bytes") if in_order is None else in_order
+    resent, buffer = end.resent_bytes, end.number("receive_buffer_bytes")
+    if in_order is not None and resent is not None and buffer is not None and streams == 1:
+        bounds.append(in_order + resent + buffer)
+    data = min(bounds, default=None)
     if data is None:
         return None
-    usual = data if in_order is None else min(data, in_order + (again or 0.0))
-    return _segments(said, usual, said.number("tcp_window_segs_in"), data - usual)
+    usual = data if in_order is None else min(data, in_order + (resent or 0.0))
+    return _segments(end, usual, end.number("tcp_window_segs_in"), data - usual)
 
 
-def tcp_acknowledgements(said: EndWords, data: OwnBytes | None) -> OwnBytes | None:
+def tcp_acknowledgements(end: EndWords, data: OwnBytes | None) -> OwnBytes | None:
     """What goes against the data: none to one a segment where nobody counted them."""
-    name = "tcp_window_segs_in" if said.end.endswith("sender_") else "tcp_window_segs_out"
-    frames = said.number(name)
+    name = "tcp_window_segs_in" if end.end.endswith("sender_") else "tcp_window_segs_out"
+    frames = end.number(name)
     if frames is None:
         if data is None:
             return None
         frames = data.frames
-    header = _header_bytes(said)
-    options = MOST_OPTIONS_BYTES - (TIMESTAMPS_BYTES if said.timestamps else 0)
+    header = _header_bytes(end)
+    options = MOST_OPTIONS_BYTES - (TIMESTAMPS_BYTES if end.timestamps else 0)
     most = max(MIN_FRAME_BYTES + TAG_BYTES, header + options + FCS_BYTES + TAG_BYTES)
     return OwnBytes(frames=frames, header=frames * header, most=frames * most)
 
 
-def _segments(said: EndWords, payload: float, segments: float | None, slack: float) -> OwnBytes:
+def _segments(end: EndWords, payload: float, segments: float | None, slack: float) -> OwnBytes:
     """``slack`` is how much more it may be."""
     frames = segments
     if frames is None:  # each message may have been pushed out by itself
-        frames = payload / said.mss_bytes + payload / min(said.message_bytes, said.mss_bytes)
-    header = _header_bytes(said)
+        frames = payload / end.mss_bytes + payload / min(end.message_bytes, end.mss_bytes)
+    header = _header_bytes(end)
     around = max(MIN_FRAME_BYTES + TAG_BYTES, header + FCS_BYTES + TAG_BYTES)
-    beyond = slack * (1 + around / said.mss_bytes)
+    beyond = slack * (1 + around / end.mss_bytes)
     return OwnBytes(
         payload=payload,
         frames=frames,
@@ -170,59 +170,59 @@ def _segments(said: EndWords, payload: float, segments: float | None, slack: flo
     )
 
 
-def _header_bytes(said: EndWords) -> int:
-    options = TIMESTAMPS_BYTES if said.timestamps else 0
-    return HEADER_BYTES + IP_BYTES[said.ip_version] + TCP_BYTES + options
+def _header_bytes(end: EndWords) -> int:
+    options = TIMESTAMPS_BYTES if end.timestamps else 0
+    return HEADER_BYTES + IP_BYTES[end.ip_version] + TCP_BYTES + options
 
 
 # ---- UDP -----------------------------------------------------------------------------------------
 
 
-def udp_sent(said: EndWords) -> OwnBytes | None:
+def udp_sent(end: EndWords) -> OwnBytes | None:
     """Of a sender: what its send calls took, and what may have waited in the socket before."""
-    messages, buffer = said.number("sent_messages_window"), said.number("send_buffer_bytes")
+    messages, buffer = end.number("sent_messages_window"), end.number("send_buffer_bytes")
     if messages is None or buffer is None:
         return None
-    return _datagrams(said, messages, buffer / said.message_bytes)
+    return _datagrams(end, messages, buffer / end.message_bytes)
 
 
-def udp_received(said: EndWords, dropped_behind: float | None) -> OwnBytes | None:
+def udp_received(end: EndWords, dropped_behind: float | None) -> OwnBytes | None:
     """Of a receiver: what came, and what came and was lost in this host.
 
     Of a message in several frames that is lost all frames but one may have come.
     """
-    messages, lost = said.number("received_messages"), said.number("lost_messages")
-    in_socket = said.number("queue_drops")
-    waiting = said.number("queue_close_bytes")
+    messages, lost = end.number("received_messages"), end.number("lost_messages")
+    in_socket = end.number("queue_drops")
+    waiting = end.number("queue_close_bytes")
     if waiting is None:
-        waiting = said.number("receive_buffer_bytes")
+        waiting = end.number("receive_buffer_bytes")
     if messages is None or waiting is None or (lost is None and in_socket is None):
         return None
-    one_frame = len(_packets(said)) == 1
+    one_frame = len(_packets(end)) == 1
     if lost is None or (one_frame and in_socket is not None and dropped_behind is not None):
-        here = (in_socket or 0.0) + (dropped_behind or 0.0)
-        lost = here if lost is None else min(lost, here)
-    twice = said.number("duplicate_messages") or 0.0
-    largest = said.number("largest_receive_bytes") or said.message_bytes
-    slack = (waiting + largest) / said.message_bytes
-    return _datagrams(said, messages + lost + twice, slack)
+        lost_here = (in_socket or 0.0) + (dropped_behind or 0.0)
+        lost = lost_here if lost is None else min(lost, lost_here)
+    twice = end.number("duplicate_messages") or 0.0
+    largest = end.number("largest_receive_bytes") or end.message_bytes
+    slack = (waiting + largest) / end.message_bytes
+    return _datagrams(end, messages + lost + twice, slack)
 
 
-def udp_lost(said: EndWords) -> OwnBytes:
+def udp_lost(end: EndWords) -> OwnBytes:
     """Of a receiver: what never came to the test, wherever it was lost."""
-    return _datagrams(said, said.number("lost_messages") or 0.0, 0.0)
+    return _datagrams(end, end.number("lost_messages") or 0.0, 0.0)
 
 
-def _packets(said: EndWords) -> tuple[int, ...]:
-    return fragments(said.message_bytes, mtu_bytes=said.mtu_bytes, ip_version=said.ip_version)
+def _packets(end: EndWords) -> tuple[int, ...]:
+    return fragments(end.message_bytes, mtu_bytes=end.mtu_bytes, ip_version=end.ip_version)
 
 
-def _datagrams(said: EndWords, messages: float, slack: float) -> OwnBytes:
-    packets = _packets(said)
+def _datagrams(end: EndWords, messages: float, slack: float) -> OwnBytes:
+    packets = _packets(end)
     around = HEADER_BYTES + FCS_BYTES + TAG_BYTES
-    padded = sum(max(MIN_FRAME_BYTES + TAG_BYTES, each + around) for each in packets)
+    padded = sum(max(MIN_FRAME_BYTES + TAG_BYTES, packet + around) for packet in packets)
     return OwnBytes(
-        payload=messages * sum(each + HEADER_BYTES for each in packets),
+        payload=messages * sum(packet + HEADER_BYTES for packet in packets),
         frames=messages * len(packets),
         most=(messages + slack) * padded,
     )
