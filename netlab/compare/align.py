@@ -47,23 +47,25 @@ class AlignedPair:
         is. ``None`` without a figure.
         """
         sides = zip(self.figures, (self.baseline, self.contender), strict=True)
-        old, new = (_geometric_mean(compared or [*there.values()]) for compared, there in sides)
+        old, new = (
+            _geometric_mean(compared or [*available.values()]) for compared, available in sides
+        )
         return old, new
 
 
-def align_cells(asked: Comparison, readings: Sequence[Reading]) -> list[AlignedPair]:
+def align_cells(comparison: Comparison, readings: Sequence[Reading]) -> list[AlignedPair]:
     """The cells of one run that a comparison pairs, in the order of the baselines."""
     cells = by_cell(readings)
     firsts = [trials[0] for trials in cells.values()]
     pairs = [
         (firsts[index], firsts[other])
-        for index, other in asked.pairs_in([plain_cell(reading) for reading in firsts])
+        for index, other in comparison.pairs_in([plain_cell(reading) for reading in firsts])
     ]
-    name = namer([first for first, _ in pairs], asked.baseline)
+    name = namer([first for first, _ in pairs], comparison.baseline)
     return [
         aligned
         for first, other in pairs
-        for aligned in _lay(name(first), cells[first.cell], cells[other.cell], paired=True)
+        for aligned in _align_pair(name(first), cells[first.cell], cells[other.cell], paired=True)
     ]
 
 
@@ -76,7 +78,7 @@ def align_runs(
     return [
         aligned
         for key, other in pairs
-        for aligned in _lay(name(old[key][0]), old[key], new[other], paired=False)
+        for aligned in _align_pair(name(old[key][0]), old[key], new[other], paired=False)
     ]
 
 
@@ -102,13 +104,13 @@ def namer(firsts: Sequence[Reading], leaving_out: Mapping[str, object]) -> Calla
     several = len({first.pairing for first in firsts}) > 1 and "pairing" not in leaving_out
 
     def name(reading: Reading) -> str:
-        known = names[reading.cell]
-        return joined(" ", [reading.pairing, known]) if several else known
+        cell_name = names[reading.cell]
+        return joined(" ", [reading.pairing, cell_name]) if several else cell_name
 
     return name
 
 
-def _lay(
+def _align_pair(
     label: str, old: Sequence[Reading], new: Sequence[Reading], *, paired: bool
 ) -> Iterator[AlignedPair]:
     """Every quantity of two cells."""
@@ -128,8 +130,8 @@ def _lay(
 
 
 def _figures(quantity: Quantity, trials: Sequence[Reading]) -> dict[int, float]:
-    found = ((reading.trial, quantity.in_unit(reading)) for reading in trials)
-    return {trial: value for trial, value in found if value is not None and value > 0}
+    figures = ((reading.trial, quantity.in_unit(reading)) for reading in trials)
+    return {trial: value for trial, value in figures if value is not None and value > 0}
 
 
 def _blanks(quantity: Quantity, trials: Sequence[Reading]) -> Iterator[str]:
@@ -141,4 +143,4 @@ def _blanks(quantity: Quantity, trials: Sequence[Reading]) -> Iterator[str]:
 
 
 def _geometric_mean(values: Sequence[float]) -> float | None:
-    return math.exp(mean([math.log(each) for each in values])) if values else None
+    return math.exp(mean([math.log(value) for value in values])) if values else None

@@ -29,7 +29,7 @@ def changes(baseline: Run, contender: Run) -> tuple[str, ...]:
     host that only one of them has; the first few.
     """
     old, new = _known(baseline), _known(contender)
-    found = [
+    phrases = [
         *_of_hosts(_hosts(old), _hosts(new)),
         *(
             f"{' '.join(word for word in key if word)}: {old[key]}, then {new[key]}"
@@ -37,13 +37,13 @@ def changes(baseline: Run, contender: Run) -> tuple[str, ...]:
             if key in new and old[key] != new[key]
         ),
     ]
-    more = len(found) - _SHOWN
-    return (*found[:_SHOWN], *([f"and {more} more"] if more > 0 else []))
+    more = len(phrases) - _SHOWN
+    return (*phrases[:_SHOWN], *([f"and {more} more"] if more > 0 else []))
 
 
 def _of_hosts(old: Iterable[str], new: Iterable[str]) -> Iterable[str]:
-    for side, here, there in (("baseline", old, new), ("contender", new, old)):
-        only = [host for host in here if host not in there]
+    for side, own, other in (("baseline", old, new), ("contender", new, old)):
+        only = [host for host in own if host not in other]
         if only:
             yield f"hosts only in the {side}: {', '.join(only)}"
 

@@ -38,29 +38,31 @@ def held_against(expectation: Expectation, reading: Reading, link: Link | None) 
     match expectation.what:
         case "throughput" | "loss":
             for name, flow in reading.flows.items():
-                found = (
+                figure = (
                     _loss(flow)
                     if expectation.what == "loss"
                     else _throughput(expectation, reading, name, link)
                 )
-                yield _held(reading, FLOWS[name], found)
+                yield _held_figure(reading, FLOWS[name], figure)
         case "payload":
             for prefix in ("", "to_client_"):
                 if not prefix or reading.number(f"{prefix}payload_bytes") is not None:
-                    yield _held(reading, FLOWS[prefix], _number(reading, f"{prefix}payload_bytes"))
+                    yield _held_figure(
+                        reading, FLOWS[prefix], _number(reading, f"{prefix}payload_bytes")
+                    )
         case "frames":
             name = "line_share" if expectation.of == "line rate" else "frames_per_s"
             passed = reading.number("frames_per_s") is not None
             # The search came to its end, and not even its lowest rate passed: that is nothing.
-            yield _held(reading, "", _number(reading, name) if passed else 0.0)
+            yield _held_figure(reading, "", _number(reading, name) if passed else 0.0)
         case _:
-            yield _held(reading, "", _number(reading, "rtt_mean_ns"))
+            yield _held_figure(reading, "", _number(reading, "rtt_mean_ns"))
 
 
-def _held(reading: Reading, flow: str, found: float | str) -> Held:
-    if isinstance(found, str):
-        return Held(reading.trial, flow, None, found)
-    return Held(reading.trial, flow, found)
+def _held_figure(reading: Reading, flow: str, figure: float | str) -> Held:
+    if isinstance(figure, str):
+        return Held(reading.trial, flow, None, figure)
+    return Held(reading.trial, flow, figure)
 
 
 def _number(reading: Reading, name: str) -> float | str:

@@ -46,19 +46,23 @@ def held_against_findings(
     if said is None:
         yield from ((cell, None, NOT_LOOKED_FOR) for cell in cells)
         return
-    found = [each for each in said.findings if expectation.forbidden in (each.kind, each.severity)]
+    forbidden = [
+        finding
+        for finding in said.findings
+        if expectation.forbidden in (finding.kind, finding.severity)
+    ]
     if not expectation.when and not expectation.unless:
-        yield from (("", False, _words(each)) for each in found if not each.cells)
+        yield from (("", False, _words(finding)) for finding in forbidden if not finding.cells)
     for cell, trials in cells.items():
-        about = [_words(each) for each in found if cell in each.cells]
-        blank = sum(each.status != Status.OK for each in trials)
-        if about:
-            yield cell, False, " ".join(about)
+        sentences = [_words(finding) for finding in forbidden if cell in finding.cells]
+        blank = sum(trial.status != Status.OK for trial in trials)
+        if sentences:
+            yield cell, False, " ".join(sentences)
         elif blank:
             yield cell, None, f"{blank} of {len(trials)} trials without a result"
         else:
             yield cell, True, counted("{number} trial", "{number} trials", len(trials))
 
 
-def _words(each: SaidFinding) -> str:
-    return f"{each.sentence} ({each.kind})"
+def _words(finding: SaidFinding) -> str:
+    return f"{finding.sentence} ({finding.kind})"

@@ -56,12 +56,12 @@ class Method:
 
 def judge(aligned: Sequence[AlignedPair], margin: float = MARGIN) -> tuple[Judged, ...]:
     """Every pair of cells by itself, then all of them together."""
-    alone = [_by_itself(each, margin) for each in aligned]
+    alone = [_by_itself(pair, margin) for pair in aligned]
     together = judged_together(alone, RATE)
     # What is taken back is said, or the interval beside it would seem to contradict.
     return tuple(
-        Judged(each, after, before.verdict != after.verdict)
-        for each, before, after in zip(aligned, alone, together, strict=True)
+        Judged(pair, after, before.verdict != after.verdict)
+        for pair, before, after in zip(aligned, alone, together, strict=True)
     )
 
 
@@ -69,22 +69,22 @@ def judge_groups(
     groups: Sequence[Sequence[AlignedPair]], margin: float = MARGIN
 ) -> tuple[tuple[Judged, ...], ...]:
     """The same of several groups: each by itself in the answer, judged all together."""
-    judged = iter(judge([each for aligned in groups for each in aligned], margin))
+    judged = iter(judge([pair for aligned in groups for pair in aligned], margin))
     return tuple(tuple(islice(judged, len(aligned))) for aligned in groups)
 
 
 def method_of(judged: Sequence[Judged], margin: float, *, paired: bool) -> Method:
     """How these were judged."""
     test = PAIRED if paired else UNPAIRED
-    told = sum(each.verdict.p is not None for each in judged)
-    return Method(test, (*_ALWAYS, _BY_KIND[test]), told, margin)
+    comparisons = sum(one.verdict.p is not None for one in judged)
+    return Method(test, (*_ALWAYS, _BY_KIND[test]), comparisons, margin)
 
 
 def smallest_shown(judged: Sequence[Judged]) -> tuple[float, float, float] | None:
     """Least, median and most of the smallest differences that would have shown, as shares of the
     baseline; ``None`` where nothing can be told of any.
     """
-    ratios = [each.verdict.smallest_ratio for each in judged]
+    ratios = [one.verdict.smallest_ratio for one in judged]
     shares = [ratio - 1 for ratio in ratios if ratio is not None]
     return (min(shares), median(shares), max(shares)) if shares else None
 

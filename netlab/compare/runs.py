@@ -56,7 +56,7 @@ def compare_runs(
     """
     agreed = agreed_on(baseline, contender, anyway=anyway)
     judged = judge(align_runs(agreed.pairs, readings(baseline), readings(contender)), margin)
-    changed = [f"changed between them: {each}" for each in changes(baseline, contender)]
+    changed = [f"changed between them: {change}" for change in changes(baseline, contender)]
     return Compared(
         baseline=str(baseline.path),
         groups=(ComparedGroup(str(contender.path), judged),),
@@ -86,21 +86,25 @@ def compare_levels(
     """Every other level of an axis beside one of them: the first, or the one named. UsageError
     for an axis that the run does not have, or has one level of, and for an unknown level.
     """
-    found = readings(run)
-    name = _field_of(axis, found)
-    levels = _levels(name, found)
+    all_readings = readings(run)
+    name = _field_of(axis, all_readings)
+    levels = _levels(name, all_readings)
     if len(levels) < 2:
         only = setting(name, levels[0]) if levels else f"no {setting_name(name)}"
-        raise UsageError(f"--by {axis}: every cell of {run.path} has {only}; {_axes_words(found)}")
+        raise UsageError(
+            f"--by {axis}: every cell of {run.path} has {only}; {_axes_words(all_readings)}"
+        )
     first = levels[0] if against is None else _level_named(against, name, levels)
     others = [level for level in levels if level != first]
-    asked = [Comparison(setting(name, each), {name: first}, {name: each}) for each in others]
-    aligned = [align_cells(each, found) for each in asked]
+    comparisons = [
+        Comparison(setting(name, level), {name: first}, {name: level}) for level in others
+    ]
+    aligned = [align_cells(comparison, all_readings) for comparison in comparisons]
     if not any(aligned):
         raise UsageError(f"--by {axis}: no two cells of {run.path} differ only in it")
     groups = [
-        ComparedGroup(each.name, rows)
-        for each, rows in zip(asked, judge_groups(aligned, margin), strict=True)
+        ComparedGroup(comparison.name, rows)
+        for comparison, rows in zip(comparisons, judge_groups(aligned, margin), strict=True)
     ]
     judged = [row for group in groups for row in group.rows]
     alone = f"no cell differs only in it from a cell of {setting(name, first)}"
@@ -115,44 +119,44 @@ def compare_levels(
 # Axes and their levels
 
 
-def _field_of(axis: str, found: Sequence[Reading]) -> str:
+def _field_of(axis: str, all_readings: Sequence[Reading]) -> str:
     """The setting's field, which a matrix may call otherwise."""
     from netlab.config.settings import FIELD_OF
 
     name = FIELD_OF.get(axis, axis)
-    known = {*OF_A_CELL, *(name for reading in found for name in reading.settings)}
+    known = {*OF_A_CELL, *(name for reading in all_readings for name in reading.settings)}
     if name not in known and axis not in FIELD_OF:
         names = [*OF_A_CELL, *FIELD_OF]
-        there = ", ".join(sorted(known))
+        axes = ", ".join(sorted(known))
         raise UsageError(
-            f"--by {axis}: no such axis{did_you_mean(axis, names)}; this run has {there}"
+            f"--by {axis}: no such axis{did_you_mean(axis, names)}; this run has {axes}"
         )
     return name
 
 
-def _levels(name: str, found: Sequence[Reading]) -> list[Level]:
+def _levels(name: str, all_readings: Sequence[Reading]) -> list[Level]:
     """In the plan's order. Absence counts only where such cells have the setting elsewhere: a UDP
     cell has no congestion control of its own.
     """
-    cells = _cells(found)
+    cells = _cells(all_readings)
     having = {_kind(cell) for cell in cells if cell.get(name) is not None}
     return [*dict.fromkeys(cell.get(name) for cell in cells if _kind(cell) in having)]
 
 
-def _cells(found: Sequence[Reading]) -> list[dict[str, Level]]:
-    return [plain_cell(trials[0]) for trials in by_cell(found).values()]
+def _cells(all_readings: Sequence[Reading]) -> list[dict[str, Level]]:
+    return [plain_cell(trials[0]) for trials in by_cell(all_readings).values()]
 
 
 def _kind(cell: Mapping[str, Level]) -> tuple[Level, Level]:
     return cell["test"], cell.get("protocol")
 
 
-def _axes_words(found: Sequence[Reading]) -> str:
+def _axes_words(all_readings: Sequence[Reading]) -> str:
     """What could be compared in its place."""
     from netlab.config.settings import NAME_OF
 
-    names = dict.fromkeys(name for cell in _cells(found) for name in cell)
-    axes = [NAME_OF.get(name, name) for name in names if len(_levels(name, found)) > 1]
+    names = dict.fromkeys(name for cell in _cells(all_readings) for name in cell)
+    axes = [NAME_OF.get(name, name) for name in names if len(_levels(name, all_readings)) > 1]
     return f"its axes are {', '.join(axes)}" if axes else "it has no axis"
 
 

@@ -36,17 +36,23 @@ def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> C
     the protocol cannot carry such a message at all. Without a recorded option it is a range, from
     TCP with timestamps to TCP without.
     """
-    places = tuple(bins)
-    trials = [(reading, place.flow) for place in places for reading in place.readings]
+    bins_of_column = tuple(bins)
+    trials = [
+        (reading, table_bin.flow) for table_bin in bins_of_column for reading in table_bin.readings
+    ]
     if link is None or not trials or any(reading.same_host for reading, _ in trials):
         return None
-    measured = [(r, flow) for r, flow in trials if r.flows[flow].tcp_timestamps is not None]
-    found = [
+    with_options = [
+        (reading, flow)
+        for reading, flow in trials
+        if reading.flows[flow].tcp_timestamps is not None
+    ]
+    ceilings = [
         ceiling
-        for reading, flow in (measured or trials)
+        for reading, flow in (with_options or trials)
         for ceiling in _ceilings(column, reading, reading.flows[flow], link)
     ]
-    return Ceiling(max(found), min(found)) if found else None
+    return Ceiling(max(ceilings), min(ceilings)) if ceilings else None
 
 
 def _ceilings(column: TableColumn, reading: Reading, flow: FlowReading, link: Link) -> list[float]:

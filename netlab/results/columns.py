@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from netlab.results.asked_columns import UNITS, asked
+from netlab.results.asked_columns import UNITS, setting_columns
 from netlab.results.column import Column
 from netlab.results.latency_columns import LATENCY_UNDER_LOAD
 from netlab.results.tcp_series import TCP_SERIES
@@ -26,7 +26,7 @@ COLUMNS: Mapping[str, Column] = {
     "test": Column("string", "", "kind of measurement"),
     "started_at": Column("string", "", "the controller's wall clock, ISO 8601, UTC"),
     # What was requested.
-    **asked("stream"),
+    **setting_columns("stream"),
     # What was measured.
     "throughput_bit_per_s": Column(
         "Float64", "bit/s", "received payload per second, by the receiver's clock"
@@ -83,7 +83,7 @@ _PERCENTILES: Mapping[str, str] = {
 
 _ROUND_TRIPS: Mapping[str, Column] = {
     # What was requested.
-    **{**asked("round_trip"), **asked("connect")},
+    **{**setting_columns("round_trip"), **setting_columns("connect")},
     # What was measured.
     "transactions_per_s": Column(
         "Float64", "1/s", "answered requests per second, by the client's clock"
@@ -130,7 +130,7 @@ _CONNECTIONS: Mapping[str, Column] = {
 }
 
 _PAYLOAD_SEARCHES: Mapping[str, Column] = {
-    **asked("payload_search"),
+    **setting_columns("payload_search"),
     "payload_bytes": Column("Int64", "byte", "largest payload that fits into one frame"),
     "path_mtu_bytes": Column("Int64", "byte", "largest IP packet that the path carries"),
     "path_mtu_evidence": Column(
@@ -179,7 +179,7 @@ _HOST: Mapping[str, Column] = {
 
 _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     # What was requested.
-    **asked("throughput_search"),
+    **setting_columns("throughput_search"),
     # What was measured.
     "line_rate_bit_per_s": Column("Float64", "bit/s", "line rate to which the shares refer"),
     "line_rate_from": Column(
@@ -294,10 +294,10 @@ PERCENTILES: Mapping[str, Fraction] = {
 
 def columns_of(tests: Iterable[str]) -> Mapping[str, Column]:
     """The columns that every frame with these kinds of test has, in order."""
-    found = dict(COLUMNS)
+    columns = dict(COLUMNS)
     for test in tests:
-        found |= COLUMNS_OF.get(test, {})
-    return found
+        columns |= COLUMNS_OF.get(test, {})
+    return columns
 
 
 PREFIXES: Mapping[str, str] = {
@@ -399,10 +399,10 @@ def describe(name: str) -> Column:
 
 def _of_a_host(name: str) -> Column | None:
     """A column that a search records of a host, or of each of its trials; ``None`` for others."""
-    found = _OF_A_HOST.fullmatch(name)
-    column = _HOST.get(found[3]) if found else None
-    if found is None or column is None:
+    match = _OF_A_HOST.fullmatch(name)
+    column = _HOST.get(match[3]) if match else None
+    if match is None or column is None:
         return None
-    if found[1]:
-        return Column("string", column.unit, f"{found[2]}, in each trial: {column.meaning}")
-    return Column(column.dtype, column.unit, f"{found[2]}: {column.meaning}")
+    if match[1]:
+        return Column("string", column.unit, f"{match[2]}, in each trial: {column.meaning}")
+    return Column(column.dtype, column.unit, f"{match[2]}: {column.meaning}")

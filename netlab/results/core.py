@@ -48,10 +48,10 @@ def summary_of(frame: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
     """One row a cell and quantity: ``n``, ``mean``, and of three trials and more ``low`` and
     ``high``, Student's interval of 95 %; with the ``settings`` in which cells differ.
     """
-    measured = frame[frame["status"] == str(Status.OK)]
+    with_result = frame[frame["status"] == str(Status.OK)]
     rows = [
         row
-        for _, trials in measured.groupby("cell", sort=False, observed=True)
+        for _, trials in with_result.groupby("cell", sort=False, observed=True)
         for row in _rows(trials, settings)
     ]
     return pd.DataFrame(rows).convert_dtypes() if rows else pd.DataFrame()
@@ -68,8 +68,8 @@ def _rows(trials: pd.DataFrame, settings: Sequence[str]) -> Iterator[dict[str, A
             continue
         bounds: tuple[float | None, float | None] = (None, None)
         if len(values) >= MIN_TRIALS:
-            found = interval(values)
-            bounds = (found.low, found.high)
+            mean_interval = interval(values)
+            bounds = (mean_interval.low, mean_interval.high)
         yield {
             **of_cell,
             "quantity": quantity,

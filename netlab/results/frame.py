@@ -33,7 +33,7 @@ def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
 
     One that so few values cannot tell is left out; so are all of a histogram that is damaged.
     """
-    found: dict[str, int] = {}
+    by_column: dict[str, int] = {}
     for name, pairs in values.items():
         if not name.endswith("_histogram"):
             continue
@@ -48,21 +48,21 @@ def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
         all_of_them = histogram.percentiles([*PERCENTILES.values()])
         for word, value in zip(PERCENTILES, all_of_them, strict=True):
             if value is not None:
-                found[f"{stem}_{word}_ns"] = value
-    return found
+                by_column[f"{stem}_{word}_ns"] = value
+    return by_column
 
 
 def make_frame(rows: Iterable[Mapping[str, Any]], *, tests: Iterable[str] = ()) -> pd.DataFrame:
     """A frame out of rows in which absent keys are NA, with all columns of these kinds of test."""
-    kept = list(rows)
+    row_list = list(rows)
     always = columns_of(tests)
-    extra = sorted({name for row in kept for name in row} - always.keys())
+    extra = sorted({name for row in row_list for name in row} - always.keys())
     return pd.DataFrame(
-        {name: _series([row.get(name) for row in kept], name) for name in [*always, *extra]}
+        {name: _series([row.get(name) for row in row_list], name) for name in [*always, *extra]}
     )
 
 
 def _series(values: list[Any], name: str) -> pd.Series[Any]:
     """A column of the documented dtype, or of the next wider one that changes no value."""
-    dtype, held = column_of(values, name)
-    return pd.Series(held, dtype=dtype, name=name)
+    dtype, fitted = column_of(values, name)
+    return pd.Series(fitted, dtype=dtype, name=name)

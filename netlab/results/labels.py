@@ -91,7 +91,7 @@ def as_words(value: object) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, Mapping):
-        pairs = [joined(" ", [str(key), as_words(each)]) for key, each in value.items()]
+        pairs = [joined(" ", [str(key), as_words(item)]) for key, item in value.items()]
         return joined(", ", pairs) or "–"
     if isinstance(value, list | tuple):
         return joined(", ", map(as_words, value)) or "–"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from netlab.results.asked_columns import asked
+from netlab.results.asked_columns import setting_columns
 from netlab.results.column import Column, Dtype
 
 _PHASES: Mapping[str, str] = {
@@ -28,7 +28,7 @@ _OF_A_PHASE: tuple[tuple[str, Dtype, str, str], ...] = (
 
 LATENCY_UNDER_LOAD: Mapping[str, Column] = {
     # What was requested.
-    **asked("latency_under_load"),
+    **setting_columns("latency_under_load"),
     # What was measured.
     "increase_ns": Column(
         "Int64", "ns", "median round trip under load minus the median idle round trip"

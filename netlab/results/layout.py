@@ -97,8 +97,12 @@ class BinGrid:
     @property
     def readings(self) -> tuple[Reading, ...]:
         """Every trial of the grid, once."""
-        found = {id(r): r for place in self.bins.values() for r in place.readings}
-        return tuple(found.values())
+        by_identity = {
+            id(reading): reading
+            for table_bin in self.bins.values()
+            for reading in table_bin.readings
+        }
+        return tuple(by_identity.values())
 
     @property
     def same_host(self) -> bool:
@@ -113,7 +117,7 @@ class BinGrid:
     def column(self, column: TableColumn) -> tuple[Bin, ...]:
         """The bins of a column that were planned, from top to bottom."""
         places = (self.bins.get((row, column)) for row in self.rows)
-        return tuple(place for place in places if place is not None)
+        return tuple(table_bin for table_bin in places if table_bin is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +168,11 @@ def level(reading: Reading, name: str) -> LevelValue:
 
 def levels_of(readings: Iterable[Reading], name: str) -> Levels:
     """The levels of a setting: numbers by size, words in the plan's order, absence last."""
-    found = dict.fromkeys(level(reading, name) for reading in readings)
-    present = [each for each in found if each is not None]
-    if all(isinstance(each, int | float) for each in present):
-        present.sort(key=lambda each: each if isinstance(each, int | float) else 0)
-    return (*present, *([None] if None in found else []))
+    levels = dict.fromkeys(level(reading, name) for reading in readings)
+    present = [value for value in levels if value is not None]
+    if all(isinstance(value, int | float) for value in present):
+        present.sort(key=lambda number: number if isinstance(number, int | float) else 0)
+    return (*present, *([None] if None in levels else []))
 
 
 def _varying(readings: Sequence[Reading]) -> dict[str, int]:
@@ -177,8 +181,8 @@ def _varying(readings: Sequence[Reading]) -> dict[str, int]:
     What differs between protocols only (a congestion control, which UDP does not have) belongs to
     their columns and splits nothing.
     """
-    names = ["test", *dict.fromkeys(name for r in readings for name in r.settings)]
-    found: dict[str, int] = {}
+    names = ["test", *dict.fromkeys(name for reading in readings for name in reading.settings)]
+    level_counts: dict[str, int] = {}
     for name in names:
         if name in ("protocol", "message_bytes"):
             continue
@@ -187,8 +191,8 @@ def _varying(readings: Sequence[Reading]) -> dict[str, int]:
             per_protocol.setdefault(reading.protocol, set()).add(level(reading, name))
         most = max(map(len, per_protocol.values()), default=0)
         if most > 1:
-            found[name] = most
-    return found
+            level_counts[name] = most
+    return level_counts
 
 
 def _row_setting(varying: dict[str, int]) -> str:
@@ -202,8 +206,10 @@ def _conditions(names: tuple[str, ...], levels: Levels) -> str:
     """The levels in words; of more than a few only those that are not the default."""
     pairs = tuple(zip(names, levels, strict=True))
     if len(pairs) > _CONDITIONS_SHOWN:
-        pairs = tuple((n, each) for n, each in pairs if each != DEFAULTS.get(n)) or pairs
-    return joined(", ", [setting(name, each) for name, each in pairs])
+        pairs = (
+            tuple((name, value) for name, value in pairs if value != DEFAULTS.get(name)) or pairs
+        )
+    return joined(", ", [setting(name, value) for name, value in pairs])
 
 
 def _grid(group: list[Reading], pairing: str, conditions: str, row_setting: str) -> BinGrid:
@@ -219,7 +225,7 @@ def _grid(group: list[Reading], pairing: str, conditions: str, row_setting: str)
         rows=levels_of(group, row_setting),
         columns=tuple(sorted({column for _, column in collected})),
         bins={
-            (row, column): Bin(tuple(found), column.flow)
-            for (row, column), found in collected.items()
+            (row, column): Bin(tuple(bin_readings), column.flow)
+            for (row, column), bin_readings in collected.items()
         },
     )

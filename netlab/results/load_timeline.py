@@ -52,9 +52,9 @@ def _trips(values: Mapping[str, Any], rate_per_s: float) -> Iterator[Trip]:
     """Request n was due n / rate after the first."""
     answered, lost = numbers(values.get("trip_ns")), set(numbers(values.get("lost_trips")))
     waiting = iter(answered)
-    for at in range(len(answered) + len(lost)):
-        at_ns = round(1e9 * at / rate_per_s)
-        if at in lost:
+    for number in range(len(answered) + len(lost)):
+        at_ns = round(1e9 * number / rate_per_s)
+        if number in lost:
             yield Trip(at_ns, None)
         elif (ns := next(waiting, None)) is not None:
             yield Trip(at_ns, int(ns))
@@ -62,11 +62,11 @@ def _trips(values: Mapping[str, Any], rate_per_s: float) -> Iterator[Trip]:
 
 def _rates(values: Mapping[str, Any], opened_ns: float) -> Iterator[tuple[str, RatePoints]]:
     for flow in FLOWS:
-        taken = numbers(values.get(f"{flow}receiver_interval_bytes"))
+        interval_bytes = numbers(values.get(f"{flow}receiver_interval_bytes"))
         interval_ns = as_number(values.get(f"{flow}receiver_interval_ns"))
-        if taken and interval_ns:
+        if interval_bytes and interval_ns:
             elapsed_ns = as_number(values.get(f"{flow}receiver_elapsed_ns"))
-            points = interval_rates(taken, interval_ns, elapsed_ns)
+            points = interval_rates(interval_bytes, interval_ns, elapsed_ns)
             yield flow, tuple((short(opened_ns / 1e9 + x), y) for x, y in points)
 
 
@@ -90,10 +90,10 @@ def interval_rates(
         # Another length means that the record does not fit itself: then nothing is known of it.
         last_ns = rest_ns if 0.5 <= rest_ns / interval_ns < 1.5 else interval_ns
     points = []
-    for index, each in enumerate(interval_bytes):
+    for index, received_bytes in enumerate(interval_bytes):
         length_ns = last_ns if index == len(interval_bytes) - 1 else interval_ns
         middle_s = (index * interval_ns + length_ns / 2) / 1e9
-        points.append((short(middle_s), short(8e3 * each / length_ns)))
+        points.append((short(middle_s), short(8e3 * received_bytes / length_ns)))
     return points
 
 
@@ -104,14 +104,18 @@ def thinned(trips: Sequence[Trip], most: int) -> list[Trip]:
     width = max(1, -(-2 * len(trips) // most))
     if width < 3:
         return list(trips)
-    found: list[Trip] = []
+    kept_trips: list[Trip] = []
     for start in range(0, len(trips), width):
-        those = trips[start : start + width]
-        answered = [(trip.ns, trip.at_ns) for trip in those if trip.ns is not None]
-        kept = {at for _ns, at in (min(answered), max(answered))} if answered else set[int]()
-        lost = next((trip.at_ns for trip in those if trip.ns is None), None)
-        found += [trip for trip in those if trip.at_ns in kept or trip.at_ns == lost]
-    return found
+        group = trips[start : start + width]
+        answered = [(trip.ns, trip.at_ns) for trip in group if trip.ns is not None]
+        extreme_at_ns = (
+            {at_ns for _ns, at_ns in (min(answered), max(answered))} if answered else set[int]()
+        )
+        lost_at_ns = next((trip.at_ns for trip in group if trip.ns is None), None)
+        kept_trips += [
+            trip for trip in group if trip.at_ns in extreme_at_ns or trip.at_ns == lost_at_ns
+        ]
+    return kept_trips
 
 
 def numbers(value: object) -> list[float]:

@@ -78,8 +78,8 @@ FRAMES = Quantity(_("frames"), "1/s", 1, _("more"), _("fewer"), partial(number, 
 
 
 def _throughput(flow: str, reading: Reading) -> float | None:
-    found = reading.flows.get(flow)
-    return None if found is None else found.throughput_bit_per_s
+    reading_flow = reading.flows.get(flow)
+    return None if reading_flow is None else reading_flow.throughput_bit_per_s
 
 
 _THROUGHPUTS = {
@@ -125,34 +125,36 @@ def words_of(
     cells: dict[str, Reading] = {}
     for reading in readings:
         cells.setdefault(reading.cell, reading)
-    found: dict[str, tuple[str, ...]] = {}
+    words: dict[str, tuple[str, ...]] = {}
     kinds = dict.fromkeys((reading.test, reading.protocol) for reading in cells.values())
     for kind in kinds:
-        those = [r for r in cells.values() if (r.test, r.protocol) == kind]
-        telling = _telling(those, leaving_out)
-        found |= {
-            reading.cell: _words(reading, telling, leaving_out, brief=brief) for reading in those
+        of_kind = [
+            reading for reading in cells.values() if (reading.test, reading.protocol) == kind
+        ]
+        telling = _telling(of_kind, leaving_out)
+        words |= {
+            reading.cell: _words(reading, telling, leaving_out, brief=brief) for reading in of_kind
         }
-    return found
+    return words
 
 
 def _telling(readings: Sequence[Reading], leaving_out: Collection[str]) -> list[str]:
     """The settings without which some of the cells would have one name."""
-    settings = dict.fromkeys(name for r in readings for name in r.settings)
-    candidates = [n for n in settings if n not in _NEVER_NAMED and n not in leaving_out]
+    settings = dict.fromkeys(name for reading in readings for name in reading.settings)
+    candidates = [name for name in settings if name not in _NEVER_NAMED and name not in leaving_out]
     chosen: list[str] = []
-    apart = len(_labels(readings, chosen))
+    most = len(_labels(readings, chosen))
     for name in candidates:
-        found = len(_labels(readings, [*chosen, name]))
-        if found > apart:
+        count = len(_labels(readings, [*chosen, name]))
+        if count > most:
             chosen.append(name)
-            apart = found
+            most = count
     return chosen
 
 
 def _labels(readings: Sequence[Reading], names: Sequence[str]) -> set[tuple[LevelValue, ...]]:
-    every = ("pairing", *_NAMED, *names)
-    return {tuple(_level(reading, name) for name in every) for reading in readings}
+    all_names = ("pairing", *_NAMED, *names)
+    return {tuple(_level(reading, name) for name in all_names) for reading in readings}
 
 
 def _level(reading: Reading, name: str) -> LevelValue:

@@ -30,25 +30,28 @@ def columns_of_trials(stored: StoredRun, names: Collection[str]) -> dict[str, li
     of ``names``: what nobody asks for is not looked at.
     """
     trials = list(stored.trials())
-    found: dict[str, list[Any]] = {}
+    columns: dict[str, list[Any]] = {}
     wanted_of: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for place, (cell, trial, record) in enumerate(trials):
+    for row, (cell, trial, record) in enumerate(trials):
         named = _naming(cell, trial, record)
-        asked = cell.settings if record is None else {**cell.settings, **record.settings}
-        said: Mapping[str, Any] = {} if record is None else record.values
-        own = tuple(said)
-        if own not in wanted_of:
-            wanted_of[own] = tuple(name for name in own if name in names)
+        settings = cell.settings if record is None else {**cell.settings, **record.settings}
+        values: Mapping[str, Any] = {} if record is None else record.values
+        value_names = tuple(values)
+        if value_names not in wanted_of:
+            wanted_of[value_names] = tuple(name for name in value_names if name in names)
         parts = [
-            *((name, said[name]) for name in wanted_of[own] if name not in asked),
-            *((name, value) for name, value in asked.items() if name in names),
+            *((name, values[name]) for name in wanted_of[value_names] if name not in settings),
+            *((name, value) for name, value in settings.items() if name in names),
         ]
-        for name, value in (*((n, v) for n, v in parts if n not in named), *named.items()):
+        for name, value in (
+            *((name, value) for name, value in parts if name not in named),
+            *named.items(),
+        ):
             if value is not None:
-                if name not in found:
-                    found[name] = [None] * len(trials)
-                found[name][place] = value
-    return {name: column_of(found[name], name)[1] for name in names if name in found}
+                if name not in columns:
+                    columns[name] = [None] * len(trials)
+                columns[name][row] = value
+    return {name: column_of(columns[name], name)[1] for name in names if name in columns}
 
 
 def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
@@ -60,7 +63,7 @@ def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
     wanted = describe(name).dtype
     free = wanted == "string" and not is_documented(name)
     start = 0 if free else _NARROW_FIRST.index(wanted)
-    dtype = next(each for each in _NARROW_FIRST[start:] if _fit(known, kinds, each))
+    dtype = next(candidate for candidate in _NARROW_FIRST[start:] if _fit(known, kinds, candidate))
     if dtype == "string":
         return dtype, list(map(_text, values))
     if dtype == "Float64" and int in kinds:

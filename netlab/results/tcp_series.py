@@ -61,38 +61,38 @@ def tcp_series_of(values: Mapping[str, Any], flow: str = "") -> TcpSeries | None
         for name in TCP_SERIES
     }
     times = lists.pop("time_us")
-    if not times or any(here >= later for here, later in pairwise(times)):
+    if not times or any(earlier >= later for earlier, later in pairwise(times)):
         return None
-    said = {name: each for name, each in lists.items() if len(each) == len(times)}
-    return TcpSeries(time_us=times, **said) if said else None
+    complete = {name: series for name, series in lists.items() if len(series) == len(times)}
+    return TcpSeries(time_us=times, **complete) if complete else None
 
 
 def frame_of_series(values: Mapping[str, Any]) -> pd.DataFrame:
     """The series of all flows of a record, one row per sample, with ``time_s``; empty if none."""
     import pandas as pd
 
-    found = []
+    frames = []
     for prefix, name in FLOWS.items():
         series = tcp_series_of(values, prefix)
         if series is not None:
             columns = {
-                each.name: list(getattr(series, each.name))
-                for each in fields(series)
-                if len(getattr(series, each.name)) > 0
+                column.name: list(getattr(series, column.name))
+                for column in fields(series)
+                if len(getattr(series, column.name)) > 0
             }
             frame = pd.DataFrame(columns)
             frame.insert(0, "time_s", frame.pop("time_us") / 1e6)
-            found.append(frame if not prefix else frame.assign(flow=str(name)))
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+            frames.append(frame if not prefix else frame.assign(flow=str(name)))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
 def _counts(values: Mapping[str, Any], name: str) -> Sequence[int]:
     """A series of counts; empty if it is none. A series in compact form stays compact."""
     if isinstance(values, KeptValues):
-        kept = values.counts(name)
-        if kept is not None:
-            return kept
+        compact = values.counts(name)
+        if compact is not None:
+            return compact
     value = values.get(name)
-    if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
+    if not isinstance(value, list) or not all(type(count) is int and count >= 0 for count in value):
         return []
     return value

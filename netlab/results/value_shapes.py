@@ -69,15 +69,15 @@ def shape_of(types: Sequence[type], kinds: Sequence[ValueKind]) -> ValueShape | 
     them does not fit whatever it is, or takes another look.
     """
     shape = ValueShape()
-    for place, (each, kind) in enumerate(zip(types, kinds, strict=True)):
-        if each is bool and kind in ("a truth value", "anything flat"):
+    for place, (value_type, kind) in enumerate(zip(types, kinds, strict=True)):
+        if value_type is bool and kind in ("a truth value", "anything flat"):
             continue
-        if each is str and kind in ("a text", "anything flat"):
+        if value_type is str and kind in ("a text", "anything flat"):
             continue
-        if each in (list, array):
+        if value_type in (list, array):
             shape.lists.append((place, kind))
-        elif each in (int, float) and kind in _NUMBERS:
-            (shape.whole if each is int else shape.floats).append(place)
+        elif value_type in (int, float) and kind in _NUMBERS:
+            (shape.whole if value_type is int else shape.floats).append(place)
             if kind == "a number of 0 or more":
                 shape.not_negative.append(place)
         else:
@@ -95,7 +95,7 @@ def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
         return not kinds or (kinds == {int} and least <= min(values) and max(values) < LARGEST)  # type: ignore[type-var,operator]
     if kind not in ("a list of numbers", "anything flat") or not kinds <= {int, float, bool}:
         return False
-    whole = [each for each in values if type(each) is int] if float in kinds else values
+    whole = [value for value in values if type(value) is int] if float in kinds else values
     if whole and not (min(whole) > -LARGEST and max(whole) < LARGEST):  # type: ignore[type-var,operator]
         return False
     return float not in kinds or all(map(math.isfinite, values))  # type: ignore[arg-type]

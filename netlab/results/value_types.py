@@ -59,7 +59,7 @@ def check_settings(test: str, settings: Mapping[str, Value]) -> None:
 def _needed(test: str) -> tuple[str, ...]:
     """The settings that a cell of a kind of test cannot be without."""
     defaults = SETUPS[test].defaults().items() if test in SETUPS else ()
-    return tuple(n for n, each in defaults if each is MISSING and n not in _SIZES)
+    return tuple(name for name, default in defaults if default is MISSING and name not in _SIZES)
 
 
 def check_values(values: Mapping[str, Value]) -> None:

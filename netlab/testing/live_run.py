@@ -36,7 +36,7 @@ class RunUnderTest:
     @cached_property
     def run(self) -> Run:
         """The run as it was read."""
-        return _or_fail(self.path)
+        return _load_or_fail(self.path)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -80,9 +80,9 @@ class RunUnderTest:
 
 def recorded(folder: Path, baseline: Path | None) -> RunUnderTest:
     """A run folder; the test fails where it cannot be read."""
-    found = RunUnderTest(folder, baseline)
-    _ = found.run
-    return found
+    under_test = RunUnderTest(folder, baseline)
+    _ = under_test.run
+    return under_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +109,11 @@ class Live:
 
         With a folder of its own (``--netlab-into``) a run is resumed as `netlab run` resumes it.
         """
-        asked = json.dumps([str(matrix), str(hosts), list(only), settings], sort_keys=True)
-        if asked not in self._measured:
-            name = f"{Path(matrix).stem}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
-            self._measured[asked] = self._measure(matrix, hosts, only, settings, self.into / name)
-        return self._measured[asked]
+        key = json.dumps([str(matrix), str(hosts), list(only), settings], sort_keys=True)
+        if key not in self._measured:
+            name = f"{Path(matrix).stem}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+            self._measured[key] = self._measure(matrix, hosts, only, settings, self.into / name)
+        return self._measured[key]
 
     def _measure(
         self,
@@ -145,7 +145,7 @@ class Live:
         return RunUnderTest(folder, self.baseline)
 
 
-def _or_fail(folder: Path) -> Run:
+def _load_or_fail(folder: Path) -> Run:
     try:
         return load(folder)
     except NetlabError as error:

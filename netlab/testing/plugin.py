@@ -47,7 +47,7 @@ def netlab_run(request: pytest.FixtureRequest) -> RunUnderTest:
     """
     marker = request.node.get_closest_marker("netlab_run")
     folder = (
-        _asked(request.config, "run")
+        _path_option(request.config, "run")
         if marker is None
         else request.config.rootpath / str(marker.args[0])
     )
@@ -58,7 +58,7 @@ def netlab_run(request: pytest.FixtureRequest) -> RunUnderTest:
         )
     from netlab.testing.live_run import recorded
 
-    return recorded(folder, _asked(request.config, "baseline"))
+    return recorded(folder, _path_option(request.config, "baseline"))
 
 
 @pytest.fixture(scope="session")
@@ -73,19 +73,19 @@ def netlab_live(
     """
     from netlab.testing.live_run import Live
 
-    kept = _asked(pytestconfig, "into")
+    into = _path_option(pytestconfig, "into")
     return Live(
         root=pytestconfig.rootpath,
-        into=tmp_path_factory.mktemp("netlab") if kept is None else kept,
-        hosts=_asked(pytestconfig, "hosts"),
-        baseline=_asked(pytestconfig, "baseline"),
+        into=tmp_path_factory.mktemp("netlab") if into is None else into,
+        hosts=_path_option(pytestconfig, "hosts"),
+        baseline=_path_option(pytestconfig, "baseline"),
     )
 
 
-def _asked(config: pytest.Config, name: str) -> Path | None:
+def _path_option(config: pytest.Config, name: str) -> Path | None:
     """What the command line names, else the ini file."""
-    said = config.getoption(f"--netlab-{name}")
-    if said:
-        return config.invocation_params.dir / str(said)
-    written = str(config.getini(f"netlab_{name}"))
-    return config.rootpath / written if written else None
+    option = config.getoption(f"--netlab-{name}")
+    if option:
+        return config.invocation_params.dir / str(option)
+    in_file = str(config.getini(f"netlab_{name}"))
+    return config.rootpath / in_file if in_file else None

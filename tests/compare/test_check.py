@@ -197,7 +197,7 @@ def test_a_baseline_of_another_experiment_is_refused_by_what_differs(tmp_path: P
 @given(st.lists(st.floats(50, 100), min_size=2, max_size=6), st.floats(0.01, 0.5))
 def test_a_run_is_never_shown_to_be_worse_than_itself(values: list[float], share: float) -> None:
     from netlab.compare.align import AlignedPair
-    from netlab.compare.check import _held_against
+    from netlab.compare.check import _judge_no_worse
     from netlab.results.quantities import Quantity
 
     same = dict(enumerate(values))
@@ -209,7 +209,7 @@ def test_a_run_is_never_shown_to_be_worse_than_itself(values: list[float], share
         contender=same,
         paired=False,
     )
-    assert _held_against(aligned, share)[0] != "not met"
+    assert _judge_no_worse(aligned, share)[0] != "not met"
 
 
 # What is said

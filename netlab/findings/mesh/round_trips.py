@@ -37,7 +37,7 @@ def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
         return
     by_host: dict[tuple[str, str], list[_FarHost]] = {}
     for records in _columns(run):
-        for host, far in _far(records):
+        for host, far in _far_hosts_of(records):
             by_host.setdefault((records[0].test, host), []).append(far)
     for (_, host), cases in by_host.items():
         fastest = min(cases, key=lambda case: case.typical_ns)
@@ -60,23 +60,26 @@ def _columns(run: Run) -> Iterator[Sequence[Record]]:
             and record.status is Status.OK
             and record.values.get("same_host") is not True
             and "" not in _ends(record)
-            and _value(record) is not None
+            and _typical_ns(record) is not None
         ):
             settings = json.dumps(dict(record.settings), sort_keys=True, default=str)
             by_settings.setdefault((record.test, settings), []).append(record)
     yield from by_settings.values()
 
 
-def _far(records: Sequence[Record]) -> Iterator[tuple[str, _FarHost]]:
+def _far_hosts_of(records: Sequence[Record]) -> Iterator[tuple[str, _FarHost]]:
     trials: dict[MeshWay, list[float]] = {}
     for record in records:
-        trials.setdefault(_ends(record), []).append(_value(record) or 0.0)
+        trials.setdefault(_ends(record), []).append(_typical_ns(record) or 0.0)
     effects = host_effects(trials)
     if effects is None:
         return
     for host in effects.far:
-        own = tuple(record for record in records if host in _ends(record))
-        yield host, _FarHost(added_ns=effects.added[host], typical_ns=effects.typical, records=own)
+        of_host = tuple(record for record in records if host in _ends(record))
+        yield (
+            host,
+            _FarHost(added_ns=effects.added[host], typical_ns=effects.typical, records=of_host),
+        )
 
 
 def _ends(record: Record) -> MeshWay:
@@ -87,6 +90,6 @@ def _ends(record: Record) -> MeshWay:
     return record.client or "", record.server or ""
 
 
-def _value(record: Record) -> float | None:
+def _typical_ns(record: Record) -> float | None:
     values: Mapping[str, object] = record.values
     return next((figure for name in _MEDIANS if (figure := number(values.get(name)))), None)

@@ -118,7 +118,7 @@ def _host(
 ) -> Finding:
     """Its figures are those of the column in which it is fastest: least else limits it there."""
     best = max(by_column, key=lambda column_pairs: column_pairs.throughput)
-    column, kinds = best.column, _kinds(by_column, explained)
+    column, kinds = best.column, _limit_kinds(by_column, explained)
     fast = [pair for pair in column.trials if host in pair and pair not in best.pairs]
     other_way = max(map(column.throughput, fast), default=None)
     figures: dict[str, float | None] = {
@@ -175,7 +175,7 @@ def _most_share(host: str, columns: Iterable[MeshColumn]) -> float:
     return max((share for share in shares if share is not None), default=0.0)
 
 
-def _kinds(by_column: Sequence[_SlowPairs], explained: Explanations) -> tuple[Kind, ...]:
+def _limit_kinds(by_column: Sequence[_SlowPairs], explained: Explanations) -> tuple[Kind, ...]:
     """What limited all of the host's cells, where each has a limit that is no path's."""
     kinds: dict[Kind, None] = {}
     for column_pairs in by_column:
@@ -269,7 +269,7 @@ def _meshes(
         if (share := shares[column.key]) is not None
         and share[1] >= top * (1 - ALIKE)
         and _is_alike(verdict, *share)
-        and not _mostly(column, explained)
+        and not _is_mostly_explained(column, explained)
     ]
     if alike:
         yield _mesh(alike, [column for column, _ in judged], link)
@@ -318,7 +318,7 @@ def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
     )
 
 
-def _mostly(column: MeshColumn, explained: Explanations) -> bool:
+def _is_mostly_explained(column: MeshColumn, explained: Explanations) -> bool:
     """Whether half of its trials and more were limited by what is no path."""
     all_samples = [sample for samples in column.trials.values() for sample in samples]
     return 2 * sum((sample.cell, sample.flow) in explained for sample in all_samples) >= len(

@@ -54,7 +54,7 @@ def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterat
             if not isinstance(series, list) or not interval_ns:
                 continue
             judged_trials[record.cell, prefix] += 1
-            trial_dips = _seen(record, prefix, series)
+            trial_dips = _dips_of_trial(record, prefix, series)
             if trial_dips is not None:
                 retransmitted = sent_again.get((record.cell, record.trial, flow))
                 dipping[record.cell, prefix].append(
@@ -65,7 +65,9 @@ def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterat
             yield _finding(cell_and_flow[1], trials, judged_trials[cell_and_flow])
 
 
-def _seen(record: Record, prefix: str, series: list[int] | list[float]) -> PeriodicDips | None:
+def _dips_of_trial(
+    record: Record, prefix: str, series: list[int] | list[float]
+) -> PeriodicDips | None:
     """The last interval has another length than the others, and is left out."""
     values = [float(value) for value in series[:-1]]
     period = periodic_dips(values)

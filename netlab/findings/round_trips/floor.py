@@ -79,10 +79,10 @@ def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
     """What request and answer take on the link, of a connection with the two packets that open it;
     ``None`` where no wire was touched, or what is sent is not known.
     """
-    request = _asked(trial, "message_bytes")
+    request = _requested(trial, "message_bytes")
     if trial.same_host or not request:
         return None
-    answer = trial.number("client_response_bytes") or _asked(trial, "response_bytes") or request
+    answer = trial.number("client_response_bytes") or _requested(trial, "response_bytes") or request
     sides = (("client", request), ("server", answer))
     sent = [_packets(trial, end, round(size), link) for end, size in sides]
     if test == "connect":
@@ -119,7 +119,7 @@ def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ..
         return None
 
 
-def _asked(trial: TripTrial, name: str) -> float | None:
+def _requested(trial: TripTrial, name: str) -> float | None:
     value = trial.settings.get(name)
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else None
 

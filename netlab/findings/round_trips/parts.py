@@ -56,12 +56,12 @@ def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, f
     hold_s = trial.settings.get("mirror_hold_s")
     hold = 1e9 * hold_s if isinstance(hold_s, float) and hold_s > 0 else None
     stack = trial.number("server_stack_mean_ns")
-    asked, answered = trial.number("transactions"), trial.number("server_received_messages")
-    client = _each(trial, "client", "thread_ns", asked)
-    server = _each(trial, "server", "thread_ns", answered)
-    waits = [_each(trial, "client", "run_queue_delay_ns", asked)]
+    requests, answered = trial.number("transactions"), trial.number("server_received_messages")
+    client = _per_message(trial, "client", "thread_ns", requests)
+    server = _per_message(trial, "server", "thread_ns", answered)
+    waits = [_per_message(trial, "client", "run_queue_delay_ns", requests)]
     if stack is None:
-        waits.append(_each(trial, "server", "run_queue_delay_ns", answered))
+        waits.append(_per_message(trial, "server", "run_queue_delay_ns", answered))
     if hold is not None or stack is not None:
         server = None
     all_parts = {
@@ -75,7 +75,7 @@ def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, f
     return {name: ns for name, ns in all_parts.items() if ns is not None}
 
 
-def _each(trial: TripTrial, end: str, name: str, number: float | None) -> float | None:
+def _per_message(trial: TripTrial, end: str, name: str, number: float | None) -> float | None:
     """What an end recorded of its window, for each of the messages that it had in it."""
     total_ns = trial.number(f"{end}_{name}")
     if not total_ns or not number or (trial.number("elapsed_ns") or 0.0) < WINDOW_NS:

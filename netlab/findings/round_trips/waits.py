@@ -104,12 +104,12 @@ def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
         fewer = [other for other in known if other.each_ns < HALF * candidate.each_ns]
         if not fewer and candidate.wait == "quota" and _throttled(candidate):
             longer.append((candidate, None))
-        elif fewer and _accounts(candidate, fewer):
+        elif fewer and _explains(candidate, fewer):
             longer.append((candidate, median(other.mean_ns for other in fewer)))
     return longer
 
 
-def _accounts(slow: Waiting, fewer: Sequence[Waiting]) -> bool:
+def _explains(slow: Waiting, fewer: Sequence[Waiting]) -> bool:
     """Whether each trial with fewer waits was faster, by more than those differ among themselves,
     and the waits that it had more are half of what it took longer, or more.
     """

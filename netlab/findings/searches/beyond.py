@@ -90,12 +90,14 @@ def _losses(group: SizeGroup) -> Iterator[Finding]:
         yield of_searches(Kind.SEARCH_LOSS, group, steady, {"most_lost_share": most}, parts)
     own = group.where(trial for trial in trials if set(_OWN) & set(trial.losses.verdicts))
     if own:
-        shares = sorted({share for size in own for trial in size.trials for share in _own(trial)})
+        shares = sorted(
+            {share for size in own for trial in size.trials for share in _shares_lost_by_us(trial)}
+        )
         listed = joined(", ", [format_share(share) for share in shares])
         yield of_searches(Kind.SEARCH_LOSS_OWN, group, own, {}, {"shares": listed})
 
 
-def _own(sample: RateSample) -> Iterable[float]:
+def _shares_lost_by_us(sample: RateSample) -> Iterable[float]:
     tried = zip(sample.losses.line_share, sample.losses.verdicts, strict=True)
     return [share for share, verdict in tried if verdict in _OWN]
 

@@ -84,7 +84,7 @@ def _of_device(group: SizeGroup) -> Iterator[Finding]:
 
 def _frame_rate(group: SizeGroup, rate: OneRate) -> Finding:
     figures = {"found_frames_per_s": rate.per_s, **_figures(rate.sizes)}
-    return _of(Kind.SEARCH_FRAME_RATE, group, rate.sizes, figures, _core_words(rate.sizes))
+    return _finding_of(Kind.SEARCH_FRAME_RATE, group, rate.sizes, figures, _core_words(rate.sizes))
 
 
 def _bit_rate(group: SizeGroup, rate: OneRate) -> Finding:
@@ -93,11 +93,11 @@ def _bit_rate(group: SizeGroup, rate: OneRate) -> Finding:
     accounted: Message = first
     for other in others:
         accounted = _("{some} or {more}", some=accounted, more=other)
-    return _of(Kind.SEARCH_POLICER, group, rate.sizes, figures, {"accounted": accounted})
+    return _finding_of(Kind.SEARCH_POLICER, group, rate.sizes, figures, {"accounted": accounted})
 
 
 def _device(group: SizeGroup, shown: tuple[SizeSample, ...]) -> Finding:
-    return _of(Kind.SEARCH_DEVICE, group, shown, _figures(shown), _core_words(shown))
+    return _finding_of(Kind.SEARCH_DEVICE, group, shown, _figures(shown), _core_words(shown))
 
 
 def _queued(group: SizeGroup) -> Iterator[Finding]:
@@ -108,7 +108,7 @@ def _queued(group: SizeGroup) -> Iterator[Finding]:
     shown = group.where(trials)
     if shown:
         figures = {"queue_ns": median(_absorbed_ns(trial) for trial in trials)}
-        yield _of(Kind.SEARCH_QUEUE, group, shown, figures)
+        yield _finding_of(Kind.SEARCH_QUEUE, group, shown, figures)
 
 
 def _absorbed_ns(sample: RateSample) -> float:
@@ -142,7 +142,7 @@ def _line_rate(group: SizeGroup) -> Iterator[Finding]:
     shown = group.where(trial for trial in trials if trial.link_paced)
     if shown:
         line = {"link_rate_bit_per_s": shown[0].trials[0].line_bit_per_s}
-        yield _of(Kind.SEARCH_LINE_RATE, group, shown, line)
+        yield _finding_of(Kind.SEARCH_LINE_RATE, group, shown, line)
 
 
 def _own_hosts(group: SizeGroup) -> Iterator[Finding]:
@@ -154,7 +154,9 @@ def _own_hosts(group: SizeGroup) -> Iterator[Finding]:
         shown = group.where(of_limit)
         if shown:
             words = {"place": _place_of(of_limit)} if limit == "receiver-bound" else {}
-            yield _of(kind, group, shown, _figures(shown), {**words, "at_host": _hosts(of_limit)})
+            yield _finding_of(
+                kind, group, shown, _figures(shown), {**words, "at_host": _hosts(of_limit)}
+            )
 
 
 def _without_rate(group: SizeGroup) -> Iterator[Finding]:
@@ -164,7 +166,7 @@ def _without_rate(group: SizeGroup) -> Iterator[Finding]:
         ]
         shown = group.where(trials)
         if shown:
-            yield _of(Kind.SEARCH_NO_RATE, group, shown, {}, {"because": because})
+            yield _finding_of(Kind.SEARCH_NO_RATE, group, shown, {}, {"because": because})
 
 
 def _hosts(trials: Sequence[RateSample]) -> Message | str:
@@ -225,7 +227,7 @@ def _figures(shown: Sequence[SizeSample]) -> dict[str, float | None]:
     }
 
 
-def _of(
+def _finding_of(
     kind: Kind,
     group: SizeGroup,
     shown: tuple[SizeSample, ...],

@@ -48,15 +48,15 @@ class OneRate:
 
 def one_frame_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
     """The longest run of neighbouring sizes with one frame rate; ``None`` where there is none."""
-    return _longest(sizes, _frames)
+    return _longest_run(sizes, _frames)
 
 
 def one_bit_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
     """The longest run of neighbouring sizes with one rate in bit/s by some way to count."""
-    return _longest(sizes, _bits)
+    return _longest_run(sizes, _bits)
 
 
-def _longest(
+def _longest_run(
     sizes: Sequence[SizeSample], rate_of: Callable[[tuple[SizeSample, ...]], OneRate | None]
 ) -> OneRate | None:
     runs = [

@@ -127,7 +127,7 @@ def _answers(records: Sequence[Record]) -> Iterator[Finding]:
             "known_by": _KNOWN_BY.get(evidence, ""),
         }
         figures = {"payload_message_bytes": payload_bytes, "path_mtu_bytes": mtu_bytes}
-        yield _of(Kind.PAYLOAD_FOUND, records, trials, figures, words)
+        yield _finding_of(Kind.PAYLOAD_FOUND, records, trials, figures, words)
 
 
 _BOTH = "both"
@@ -169,7 +169,7 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
         if kind != "timeout":
             words["known_by"] = _KNOWN_BY[kind]
         named = Kind.BLACK_HOLE if kind == "timeout" else Kind.PATH_MTU_SMALLER
-        yield _of(named, records, trials, figures_of[key], words)
+        yield _finding_of(named, records, trials, figures_of[key], words)
 
 
 def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
@@ -206,7 +206,9 @@ def _fragments_lost(records: Sequence[Record], prefix: str) -> Iterator[Finding]
     if ways:
         figures = {"next_message_bytes": ways[0].payload_bytes + 1}
         words = {"way": _way_and_trials(_WAYS[prefix][1], len(ways), len(records))}
-        yield _of(Kind.FRAGMENTS_LOST, records, [lost.trial for lost in ways], figures, words)
+        yield _finding_of(
+            Kind.FRAGMENTS_LOST, records, [lost.trial for lost in ways], figures, words
+        )
 
 
 # ---- what they have in common --------------------------------------------------------------------
@@ -219,7 +221,7 @@ def _way_and_trials(way: Message | str, times: int, number_of: int) -> Message |
     return _("{way}, {trials}", way=way or _("both ways"), trials=in_words)
 
 
-def _of(
+def _finding_of(
     kind: Kind,
     records: Sequence[Record],
     trials: Iterable[int],

@@ -57,10 +57,10 @@ def held_up(run: Run, link: Link | None) -> Iterator[Finding]:
     if run.plan.source is not None:
         return
     rules: tuple[tuple[Kind, Callable[[Record, str], _HeldUp | None]], ...] = (
-        (Kind.PROCESS_STALLED, _pause),
-        (Kind.CPUS_TAKEN, _taken),
-        (Kind.MESSAGES_LEFT_OUT, lambda record, flow: _left_out(record, flow, link)),
-        (Kind.MESSAGES_LATE, _late),
+        (Kind.PROCESS_STALLED, _process_pause),
+        (Kind.CPUS_TAKEN, _stolen_cpus),
+        (Kind.MESSAGES_LEFT_OUT, lambda record, flow: _omitted_messages(record, flow, link)),
+        (Kind.MESSAGES_LATE, _late_messages),
     )
     by_rule: dict[tuple[Kind, str, str], list[_HeldUp]] = defaultdict(list)
     for record in run.latest.values():
@@ -85,7 +85,7 @@ def _trials_of(run: Run) -> dict[str, int]:
     return counts
 
 
-def _pause(record: Record, flow: str) -> _HeldUp | None:
+def _process_pause(record: Record, flow: str) -> _HeldUp | None:
     """The end whose process did not run for longest; ``None``: both ran, or it is not told."""
     whole_ns = number(record.values.get(f"{flow}elapsed_ns"))
     pauses = []
@@ -104,7 +104,7 @@ def _pause(record: Record, flow: str) -> _HeldUp | None:
     return max(pauses, key=lambda pause: pause.share, default=None)
 
 
-def _taken(record: Record, flow: str) -> _HeldUp | None:
+def _stolen_cpus(record: Record, flow: str) -> _HeldUp | None:
     """The end of a stream of which a hypervisor took most, where that is a twentieth and more; the
     median of round trips hardly knows of it.
     """
@@ -124,7 +124,7 @@ def _stolen_share(record: Record, end: str) -> float:
     return share if window_ns >= WINDOW_NS else 0.0
 
 
-def _left_out(record: Record, flow: str, link: Link | None) -> _HeldUp | None:
+def _omitted_messages(record: Record, flow: str, link: Link | None) -> _HeldUp | None:
     """A paced sender that left out messages and sent less than asked, not for want of a wire."""
     size, values = number(record.settings.get("message_bytes")), record.values
     offered = _offered_bit_per_s(record)
@@ -151,7 +151,7 @@ def _left_out(record: Record, flow: str, link: Link | None) -> _HeldUp | None:
     return _HeldUp(record, 1 - sent / offered, figures, {})
 
 
-def _late(record: Record, flow: str) -> _HeldUp | None:
+def _late_messages(record: Record, flow: str) -> _HeldUp | None:
     """A paced stream of which more came within the window than was offered in it."""
     received = number(record.values.get(f"{flow}throughput_bit_per_s"))
     offered = _offered_bit_per_s(record)

@@ -55,7 +55,7 @@ class StandingQueue:
 def queue_of(sample: StreamSample) -> StandingQueue | None:
     """The queue that a stream's own data made; ``None``: none that its series shows."""
     series = sample.tcp_series
-    if series is None or not _tells(sample, series):
+    if series is None or not _can_be_judged(sample, series):
         return None
     rtts = sorted(series.rtt_us)
     least, half, most = _shortest_us(sample, rtts), median(rtts), _at(rtts, 0.95)
@@ -98,7 +98,7 @@ def _judged(sample: StreamSample) -> TrialFigures | None:
     return TrialFigures(size=queue.queue_bytes, figures=figures)
 
 
-def _tells(sample: StreamSample, series: TcpSeries) -> bool:
+def _can_be_judged(sample: StreamSample, series: TcpSeries) -> bool:
     """Whether a longer round trip can be no other's than that of the data in a queue."""
     points = len(series.time_us)
     stolen = any((end.steal_share or 0) > STARVED for end in sample.ends)

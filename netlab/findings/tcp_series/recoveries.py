@@ -97,7 +97,7 @@ def recovering_share(sample: StreamSample) -> float | None:
     ``None``: not known. 0: no loss cost it as much as can be told.
     """
     series = sample.tcp_series
-    if series is None or not _told(sample, series):
+    if series is None or not _can_be_judged(sample, series):
         return None
     length_us = series.time_us[-1] - series.time_us[0]
     return sum(recovery.length_us for recovery in recoveries_of(series)) / length_us
@@ -126,7 +126,7 @@ def _judged(sample: StreamSample) -> TrialFigures | None:
     return TrialFigures(size=share, figures=figures)
 
 
-def _told(sample: StreamSample, series: TcpSeries) -> bool:
+def _can_be_judged(sample: StreamSample, series: TcpSeries) -> bool:
     """The series is of the first stream: of several it does not tell the rate."""
     return (
         sample.streams == 1

@@ -88,7 +88,7 @@ def others_of(
     others = []
     stopped = any(True for _ in interruptions(record))
     for host, receiving, counted in ways_of(record, link) if ways is None else ways:
-        other = _other(counted, link)
+        other = _other_traffic(counted, link)
         if other is None:
             continue
         rate, share = other
@@ -127,17 +127,17 @@ def likely_others(
 
 def ways_of(record: Record, link: Link | None) -> CountedWays:
     """What each interface of a stream's hosts carried, as far as that is known."""
-    return () if link is None else tuple(_every(record, link))
+    return () if link is None else tuple(_directions(record, link))
 
 
-def _every(record: Record, link: Link) -> Iterator[tuple[str, bool, _Counted]]:
+def _directions(record: Record, link: Link) -> Iterator[tuple[str, bool, _Counted]]:
     if record.status is not Status.OK or record.values.get("same_host") is not False:
         return
     if record.test != "stream" or record.settings.get("count") is not None:
         return
     for roles in _by_interface(record):
         for receiving in (False, True):
-            counted = _counted(record, roles, link, receiving=receiving)
+            counted = _count_direction(record, roles, link, receiving=receiving)
             if counted is not None:
                 yield roles[0].host, receiving, counted
 
@@ -162,7 +162,9 @@ def _by_interface(record: Record) -> Iterator[list[_Role]]:
     yield from together.values()
 
 
-def _counted(record: Record, roles: list[_Role], link: Link, *, receiving: bool) -> _Counted | None:
+def _count_direction(
+    record: Record, roles: list[_Role], link: Link, *, receiving: bool
+) -> _Counted | None:
     """``None`` where something of it is not known."""
     way = "received" if receiving else "sent"
     words = [_words(record, role, link) for role in roles]
@@ -179,7 +181,7 @@ def _counted(record: Record, roles: list[_Role], link: Link, *, receiving: bool)
     window_ns = spans_ns[0]
     own = lost = OwnBytes()
     for role, end_words, span_ns in zip(roles, known_words, spans_ns, strict=True):
-        part = _own(record, role, end_words, receiving=receiving)
+        part = _own_of_role(record, role, end_words, receiving=receiving)
         elapsed_ns = end_words.number("elapsed_ns")
         if part is None or not elapsed_ns or abs(span_ns / window_ns - 1) > SAME_WINDOW:
             return None
@@ -214,7 +216,9 @@ def _words(record: Record, role: _Role, link: Link) -> EndWords | None:
     )
 
 
-def _own(record: Record, role: _Role, end_words: EndWords, *, receiving: bool) -> OwnBytes | None:
+def _own_of_role(
+    record: Record, role: _Role, end_words: EndWords, *, receiving: bool
+) -> OwnBytes | None:
     """What one role put on its interface, or took from it."""
     sends = role.end == "sender"
     if record.settings.get("protocol") == "UDP":
@@ -234,7 +238,7 @@ def _own(record: Record, role: _Role, end_words: EndWords, *, receiving: bool) -
     return data if sends != receiving else tcp_acknowledgements(end_words, data)
 
 
-def _other(counted: _Counted, link: Link) -> tuple[float, float] | None:
+def _other_traffic(counted: _Counted, link: Link) -> tuple[float, float] | None:
     """The rate of others in bit/s as the interface counts it, and the share of the link that all
     filled together; ``None`` where there is too little of it to be told from ours."""
     own, window_s = counted.own, counted.window_s
