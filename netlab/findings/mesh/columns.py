@@ -1,4 +1,4 @@
-"""Columns of a mesh: stream samples that differ in nothing but who sends to whom. Pure."""
+"""Columns of a mesh: stream samples that differ only in sender and receiver. Pure."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from netlab.stats import median
 from netlab.stats.mesh import MeshVerdict, MeshWay, judge_mesh
 
 MeshKey = tuple[str, int, bool, str]
-"""Protocol, message size, whether both send at once, and the other settings as text."""
+"""Protocol, message size, whether both ends send at once, and the other settings as JSON text."""
 
 
 @dataclass(frozen=True)
 class MeshColumn:
-    """The trials of every pair under one protocol, message size and other conditions."""
+    """The trials of every pair with the same protocol, message size and other conditions."""
 
     key: MeshKey
     trials: Mapping[MeshWay, tuple[StreamSample, ...]]
-    """Sender and receiver → what is known of each trial."""
+    """Sender and receiver → the samples of their trials."""
 
     @property
     def protocol(self) -> str:
-        """Of all its cells."""
+        """The protocol of all cells."""
         return self.key[0]
 
     @property
     def message_bytes(self) -> int:
-        """Of all its cells."""
+        """The message size of all cells."""
         return self.key[1]
 
     @property
@@ -44,7 +44,7 @@ class MeshColumn:
 
     @cached_property
     def verdict(self) -> MeshVerdict | None:
-        """By shares of the ceiling; where one is not known, by throughput."""
+        """The verdict by shares of the ceiling; by throughput if any share is not known."""
         all_samples = [sample for samples in self.trials.values() for sample in samples]
         known = all(sample.ceiling_share is not None for sample in all_samples)
         return judge_mesh(
@@ -58,11 +58,11 @@ class MeshColumn:
         )
 
     def throughput(self, pair: MeshWay) -> float:
-        """Median of a pair's trials, in bit/s."""
+        """Median throughput of a pair's trials, in bit/s."""
         return median([sample.throughput_bit_per_s for sample in self.trials[pair]])
 
     def share(self, pair: MeshWay) -> float | None:
-        """Median share of the ceiling; ``None`` where that is not known."""
+        """Median share of the ceiling; ``None`` if it is not known."""
         shares = [
             share for sample in self.trials[pair] if (share := sample.ceiling_share) is not None
         ]
@@ -78,9 +78,9 @@ class MeshColumn:
 
 
 def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
-    """Every column in which three hosts and more have a figure, in the readings' order.
+    """Every column in which at least three hosts have a figure, in the readings' order.
 
-    Not of streams within one machine, nor of those that were not to be faster.
+    Streams within one machine, paced streams and imported ones are left out.
     """
     by_key: dict[MeshKey, dict[MeshWay, list[StreamSample]]] = {}
     for sample in samples:
@@ -96,7 +96,7 @@ def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
 
 
 def ends_of(sample: StreamSample) -> MeshWay:
-    """Who sends to whom: the roles of a pairing by name, else the hosts of the record."""
+    """Sender and receiver: from the pairing if it names hosts, else the hosts of the record."""
     if not is_by_name(sample.pairing):
         return sample.sender.host, sample.receiver.host
     server, client = labels_of(sample.pairing)
@@ -108,9 +108,10 @@ def ends_of(sample: StreamSample) -> MeshWay:
 def narrowed(
     columns: Iterable[MeshColumn], all_columns: Iterable[MeshColumn], host: str = ""
 ) -> Group:
-    """What a finding in some columns is about: protocol and message size only where others differ.
+    """The group of a finding about some columns.
 
-    So a host that is slow at one protocol only is named with it.
+    It contains protocol and message size only if other columns have other ones. For example, a host
+    that is slow with one protocol only is named together with this protocol.
     """
     named, judged = tuple(columns), tuple(all_columns)
     protocols, sizes = (

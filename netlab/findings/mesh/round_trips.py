@@ -1,4 +1,4 @@
-"""Round trips of a mesh: what each host adds to those that it takes part in. Pure."""
+"""Round trips of a mesh: the time that each host adds to its round trips. Pure."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 _MEDIANS = ("rtt_p50_ns", "rtt_mean_ns")
-"""What a trial's round trips came to: the first that is recorded."""
+"""The figure of a trial's round trips: the first of these that is recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FarHost:
-    """A host that adds to its round trips under one set of settings."""
+    """A host that lengthens its round trips, under one set of settings."""
 
     added_ns: float
     typical_ns: float
     records: tuple[Record, ...]
-    """Of the trials that it took part in."""
+    """The records of the trials in which it took part."""
 
 
 def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
-    """One finding a kind of test and host that is farther than the others."""
+    """One finding for each kind of test and each host that is farther than the others."""
     if imported:
         return
     by_host: dict[tuple[str, str], list[_FarHost]] = {}
@@ -52,7 +52,7 @@ def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
 
 
 def _columns(run: Run) -> Iterator[Sequence[Record]]:
-    """The trials that differ in their two hosts only."""
+    """Groups of trials that differ only in their two hosts."""
     by_settings: dict[tuple[str, str], list[Record]] = {}
     for record in run.latest.values():
         if (

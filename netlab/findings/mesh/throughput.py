@@ -1,6 +1,6 @@
-"""Throughput of a mesh: which host, which pair, or all of them, is slow. Pure.
+"""Throughput of a mesh: whether one host, one pair or the whole mesh is slow. Pure.
 
-Links combine by the minimum: ``netlab.stats.mesh`` says who is named.
+The slower of two hosts' links limits their pair: ``netlab.stats.mesh`` decides which host is named.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from netlab.stats import median
 from netlab.stats.mesh import LEAST_PEERS, MeshVerdict, MeshWay
 
 ALIKE = 0.02
-"""Shares of the ceiling in columns that differ by less than this share are one slow mesh."""
+"""Columns whose shares of the ceiling differ by less than this share form one slow mesh."""
 
 SAME_LINK = 0.05
-"""A link that another column shows to carry more than this share more is not what limits."""
+"""A link is not the bottleneck if another column shows that it carries this share more."""
 
 MOST_MARGIN = 1.0
-"""Of what pairs lack to the ceiling: where they scatter by more it cannot be told that they are
-alike."""
+"""Largest scatter of the pairs, relative to their distance from the ceiling, with which they still
+count as alike."""
 
 _OF_PATH = frozenset(
     {
@@ -35,32 +35,32 @@ _OF_PATH = frozenset(
         *("wire-ceiling", "slower-link", "link-or-shaper"),
     }
 )
-"""Limits that a slow link, or a slow host somewhere behind, may show itself by: they are no
-explanation besides."""
+"""Limits that a slow link or a slow host on the path can cause: they do not explain a slow pair in
+another way."""
 
 Explanations = Mapping[tuple[str, str], Kind]
-"""(cell, flow) → what limited it, where that is no path."""
+"""(cell, flow) → its bottleneck, if that is not the path."""
 
 _Named = tuple[MeshColumn, MeshVerdict]
 
 
 @dataclass(frozen=True)
 class _SlowPairs:
-    """The pairs of a host in one column that are slow with it."""
+    """The slow pairs of one host in one column."""
 
     column: MeshColumn
     pairs: tuple[MeshWay, ...]
     others: tuple[MeshWay, ...]
-    """Pairs of which neither end is named."""
+    """Pairs whose ends are both not named as slow."""
 
     @property
     def throughput(self) -> float:
-        """The most that any of them reaches, in bit/s."""
+        """The highest throughput of these pairs, in bit/s."""
         return max(self.column.throughput(pair) for pair in self.pairs)
 
     @property
     def share(self) -> float | None:
-        """The same of the ceiling; ``None`` where that is not known."""
+        """Their highest share of the ceiling; ``None`` if it is not known."""
         shares = (self.column.share(pair) for pair in self.pairs)
         return max((share for share in shares if share is not None), default=None)
 
@@ -68,7 +68,7 @@ class _SlowPairs:
 def slow_in_mesh(
     samples: Iterable[StreamSample], limited: Iterable[Finding], link: Link | None
 ) -> tuple[Finding, ...]:
-    """One finding a slow host, one a slow pair, one where all pairs alike are slow."""
+    """One finding per slow host, one per slow pair, and one if all pairs are equally slow."""
     columns = columns_of(samples)
     explained: Explanations = {
         (cell, limit.group.flow): limit.kind
@@ -90,7 +90,7 @@ def slow_in_mesh(
 def _hosts(
     judged: Sequence[_Named], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
-    """A host that is slow one way in some columns and both ways in others has a finding each."""
+    """A host that is slow one way in some columns and both ways in others gets two findings."""
     by_host: dict[tuple[str, bool, bool], list[_SlowPairs]] = {}
     for column, verdict in judged:
         for host in verdict.named:
@@ -116,7 +116,7 @@ def _host(
     explained: Explanations,
     link: Link | None,
 ) -> Finding:
-    """Its figures are those of the column in which it is fastest: least else limits it there."""
+    """The figures come from the column in which the host is fastest: other limits matter least."""
     best = max(by_column, key=lambda column_pairs: column_pairs.throughput)
     column, kinds = best.column, _limit_kinds(by_column, explained)
     fast = [pair for pair in column.trials if host in pair and pair not in best.pairs]
@@ -156,13 +156,13 @@ _MOST_OF: Mapping[tuple[bool, bool], str] = {
     (True, False): "sends_at_most_bit_per_s",
     (False, True): "receives_at_most_bit_per_s",
 }
-"""Slow as sender, as receiver → the figure's name, which decides about the text."""
+"""(slow as sender, slow as receiver) → name of the figure, which selects the text."""
 
 
 def _as_link(
     host: str, share: float | None, all_columns: Iterable[MeshColumn], link: Link | None
 ) -> dict[str, float]:
-    """The rate of the link that its share would fill, unless another column shows it faster."""
+    """The rate of a link that this share would fill, unless another column shows a faster one."""
     if link is None or share is None or _most_share(host, all_columns) > share * (1 + SAME_LINK):
         return {}
     rate = float(f"{share * link.rate_bit_per_s:.3g}")
@@ -170,13 +170,13 @@ def _as_link(
 
 
 def _most_share(host: str, columns: Iterable[MeshColumn]) -> float:
-    """Of the ceiling, that a host reaches anywhere."""
+    """The highest share of the ceiling that a host reaches in any column."""
     shares = (column.share(pair) for column in columns for pair in column.trials if host in pair)
     return max((share for share in shares if share is not None), default=0.0)
 
 
 def _limit_kinds(by_column: Sequence[_SlowPairs], explained: Explanations) -> tuple[Kind, ...]:
-    """What limited all of the host's cells, where each has a limit that is no path's."""
+    """The limits of the host's cells, if every cell has a limit other than the path; else empty."""
     kinds: dict[Kind, None] = {}
     for column_pairs in by_column:
         for pair in column_pairs.pairs:
@@ -192,9 +192,9 @@ def _limit_kinds(by_column: Sequence[_SlowPairs], explained: Explanations) -> tu
 
 
 def _pairs(judged: Sequence[_Named], explained: Explanations) -> Iterator[Finding]:
-    """A pair, one way or both, that is slow where both of its ends are not.
+    """Pairs that are slow, one way or both, although neither of their hosts is.
 
-    One that a host limits is told as that.
+    A pair that a host limits belongs to that host's finding.
     """
     by_ends: dict[frozenset[str], list[_SlowPairs]] = {}
     for column, verdict in judged:
@@ -248,9 +248,9 @@ def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) ->
 def _meshes(
     judged: Sequence[_Named], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
-    """All pairs alike below the ceiling, where none fills it in any column.
+    """All pairs are equally far below the ceiling, and none fills it in any column.
 
-    Said by the columns in which they reach the largest share of it.
+    The finding uses the columns in which the pairs reach the largest share of the ceiling.
     """
     shares = {column.key: _least_and_most(column) for column, _ in judged}
     known = [share for share in shares.values() if share is not None]
@@ -302,14 +302,14 @@ def _mesh(alike: Sequence[MeshColumn], all_columns: Sequence[MeshColumn], link: 
 
 
 def _least_and_most(column: MeshColumn) -> tuple[float, float] | None:
-    """Shares of the ceiling of its pairs; ``None`` where one is not known."""
+    """Smallest and largest share of the ceiling of its pairs; ``None`` if one is not known."""
     shares = [column.share(pair) for pair in column.trials]
     known = [share for share in shares if share is not None]
     return (min(known), max(known)) if known and len(known) == len(shares) else None
 
 
 def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
-    """No host and no pair stands out, and what scatters would not hide one."""
+    """No host and no pair stands out, and the scatter is too small to hide one."""
     return (
         not verdict.named
         and not verdict.strays
@@ -319,7 +319,7 @@ def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
 
 
 def _is_mostly_explained(column: MeshColumn, explained: Explanations) -> bool:
-    """Whether half of its trials and more were limited by what is no path."""
+    """Whether at least half of its trials have a limit other than the path."""
     all_samples = [sample for samples in column.trials.values() for sample in samples]
     return 2 * sum((sample.cell, sample.flow) in explained for sample in all_samples) >= len(
         all_samples

@@ -1,4 +1,4 @@
-"""Dips with a period: streams whose rate falls again and again after equal times. Pure."""
+"""Periodic dips: streams whose rate falls repeatedly at equal intervals. Pure."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 DEEP = 0.05
-"""Share of the usual rate that a dip must lack."""
+"""Least depth of a dip, as a share of the usual rate."""
 GRAINS = 3.0
-"""So many of the receiver's largest calls a dip must lack: bytes come in lumps as large."""
+"""Least depth of a dip in units of the receiver's largest call: data arrive in lumps this large."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Dipping:
-    """A trial in one flow of which the rate dips."""
+    """A trial whose rate dips in one flow."""
 
     record: Record
     dips: PeriodicDips
     interval_ns: float
     sent_again: int | None
-    """Segments, over the whole window; ``None`` is not known, or UDP."""
+    """Segments retransmitted over the whole window; ``None``: not known, or UDP."""
 
 
 def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterator[Finding]:
-    """One finding a cell and flow of which more than half of the trials dip."""
+    """One finding per cell and flow if more than half of its trials have dips."""
     if imported:
         return
     sent_again = {
@@ -68,7 +68,7 @@ def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterat
 def _dips_of_trial(
     record: Record, prefix: str, series: list[int] | list[float]
 ) -> PeriodicDips | None:
-    """The last interval has another length than the others, and is left out."""
+    """The periodic dips of one flow; its last interval, which has another length, is left out."""
     values = [float(value) for value in series[:-1]]
     period = periodic_dips(values)
     largest = number(record.values.get(f"{prefix}receiver_largest_receive_bytes"))
@@ -79,7 +79,7 @@ def _dips_of_trial(
 
 
 def _finding(prefix: str, trials: list[_Dipping], number_of_trials: int) -> Finding:
-    """Told by the trial in the middle by depth."""
+    """The figures are those of the trial with the median depth."""
     middle = sorted(trials, key=lambda trial: trial.dips.depth_share)[len(trials) // 2]
     known = [trial.sent_again for trial in trials if trial.sent_again is not None]
     figures = {

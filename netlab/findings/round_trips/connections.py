@@ -1,8 +1,8 @@
-"""Connections whose first packet was lost: they take TCP's first time-out longer. Pure.
+"""Connections whose first packet was lost: TCP's first time-out lengthens them. Pure.
 
-TCP sends the packet that opens a connection again after 1 s (RFC 6298, 2), then after 2 s and 4 s
-more; newer kernels of Linux several times after 1 s each. Nobody tells of how many connections
-that was so: their times do.
+TCP retransmits the packet that opens a connection after 1 s (RFC 6298, 2), then after 2 s and 4 s
+more; newer Linux kernels retransmit it several times after 1 s each. No counter shows how many
+connections this affects, so they are recognised by their times.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from netlab.findings.trial_words import in_trials
 from netlab.stats.histogram import middle_of
 
 TIMEOUTS_S = (1, 2, 3, 4, 5, 7)
-"""After which a packet that opens a connection has been sent again."""
+"""Times after which the packet that opens a connection has been retransmitted."""
 LATE = 0.125
-"""Share by which a timer may be late: Linux keeps timers by eighths of their length."""
+"""Share by which a timer may be late: Linux rounds timers to eighths of their length."""
 EARLY = 0.01
-"""A bucket's middle may lie so much below the times in it."""
+"""Share by which the middle of a bucket may be below the times in it."""
 SHORT_NS = 2e8
-"""The others must be this short in the middle, or a second is nothing special to them."""
+"""The median must not exceed this: with longer connections, 1 s is not conspicuous."""
 MOST = 0.8
-"""Of the connections of 0.9 s and more, those near a time-out at least."""
+"""Least share of connections near a time-out, of those that took at least 0.9 s."""
 FIRST = 0.5
-"""And those near the first one: twice in a row is rarer."""
+"""Least share of connections near the first time-out: losing two packets in a row is rarer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostFirst:
-    """A trial with such connections."""
+    """A trial with connections whose first packet was lost."""
 
     trial: TripTrial
     connections: int
@@ -40,11 +40,11 @@ class LostFirst:
     longest_ns: float
     mean_ns: float
     without_ns: float
-    """Mean of the others."""
+    """Mean of the other connections."""
 
 
 def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
-    """A warning for each cell of connections with such ones."""
+    """A warning for each cell with connections whose first packet was lost."""
     for cell in trip_cells(series):
         lossy = first_packets(cell)
         if not lossy:
@@ -65,7 +65,7 @@ def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
 
 
 def first_packets(cell: TripCell) -> list[LostFirst]:
-    """The trials with such connections; none of round trips, whose connection stands."""
+    """The trials with such connections; none of round trips, which use an open connection."""
     if cell.test != "connect":
         return []
     return [lost for trial in cell.calm if (lost := _lost_first(trial)) is not None]
@@ -100,7 +100,7 @@ def _lost_first(trial: TripTrial) -> LostFirst | None:
 
 
 def _near(value_ns: float, half_ns: float) -> bool:
-    """Whether a time is one of the time-outs and what a connection takes besides."""
+    """Whether a time is one of the time-outs plus the time of a usual connection."""
     return any(
         (1 - EARLY) * 1e9 * timeout_s <= value_ns <= _latest(timeout_s, half_ns)
         for timeout_s in TIMEOUTS_S

@@ -1,4 +1,4 @@
-"""The floor of a round trip: what the frames of both ways take on the link that is stated. Pure."""
+"""The floor of a round trip: the time of its frames, both ways, on the stated link. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from netlab.units import format_rate
 
 TOLERANCE = 0.01
 TOLERANCE_NS = 1000.0
-"""What clocks may take off a time, as a share of it and besides."""
+"""Error of the clocks: by this share plus this constant, a time may be too short."""
 
 
 def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
-    """A warning for each pairing, protocol and size of which some round trip was shorter than its
-    frames take on that link, both ways; those first of which most trips were.
+    """A warning for each pairing, protocol and size with a round trip below its floor.
+
+    Groups whose typical round trip is below the floor come first.
     """
     if link is None:
         return ()
@@ -71,13 +72,14 @@ def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) ->
 
 
 def is_below(time_ns: float, floor: float) -> bool:
-    """By more than clocks explain."""
+    """Whether a time is below the floor by more than the clocks explain."""
     return time_ns < (1 - TOLERANCE) * floor - TOLERANCE_NS
 
 
 def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
-    """What request and answer take on the link, of a connection with the two packets that open it;
-    ``None`` where no wire was touched, or what is sent is not known.
+    """Time of request and answer on the link; for ``connect``, with the two opening packets.
+
+    ``None`` if both ends are one host, or if the sizes are not known.
     """
     request = _requested(trial, "message_bytes")
     if trial.same_host or not request:
@@ -86,7 +88,7 @@ def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
     sides = (("client", request), ("server", answer))
     sent = [_packets(trial, end, round(size), link) for end, size in sides]
     if test == "connect":
-        # Without options: which of them a system asks for is not recorded of each connection.
+        # Without TCP options: the record does not show which of them each connection has.
         opening = (IP_BYTES[ip_version_of(trial.settings)] + TCP_BYTES,)
         sent += [opening, opening]
     total_bytes = 0
@@ -98,8 +100,8 @@ def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
 
 
 def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ...] | None:
-    """Of one message by itself; an option or a limit of the path that nobody told of leaves it
-    shorter, never longer.
+    """The IP packets of one message; an unknown option or path limit makes the floor too low, never
+    too high.
     """
     path_mtu = trial.number(f"{end}_path_mtu_bytes")
     mtu = link.mtu_bytes if path_mtu is None else round(path_mtu)
@@ -125,13 +127,13 @@ def _requested(trial: TripTrial, name: str) -> float | None:
 
 
 def _shortest_ns(trial: TripTrial) -> float | None:
-    """The shortest one; where single times are not recorded their mean, which is no less."""
+    """The shortest round trip; their mean, which is not shorter, if single times are missing."""
     least = trial.number("rtt_min_ns")
     return trial.mean_ns if least is None else least
 
 
 def _typical_ns(trial: TripTrial) -> float | None:
-    """Their median, or what is nearest to it of what is recorded."""
+    """The median round trip, or their mean if there is no histogram."""
     times = trial.histogram
     half = None if times is None else times.percentile(0.5)
     return trial.mean_ns if half is None else float(half)

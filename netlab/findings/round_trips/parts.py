@@ -1,4 +1,4 @@
-"""What the time of a round trip is made of, as far as the ends recorded it. Pure."""
+"""The parts of a round trip's time, as far as the ends recorded them. Pure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from netlab.findings.sample import WINDOW_NS
 from netlab.findings.series import Series
 
 PARTS = ("wire", "stack", "hold", "client_cpu", "server_cpu", "wait")
-"""Names of the parts, in the order in which they are told; each is ``NAME_trip_ns``."""
+"""Names of the parts, in the order of the text; the figures are called ``NAME_trip_ns``."""
 FEWEST = 2
 LEAST = 0.25
-"""Of the whole, what the parts must come to: of less there is little to be learnt."""
+"""Least share of the round trip that the parts must explain: less is not informative."""
 TICK_NS = 15_625_000
-"""Windows counts the time of threads in such ticks."""
+"""Windows counts the CPU time of threads in ticks of this length."""
 TICKS = 20
-"""Fewer of them are no figure."""
+"""Fewer ticks are too coarse for a figure."""
 
 
 def made_of(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
-    """A note for each cell with two parts and more that are together no longer than the whole."""
+    """A note for each cell with at least two parts whose sum does not exceed the round trip."""
     for cell in trip_cells(series):
         trials = [
             trial
@@ -48,7 +48,7 @@ def made_of(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
 
 
 def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, float]:
-    """Name of a part → its time in one round trip, on average; what is not known is absent."""
+    """Name of a part → its mean time per round trip; unknown parts are absent."""
     wire = None if link is None else floor_ns(trial, cell.test, link)
     least = trial.number("rtt_min_ns") or trial.mean_ns
     if wire is not None and least is not None and is_below(least, wire):
@@ -76,7 +76,7 @@ def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, f
 
 
 def _per_message(trial: TripTrial, end: str, name: str, number: float | None) -> float | None:
-    """What an end recorded of its window, for each of the messages that it had in it."""
+    """A time that an end recorded over its window, divided by the messages in the window."""
     total_ns = trial.number(f"{end}_{name}")
     if not total_ns or not number or (trial.number("elapsed_ns") or 0.0) < WINDOW_NS:
         return None

@@ -1,4 +1,4 @@
-"""The shape of many times: two groups of them, or a few that are far longer than the rest. Pure."""
+"""The shape of a distribution of times: two groups, or a few far longer times. Pure."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from netlab.stats.modes import Modes, two_modes
 from netlab.units import format_seconds
 
 LONG = 10
-"""So many medians a round trip is far longer than the rest."""
+"""A round trip of more than this many medians counts as long."""
 FEWEST_LONG = 5
 OF_ALL_TIME = 0.1
-"""Of the time that all took together, what the long ones took beyond the median at least."""
+"""Least share of the total time that the long round trips took beyond the median."""
 HALF = 0.5
-"""Of such trials, those that must show it; of a time or a count, what explains it."""
+"""Share of the trials that must show it; share of a time or a count that explains it."""
 OF_DISTANCE = 0.25
-"""Of the distance of two groups, what a state or a timer that may cause it takes at least."""
+"""A CPU's idle state or a timer may cause the distance of two groups if its time is at least this
+share of the distance."""
 
 
 def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
-    """A note for each cell whose times fall into two groups in more than half of its trials."""
+    """A note for each cell whose times form two groups in more than half of its trials."""
     for cell in trip_cells(series):
         timed = [
             (timed_trial, times)
@@ -62,10 +63,10 @@ def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
 
 
 def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
-    """What the facts show that may put such a distance between two groups; ``None``: nothing.
+    """A possible cause of the distance between two groups, from the facts; ``None``: none known.
 
-    The state that a CPU wakes from most slowly, where that end sleeps until a message comes; or
-    how long an interface holds an interrupt back.
+    It is either the idle state from which a CPU wakes most slowly, if this end sleeps until a
+    message arrives, or the time by which an interface delays interrupts.
     """
     apart_ns = modes.upper - modes.lower
     for end, host in (("client", trial.record.client), ("server", trial.record.server)):
@@ -100,7 +101,7 @@ def _time(time_us: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tail:
-    """A trial in which few round trips took much of the time."""
+    """A trial in which a few round trips took a large share of the time."""
 
     trial: TripTrial
     trips: int
@@ -108,15 +109,17 @@ class _Tail:
     median_ns: float
     mean_ns: float
     without_ns: float
-    """Mean of the others."""
+    """Mean without the long round trips."""
     longest_ns: float
     beyond_ns: float
-    """What the long ones took beyond the median, together."""
+    """Total time of the long round trips beyond the median."""
 
 
 def outliers(series: Iterable[Series]) -> Iterator[Finding]:
-    """A note for each cell in more than half of whose trials few round trips, ten times as long as
-    the median, took a tenth of all time; not of trials that another finding explains.
+    """A note for each cell in which a few round trips are far longer than the median.
+
+    In more than half of its trials, round trips of more than ten medians took at least a tenth of
+    the total time. Trials that another finding explains do not count.
     """
     for cell in trip_cells(series):
         explained = {waiting_trial.trial.key for waiting_trial, _best in waiting_of(cell)}
@@ -178,7 +181,7 @@ def _tail(trial: TripTrial) -> _Tail | None:
 
 
 def _sent_again(trial: TripTrial) -> float:
-    """Segments that either end's TCP sent again within the window."""
+    """Segments that the TCP of both ends retransmitted within the window."""
     total = 0.0
     for end in ENDS:
         begin, after = (

@@ -1,4 +1,4 @@
-"""Variants: cells that differ in one setting alone, and by how much their times do. Pure."""
+"""Variants: how much the times of cells differ that differ in one setting only. Pure."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ AXES = (
     *("protocol", "ip_version", "server_receive", "client_receive", "nodelay", "udp_checksum"),
     *("congestion", "close"),
 )
-"""Settings of which a ratio says something: not how long messages are, nor how many."""
+"""Settings for which a ratio is informative: not the length or the number of messages."""
 MOST_LEVELS = 4
 LEVEL = 0.01
-"""Of the tests. Nobody asked for these comparisons: one in a hundred may be wrong."""
+"""Significance level. Nobody requested these comparisons, so only one in a hundred may be wrong."""
 FEWEST = 3
-"""Trials a side: of two hardly any difference shows."""
+"""Least trials per side: with two, hardly any difference is significant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Compared:
-    """One level of a setting against another, in cells that are alike otherwise."""
+    """One level of a setting compared with another, in cells that are otherwise equal."""
 
     pairing: str
     axis: str
@@ -40,13 +40,13 @@ class _Compared:
     contender: Level
     cells: tuple[str, ...]
     together: ComparisonResult
-    """Of all pairs of cells."""
+    """The comparison of all pairs of cells together."""
     single: tuple[ComparisonResult, ...]
-    """Of each pair."""
+    """The comparison of each pair."""
 
 
 def variants(series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
-    """A note a setting that the cells differ in, and level of it."""
+    """A note for each setting in which cells differ, and for each of its levels."""
     kinds: dict[tuple[str, str], list[TripCell]] = defaultdict(list)
     for cell in trip_cells(series):
         kinds[cell.test, cell.group.pairing].append(cell)
@@ -67,7 +67,7 @@ def variants(series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
 
 
 def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_Compared]:
-    """Each other level against the setting's default, or against the first."""
+    """Compare each level with the setting's default, or with the first level if it has none."""
     all_settings = [_settings_of(cell) for cell in cells]
     levels = list(
         dict.fromkeys(settings[axis] for settings in all_settings if settings.get(axis) is not None)
@@ -101,7 +101,9 @@ def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_C
 def _aligned(
     sides: Sequence[tuple[Mapping[int, float], Mapping[int, float]]], *, paired: bool
 ) -> list[tuple[list[float], list[float]]]:
-    """The same blocks of each pair of cells; of imported ones as many trials, which have none."""
+    """The figures of the blocks that all cells have; imported cells, which have no blocks, are cut
+    to the same number of trials.
+    """
     all_sides = [side for both in sides for side in both]
     if not paired:
         fewest = min(map(len, all_sides), default=0)
@@ -115,7 +117,7 @@ def _aligned(
 
 
 def _means(sides: Sequence[Sequence[float]]) -> list[float]:
-    """Of each block the geometric mean over the cells."""
+    """The geometric mean of each block over the cells."""
     return [
         math.exp(mean([math.log(figure) for figure in block])) for block in zip(*sides, strict=True)
     ]
@@ -128,7 +130,7 @@ def _settings_of(cell: TripCell) -> dict[str, Level]:
 
 
 def _figures(cell: TripCell) -> dict[int, float]:
-    """Trial → its mean time; of those that nothing disturbed."""
+    """Trial → its mean time, for undisturbed trials."""
     return {trial.record.trial: mean for trial in cell.calm if (mean := trial.mean_ns) is not None}
 
 
@@ -137,7 +139,7 @@ def _finding(
 ) -> Finding:
     ratios = [pair.ratio for pair in single if pair.verdict == "different" and pair.ratio]
     whole = together.ratio if together.verdict == "different" else None
-    # Of single pairs that the mean goes over, or that go the other way, the mean says nothing.
+    # The mean is meaningless if it hides a difference of single pairs or contradicts one.
     apart = bool(ratios) and not _agree(whole, ratios)
     figures: dict[str, float | None] = {
         "n": together.n,
@@ -158,7 +160,7 @@ def _finding(
 
 
 def _agree(whole: float | None, ratios: Sequence[float]) -> bool:
-    """Whether the mean shows a difference, and no single pair one the other way."""
+    """Whether the mean shows a difference and no single pair shows one the other way."""
     return whole is not None and all((ratio > 1) == (whole > 1) for ratio in ratios)
 
 

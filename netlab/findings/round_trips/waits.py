@@ -1,7 +1,7 @@
-"""Waits: round trips that were longer because their ends were ready to run and had no CPU. Pure.
+"""Waits: round trips that are longer because their ends were ready to run but had no CPU. Pure.
 
-A wait explains a longer time only as far as it is long enough, and only against trials of the same
-cell with less of it. A quota needs no other trial: its waits are its own.
+Waits explain a longer mean only if they are long enough, and only compared with trials of the same
+cell that waited less. A CPU quota needs no comparison: every wait it causes is its effect.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from netlab.messages import Message, _
 from netlab.stats import median_absolute_deviation
 
 LEAST_SHARE = 0.05
-"""Of a trial's time, its waits at least; and of its mean, what the others' is less."""
+"""Least share of waits in a trial's time, and of its mean by which the others are faster."""
 ALONE = 0.2
-"""Of its mean, what a single other trial's is less at least."""
+"""The same share of the mean if there is only one other trial."""
 HALF = 0.5
-"""Of the time lost, what waits account for at least; and of these waits, what others have at most.
-"""
+"""Least share of the lost time that waits explain; largest share of these waits in other trials."""
 
 SCATTERS = 4.5
-"""So many median absolute deviations of the others' means, three standard deviations, and more."""
+"""Least excess in median absolute deviations of the others' means: three standard deviations."""
 ENOUGH = 4
-"""Fewer trials have no scatter."""
+"""Least number of trials for a scatter."""
 
 Wait = Literal["delay", "quota", "steal"]
 
@@ -48,33 +47,33 @@ WORDS: Mapping[tuple[Wait, str], Message] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """How long a trial's ends waited for a CPU, over its window."""
+    """How long the ends of a trial waited for a CPU during its window."""
 
     trial: TripTrial
     waited_ns: float
-    """Both ends together; what overlaps counts once."""
+    """Both ends together; overlapping waits count once."""
     wait: Wait
     end: str
-    """Which of them waited longest."""
+    """The end that waited longest."""
     longest_ns: float
-    """How long that end did."""
+    """The wait of this end."""
     mean_ns: float
     number: float
-    """Round trips of the window."""
+    """Number of round trips in the window."""
 
     @property
     def each_ns(self) -> float:
-        """Of one round trip."""
+        """Wait per round trip."""
         return self.waited_ns / self.number
 
     @property
     def share(self) -> float:
-        """Of the time that its round trips took, those under way at once side by side."""
+        """The waits as a share of the time of its round trips, parallel requests counted once."""
         return self.waited_ns * self.trial.under_way / (self.mean_ns * self.number)
 
 
 def waited(series: Iterable[Series]) -> Iterator[Finding]:
-    """A warning for each cell with trials whose round trips waits made longer."""
+    """A warning for each cell with trials whose round trips are longer because of waits."""
     for cell in trip_cells(series):
         longer = waiting_of(cell)
         if not longer:
@@ -95,7 +94,7 @@ def waited(series: Iterable[Series]) -> Iterator[Finding]:
 
 
 def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
-    """The trials that waits made longer, each with what others took that had less of it."""
+    """The trials that waits lengthened, each with the median mean of those that waited less."""
     known = [candidate for trial in cell.calm if (candidate := waiting(trial)) is not None]
     longer: list[tuple[Waiting, float | None]] = []
     for candidate in known:
@@ -110,8 +109,10 @@ def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
 
 
 def _explains(slow: Waiting, fewer: Sequence[Waiting]) -> bool:
-    """Whether each trial with fewer waits was faster, by more than those differ among themselves,
-    and the waits that it had more are half of what it took longer, or more.
+    """Whether waits explain why a trial is slower than the trials that waited less.
+
+    All of these must be faster, by more than their scatter, and the additional waits must be at
+    least half of the additional time.
     """
     means = [other.mean_ns for other in fewer]
     best_ns = median(means)
@@ -125,8 +126,8 @@ def _explains(slow: Waiting, fewer: Sequence[Waiting]) -> bool:
 
 
 def waiting(trial: TripTrial) -> Waiting | None:
-    """``None`` where no end tells of its waits, there is no mean, or the window is too short for
-    what a kernel counts.
+    """The waits of a trial; ``None`` if no end reports them, if there is no mean, or if the window
+    is too short for the kernel's counters.
     """
     mean_ns, number = trial.mean_ns, trial.number("rtt_count") or trial.number("transactions")
     window_ns = trial.number("elapsed_ns")
@@ -142,7 +143,7 @@ def waiting(trial: TripTrial) -> Waiting | None:
         )
         for side in ENDS
     ]
-    # Two ends on one machine tell of the same CPUs: the larger one counts, not the sum.
+    # Two ends on one machine report the same CPUs: the larger value counts, not the sum.
     stolen = max((ns for (wait, _end), ns in waits.items() if wait == "steal"), default=0.0)
     wait, end = max(waits, key=waits.__getitem__)
     return Waiting(
@@ -163,14 +164,14 @@ def _waits(trial: TripTrial, end: str, window_ns: float) -> Iterator[tuple[Wait,
     if delay_ns is not None:
         yield "delay", delay_ns
     if quota_ns is not None:
-        # Of all CPUs together: no thread waits for longer than there was time.
+        # The counter sums over all CPUs, but no thread waits longer than the window.
         yield "quota", min(quota_ns, window_ns)
     if stolen is not None:
         yield "steal", stolen * window_ns
 
 
 def _throttled(slow: Waiting) -> bool:
-    """Whether a quota held its end back in more than a twentieth of the periods that it ran in."""
+    """Whether a quota throttled its end in more than a twentieth of its periods."""
     periods = slow.trial.number(f"{slow.end}_quota_periods")
     throttled_periods = slow.trial.number(f"{slow.end}_quota_throttled_periods")
     return bool(periods) and (throttled_periods or 0.0) > LEAST_SHARE * (periods or 0.0)

@@ -1,4 +1,4 @@
-"""Beyond the rate found: what a device does with more than it forwards, and with bursts. Pure.
+"""Beyond the found rate: how a device handles overload and bursts. Pure.
 
 The frame loss rate (RFC 2544, 26.3) and back-to-back frames (26.4; RFC 9004) of each search.
 """
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 SLOWED = 0.9
-"""Share of the rate found below which a device that is offered more is slowed by it."""
+"""An overloaded device that forwards less than this share of the found rate is slowed down."""
 
 MORE = 1.1
-"""So many times the rate found must have been sent: less is scatter about the limit."""
+"""Overload is at least this multiple of the found rate: less is scatter around the limit."""
 
 _OWN = ("tester-loss", "generator-bound")
 
@@ -36,7 +36,7 @@ _NO_BURST = {
 
 
 def beyond(run: Run) -> Iterator[Finding]:
-    """What was measured beside the rate of each search."""
+    """Findings about the frame loss rate and the bursts of each search."""
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _losses(group)
         yield from _bursts(group)
@@ -44,8 +44,10 @@ def beyond(run: Run) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Overload:
-    """The most that was sent beyond the rate found, of the trials that the device lost frames in,
-    or the one of which least came out; frames a second each way.
+    """A trial beyond the found rate in which the device lost frames, in frames/s per direction.
+
+    It is the one from which fewest frames came out if the device slows down, else the one with the
+    highest rate.
     """
 
     sent_per_s: float
@@ -54,17 +56,17 @@ class _Overload:
 
     @property
     def out_share(self) -> float:
-        """What came out, as a share of what passes without loss."""
+        """The output rate as a share of the rate without loss."""
         return self.out_per_s / self.found_per_s
 
     @property
     def lost_share(self) -> float:
-        """Of the frames sent."""
+        """Lost share of the sent frames."""
         return max(0.0, 1 - self.out_per_s / self.sent_per_s)
 
     @property
     def slows(self) -> bool:
-        """Whether less comes out than passes without loss."""
+        """Whether the device forwards less than at the rate without loss."""
         return self.out_share < SLOWED
 
 
@@ -124,7 +126,7 @@ def _listed(
     overloads: Mapping[tuple[str, int], _Overload],
     form: Callable[[int, _Overload], Message],
 ) -> Message:
-    """Of each size, by the medians over its trials."""
+    """The text for each size, with medians over its trials."""
     parts = []
     for size in shown:
         loads = [overloads[trial.key] for trial in size.trials]

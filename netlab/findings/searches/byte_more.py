@@ -1,4 +1,4 @@
-"""One byte more: what throughput loses above the payload that fills a frame, by the sweep. Pure."""
+"""One byte more: how much throughput drops above the payload that fills a frame. Pure."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 BELOW, ABOVE = (-2, -1, 0), (1, 2)
-"""Sizes about the payload, as the sweep has them, that lie within 0.3 % of each other's ceiling."""
+"""Sizes of the sweep around the payload, whose ceilings differ by at most 0.3 %."""
 
 SCATTER = 2
-"""The difference must exceed so many times what sizes on one side differ by."""
+"""The difference must exceed this multiple of the spread of the sizes on one side."""
 
 LEAST = 0.01
-"""And this share of the rate: short streams scatter."""
+"""The difference must also exceed this share of the rate, because short streams scatter."""
 
 
 def byte_more(run: Run, link: Link | None) -> Iterator[Finding]:
-    """UDP messages that need a second frame; TCP cuts its own segments, whatever a message has."""
+    """The cost of a second frame for UDP; TCP cuts segments independently of the message size."""
     for records in cells_of_payloads(run):
         measured_steps = [step for record in records if (step := _step(record)) is not None]
         if not measured_steps or records[0].settings.get("protocol") != "UDP":
@@ -43,7 +43,7 @@ _Step = tuple[int, int, list[float], list[float]]
 
 
 def _step(record: Record) -> _Step | None:
-    """Of one trial; ``None`` where the sweep lacks a size."""
+    """The step of one trial; ``None`` if the sweep lacks a size."""
     way = way_of(record, "")
     sizes = record.values.get("sweep_message_bytes")
     rates = record.values.get("sweep_throughput_bit_per_s")

@@ -1,4 +1,4 @@
-"""Doubts about searches for the highest rate: what makes it not to be believed as it is. Pure."""
+"""Doubts about searches for the highest rate: why a result may be unreliable. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PAUSE_FRAMES = tuple(f"{host}_pause_frames_{way}" for host in HOSTS for way in 
 
 
 def doubts(run: Run) -> Iterator[Finding]:
-    """No sharp limit, another line than stated, buffers that were not given, flow control."""
+    """No sharp limit, a line rate other than stated, smaller buffers, flow control."""
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _jumps(group)
         yield from _outrun(group)
@@ -34,7 +34,9 @@ def _jumps(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _outrun(group: SizeGroup) -> Iterator[Finding]:
-    """Where the sender's buffer is on record: without it, what it held was taken for sent."""
+    """Senders faster than the line rate, if the record has the sender's buffer: older records count
+    data in the buffer as sent.
+    """
     faster = group.where(
         trial
         for size in group.sizes
@@ -48,7 +50,7 @@ def _outrun(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _capped(group: SizeGroup) -> Iterator[Finding]:
-    """Buffers that came to less than was asked for."""
+    """Socket buffers that are smaller than requested."""
     capped = {
         trial.key: sizes
         for size in group.sizes
@@ -65,7 +67,7 @@ def _capped(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _paused(group: SizeGroup) -> Iterator[Finding]:
-    """Pause frames hide loss: the queue in front of a full one fills in its place."""
+    """Pause frames hide loss: instead of the full queue, the queue before it fills."""
     frames = {
         trial.key: counted
         for size in group.sizes
@@ -78,7 +80,7 @@ def _paused(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _capped_bytes(values: Mapping[str, Value]) -> list[tuple[float, float]]:
-    """Asked for and given, of each end that got less."""
+    """Requested and effective bytes of each end whose buffer is smaller than requested."""
     names = [name.removesuffix("_capped") for name in values if name.endswith("_buffer_capped")]
     pairs = [
         (number(values.get(f"{name}_requested_bytes")), number(values.get(f"{name}_bytes")))

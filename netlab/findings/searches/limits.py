@@ -1,9 +1,9 @@
-"""Limits of searches for the highest rate: whose they are, for each frame size and over all. Pure.
+"""Limits of searches for the highest rate: what limits each frame size and all of them. Pure.
 
-The record says what ended a search: nothing below the line rate, our sender, our receiver, or what
-stands between the hosts, the device. Of the device the sizes are taken together: one frame rate is
-what each frame costs it (Bradner and McQuaid, RFC 2544, 26.1; Mogul and Ramakrishnan 1997), one bit
-rate a slower link, a shaper or a policer behind it.
+The record states what ended a search: the line rate, our sender, our receiver, or the device
+between the hosts. For the device, all sizes are judged together. The same frame rate at several
+sizes is the cost per frame (Bradner and McQuaid, RFC 2544, 26.1; Mogul and Ramakrishnan 1997). The
+same bit rate is a slower link, a shaper or a policer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 IDLE = 0.9
-"""Share of the time below which the busiest core of a device had time left."""
+"""Load below which the busiest core of a device is not the bottleneck."""
 
 _ACCOUNTED = {
     "wire": _("on the wire"),
@@ -37,7 +37,7 @@ _ACCOUNTED = {
     "frames-without-fcs": _("in frames without FCS"),
     "packets": _("in IP packets"),
 }
-"""Way to count bits → in words."""
+"""Way to count bits → its text."""
 
 _BECAUSE = {
     "generator-bound": _("our own sender could not send even the lowest requested rate"),
@@ -54,7 +54,7 @@ _PLACES = {
 
 
 def search_limits(run: Run) -> Iterator[Finding]:
-    """What ended each search, its sizes taken together."""
+    """What ended each search, judged over all its frame sizes."""
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _of_device(group)
         yield from _line_rate(group)
@@ -101,7 +101,7 @@ def _device(group: SizeGroup, shown: tuple[SizeSample, ...]) -> Finding:
 
 
 def _queued(group: SizeGroup) -> Iterator[Finding]:
-    """The rate above did not lose frames, it held them up."""
+    """Sizes at which the next higher rate did not lose frames but delayed them."""
     trials = [
         trial for size in group.showing("device") for trial in size.trials if _absorbed_ns(trial)
     ]
@@ -112,9 +112,7 @@ def _queued(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _absorbed_ns(sample: RateSample) -> float:
-    """By how much longer frames took to come out at the rate that did not pass; 0 where some were
-    lost there.
-    """
+    """How much longer frames took to leave the device at the rate that failed; 0 if some were lost."""
     if not sample.upper_per_s or not sample.line_per_s:
         return 0.0
     share, tries = sample.upper_per_s / sample.line_per_s, sample.tries
@@ -131,7 +129,7 @@ def _absorbed_ns(sample: RateSample) -> float:
 
 
 _SAME_SHARE = 1e-6
-"""Shares of the line rate are the same number of the grid: a step is 0.01 % at least."""
+"""Difference up to which two shares of the line rate are equal: a step is at least 0.01 %."""
 
 
 # ---- the line, and our own hosts -----------------------------------------------------------------
@@ -170,13 +168,13 @@ def _without_rate(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _hosts(trials: Sequence[RateSample]) -> Message | str:
-    """The limiting hosts by name; empty where one of them is not known."""
+    """Names of the limiting hosts; empty if one of them is not known."""
     names = dict.fromkeys(trial.limit_host for trial in trials)
     return "" if "" in names else joined(", ", names)
 
 
 def _place_of(trials: Sequence[RateSample]) -> Message | str:
-    """Where our own receivers dropped most of what the trials lost for it; empty: not told."""
+    """The place where our own receivers dropped most frames; empty if it is not known."""
     counts: dict[str, float] = {}
     for trial in trials:
         bad = [
@@ -195,8 +193,10 @@ def _place_of(trials: Sequence[RateSample]) -> Message | str:
 
 
 def _busy_core(trials: Sequence[RateSample]) -> bool:
-    """Whether a core of the device did all that it could. Of hosts that are one machine the busiest
-    may be our sender's, which keeps its own busy to keep its pace.
+    """Whether a core of the device was saturated.
+
+    Unknown if hosts share a machine: the busiest core may be that of our sender, which keeps its
+    core busy to hold its rate.
     """
     known = [trial.core_share for trial in trials if trial.core_share is not None]
     separate = not any(trial.one_machine for trial in trials)
@@ -204,7 +204,7 @@ def _busy_core(trials: Sequence[RateSample]) -> bool:
 
 
 def _core_words(shown: Sequence[SizeSample]) -> dict[str, str]:
-    """``device``: its name where a core did all it could; ``idle_device``: where none did."""
+    """``device``: its name if a core was saturated; ``idle_device``: its name if none was."""
     trials = [trial for size in shown for trial in size.trials]
     if all(_busy_core(size.trials) for size in shown):
         return {"device": _hosts(trials)}
@@ -214,7 +214,7 @@ def _core_words(shown: Sequence[SizeSample]) -> dict[str, str]:
 
 
 def _figures(shown: Sequence[SizeSample]) -> dict[str, float | None]:
-    """Over the same trials: the least and the most rate, and how busy the limiting host was."""
+    """Lowest and highest rate, and the load of the limiting host, over the same trials."""
     rates = [size.per_s for size in shown]
     known = [rate for rate in rates if rate is not None]
     cores = [trial.core_share for size in shown for trial in size.trials]

@@ -1,7 +1,7 @@
-"""One rate over several frame sizes: frames a second, or bits a second by some way to count. Pure.
+"""One rate over several frame sizes: in frames/s, or in bit/s by one way of counting. Pure.
 
-A search tells a rate between two bounds: one that passed, and the next of its grid that did not.
-Rates are the same where one figure lies between the bounds of every size.
+A search gives two bounds of a rate: one that passed, and the next of its grid that failed. The
+rates of several sizes are the same if one figure is between the bounds of every size.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from netlab.ethernet import FCS_BYTES, GAP_BYTES, HEADER_BYTES, PREAMBLE_BYTES
 from netlab.findings.searches.sample import SizeSample
 
 SIZES, SPAN = 3, 4
-"""Least frame sizes that share a rate, and the least factor that they lie apart."""
+"""Least number of frame sizes that share a rate, and least ratio of the largest to the smallest."""
 
 BELOW = 0.95
-"""Each of them below so much of the line rate."""
+"""Each rate must be below this share of the line rate."""
 
 SAME = 0.01
-"""By what share the bounds of two sizes may miss each other: trials scatter."""
+"""Share by which the bounds of two sizes may miss each other, because trials scatter."""
 
 CLOSE_FRAMES, CLOSE_BITS = 0.10, 0.05
-"""The bounds of three sizes at least may lie so far apart, as a share of the rate: with a coarser
-grid any rates would do. Ways to count bits lie 4 % and more apart over a factor of four."""
+"""Largest distance of the bounds of at least three sizes, as a share of the rate: with a coarser
+grid, any rates would agree. Over a factor of four in size, ways to count bits differ by at least
+4 %."""
 
 ACCOUNTS: Mapping[str, int] = {
     "wire": PREAMBLE_BYTES + GAP_BYTES,
@@ -31,28 +32,27 @@ ACCOUNTS: Mapping[str, int] = {
     "frames-without-fcs": -FCS_BYTES,
     "packets": -FCS_BYTES - HEADER_BYTES,
 }
-"""Way to count the bytes of a frame → how many more it counts than the frame's size, in which
-header and FCS are counted."""
+"""Way to count the bytes of a frame → its bytes beyond the frame size (with header and FCS)."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneRate:
-    """A rate that some sizes share."""
+    """A rate that several frame sizes share."""
 
     sizes: tuple[SizeSample, ...]
     per_s: float
-    """Frames or bits a second: the most that all of them show to pass at one of them."""
+    """Frames/s or bit/s: the highest rate that passed at a size with close bounds."""
     accounts: tuple[str, ...] = ()
-    """Of bits: each way to count by which it is one rate."""
+    """For bits: every way to count by which it is one rate."""
 
 
 def one_frame_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
-    """The longest run of neighbouring sizes with one frame rate; ``None`` where there is none."""
+    """The longest run of neighbouring sizes with one frame rate; ``None`` if there is none."""
     return _longest_run(sizes, _frames)
 
 
 def one_bit_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
-    """The longest run of neighbouring sizes with one rate in bit/s by some way to count."""
+    """The longest run of neighbouring sizes with one bit rate; ``None`` if there is none."""
     return _longest_run(sizes, _bits)
 
 
@@ -92,9 +92,9 @@ def _bits_of(more_bytes: int) -> Callable[[int], float]:
 def _common(
     sizes: tuple[SizeSample, ...], weight: Callable[[int], float], close: float
 ) -> float | None:
-    """What lies between the bounds of every size, each frame weighed by its size.
+    """The rate between the bounds of every size, with each frame weighted by its size.
 
-    Sizes of near bounds must show it by themselves; of the others nothing may speak against it.
+    Sizes with close bounds must show the rate by themselves; the others must not contradict it.
     """
     bounds: dict[int, tuple[float, float]] = {}
     near: list[int] = []

@@ -1,8 +1,8 @@
-"""Payloads: what searches for the longest message in one frame found, each way. Pure.
+"""Payloads: the results of searches for the longest message in one frame, per direction. Pure.
 
-What stopped it is in the record: the sender's own system (``emsgsize``), a router that told it so
-(``icmp``, RFC 1191 and RFC 8201), silence (``timeout``: a black hole, RFC 2923), the segments that
-TCP agreed on (``mss``), an interface that drops what its system let out (``dropped``).
+The record states the evidence of the limit: the sender's own system (``emsgsize``), a router's
+report (``icmp``, RFC 1191 and RFC 8201), no answer (``timeout``: a black hole, RFC 2923), the
+segment size of TCP (``mss``), or an interface that drops what its system sends (``dropped``).
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 OVER = 4
-"""Bytes that a packet may be longer than the MTU of the interface that takes it in: a virtual cable
-has room for a VLAN tag."""
+"""Bytes by which a packet may exceed the MTU of the receiving interface: a virtual cable has room
+for a VLAN tag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WayFound:
-    """What one direction of a path was found to carry in one trial; ``None`` is not known."""
+    """What one direction of a path carries, by one trial; ``None``: not known."""
 
     trial: int
     payload_bytes: int
     path_mtu_bytes: int | None
     evidence: str
     interface_mtu_bytes: int | None
-    """Of the asking end's interface."""
+    """MTU of the interface at the sending end."""
     other_mtu_bytes: int | None
-    """Of the other end's."""
+    """MTU of the interface at the other end."""
     lost_probes: int
-    """Messages lost of sizes that pass."""
+    """Lost messages of sizes that pass."""
 
 
 _WAYS: Mapping[str, tuple[str, Message]] = {
     "": ("to_client_", _("to the server")),
     "to_client_": ("", _("to the client")),
 }
-"""Prefix of a direction's values → that of the other's, and how it is called."""
+"""Prefix of a direction's values → the prefix of the other direction, and the direction's name."""
 
 _KNOWN_BY: Mapping[str, Message] = {
     "emsgsize": _("the sender’s own system accepts no longer packets"),
@@ -59,7 +59,7 @@ _KNOWN_BY: Mapping[str, Message] = {
 
 
 def payloads(run: Run, link: Link | None) -> Iterator[Finding]:
-    """The answer of each search, and where the path carries less than it should."""
+    """The result of each search, and paths that carry less than they should."""
     for records in cells_of_payloads(run):
         yield from _answers(records)
         for way in _WAYS:
@@ -68,7 +68,7 @@ def payloads(run: Run, link: Link | None) -> Iterator[Finding]:
 
 
 def cells_of_payloads(run: Run) -> Iterator[list[Record]]:
-    """The records of each cell that searched for a payload over a wire and have a result."""
+    """The records of each payload search over a cable that have a result."""
     cells: dict[str, list[Record]] = {}
     for cell, _trial, record in run.stored.trials():
         if (
@@ -83,14 +83,14 @@ def cells_of_payloads(run: Run) -> Iterator[list[Record]]:
 
 
 def group_of_payload(record: Record) -> Group:
-    """Its pairing and protocol, with the version of IP."""
+    """The group of a record: pairing, protocol and IP version."""
     version = record.settings.get("ip_version")
     conditions = (("ip_version", version),) if isinstance(version, int) else ()
     return Group(record.pairing, str(record.settings.get("protocol", "")), conditions=conditions)
 
 
 def way_of(record: Record, prefix: str) -> WayFound | None:
-    """One direction of one trial; ``None`` where it says no payload."""
+    """One direction of one trial; ``None`` if it has no payload."""
     values, other = record.values, _WAYS[prefix][0]
     payload = _whole(values.get(prefix + "payload_bytes"))
     if payload is None:
@@ -110,7 +110,7 @@ def way_of(record: Record, prefix: str) -> WayFound | None:
 
 
 def _answers(records: Sequence[Record]) -> Iterator[Finding]:
-    """One sentence where both ways are alike, else one a way; for each answer of the trials."""
+    """One finding per different answer: for both directions if they agree, else per direction."""
     by_answer: dict[tuple[str, _Answer], list[int]] = {}
     for record in records:
         ways = {prefix: way_of(record, prefix) for prefix in _WAYS}
@@ -143,7 +143,7 @@ def _answer(way: WayFound) -> _Answer:
 
 
 def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterator[Finding]:
-    """The path carries less than the sender's interface, or the link, takes."""
+    """Paths that carry less than the sender's interface or the link allows."""
     by_place: dict[tuple[int, str, str], list[int]] = {}
     figures_of: dict[tuple[int, str, str], dict[str, float | None]] = {}
     for record in records:
@@ -173,7 +173,7 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
 
 
 def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
-    """The evidence where it says that the path carries less; ``None`` where it does not."""
+    """The evidence that the path carries less; ``None`` if there is none."""
     mtu, own = way.path_mtu_bytes, way.interface_mtu_bytes
     if mtu is None:
         return None
@@ -187,7 +187,7 @@ def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
 
 
 def _place(way: WayFound, record: Record, prefix: str) -> str:
-    """The host whose interface has that MTU; empty where it is neither: somewhere between."""
+    """The receiving host if its interface has this MTU; empty if the limit is on the path."""
     other, mtu = way.other_mtu_bytes, way.path_mtu_bytes
     if other is None or mtu is None or not other <= mtu <= other + OVER:
         return ""
@@ -195,7 +195,7 @@ def _place(way: WayFound, record: Record, prefix: str) -> str:
 
 
 def _fragments_lost(records: Sequence[Record], prefix: str) -> Iterator[Finding]:
-    """One byte more is cut up by the sender, which knows the path, and yet it does not arrive."""
+    """The sender fragments a message one byte longer correctly, but it does not arrive."""
     ways = [
         way
         for record in records

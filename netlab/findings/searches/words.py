@@ -1,4 +1,4 @@
-"""Words of findings about searches: which frame sizes, how many trials, which rates. Pure."""
+"""Texts of findings about searches: frame sizes, numbers of trials, rates. Pure."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def of_searches(
     figures: Mapping[str, float | None],
     words: Mapping[str, str] | None = None,
 ) -> Finding:
-    """A finding about some sizes of a group, in the trials that show it."""
+    """A finding about some sizes of a group, with the trials that show it."""
     all_words = {**of_sizes(shown, group), **(words or {})}
     present = {name: word for name, word in all_words.items() if word}
     return finding(kind, group.group, cells_of(shown), figures, present, trials_of(shown))
 
 
 def of_sizes(shown: Sequence[SizeSample], group: SizeGroup) -> dict[str, str]:
-    """Which frame sizes, with their trials where not each of several shows it."""
+    """The frame sizes, with the number of trials if not all of several show it."""
     showing, judged = len(_trials(shown)), sum(size.of_trials for size in shown)
     sizes = _sizes(shown, group)
     in_words = in_trials(showing, judged).get("in_trials") if judged > len(shown) else None
@@ -35,7 +35,7 @@ def of_sizes(shown: Sequence[SizeSample], group: SizeGroup) -> dict[str, str]:
 
 
 def rates_of(shown: Sequence[SizeSample]) -> Message | None:
-    """``7,440/s at 64 bytes (5 % of the line rate), …``; ``None`` where one is not known."""
+    """``7,440/s at 64 bytes (5 %), …``; ``None`` if a rate is not known."""
     parts = [
         _(
             "{rate}/s at {size} bytes ({share})",
@@ -50,12 +50,12 @@ def rates_of(shown: Sequence[SizeSample]) -> Message | None:
 
 
 def trials_of(shown: Sequence[SizeSample]) -> tuple[tuple[str, int], ...]:
-    """Cell and trial of all that was judged."""
+    """(cell, trial) of all judged trials."""
     return tuple(_trials(shown))
 
 
 def cells_of(shown: Sequence[SizeSample]) -> tuple[str, ...]:
-    """The cells, those of the shortest frames first."""
+    """The cells, with the shortest frames first."""
     return tuple(size.cell for size in shown)
 
 

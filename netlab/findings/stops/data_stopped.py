@@ -1,6 +1,6 @@
-"""Stops: trials without data for a while, what stopped it, and what all attempts came to. Pure.
+"""Stops: trials in which data stopped for a time, with the cause and all attempts. Pure.
 
-records → findings a cell and flow; ``experiment.interruptions`` says what an interruption is
+records → findings per cell and flow; ``experiment.interruptions`` defines an interruption
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ CAUSES: Mapping[tuple[Cause, str], Message] = {
     (Cause.SUSPENDED, "client"): _("the client was suspended"),
     (Cause.SUSPENDED, "server"): _("the server was suspended"),
 }
-"""Cause and end (none: of either) → in words."""
+"""(cause, end) → its text; the end is empty if both ends share the cause."""
 
 SILENT = 20
-"""So many mean distances of its messages a stream is silent where it is spoken of."""
+"""A finding needs a silence of at least this many mean distances between the stream's messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """An attempt at a trial, and what stopped in one flow of it."""
+    """An attempt at a trial, and the interruption of one of its flows."""
 
     record: Record
     stop: Interruption
 
 
 def stopped(run: Run) -> Iterator[Finding]:
-    """Warnings about the trials that stand, notes about those measured again since."""
+    """Warnings about trials that count, notes about trials that were repeated since."""
     standing: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     replaced: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     for record in run.records:
         latest = run.latest.get((record.cell, record.trial))
-        # Nothing replaces what the plan has not, nor what failed or was put off when tried again.
+        # A trial outside the plan, or whose last attempt failed or is pending, has no result.
         if latest is None or latest.status is not Status.OK:
             continue
         for stop in interruptions(record):
@@ -79,7 +79,7 @@ def stopped(run: Run) -> Iterator[Finding]:
 
 
 def silent_streams(run: Run) -> Iterator[Finding]:
-    """Notes about cells in which one stream was silent while others went on."""
+    """Notes about cells in which one stream was silent while others continued."""
     silent: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     for record in run.latest.values():
         for flow in FLOWS if record.status is Status.OK else ():
@@ -98,7 +98,7 @@ def silent_streams(run: Run) -> Iterator[Finding]:
 
 
 def _attempts_of(records: Iterable[Record]) -> Mapping[str, Mapping[int, list[Record]]]:
-    """Cell → trial → its attempts that have a result."""
+    """Cell → trial → its attempts with a result."""
     attempts: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         if record.status is Status.OK:
@@ -111,7 +111,7 @@ def _finding(
     attempts: list[_Attempt],
     all_attempts: Mapping[str, Mapping[int, list[Record]]],
 ) -> Finding:
-    """One cell's, by the attempt in which data stopped for longest."""
+    """The finding of one cell: its figures are those of the longest interruption."""
     worst = max(attempts, key=lambda attempt: attempt.stop.stopped_ns)
     record, stop = worst.record, worst.stop
     trials = len({attempt.record.trial for attempt in attempts})
@@ -141,7 +141,7 @@ def _in_words(stop: Interruption) -> Message:
 
 
 def group_of(record: Record, flow: str) -> Group:
-    """What a finding about one flow of a cell is about; ``flow`` is the prefix of its values."""
+    """The group of a finding about one flow of a cell; ``flow`` is the prefix of its values."""
     size = record.settings.get("message_bytes")
     return Group(
         record.pairing,
@@ -152,9 +152,9 @@ def group_of(record: Record, flow: str) -> Group:
 
 
 def _silence(record: Record, flow: str) -> Interruption | None:
-    """The longest silence of a stream among several, where all of them together had none so long.
+    """The longest silence of one of several streams while the others continued.
 
-    Records from before there were gaps say nothing of it.
+    ``None`` for old records, which have no gaps.
     """
     gaps = {
         name: number(record.values.get(f"{flow}receiver_{name}"))

@@ -1,4 +1,4 @@
-"""What single trials show → a finding a group of cells, which says in how many of them. Pure."""
+"""Figures of single trials → one finding per group of cells, with the number of trials. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netlab.findings.trial_words import in_trials
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialFigures:
-    """The figures of one trial, and by what it is the worst of several."""
+    """The figures of one trial, and the size by which the worst of several is chosen."""
 
     size: float
     figures: Mapping[str, float]
@@ -23,7 +23,7 @@ def by_group(
     kind: Kind,
     judge: Callable[[StreamSample], TrialFigures | None],
 ) -> Iterator[Finding]:
-    """A finding a group with a trial that shows it: the figures are those of its worst trial."""
+    """One finding per group with a trial that shows it: the figures are those of the worst one."""
     groups: dict[Group, list[StreamSample]] = {}
     for sample in samples:
         if sample.tcp_series is not None:

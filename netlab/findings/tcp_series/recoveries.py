@@ -1,7 +1,7 @@
-"""Recoveries: how long TCP took to get its rate back after segments were lost. Pure.
+"""Recoveries: how long TCP took to regain its rate after lost segments. Pure.
 
 A series' delivered bytes → rates of short spans → runs of spans below the window's median rate that
-begin with a segment sent again. Where segments are lost all the time no run is that of a loss.
+begin with a retransmitted segment. If segments are lost all the time, no run belongs to a loss.
 """
 
 from __future__ import annotations
@@ -17,38 +17,37 @@ from netlab.findings.tcp_series.of_trials import TrialFigures, by_group
 from netlab.results.tcp_series import TcpSeries
 
 BACK = 0.95
-"""A rate is back at this share of the window's median."""
+"""A rate has recovered at this share of the window's median."""
 
 SPAN_US, SPAN_RTTS, SPANS = 100_000, 3, 20
-"""A rate is of so long and of so many round trips, and as many of them tell what is usual."""
+"""Least length of a span, in microseconds and in round trips, and least number of spans."""
 
 SKIPPED = 2
-"""Of points further apart than so many spans nothing is known in between."""
+"""Between samples further apart than this many spans, the rate is not known."""
 
 LEAST_SPANS, DEEP = 2, 0.85
-"""A recovery is of so many spans, of which the slowest has no more than such a share of the median:
-what is shorter or less is told from chance by nothing. (Congestion control takes a rate to 50 or
-70 % of what it was, less what a queue makes up for.)"""
+"""Least number of spans of a recovery, and largest rate of its slowest span as a share of the
+median: less cannot be distinguished from chance. (Congestion control reduces a rate to 50 or 70 %,
+less what a queue compensates.)"""
 
 BEFORE = 2
-"""What is sent again is acknowledged first: a run begins so many spans behind its loss at most."""
+"""Most spans between a loss and its run: retransmitted data are acknowledged first."""
 
 CHANCE = 0.05
-"""As many of the slow runs would begin behind a loss with no more than this probability, if they
-had nothing to do with losses (binomial)."""
+"""Largest probability that as many slow runs begin after a loss by chance (binomial)."""
 
 LEAST_SHARE, MOST_SHARE = 0.05, 0.4
-"""So much of the window is spoken of; with more the median is no usual rate."""
+"""Shares of the window for which there is a finding: above, the median is not the usual rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """A time in which TCP's rate was below what is usual, after a loss."""
+    """A time after a loss in which TCP's rate was below its usual rate."""
 
     from_us: int
-    """From the window's opening on: the beginning of the first slow span."""
+    """Start of the first slow span, counted from the window's opening."""
     length_us: int
-    """Until the rate was back, or the series ended."""
+    """Time until the rate had recovered, or the series ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +60,18 @@ class _SpanRate:
 
 @dataclass(frozen=True, slots=True)
 class _SlowRun:
-    """Spans below a rate, one behind the other."""
+    """Consecutive spans below a rate."""
 
     from_us: int
     until_us: int
     spans: int
     least_rate: float
     after_loss: bool
-    """A segment was sent again in the first of them, or shortly before it."""
+    """Whether a segment was retransmitted in the first span or shortly before it."""
 
 
 def recoveries_of(series: TcpSeries) -> tuple[Recovery, ...]:
-    """Each recovery of a series, in their order; empty where it is too short to tell."""
+    """The recoveries of a series, in order; empty if it is too short."""
     spans = list(_spans(series))
     if len(spans) < SPANS:
         return ()
@@ -92,9 +91,9 @@ def recoveries_of(series: TcpSeries) -> tuple[Recovery, ...]:
 
 
 def recovering_share(sample: StreamSample) -> float | None:
-    """Share of its window that a stream was short of its usual rate after losses.
+    """Share of its window in which a stream was below its usual rate after losses.
 
-    ``None``: not known. 0: no loss cost it as much as can be told.
+    ``None``: not known. 0: no detectable recovery.
     """
     series = sample.tcp_series
     if series is None or not _can_be_judged(sample, series):
@@ -104,7 +103,7 @@ def recovering_share(sample: StreamSample) -> float | None:
 
 
 def recoveries(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Notes about streams that spent much of their window so: a finding a group, by its worst."""
+    """Notes about streams that recovered for much of their window: one per group, for its worst."""
     return by_group(samples, Kind.LOSS_RECOVERY, _judged)
 
 
@@ -127,7 +126,7 @@ def _judged(sample: StreamSample) -> TrialFigures | None:
 
 
 def _can_be_judged(sample: StreamSample, series: TcpSeries) -> bool:
-    """The series is of the first stream: of several it does not tell the rate."""
+    """Whether the series gives the rate: it is that of the first stream, not of several."""
     return (
         sample.streams == 1
         and bool(series.retransmissions and series.delivered_bytes)
@@ -136,7 +135,7 @@ def _can_be_judged(sample: StreamSample, series: TcpSeries) -> bool:
 
 
 def _spans(series: TcpSeries) -> Iterator[_SpanRate]:
-    """Neighbouring spans, each as long as it takes for its rate to be one."""
+    """Consecutive spans, each long enough for a rate."""
     if not series.retransmissions or not series.delivered_bytes:
         return
     least_us = max(SPAN_US, SPAN_RTTS * median(series.rtt_us or [0]))
@@ -153,7 +152,7 @@ def _spans(series: TcpSeries) -> Iterator[_SpanRate]:
 
 
 def _at_least(least: int, number: int, probability: float) -> float:
-    """The probability of ``those`` and more of a number of independent ones."""
+    """The probability of at least ``least`` successes in ``number`` independent trials."""
     return sum(
         comb(number, count) * probability**count * (1 - probability) ** (number - count)
         for count in range(least, number + 1)

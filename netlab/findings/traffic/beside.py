@@ -1,4 +1,4 @@
-"""Beside: traffic of others that left room on the link, by host and direction. Pure."""
+"""Other traffic that left room on the link, by host and direction. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netlab.findings.trial_words import in_trials
 def filled_by_others(
     samples: Iterable[StreamSample],
 ) -> Mapping[tuple[str, int, str], OtherTraffic]:
-    """(cell, trial, flow) → the traffic that left a stream no more of the link."""
+    """(cell, trial, flow) → the other traffic that filled the rest of the link."""
     others = {
         (sample.cell, sample.trial, sample.flow): sample.filled_by_others for sample in samples
     }
@@ -22,8 +22,9 @@ def filled_by_others(
 
 
 def beside(samples: Iterable[StreamSample], limited: Iterable[Finding]) -> Iterator[Finding]:
-    """One finding a host and direction, but for the cells of which ``limited`` says that others
-    left no room: of how many trials with that host, and how much at the median of these.
+    """One finding per host and direction: the number of affected trials, and the median rate.
+
+    Cells in which other traffic is the bottleneck, by ``limited``, are left out.
     """
     filled_cells = {
         cell for limit in limited if limit.kind is Kind.OTHER_TRAFFIC for cell in limit.cells

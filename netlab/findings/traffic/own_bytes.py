@@ -1,7 +1,7 @@
-"""Own traffic: what one end of a stream put on its interface and took from it, as a span. Pure.
+"""Own traffic: bounds of what one end of a stream sent and received on its interface. Pure.
 
-An interface counts frames without their check sequence, some cards with it; a tag where there is
-one; packets before they are cut up, or after. So what is ours is known within bounds only.
+Most interfaces count frames without the FCS, some with it; with a VLAN tag if there is one; and
+packets before or after segmentation. So our traffic is known only within bounds.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from netlab.ethernet import (
 )
 
 MOST_OPTIONS_BYTES = 40
-"""Of a TCP header; selective acknowledgements take what timestamps leave."""
+"""Most options of a TCP header; selective acknowledgements use what timestamps leave."""
 
 QUEUED_BYTES = 1 << 17
-"""What TCP may have handed to the interface's queue beyond the edges of a window: two super-packets
-of 64 KiB, as Linux limits it."""
+"""Bytes that TCP may have in the interface's queue at the edges of a window: two super-packets of
+64 KiB, Linux's limit."""
 
 AROUND_BYTES = PREAMBLE_BYTES + FCS_BYTES + GAP_BYTES
-"""What the wire carries beside what an interface counts of a frame."""
+"""Bytes of a frame on the wire that an interface does not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnBytes:
-    """What one direction of an interface carried of ours within a window."""
+    """Our traffic in one direction of an interface within a window."""
 
     payload: float = 0.0
-    """What the protocol above carried, resent ones included; of UDP whole IP packets and frames."""
+    """TCP payload with retransmissions; for UDP, whole IP packets with the Ethernet header."""
     frames: float = 0.0
-    """As they are on a wire, at the most."""
+    """Number of frames on the wire, at most."""
     header: float = 0.0
-    """Bytes of all frames' headers together as an interface counts them."""
+    """Header bytes of all frames, as an interface counts them."""
     most: float = 0.0
-    """All of it at the most: frames padded, tagged, with their check sequence."""
+    """Upper bound of all bytes: padded and tagged frames with FCS."""
 
     def __add__(self, other: OwnBytes) -> OwnBytes:
         return OwnBytes(
@@ -57,9 +57,9 @@ class OwnBytes:
         )
 
     def counted(self, packets: float | None) -> float:
-        """What an interface is likely to have counted of it, which counted so many packets in all.
+        """The bytes that an interface with this packet count has probably counted.
 
-        One that counts packets before they are cut up counts fewer of their headers.
+        An interface that counts packets before segmentation counts fewer headers.
         """
         share = 1.0 if packets is None or not self.frames else min(1.0, packets / self.frames)
         return self.payload + self.header * share
@@ -67,7 +67,7 @@ class OwnBytes:
 
 @dataclass(frozen=True, slots=True)
 class EndWords:
-    """What one end of a stream recorded, and its peer, by name; ``None`` where it is no number."""
+    """The recorded values of one end of a stream, and of its peer."""
 
     values: Mapping[str, Any]
     end: str
@@ -79,14 +79,14 @@ class EndWords:
     timestamps: bool
 
     def number(self, name: str, *, peer: bool = False) -> float | None:
-        """A number that is not negative."""
+        """A recorded number; ``None`` if it is missing, negative or not a number."""
         value = self.values.get((self.peer if peer else self.end) + name)
         fits = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
         return float(value or 0) if fits else None
 
     @property
     def mss_bytes(self) -> float:
-        """The most that a segment of the sender's carries."""
+        """The largest payload of the sender's segments."""
         most = self.mtu_bytes - IP_BYTES[self.ip_version] - TCP_BYTES
         recorded = [
             self.number(f"tcp_{edge}_snd_mss", peer=not self.end.endswith("sender_"))
@@ -96,8 +96,7 @@ class EndWords:
 
     @property
     def resent_bytes(self) -> float | None:
-        """What the sender sent again, of one stream, with a segment's room for the windows' edges;
-        ``None`` is not known."""
+        """Retransmitted bytes of one stream, as full segments; ``None``: not known."""
         edges = [
             self.number(f"tcp_{edge}_total_retrans", peer=not self.end.endswith("sender_"))
             for edge in ("begin", "end")
@@ -111,7 +110,7 @@ class EndWords:
 
 
 def tcp_data_sent(end: EndWords, streams: int) -> OwnBytes | None:
-    """Of a sender: its segments."""
+    """The data segments of a sender."""
     payload, slack = end.number("tcp_window_sent_bytes"), float(QUEUED_BYTES)
     if payload is None:
         acknowledged, resent = end.number("sent_bytes"), end.resent_bytes
@@ -123,7 +122,7 @@ def tcp_data_sent(end: EndWords, streams: int) -> OwnBytes | None:
 
 
 def tcp_data_received(end: EndWords, streams: int) -> OwnBytes | None:
-    """Of a receiver: the segments that came, those that came twice or out of order among them."""
+    """The data segments that reached a receiver, including duplicates and reordered ones."""
     in_order, data = end.number("tcp_window_received_bytes"), None
     segments = end.number("tcp_window_data_segs_in")
     bounds = []
@@ -141,7 +140,7 @@ def tcp_data_received(end: EndWords, streams: int) -> OwnBytes | None:
 
 
 def tcp_acknowledgements(end: EndWords, data: OwnBytes | None) -> OwnBytes | None:
-    """What goes against the data: none to one a segment where nobody counted them."""
+    """The acknowledgements; if they were not counted, zero to one per segment."""
     name = "tcp_window_segs_in" if end.end.endswith("sender_") else "tcp_window_segs_out"
     frames = end.number(name)
     if frames is None:
@@ -155,9 +154,9 @@ def tcp_acknowledgements(end: EndWords, data: OwnBytes | None) -> OwnBytes | Non
 
 
 def _segments(end: EndWords, payload: float, segments: float | None, slack: float) -> OwnBytes:
-    """``slack`` is how much more it may be."""
+    """TCP segments of this payload; ``slack`` is the payload that there may be in addition."""
     frames = segments
-    if frames is None:  # each message may have been pushed out by itself
+    if frames is None:  # TCP may have sent each message at once
         frames = payload / end.mss_bytes + payload / min(end.message_bytes, end.mss_bytes)
     header = _header_bytes(end)
     around = max(MIN_FRAME_BYTES + TAG_BYTES, header + FCS_BYTES + TAG_BYTES)
@@ -179,7 +178,7 @@ def _header_bytes(end: EndWords) -> int:
 
 
 def udp_sent(end: EndWords) -> OwnBytes | None:
-    """Of a sender: what its send calls took, and what may have waited in the socket before."""
+    """The datagrams of a sender: those of its send calls, and those that waited in the socket."""
     messages, buffer = end.number("sent_messages_window"), end.number("send_buffer_bytes")
     if messages is None or buffer is None:
         return None
@@ -187,9 +186,9 @@ def udp_sent(end: EndWords) -> OwnBytes | None:
 
 
 def udp_received(end: EndWords, dropped_behind: float | None) -> OwnBytes | None:
-    """Of a receiver: what came, and what came and was lost in this host.
+    """The datagrams that reached a receiver, including those lost within its host.
 
-    Of a message in several frames that is lost all frames but one may have come.
+    Of a lost message in several frames, all frames except one may have arrived.
     """
     messages, lost = end.number("received_messages"), end.number("lost_messages")
     in_socket = end.number("queue_drops")
@@ -209,7 +208,7 @@ def udp_received(end: EndWords, dropped_behind: float | None) -> OwnBytes | None
 
 
 def udp_lost(end: EndWords) -> OwnBytes:
-    """Of a receiver: what never came to the test, wherever it was lost."""
+    """The datagrams of a receiver that did not reach the test, wherever they were lost."""
     return _datagrams(end, end.number("lost_messages") or 0.0, 0.0)
 
 
