@@ -1,8 +1,8 @@
-"""Checking a run against what its matrix expects: met, not met, or it cannot be judged. Pure.
+"""Check of a run against the expectations of its matrix: met, not met, or cannot be judged. Pure.
 
-A limit is held against every trial: a cell that keeps to it in four trials of five does not keep to
-it. "No worse than a baseline" is a statement about means, and is shown or refuted by an interval.
-What cannot be judged is never a pass.
+A limit applies to every trial: a cell that meets it in four of five trials does not meet it. "No
+worse than a baseline" is a statement about means, which an interval shows or refutes. An
+expectation that cannot be judged is never met.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SCHEMA = 1
 """Version of the JSON."""
 
 CONFIDENCE = 0.95
-"""One-sided: of the bound by which a cell is no worse than its baseline, or is worse."""
+"""One-sided confidence of the bound by which a cell is no worse than its baseline, or worse."""
 
 _VERDICTS: tuple[CheckVerdict, ...] = get_args(CheckVerdict)
 _WORST_FIRST: tuple[CheckVerdict, ...] = ("not met", "cannot be judged", "met")
@@ -48,20 +48,20 @@ _WORST_FIRST: tuple[CheckVerdict, ...] = ("not met", "cannot be judged", "met")
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One expectation of one cell."""
+    """The verdict about one expectation of one cell."""
 
     expectation: Expectation
     cell: str
-    """Its key; empty where the run has no cell that is meant."""
+    """Key of the cell; empty if no cell matches or the verdict is about the whole run."""
     label: str
     verdict: CheckVerdict
     words: str
-    """What there is, or why it cannot be judged."""
+    """The figures behind the verdict, or why it cannot be judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of every expectation in every cell that it is about."""
+    """The verdicts about every expectation in every cell to which it applies."""
 
     run: str
     baseline: str | None
@@ -69,16 +69,16 @@ class Checked:
 
     @property
     def met(self) -> bool:
-        """Whether all are met; what cannot be judged is not."""
+        """Whether all expectations are met; one that cannot be judged is not met."""
         return all(judgement.verdict == "met" for judgement in self.judgements)
 
     @property
     def counts(self) -> Mapping[CheckVerdict, int]:
-        """How many judgements came out how."""
+        """Verdict → number of judgements."""
         return _counts(self.judgements)
 
     def raise_for_unmet(self) -> None:
-        """ExpectationError where one is not met, IncompleteRun where one cannot be judged."""
+        """Raise ExpectationError if one is not met, else IncompleteRun if one cannot be judged."""
         counts = self.counts
         if counts["not met"]:
             raise ExpectationError(f"{self.run}: {_counted(counts)}")
@@ -86,7 +86,7 @@ class Checked:
             raise IncompleteRun(f"{self.run}: {_counted(counts)}")
 
     def as_text(self) -> str:
-        """For a terminal: a paragraph an expectation, with a line for each cell not met."""
+        """Text for a terminal: a paragraph per expectation, with a line per cell that fails it."""
         against = "" if self.baseline is None else f", baseline {self.baseline}"
         lines = [f"{self.run}{against}: {_counted(self.counts)}"]
         for expectation, judged in groupby(
@@ -103,7 +103,7 @@ class Checked:
         return "\n".join(map(printable, lines))
 
     def as_json(self) -> str:
-        """One object with every judgement."""
+        """JSON: one object with every judgement."""
         whole = {
             "schema": SCHEMA,
             "run": self.run,
@@ -133,14 +133,13 @@ def check(
     expect: Path | None = None,
     say: Callable[[Run], SaidFindings] | None = None,
 ) -> Checked:
-    """Hold a run against the ``expect`` of the matrix in its folder, and against a baseline run.
+    """Check a run against the ``expect`` of the matrix in its folder, and against a baseline run.
 
-    ``expect`` is a file whose ``expect`` holds in place of the matrix's. ``no_worse_by`` (a share)
-    is what a ``baseline`` means where nothing is expected of one.
-    ``say`` tells what is found in a run where kinds of findings are forbidden; without it these
-    cannot be judged.
-    UsageError where nothing is expected or the baseline cannot be compared, MatrixError where the
-    matrix or the file cannot be read.
+    ``expect`` is a file whose ``expect`` replaces that of the matrix. ``no_worse_by`` (a share) is
+    the limit for the ``baseline`` if no expectation mentions one. ``say`` computes the findings of
+    a run, for expectations that forbid kinds of findings; without it these cannot be judged.
+    UsageError if nothing is expected or the baseline cannot be compared, MatrixError if the matrix
+    or the file cannot be read.
     """
     expected = _expected(run, baseline, no_worse_by, expect)
     findings = _computed_findings(run, expected, say, expect)
@@ -193,7 +192,10 @@ def _expected(
 def _read_expectations(
     run: Run, expect: Path | None, kinds: Collection[str] | None = None
 ) -> tuple[Expectation, ...]:
-    """What the file expects, without one the matrix of the run; ``kinds`` of findings as there."""
+    """The expectations of the file, or of the run's matrix without a file.
+
+    With ``kinds``, MatrixError if a forbidden kind of finding is not one of them.
+    """
     if expect is not None:
         from netlab.config.expect_file import load_expectations
 
@@ -210,8 +212,9 @@ def _computed_findings(
     say: Callable[[Run], SaidFindings] | None,
     expect: Path | None,
 ) -> SaidFindings | None:
-    """What is found in the run, where kinds of findings are forbidden; MatrixError where one of
-    them is no kind at all.
+    """The findings of the run if an expectation forbids kinds of findings, else ``None``.
+
+    MatrixError if a forbidden kind does not exist.
     """
     if say is None or all(expectation.what != "no" for expectation in expected):
         return None
@@ -240,7 +243,7 @@ def _by_findings(
 def _against_limit(
     expectation: Expectation, trials: Sequence[Reading], link: Link | None
 ) -> tuple[CheckVerdict, str]:
-    """Whether every trial keeps to the limit."""
+    """Whether every trial meets the limit."""
     figures = [figure for trial in trials for figure in held_against(expectation, trial, link)]
     measured = [(figure.value, figure) for figure in figures if figure.value is not None]
     missed = [pair for pair in measured if not expectation.is_met_by(pair[0])]
@@ -269,7 +272,7 @@ def _why_not(blank: Sequence[Held], of: int) -> str:
 def _aligned_with_baseline(
     run: Run, baseline: Run | None, all_readings: Sequence[Reading]
 ) -> Mapping[str, Sequence[AlignedPair]] | None:
-    """Cell → its headlines beside those of the baseline; ``None`` without one."""
+    """Cell → its headline figures aligned with those of the baseline; ``None`` without one."""
     if baseline is None:
         return None
     aligned: dict[str, list[AlignedPair]] = {}
@@ -284,7 +287,7 @@ def _against_baseline(
     trials: Sequence[Reading],
     aligned: Mapping[str, Sequence[AlignedPair]] | None,
 ) -> tuple[CheckVerdict, str]:
-    """Whether the cell is shown to be no worse, in each of its headlines."""
+    """Whether every headline figure of the cell is shown to be no worse than the baseline."""
     if aligned is None:
         return "cannot be judged", "no baseline is given (--baseline RUN)"
     headlines = aligned[trials[0].cell]
@@ -304,7 +307,7 @@ def _against_baseline(
 
 
 def _judge_no_worse(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict, str]:
-    """Non-inferiority by Student's t on logarithms, one-sided: shown, refuted, or neither."""
+    """One-sided non-inferiority by Student's t on logarithms: shown, refuted or inconclusive."""
     old, new = aligned.figures
     # A two-sided interval of 90 % has two one-sided bounds of 95 %.
     result = compare(old, new, paired=aligned.paired, confidence=2 * CONFIDENCE - 1)

@@ -1,4 +1,4 @@
-"""The figures that an expectation is held against: what each trial of a cell has of it. Pure."""
+"""The figures of each trial to which an expectation applies. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from netlab.results.readings import FLOWS, FlowReading, Reading
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One figure of one trial, or why there is none."""
+    """One figure of one trial, or the reason why there is none."""
 
     trial: int
     flow: str
-    """``to server`` or ``to client`` where there are two, else empty."""
+    """``to server`` or ``to client`` if there are two flows, else empty."""
     value: float | None
-    """In what the expectation's ``of`` says."""
+    """In the unit of the expectation's ``of``."""
     why_not: str = ""
 
     @property
@@ -31,7 +31,7 @@ class Held:
 
 
 def held_against(expectation: Expectation, reading: Reading, link: Link | None) -> Iterator[Held]:
-    """Each figure of a trial that an expectation (not one of a baseline) bounds."""
+    """Each figure of a trial that an expectation (other than ``baseline``) limits."""
     if reading.status != Status.OK:
         yield Held(reading.trial, "", None, reading.why_blank)
         return
@@ -53,7 +53,7 @@ def held_against(expectation: Expectation, reading: Reading, link: Link | None) 
         case "frames":
             name = "line_share" if expectation.of == "line rate" else "frames_per_s"
             passed = reading.number("frames_per_s") is not None
-            # The search came to its end, and not even its lowest rate passed: that is nothing.
+            # The search ended and even its lowest rate failed, so the rate is 0.
             yield _held_figure(reading, "", _number(reading, name) if passed else 0.0)
         case _:
             yield _held_figure(reading, "", _number(reading, "rtt_mean_ns"))
@@ -92,5 +92,5 @@ def _throughput(
     ceiling = ceiling_of(column, [Bin((reading,), name)], link)
     if ceiling is None:
         return "the link cannot carry this message, so there is no ceiling"
-    # Of the highest, where it is not known whether TCP timestamps were in use: a pass is one.
+    # If the TCP options are not known, the highest ceiling applies: a pass is then certain.
     return value / ceiling.highest_bit_per_s

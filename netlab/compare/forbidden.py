@@ -1,6 +1,6 @@
-"""Holding a run against kinds of findings that nobody is to find in it. Pure.
+"""Check of a run against forbidden kinds of findings. Pure.
 
-Findings are computed and worded elsewhere; here they come as plain data.
+Findings are computed and worded elsewhere, and arrive here as plain data.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ NOT_LOOKED_FOR = "the findings were not computed"
 
 @dataclass(frozen=True, slots=True)
 class SaidFinding:
-    """One finding: of what kind, how grave, about which cells, and its sentence."""
+    """One finding: its kind, severity, cells and sentence."""
 
     kind: str
     severity: str
     cells: tuple[str, ...]
-    """Keys; empty: about a host or the whole run."""
+    """Keys of the cells; empty if it is about a host or the whole run."""
     sentence: str
 
 
 @dataclass(frozen=True, slots=True)
 class SaidFindings:
-    """All that is found in a run, and the kinds that there are."""
+    """All findings of a run, and all kinds that exist."""
 
     kinds: Collection[str]
     findings: Sequence[SaidFinding]
@@ -38,10 +38,10 @@ class SaidFindings:
 def held_against_findings(
     expectation: Expectation, cells: Mapping[str, Sequence[Reading]], said: SaidFindings | None
 ) -> Iterator[tuple[str, bool | None, str]]:
-    """(cell, whether it is met, why) of each cell meant; ``None``: it cannot be judged.
+    """(cell, whether the expectation is met, why) of each cell; ``None``: cannot be judged.
 
-    A finding about a host or the whole run has no cell (an empty key), and is held against it where
-    the expectation is about every cell.
+    A finding about a host or the whole run has no cell (an empty key). It counts only if the
+    expectation applies to every cell.
     """
     if said is None:
         yield from ((cell, None, NOT_LOOKED_FOR) for cell in cells)

@@ -1,8 +1,8 @@
-"""Agreement: what two runs must have in common to be compared, and which cells pair up. Pure.
+"""Agreement: what two runs must have in common to be compared, and which cells match. Pure.
 
-The link, the kinds of test and every setting must agree, pairings with them. Hosts, netlab's
-version, the number of repeats and their order need not: they are what one may want to compare. A
-setting that a run knows nothing of, since its netlab had none of that name, is its default.
+The link, the kinds of test, the pairings and every setting must agree. Hosts, netlab's version, the
+number of repeats and their order need not agree: they may be what is compared. A setting that a run
+lacks, because its netlab did not have it, has its default value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TestKind = tuple[str, str]
 """Kind of test, and its protocol."""
 
 LevelsByKind = Mapping[TestKind, Mapping[str, frozenset[Level]]]
-"""Kind → setting (or ``pairing``) → the values that its cells have; ``None`` where not said."""
+"""Kind → setting (or ``pairing``) → the values of its cells; ``None``: not set."""
 
 _SHOWN = 4
 
@@ -32,17 +32,17 @@ class Agreement:
     """Whether two plans can be compared cell by cell."""
 
     differences: tuple[str, ...]
-    """In what must agree, a phrase each; empty where they agree."""
+    """One phrase per difference in what must agree; empty if the plans agree."""
     pairs: tuple[tuple[str, str], ...]
-    """Keys of the cells that belong together, in the baseline's order. Where something differs:
-    those that are alike in all but what has one value in either run.
+    """Keys of matching cells, in the baseline's order. Settings with a single value in each run do
+    not have to match.
     """
     alone: tuple[str, ...]
-    """What has no counterpart, a phrase each."""
+    """One phrase per side about cells without a counterpart."""
 
 
 def agreement(baseline: Plan, contender: Plan) -> Agreement:
-    """What differs of two plans, and which of their cells belong together all the same."""
+    """The differences of two plans, and their matching cells."""
     old_cells, new_cells = (
         [_MatchedCell.of(cell, plan) for cell in plan.cells] for plan in (baseline, contender)
     )
@@ -84,7 +84,7 @@ def _link_words(link: Link | None) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _MatchedCell:
-    """A planned cell with what it has besides its kind, its pairing with it."""
+    """A planned cell: its kind, and its other settings including the pairing."""
 
     key: str
     kind: TestKind
@@ -92,7 +92,7 @@ class _MatchedCell:
 
     @classmethod
     def of(cls, cell: PlannedCell, plan: Plan) -> _MatchedCell:
-        # What a document does not say is not known: a default would claim that it is.
+        # A setting that an imported document does not state is unknown, not the default.
         defaults = DEFAULTS_OF.get(cell.test, {}) if plan.source is None else {}
         settings = {
             "pairing": cell.pairing,
@@ -132,7 +132,7 @@ def _of_kinds(old: LevelsByKind, new: LevelsByKind) -> Iterator[str]:
 
 
 def _of_setting(name: str, old: LevelsByKind, new: LevelsByKind) -> Iterator[str]:
-    """How one setting differs, a phrase a kind of test that both have."""
+    """The differences of one setting: one phrase per kind of test that both runs have."""
     for kind in (kind for kind in old if kind in new):
         old_levels, new_levels = _levels_of(old, kind, name), _levels_of(new, kind, name)
         if old_levels == new_levels:
@@ -148,7 +148,7 @@ def _of_setting(name: str, old: LevelsByKind, new: LevelsByKind) -> Iterator[str
 
 
 def _levels_of(levels: LevelsByKind, kind: TestKind, name: str) -> frozenset[Level]:
-    """The values of a setting; where no cell has it, it is not said."""
+    """The values of a setting; only ``None`` if no cell has it."""
     return levels[kind].get(name, frozenset([None]))
 
 
@@ -157,7 +157,7 @@ def _side_by_side(name: str, old: str, new: str) -> str:
 
 
 def _words(name: str, levels: frozenset[Level]) -> str:
-    """``64, 576``: numbers by size, the first few."""
+    """The first few values, numbers by size, such as ``64, 576``."""
     ordered = sorted(levels, key=lambda level: (level is None, isinstance(level, str), level or 0))
     shown = ", ".join(setting_value(name, level) for level in ordered[:_SHOWN])
     more = len(ordered) - _SHOWN
@@ -165,7 +165,7 @@ def _words(name: str, levels: frozenset[Level]) -> str:
 
 
 def _left_out(old: LevelsByKind, new: LevelsByKind) -> Mapping[TestKind, frozenset[str]]:
-    """What tells no cells of one run apart and differs between the runs."""
+    """The settings with one value in each run, by which cells need not match."""
     return {
         kind: frozenset(
             name

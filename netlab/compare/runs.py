@@ -1,4 +1,4 @@
-"""Comparing run folders: two of them, or the levels of an axis of one, cell by cell. Pure."""
+"""Comparison of two runs, or of the levels of an axis of one run, cell by cell. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ComparedGroup:
-    """A contender beside the baseline."""
+    """The comparison of one contender with the baseline."""
 
     contender: str
     rows: tuple[Judged, ...]
@@ -32,27 +32,29 @@ class ComparedGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What was compared with what, how, and what came out."""
+    """The result of a comparison: its baseline, contenders, method and verdicts."""
 
     baseline: str
     groups: tuple[ComparedGroup, ...]
     method: Method
     differences: tuple[str, ...] = ()
-    """In what must agree, where it was compared anyway."""
+    """Differences in what must agree, if the runs were compared nevertheless."""
     remarks: tuple[str, ...] = ()
-    """What has no counterpart, and what else is known to have changed."""
+    """Cells without a counterpart, and other known changes."""
 
     @property
     def rows(self) -> tuple[Judged, ...]:
-        """Of all groups."""
+        """The verdicts of all groups."""
         return tuple(row for group in self.groups for row in group.rows)
 
 
 def compare_runs(
     baseline: Run, contender: Run, *, anyway: bool = False, margin: float = MARGIN
 ) -> Compared:
-    """Every cell of two runs beside its counterpart. UsageError where they differ in what must
-    agree (unless ``anyway``), naming it, and where no cell has a counterpart.
+    """Compare every cell of two runs with its counterpart.
+
+    UsageError, with the differences, if the runs differ in what must agree (unless ``anyway``), and
+    if no cell has a counterpart.
     """
     agreed = agreed_on(baseline, contender, anyway=anyway)
     judged = judge(align_runs(agreed.pairs, readings(baseline), readings(contender)), margin)
@@ -67,7 +69,7 @@ def compare_runs(
 
 
 def agreed_on(baseline: Run, contender: Run, *, anyway: bool = False) -> Agreement:
-    """Which cells of two runs belong together; UsageError as of ``compare_runs``."""
+    """The matching cells of two runs; UsageError as in ``compare_runs``."""
     agreed = agreement(baseline.plan, contender.plan)
     if agreed.differences and not anyway:
         raise UsageError(
@@ -83,8 +85,10 @@ def agreed_on(baseline: Run, contender: Run, *, anyway: bool = False) -> Agreeme
 def compare_levels(
     run: Run, axis: str, against: str | None = None, *, margin: float = MARGIN
 ) -> Compared:
-    """Every other level of an axis beside one of them: the first, or the one named. UsageError
-    for an axis that the run does not have, or has one level of, and for an unknown level.
+    """Compare every other level of an axis with one of them: the first, or the one in ``against``.
+
+    UsageError for an axis that the run does not have, for one with a single level, and for an
+    unknown level.
     """
     all_readings = readings(run)
     name = _field_of(axis, all_readings)
@@ -120,7 +124,7 @@ def compare_levels(
 
 
 def _field_of(axis: str, all_readings: Sequence[Reading]) -> str:
-    """The setting's field, which a matrix may call otherwise."""
+    """The field of a setting, whose name in a matrix may differ."""
     from netlab.config.settings import FIELD_OF
 
     name = FIELD_OF.get(axis, axis)
@@ -135,8 +139,10 @@ def _field_of(axis: str, all_readings: Sequence[Reading]) -> str:
 
 
 def _levels(name: str, all_readings: Sequence[Reading]) -> list[Level]:
-    """In the plan's order. Absence counts only where such cells have the setting elsewhere: a UDP
-    cell has no congestion control of its own.
+    """The levels of a setting, in the plan's order.
+
+    Absence is a level only if other cells of the same test and protocol have the setting: a UDP
+    cell, for example, never has a congestion control.
     """
     cells = _cells(all_readings)
     having = {_kind(cell) for cell in cells if cell.get(name) is not None}
@@ -152,7 +158,7 @@ def _kind(cell: Mapping[str, Level]) -> tuple[Level, Level]:
 
 
 def _axes_words(all_readings: Sequence[Reading]) -> str:
-    """What could be compared in its place."""
+    """A text about the axes that can be compared."""
     from netlab.config.settings import NAME_OF
 
     names = dict.fromkeys(name for cell in _cells(all_readings) for name in cell)
@@ -161,7 +167,7 @@ def _axes_words(all_readings: Sequence[Reading]) -> str:
 
 
 def _level_named(word: str, name: str, levels: Sequence[Level]) -> Level:
-    """The level that a person means by a word: as a matrix has it, or as the report prints it."""
+    """The level with this name: as written in a matrix, or as printed in the report."""
     for level in levels:
         if _folded(word) in {_folded(str(level)), _folded(setting_value(name, level))}:
             return level

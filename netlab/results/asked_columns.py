@@ -1,4 +1,4 @@
-"""The columns of the settings: of each kind of test what was requested. Pure."""
+"""The columns of the requested settings of each kind of test. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DTYPES: Mapping[type, Dtype] = {bool: "boolean", int: "Int64", float: "Float64"
 
 
 def setting_columns(test: str) -> dict[str, Column]:
-    """The columns of a test's settings; a stream's, which every frame has, are left to it."""
+    """The columns of a test's settings, without those of ``stream``, which every frame has."""
     columns: dict[str, Column] = {}
     for name in SETUPS[test].names():
         row = ROWS[name]

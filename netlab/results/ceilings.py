@@ -1,4 +1,4 @@
-"""The wire ceiling of a column: the most that the link's framing leaves for it. Pure."""
+"""The wire ceiling of a column: the most payload that the link's framing allows. Pure."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from netlab.results.readings import FlowReading, Reading
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """Payload bit/s. Both are the same where the TCP options in use are known."""
+    """Payload in bit/s. Both bounds are equal if the TCP options in use are known."""
 
     highest_bit_per_s: float
     lowest_bit_per_s: float
 
     @property
     def is_known(self) -> bool:
-        """Whether there is only one."""
+        """Whether both bounds are equal."""
         return self.highest_bit_per_s == self.lowest_bit_per_s
 
     def is_exceeded_by(self, throughput_bit_per_s: float, *, imported: bool) -> bool:
-        """Whether a throughput lies above even the highest by more than clocks explain."""
+        """Whether a throughput exceeds the highest bound by more than the clocks explain."""
         most_bit_per_s = self.highest_bit_per_s * (1 + above_tolerance(imported=imported))
         return throughput_bit_per_s > most_bit_per_s
 
 
 def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> Ceiling | None:
-    """The ceiling of a column's trials on that link.
+    """The ceiling of a column's trials on this link.
 
-    ``None`` where the link is not known, where the trials never touched it (same host), or where
-    the protocol cannot carry such a message at all. Without a recorded option it is a range, from
-    TCP with timestamps to TCP without.
+    ``None`` if the link is not known, if a trial did not use it (same host), or if the protocol
+    cannot carry such a message. If the use of TCP timestamps is not recorded, it is a range: from
+    TCP with timestamps to TCP without them.
     """
     bins_of_column = tuple(bins)
     trials = [
@@ -80,7 +80,7 @@ def _ceilings(column: TableColumn, reading: Reading, flow: FlowReading, link: Li
 def _mss_bytes(
     flow: FlowReading, link: Link, ip_version: IpVersion, timestamps: bool
 ) -> int | None:
-    """The MSS in effect, where it was recorded and the link's MTU allows for it."""
+    """The effective MSS, if it was recorded and the link's MTU allows it."""
     if flow.mss_bytes is None:
         return None
     most = mss_of(link.mtu_bytes, ip_version=ip_version, timestamps=timestamps)

@@ -1,6 +1,6 @@
-"""Run folder → DataFrame: tidy, one row a trial; columns.py says what each column holds.
+"""Run folder → tidy DataFrame with one row per trial; columns.py documents the columns.
 
-A trial that is not there yet is a row as well. A failure is a row with a reason and NA.
+A pending trial is a row as well. A failed trial is a row with a reason and NA.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from netlab.store.reader import StoredRun
 
 
 def frame_of(stored: StoredRun) -> pd.DataFrame:
-    """One row a trial, in the plan's order; trials still to be measured as far as they are known.
+    """One row per trial, in the plan's order, including pending trials as far as they are known.
 
-    The columns: ``netlab.results.columns``.
+    The columns are documented in ``netlab.results.columns``.
     """
     return make_frame(
         ({**percentiles(row), **row} for row in rows_of(stored)),
@@ -29,9 +29,9 @@ def frame_of(stored: StoredRun) -> pd.DataFrame:
 
 
 def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
-    """The percentiles of every ``…_histogram`` among a trial's values: ``rtt_p99_ns`` and so on.
+    """The percentiles of every ``…_histogram`` among a trial's values, such as ``rtt_p99_ns``.
 
-    One that so few values cannot tell is left out; so are all of a histogram that is damaged.
+    A percentile is absent if there are too few values for it, or if the histogram is damaged.
     """
     by_column: dict[str, int] = {}
     for name, pairs in values.items():
@@ -53,7 +53,7 @@ def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
 
 
 def make_frame(rows: Iterable[Mapping[str, Any]], *, tests: Iterable[str] = ()) -> pd.DataFrame:
-    """A frame out of rows in which absent keys are NA, with all columns of these kinds of test."""
+    """A frame from rows, with all columns of these kinds of test; absent keys become NA."""
     row_list = list(rows)
     always = columns_of(tests)
     extra = sorted({name for row in row_list for name in row} - always.keys())
@@ -63,6 +63,6 @@ def make_frame(rows: Iterable[Mapping[str, Any]], *, tests: Iterable[str] = ()) 
 
 
 def _series(values: list[Any], name: str) -> pd.Series[Any]:
-    """A column of the documented dtype, or of the next wider one that changes no value."""
+    """A column of the documented dtype, or of the next wider dtype that changes no value."""
     dtype, fitted = column_of(values, name)
     return pd.Series(fitted, dtype=dtype, name=name)

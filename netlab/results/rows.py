@@ -1,6 +1,6 @@
-"""Run folder → rows: one a trial, as plain values of the types that columns.py says.
+"""Run folder → rows: one per trial, as plain values of the types that columns.py documents.
 
-A trial that is not there yet is a row as well. A failure is a row with a reason and ``None``.
+A pending trial is a row as well. A failed trial is a row with a reason and ``None``.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from netlab.store.reader import StoredRun
 
 
 def rows_of(stored: StoredRun) -> list[dict[str, Any]]:
-    """One row a trial, in the plan's order; trials still to be measured as far as they are known.
+    """One row per trial, in the plan's order, including pending trials as far as they are known.
 
-    What is absent is left out. The names: ``netlab.results.columns``.
+    Absent values are left out. The names are documented in ``netlab.results.columns``.
     """
     return [_row(cell, trial, record) for cell, trial, record in stored.trials()]
 
 
 def columns_of_trials(stored: StoredRun, names: Collection[str]) -> dict[str, list[Any]]:
-    """Those columns of the same rows in which something is known, each of one type, in the order
-    of ``names``: what nobody asks for is not looked at.
+    """The columns ``names`` of the same rows, in this order, each of one type.
+
+    Columns without any known value are left out. Other columns are not read, which saves time.
     """
     trials = list(stored.trials())
     columns: dict[str, list[Any]] = {}
@@ -55,8 +56,9 @@ def columns_of_trials(stored: StoredRun, names: Collection[str]) -> dict[str, li
 
 
 def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
-    """A column's type and its values as one of that type: the documented one, or the next wider
-    that changes no value. ``None`` is absent.
+    """The dtype of a column and its values in this dtype; ``None``: absent.
+
+    It is the documented dtype, or the next wider one that changes no value.
     """
     known = [value for value in values if value is not None]
     kinds = set(map(type, known))
@@ -72,7 +74,7 @@ def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
 
 
 def _row(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
-    """One row. Values never overwrite what names the trial."""
+    """One row. Measured values never overwrite the settings or the names of the trial."""
     named = _naming(cell, trial, record)
     if record is None:
         return {**cell.settings, **named}
@@ -85,7 +87,7 @@ def _row(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]
 
 
 def _naming(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
-    """What names a trial and says how it ended."""
+    """The names of a trial, and how it ended."""
     named: dict[str, Any] = {
         "cell": cell.key,
         "trial": trial,
@@ -114,7 +116,7 @@ _NARROW_FIRST: tuple[Dtype, ...] = ("boolean", "Int64", "Float64", "string")
 
 
 def _fit(values: list[Any], kinds: set[type], dtype: Dtype) -> bool:
-    """Whether a column of that dtype holds the values, which are of these types, unchanged."""
+    """Whether a column of this dtype holds these values, which have these types, unchanged."""
     if dtype == "string" or not values:
         return True
     if dtype == "boolean":
@@ -129,11 +131,11 @@ def _fit(values: list[Any], kinds: set[type], dtype: Dtype) -> bool:
 
 
 def _text(value: Any) -> Any:
-    """A value as a column of words holds it; series and numbers among words become JSON text."""
+    """A value in a column of strings; series and numbers become JSON text."""
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
     if text.isascii():
         return text
-    # Half a surrogate pair is no text that a file could hold.
+    # Half a surrogate pair cannot be encoded in a file.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -112,7 +112,7 @@ def _queued(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _absorbed_ns(sample: RateSample) -> float:
-    """How much longer frames took to leave the device at the rate that failed; 0 if some were lost."""
+    """Growth of the frames' delay at the rate that failed; 0 if frames were lost there."""
     if not sample.upper_per_s or not sample.line_per_s:
         return 0.0
     share, tries = sample.upper_per_s / sample.line_per_s, sample.tries
