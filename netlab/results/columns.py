@@ -28,13 +28,11 @@ COLUMNS: Mapping[str, Column] = {
     # What was requested.
     **setting_columns("stream"),
     # What was measured.
-    "throughput_bit_per_s": Column(
-        "Float64", "bit/s", "received payload per second, by the receiver's clock"
-    ),
+    "throughput_bit_per_s": Column("Float64", "bit/s", "received payload, by the receiver's clock"),
     "sent_bit_per_s": Column(
         "Float64",
         "bit/s",
-        "sent (UDP) or acknowledged (TCP) payload per second, by the sender's clock",
+        "sent (UDP) or acknowledged (TCP) payload, by the sender's clock",
     ),
     "sent_messages": Column("Int64", "", "send calls that succeeded, over the whole test"),
     "received_messages": Column("Int64", "", "distinct messages received, over the whole test"),
@@ -53,9 +51,7 @@ COLUMNS: Mapping[str, Column] = {
     ),
     "mss_bytes": Column("Int64", "byte", "effective MSS: TCP payload per segment"),
     "tcp_timestamps": Column("boolean", "", "whether TCP timestamps were in use"),
-    "same_host": Column(
-        "boolean", "", "server and client are one host: the traffic crossed no cable"
-    ),
+    "same_host": Column("boolean", "", "server and client are one host: no traffic on a cable"),
     "congestion_chosen": Column(
         "boolean", "", "whether the system lets a program choose the requested congestion control"
     ),
@@ -85,14 +81,10 @@ _ROUND_TRIPS: Mapping[str, Column] = {
     # What was requested.
     **{**setting_columns("round_trip"), **setting_columns("connect")},
     # What was measured.
-    "transactions_per_s": Column(
-        "Float64", "1/s", "answered requests per second, by the client's clock"
-    ),
+    "transactions_per_s": Column("Float64", "1/s", "answered requests, by the client's clock"),
     "transactions": Column("Int64", "", "answered requests in the window"),
     "stack_timed": Column("boolean", "", "whether the mirror's system can time its stack"),
-    "agentless": Column(
-        "boolean", "", "whether the server is an echo service without a netlab agent"
-    ),
+    "agentless": Column("boolean", "", "whether the server is an echo service without an agent"),
     "rtt_count": Column("Int64", "", "round trips in the histogram"),
     "rtt_mean_ns": Column("Float64", "ns", "mean round trip, from the exact sum"),
     "rtt_min_ns": Column("Int64", "ns", "shortest round trip"),
@@ -106,9 +98,7 @@ _ROUND_TRIPS: Mapping[str, Column] = {
         "string", "", "bucket, count, bucket, count, …: see netlab.stats.histogram"
     ),
     "rtt_histogram_bits": Column("Int64", "", "the histogram has 2^bits buckets per doubling"),
-    "first_rtt_ns": Column(
-        "string", "ns", "the first round trips one by one, as many as requested"
-    ),
+    "first_rtt_ns": Column("string", "ns", "the first round trips, as many as requested"),
     "client_latency_from": Column(
         "string", "", "intended or sent: the send time from which a round trip is measured"
     ),
@@ -163,14 +153,12 @@ _HOST: Mapping[str, Column] = {
         "",
         "CPU time that the hypervisor gave to others, in the worst trial; NA: not reported",
     ),
-    "interface_dropped_frames": Column(
-        "Int64", "", "frames that its interfaces dropped, all trials"
-    ),
-    "queue_dropped_frames": Column("Int64", "", "frames that the queues of its interfaces dropped"),
+    "interface_dropped_frames": Column("Int64", "", "frames its interfaces dropped, all trials"),
+    "queue_dropped_frames": Column("Int64", "", "frames the queues of its interfaces dropped"),
     "softnet_dropped_frames": Column(
-        "Int64", "", "frames that a CPU's backlog dropped; NA: several of the hosts are one machine"
+        "Int64", "", "frames a CPU's backlog dropped; NA: several of the hosts are one machine"
     ),
-    "socket_dropped_frames": Column("Int64", "", "frames that its receiving socket dropped"),
+    "socket_dropped_frames": Column("Int64", "", "frames its receiving socket dropped"),
     "pause_frames_sent": Column("Int64", "", "pause frames sent; NA: not counted"),
     "pause_frames_received": Column("Int64", "", "pause frames received; NA: not counted"),
     "host": Column("string", "", "name of the host"),
@@ -185,9 +173,7 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "line_rate_from": Column(
         "string", "", "source of the line rate: setting, link (of the matrix) or interface"
     ),
-    "line_frames_per_s": Column(
-        "Float64", "1/s", "frames of this size that the line carries at most"
-    ),
+    "line_frames_per_s": Column("Float64", "1/s", "most frames of this size that the line carries"),
     "frames_per_s": Column(
         "Float64", "1/s", "highest rate that passed, in each direction; NA: even the lowest failed"
     ),
@@ -197,17 +183,13 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
         "Float64", "1/s", "lowest rate above it that failed; NA: the line rate passed"
     ),
     "upper_line_share": Column("Float64", "", "this rate as a share of the line rate"),
-    "limit": Column(
-        "string", "", "what limits the rate: line rate, device, generator-bound or receiver-bound"
-    ),
+    "limit": Column("string", "", "limit: line rate, device, generator-bound or receiver-bound"),
     "limit_host": Column(
         "string", "", "host that limits the rate; NA: not known, or a device that is not observed"
     ),
     "limit_core": Column("Int64", "", "busiest CPU of this host in the trials that failed"),
     "limit_core_share": Column("Float64", "", "load of this CPU"),
-    "pairs": Column(
-        "Int64", "", "number of host pairs that searched at one rate; NA: this pair searched alone"
-    ),
+    "pairs": Column("Int64", "", "host pairs that searched at one rate; NA: this pair alone"),
     "monotone": Column("boolean", "", "false: a higher rate passed once, or a lower one failed"),
     "one_machine": Column(
         "boolean", "", "whether some hosts are one machine; loads are then those of the machine"
@@ -217,9 +199,7 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "trial_sent_frames": Column("string", "", "frames sent in each trial, all directions"),
     "trial_received_frames": Column("string", "", "frames received in each trial"),
     "trial_own_drops": Column("string", "", "frames that our own hosts dropped in each trial"),
-    "trial_queue_ns": Column(
-        "string", "ns", "how much longer the frames took to leave the device than to enter it"
-    ),
+    "trial_queue_ns": Column("string", "ns", "queueing delay that built up in the device"),
     "trial_verdict": Column(
         "string", "", "0 passed, 1 lost, 2 absorbed, 3 lost by the tester, 4 too few sent"
     ),
@@ -228,9 +208,7 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "loss_received_frames": Column("string", "", "frames received at each rate"),
     "loss_duration_s": Column("string", "s", "length of each of these trials"),
     "loss_own_drops": Column("string", "", "frames that our own hosts dropped at each rate"),
-    "loss_queue_ns": Column(
-        "string", "ns", "how much longer the frames took to leave the device than to enter it"
-    ),
+    "loss_queue_ns": Column("string", "ns", "queueing delay that built up in the device"),
     "loss_verdict": Column("string", "", "as in trial_verdict; 3: not the device's loss"),
     "latency_found_share": Column(
         "string", "", "load during the round trips, as shares of the found rate"
@@ -243,9 +221,7 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "latency_max_ns": Column("string", "ns", "longest round trip at each load"),
     "latency_p50_ns": Column("string", "ns", "median round trip at each load"),
     "latency_p99_ns": Column("string", "ns", "99th percentile of the round trips at each load"),
-    "back_to_back_frames": Column(
-        "Float64", "", "longest burst without loss, mean of all searches"
-    ),
+    "back_to_back_frames": Column("Float64", "", "longest loss-free burst, mean of all searches"),
     "back_to_back_waiting_frames": Column(
         "Float64", "", "frames of it that queued in the device as it arrived (RFC 9004)"
     ),
