@@ -1,4 +1,4 @@
-"""netlab check: met, not met, or it cannot be judged; what cannot be judged is never a pass."""
+"""netlab check: met, not met, or cannot be judged, which is never a pass."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def test_what_has_no_ceiling_cannot_be_judged_by_it_and_can_by_a_rate(tmp_path: 
 
 
 def test_where_options_are_not_known_a_pass_is_one_by_the_highest_ceiling(tmp_path: Path) -> None:
-    known = stream_values(85.0)
-    assert known is not None
-    unknown = {"throughput_bit_per_s": known["throughput_bit_per_s"]}
-    for values, verdict in ((known, "met"), (unknown, "not met")):
+    measured_values = stream_values(85.0)
+    assert measured_values is not None
+    unknown = {"throughput_bit_per_s": measured_values["throughput_bit_per_s"]}
+    for values, verdict in ((measured_values, "met"), (unknown, "not met")):
         run = run_of(
             tmp_path / verdict,
             (stream(), [values]),
@@ -112,7 +112,7 @@ def test_loss_is_a_share_of_what_was_sent_and_is_no_matter_of_tcp(tmp_path: Path
 
 
 def test_other_tests_have_their_own_quantities(tmp_path: Path) -> None:
-    found: dict[str, Any] = {
+    payloads: dict[str, Any] = {
         "payload_bytes": 1472,
         "to_client_payload_bytes": 1372,
     }
@@ -120,7 +120,7 @@ def test_other_tests_have_their_own_quantities(tmp_path: Path) -> None:
     passed = {**rate, "frames_per_s": 60_000.0, "line_share": 0.4}
     cells: list[Any] = [
         (planned("round_trip"), [of_round_trips([400_000] * 9)]),
-        (planned("payload_search"), [found]),
+        (planned("payload_search"), [payloads]),
         (planned("throughput_search", frame_bytes=64), [passed]),
         (planned("throughput_search", frame_bytes=128), [rate]),
     ]
@@ -130,7 +130,7 @@ def test_other_tests_have_their_own_quantities(tmp_path: Path) -> None:
         "frames: {at_least: 40 % of the line rate}",
     )
     checked = check(run_of(tmp_path / "run", *cells, matrix_text=text))
-    assert [(each.verdict, each.words) for each in checked.judgements] == [
+    assert [(judgement.verdict, judgement.words) for judgement in checked.judgements] == [
         ("met", "400 us or better, 1 figure"),
         ("not met", "1372 B in trial 1, to client, 1 of 2 figures"),
         ("met", "40 % of the line rate or better, 1 figure"),
@@ -144,14 +144,14 @@ def test_other_tests_have_their_own_quantities(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("new", "verdict"),
     [
-        ([0.97 * each for each in STEADY], "met"),
-        ([0.94 * each for each in STEADY], "not met"),
-        ([1.2 * each for each in STEADY], "met"),
+        ([0.97 * mbit for mbit in STEADY], "met"),
+        ([0.94 * mbit for mbit in STEADY], "not met"),
+        ([1.2 * mbit for mbit in STEADY], "met"),
         ([85.0, 99.0, 89.0, 95.0, 84.0], "cannot be judged"),
         ([94.0], "cannot be judged"),
         ([*STEADY[:4], None], "cannot be judged"),
         ([None, None], "cannot be judged"),
-        ([*(0.9 * each for each in STEADY), None], "not met"),
+        ([*(0.9 * mbit for mbit in STEADY), None], "not met"),
     ],
 )
 def test_no_worse_than_the_baseline_is_shown_refuted_or_open(
@@ -212,7 +212,7 @@ def test_a_run_is_never_shown_to_be_worse_than_itself(values: list[float], share
     assert _judge_no_worse(aligned, share)[0] != "not met"
 
 
-# What is said
+# Output
 
 
 def test_only_the_cells_meant_are_judged_and_an_expectation_of_none_is_no_pass(
@@ -225,15 +225,15 @@ def test_only_the_cells_meant_are_judged_and_an_expectation_of_none_is_no_pass(
     )
     cells = [(stream(size=64), [50.0]), (stream(), [94.0])]
     checked = check(stream_run(tmp_path / "run", *cells, matrix_text=text))
-    assert [(each.label, each.verdict) for each in checked.judgements] == [
+    assert [(judgement.label, judgement.verdict) for judgement in checked.judgements] == [
         ("TCP 64", "met"),
         ("TCP 1448", "met"),
         ("no cell", "cannot be judged"),
     ]
-    said = checked.as_text()
-    assert "throughput at least 1 Mbit/s where message size, bytes 64: 1 met, 0 not met" in said
-    assert "throughput at least 90 Mbit/s but not where message size, bytes 64: 1 met" in said
-    assert "cannot be judged  no cell: no cell of the run matches" in said
+    output = checked.as_text()
+    assert "throughput at least 1 Mbit/s where message size, bytes 64: 1 met, 0 not met" in output
+    assert "throughput at least 90 Mbit/s but not where message size, bytes 64: 1 met" in output
+    assert "cannot be judged  no cell: no cell of the run matches" in output
 
 
 def test_an_expectation_may_be_added_after_the_run(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""netlab compare: runs and axes beside each other, what a verdict says, and how it is written."""
+"""netlab compare: comparison of runs and axes, their verdicts, and the output formats."""
 
 from __future__ import annotations
 
@@ -211,8 +211,8 @@ def test_the_command_says_with_its_exit_code_whether_it_could_compare(
     file = tmp_path / "out.json"
     assert netlab(capfdbinary, "compare", old, new, "--format", "json", "-o", str(file))[0] == 0
     assert json.loads(file.read_text())["verdicts"]["different"] == 1
-    wide = ("compare", old, new, "--margin", "5 %", "--format", "csv")
-    assert ",different," not in netlab(capfdbinary, *wide)[1]
+    command = ("compare", old, new, "--margin", "5 %", "--format", "csv")
+    assert ",different," not in netlab(capfdbinary, *command)[1]
     for words in ([old], [old, new, "--by", "pairing"], [old, new, "--against", "LL"]):
         code, out, err = netlab(capfdbinary, "compare", *words)
         assert (code, out) == (2, "")

@@ -1,4 +1,4 @@
-"""What must agree between two runs that are compared: what is refused, and compared anyway."""
+"""What must agree between compared runs: which are refused, and which are compared anyway."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_runs_that_differ_in_what_must_agree_are_refused_by_its_name(
         return
     compared = compare_runs(*sides, anyway=True)
     assert len(compared.rows) == 1
-    assert any(words.split(";", maxsplit=1)[0] in each for each in compared.differences)
+    assert any(words.split(";", maxsplit=1)[0] in difference for difference in compared.differences)
 
 
 def test_of_sizes_that_both_have_those_are_compared_anyway_and_the_others_named(
@@ -63,7 +63,7 @@ def test_of_sizes_that_both_have_those_are_compared_anyway_and_the_others_named(
         compare_runs(old, new)
     compared = compare_runs(old, new, anyway=True)
     assert [row.aligned.label for row in compared.rows] == ["TCP 576", "TCP 1448"]
-    assert [each.partition(",")[0] for each in compared.remarks[:2]] == [
+    assert [remark.partition(",")[0] for remark in compared.remarks[:2]] == [
         "1 cell only in the baseline",
         "1 cell only in the contender",
     ]
@@ -111,27 +111,27 @@ some_cells = st.sets(st.integers(0, len(ALL) - 1), min_size=1)
 def test_plans_agree_where_their_cells_are_the_same_and_no_cell_is_in_two_pairs(
     one: set[int], other: set[int]
 ) -> None:
-    old, new = (plan_of([ALL[at] for at in sorted(those)], 1) for those in (one, other))
-    found = agreement(old, new)
-    assert bool(found.differences) == (one != other)
-    for side in zip(*found.pairs, strict=True):
+    old, new = (plan_of([ALL[index] for index in sorted(those)], 1) for those in (one, other))
+    agreed = agreement(old, new)
+    assert bool(agreed.differences) == (one != other)
+    for side in zip(*agreed.pairs, strict=True):
         assert len(set(side)) == len(side)
     keys = {cell.key for cell in old.cells} & {cell.key for cell in new.cells}
     if one == other:
-        assert found.pairs == tuple((cell.key, cell.key) for cell in old.cells)
-    assert keys <= {key for pair in found.pairs for key in pair}
+        assert agreed.pairs == tuple((cell.key, cell.key) for cell in old.cells)
+    assert keys <= {key for pair in agreed.pairs for key in pair}
     back = agreement(new, old)
-    assert bool(back.differences) == bool(found.differences)
-    assert {(b, a) for a, b in back.pairs} == set(found.pairs)
+    assert bool(back.differences) == bool(agreed.differences)
+    assert {(b, a) for a, b in back.pairs} == set(agreed.pairs)
 
 
 @pytest.mark.parametrize("form", sorted(WRITERS))
 def test_what_was_compared_anyway_is_marked_in_every_format(tmp_path: Path, form: str) -> None:
     old = stream_run(tmp_path / "old", (stream(), STEADY))
     new = stream_run(tmp_path / "new", (stream(duration_s=1.0), STEADY))
-    written = WRITERS[form](compare_runs(old, new, anyway=True))
+    output = WRITERS[form](compare_runs(old, new, anyway=True))
     marks = {"csv": "false,", "json": '"comparable": false'}
-    assert marks.get(form, "NOT COMPARABLE, and compared anyway: duration: 10 s") in written
+    assert marks.get(form, "NOT COMPARABLE, and compared anyway: duration: 10 s") in output
     agreed = WRITERS[form](compare_runs(old, old))
     assert marks.get(form, "NOT COMPARABLE") not in agreed
 

@@ -1,4 +1,4 @@
-"""`netlab check --expect FILE`: what is expected need not be written into the run's matrix."""
+"""`netlab check --expect FILE`: expectations from a file instead of the run's matrix."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def test_an_imported_run_is_held_against_a_file_and_its_error_names_the_option(
     assert (code, out) == (2, "")
     assert "nothing is expected: it was imported and has no matrix: name a file that has" in err
     assert "--expect FILE, or a run with --baseline RUN" in err
-    # The 13 cells of LL over TCP with 64 bytes: 88.35 Mbit/s is the least that is printed.
+    # The 13 cells of LL over TCP with 64 bytes: the lowest printed figure is 88.35 Mbit/s.
     file = written(
         tmp_path,
         "expect:\n  - when: {pairing: LL, protocol: TCP, message_size: 64}\n"
         "    throughput: {at_least: 88Mbit}\n",
     )
     code, out, _ = netlab(capfdbinary, "check", str(IMPORTED), "--expect", file, "--json")
-    found = json.loads(out)
+    result = json.loads(out)
     assert code == 0
-    assert found["verdicts"] == {"met": 13, "not met": 0, "cannot be judged": 0}
+    assert result["verdicts"] == {"met": 13, "not met": 0, "cannot be judged": 0}
 
 
 def test_a_file_holds_in_place_of_the_matrix(
@@ -57,7 +57,7 @@ def test_a_file_holds_in_place_of_the_matrix(
     assert "throughput at least 95 Mbit/s: 0 met, 1 not met, 0 cannot be judged" in out
     assert "99 %" not in out
     assert "0 met, 1 not met" in err
-    # A whole matrix is such a file as well.
+    # A whole matrix is also such a file.
     other = written(tmp_path, text.replace("99 % of the ceiling", "94Mbit"))
     assert netlab(capfdbinary, "check", str(run.path), "--expect", other)[0] == 0
 

@@ -1,4 +1,4 @@
-"""export.py: the frame as CSV, JSON and Parquet, the same everywhere and harmless."""
+"""export.py: the frame as CSV, JSON and Parquet, identical everywhere and harmless."""
 
 from __future__ import annotations
 

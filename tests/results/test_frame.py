@@ -1,4 +1,4 @@
-"""frame.py: one row a trial, documented columns, failures are NA and never numbers."""
+"""frame.py: one row per trial, documented columns, failures as NA and never as numbers."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_sessions_and_facts_come_with_their_time() -> None:
     assert facts["host"] == "alpha"
     assert facts["facts"] == {"kernel": "6.18.5", "cpu_count": 2}
     assert facts["at"] == "2026-01-31T12:00:02.000000Z"
-    assert [each.line for each in run.damage] == [10]
+    assert [damage.line for damage in run.damage] == [10]
 
 
 def test_a_recorded_run_of_format_version_1_gives_the_same_table() -> None:
@@ -270,7 +270,7 @@ def test_a_damaged_histogram_has_no_percentiles_and_breaks_nothing(
 
 
 def round_trips(path: Path, values_ns: list[int]) -> pd.DataFrame:
-    """The frame of a run of one round-trip cell, measured where there are values."""
+    """The frame of a run with one round-trip cell, which is pending without values."""
     cell = PlannedCell("LL-rt", "LL", "round_trip", {"protocol": "UDP", "message_bytes": 18})
     values: dict[str, Value] = {
         "transactions_per_s": 4000.5,

@@ -1,4 +1,4 @@
-"""A run in a notebook: its words, its small tables, its charts; over recorded runs."""
+"""A run in a notebook: its text, small tables and charts, on recorded runs."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_the_answer_in_a_notebook_is_escaped(make: Make) -> None:
     from netlab.report.text.said import in_english
 
     plan = netlab.load(RUNS / "nettest").plan
-    found = make(replace(plan, title="<script>alert(1)</script>", source=None), [])
-    html = LoadedRun(found.stored, in_english)._repr_html_()
+    run = make(replace(plan, title="<script>alert(1)</script>", source=None), [])
+    html = LoadedRun(run.stored, in_english)._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
 
@@ -59,7 +59,7 @@ def test_the_summary_has_the_mean_and_its_interval_of_each_cell() -> None:
     table = run.summary()
     of_udp = table[table["protocol"] == "UDP"].iloc[0]
     frame = run.frame
-    values = [float(each) for each in frame[frame["protocol"] == "UDP"]["throughput_bit_per_s"]]
+    values = [float(value) for value in frame[frame["protocol"] == "UDP"]["throughput_bit_per_s"]]
     expected = interval(values)
     assert (of_udp["n"], of_udp["unit"]) == (15, "bit/s")
     assert of_udp["mean"] == pytest.approx(expected.mean)

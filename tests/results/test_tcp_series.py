@@ -1,4 +1,4 @@
-"""TCP's own numbers out of a record: what fits together is read, and nothing else."""
+"""TCP's state from a record: only consistent series are read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def recorded(draw: st.DrawFn) -> dict[str, list[int]]:
     times = sorted(draw(st.sets(COUNTS, min_size=1, max_size=40)))
     size = len(times)
     others = {name: draw(st.lists(COUNTS, min_size=size, max_size=size)) for name in NAMES[1:]}
-    return {f"tcp_series_{name}": each for name, each in {"time_us": times, **others}.items()}
+    return {f"tcp_series_{name}": series for name, series in {"time_us": times, **others}.items()}
 
 
 @given(said=recorded(), flow=st.sampled_from(["", "to_server_", "to_client_"]))
@@ -30,10 +30,10 @@ def test_what_a_probe_says_is_taken_kept_and_read_back(
     said: dict[str, list[int]], flow: str
 ) -> None:
     assert fault_in_record({"type": "progress", **said}) is None
-    values = {f"{flow}sender_{name}": each for name, each in said.items()}
+    values = {f"{flow}sender_{name}": series for name, series in said.items()}
     check_values(values)
-    found = tcp_series_of(values, flow)
-    assert found == TcpSeries(**{name: said[f"tcp_series_{name}"] for name in NAMES})
+    series_read = tcp_series_of(values, flow)
+    assert series_read == TcpSeries(**{name: said[f"tcp_series_{name}"] for name in NAMES})
     for other in {"", "to_server_", "to_client_"} - {flow}:
         assert tcp_series_of(values, other) is None
 
@@ -49,13 +49,13 @@ def test_a_number_that_a_system_does_not_tell_is_empty_and_so_is_one_that_is_cut
     }
     if cut not in left_out:
         values[f"sender_tcp_series_{cut}"] = said[f"tcp_series_{cut}"][1:]
-    found = tcp_series_of(values)
-    told = set(NAMES[1:]) - left_out - {cut}
-    if "time_us" in left_out or not told:
-        assert found is None
+    series = tcp_series_of(values)
+    present = set(NAMES[1:]) - left_out - {cut}
+    if "time_us" in left_out or not present:
+        assert series is None
     else:
-        assert found is not None
-        assert {name for name in NAMES[1:] if getattr(found, name)} == told
+        assert series is not None
+        assert {name for name in NAMES[1:] if getattr(series, name)} == present
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Values that are checked together are judged as each of them is by itself."""
+"""Values checked together get the same verdict as each of them alone."""
 
 from __future__ import annotations
 
@@ -55,11 +55,15 @@ def test_a_list_fits_where_each_of_its_values_does(values: list[Any], kind: Valu
 
 
 def test_columns_asked_for_are_those_of_the_rows() -> None:
-    for folder in sorted(each.parent for each in REPORTS.glob("*/run.json")):
+    for folder in sorted(file.parent for file in REPORTS.glob("*/run.json")):
         run = load(folder)
         rows = rows_of(run.stored)
         names = dict.fromkeys([*(name for row in rows for name in row), "absent of all"])
-        every = {name: column_of([row.get(name) for row in rows], name)[1] for name in names}
-        known = {name: each for name, each in every.items() if any(v is not None for v in each)}
+        all_columns = {name: column_of([row.get(name) for row in rows], name)[1] for name in names}
+        known = {
+            name: values
+            for name, values in all_columns.items()
+            if any(value is not None for value in values)
+        }
         assert columns_of_trials(run.stored, names) == known
         assert len(readings(run)) == len(rows)

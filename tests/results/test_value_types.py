@@ -1,4 +1,4 @@
-"""Types of settings and values: every recorded run has them, and what is none is named."""
+"""Types of settings and values: every recorded run passes, and wrong types are reported."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ RECORDED = sorted(
 )
 
 
-@pytest.mark.parametrize("folder", RECORDED, ids=lambda each: each.name)
+@pytest.mark.parametrize("folder", RECORDED, ids=lambda folder: folder.name)
 def test_every_recorded_run_is_read_whole(folder: Path) -> None:
-    """All but the line that was cut when it was recorded."""
-    damage = [str(each) for each in load(folder).damage]
+    """All lines except the one that was cut when it was recorded."""
+    damage = [str(fault) for fault in load(folder).damage]
     assert damage in ([], ["line 10: damaged: the checksum does not agree"])
 
 

@@ -1,4 +1,4 @@
-"""Connections whose first packet was lost, told by their times."""
+"""Connections whose first packet was lost, recognised by their times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def shorts(number: int, place_us: float = 150) -> list[int]:
 
 
 def later(*seconds: float) -> list[int]:
-    return [round(1e9 * each * RNG.uniform(1.0002, 1.015)) for each in seconds]
+    return [round(1e9 * second * RNG.uniform(1.0002, 1.015)) for second in seconds]
 
 
 def test_connections_that_took_a_time_out_longer_are_told(tmp_path: Path) -> None:

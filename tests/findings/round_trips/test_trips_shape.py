@@ -1,4 +1,4 @@
-"""Two groups of times, and few that are far longer: which trials, why, and when nothing is said."""
+"""Two groups of times, and a few far longer times: trials, causes, and cases without a finding."""
 
 from __future__ import annotations
 
@@ -133,15 +133,15 @@ def test_few_short_or_cheap_ones_are_not_spoken_of(tmp_path: Path, times: list[i
 
 
 def test_a_trial_whose_process_was_held_up_has_that_finding_alone(tmp_path: Path) -> None:
-    held = timed(LONG, elapsed_ns=1_000_000_000, client_stalled_ns=50_000_000)
-    run = trips_run(tmp_path / "r", (trip_cell(), [held]), link=None)
-    assert {str(each.kind) for each in run.findings} - {"off-time"} == {"process-stalled"}
+    delayed = timed(LONG, elapsed_ns=1_000_000_000, client_stalled_ns=50_000_000)
+    run = trips_run(tmp_path / "r", (trip_cell(), [delayed]), link=None)
+    assert {str(finding.kind) for finding in run.findings} - {"off-time"} == {"process-stalled"}
 
 
 def test_of_a_run_as_it_was_recorded_the_sleeping_mirrors_answer_in_two_groups() -> None:
     run = load(ROOT / "tests" / "fixtures" / "two-modes")
-    told = found(run, "two-modes")
-    assert told
-    for each in told:
-        assert ("server_receive", "blocking") in each.group.conditions
-        assert each.evidence["lower_trip_ns"] < 20_000 < each.evidence["upper_trip_ns"]
+    bimodal = found(run, "two-modes")
+    assert bimodal
+    for finding in bimodal:
+        assert ("server_receive", "blocking") in finding.group.conditions
+        assert finding.evidence["lower_trip_ns"] < 20_000 < finding.evidence["upper_trip_ns"]

@@ -1,4 +1,4 @@
-"""Variants that differ in one setting, and what a time is made of."""
+"""Variants that differ in one setting, and the parts of a round trip."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_over_drawn_runs_differences_are_shown_where_there_are_any(tmp_path: Pat
         assert shown != bool(found(run, "no-difference"))
         right += shown == (ratio != 1.0)
         wrong += shown and ratio == 1.0
-    # One in a hundred of those without a difference may show one by chance.
+    # By chance, one in a hundred of the runs without a difference may show one.
     assert wrong <= 1
     assert right >= 58
 

@@ -1,4 +1,4 @@
-"""Waits for a CPU: blamed where they account for longer times, counted over drawn runs."""
+"""Waits for a CPU: reported if they explain longer times, counted over random runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WINDOW_NS = 1_000_000_000
 
 
 def trial(mean_us: float, waited_share: float = 0.0, **more: Value) -> dict[str, Value]:
-    """A second of round trips, of which the client was without a CPU for a share."""
+    """A trial of 1 s in which the client had no CPU for a share of the time."""
     number = round(WINDOW_NS / (1e3 * mean_us))
     return {
         "transactions": number,
@@ -102,7 +102,7 @@ def test_a_quota_that_holds_every_trial_back_needs_no_other(tmp_path: Path) -> N
 
 
 def test_of_drawn_runs_those_that_waited_are_named_and_no_others(tmp_path: Path) -> None:
-    """Trials whose time grows by what they waited, and such as are slow for another reason."""
+    """Some trials are longer by their waits, others are slow for another reason."""
     rng = random.Random(17)  # noqa: S311  (no secret)
     right = wrong = missed = 0
     cells = []
@@ -121,9 +121,9 @@ def test_of_drawn_runs_those_that_waited_are_named_and_no_others(tmp_path: Path)
         trials = [trial(mean, share) for mean, share in zip(means, waited, strict=True)]
         cells.append((trip_cell(source_port=index + 1), trials, truth))
     run = trips_run(tmp_path / "r", *((cell, trials) for cell, trials, _truth in cells), link=None)
-    told = {each.cells[0]: each for each in found(run, KIND)}
+    findings = {finding.cells[0]: finding for finding in found(run, KIND)}
     for cell, _trials, truth in cells:
-        named = told.get(cell.key)
+        named = findings.get(cell.key)
         right += named is not None and truth == "waits" and named.trials == ((cell.key, 3),)
         wrong += named is not None and truth != "waits"
         missed += named is None and truth == "waits"

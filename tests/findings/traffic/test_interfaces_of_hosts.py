@@ -1,4 +1,4 @@
-"""Every interface that a host measured over is looked at, not only the one its facts follow."""
+"""All interfaces that a host used are checked, not only the one in its facts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def test_each_interface_that_a_host_measured_over_is_looked_at() -> None:
     half = {**GOOD, "route_interface": "eth2", "interface_duplex": "half"}
     again = {**slow, "route_interface": "eth0"}
     facts, wired = {"nas": [GOOD], "pc": [GOOD]}, frozenset({"nas", "pc"})
-    found = hosts(facts, LINK, wired, {"nas": [slow, half, again]})
-    assert [(each.kind, each.group.host, each.words["interface"]) for each in found] == [
+    checks = hosts(facts, LINK, wired, {"nas": [slow, half, again]})
+    assert [(check.kind, check.group.host, check.words["interface"]) for check in checks] == [
         (Kind.LINK_SPEED, "nas", "eth1"),
         (Kind.DUPLEX, "nas", "eth2"),
     ]

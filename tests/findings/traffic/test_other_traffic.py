@@ -1,4 +1,4 @@
-"""Other traffic is named where it was, as much as it was, and never where there was none."""
+"""Other traffic: reported with its place and rate if present, and only then."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_traffic_of_our_own_is_never_taken_for_that_of_others() -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_plain_traffic_of_others_is_named_with_its_place_and_rate(place: tuple[str, bool]) -> None:
-    """A third of the link and as much as ours: where what may be ours is known to a tenth."""
+    """A third of the link and as much as our traffic, which is known to a tenth."""
     missed: list[object] = []
     wrong: list[object] = []
     number = 0
@@ -49,15 +49,15 @@ def test_plain_traffic_of_others_is_named_with_its_place_and_rate(place: tuple[s
             continue  # the queues at both edges are a large part of such a window
         rate = 0.3 * wire.link.rate_bit_per_s
         number += 1
-        found = others_of(record_of_wire(replace(wire, others={place: rate}), seed), wire.link)
-        if (*place,) not in {(each.host, each.receiving) for each in found}:
+        others = others_of(record_of_wire(replace(wire, others={place: rate}), seed), wire.link)
+        if (*place,) not in {(traffic.host, traffic.receiving) for traffic in others}:
             missed.append((seed, wire))
-        for each in found:
-            if (each.host, each.receiving) != place:
+        for traffic in others:
+            if (traffic.host, traffic.receiving) != place:
                 wrong.append((seed, wire))
-            # A card that counts padding and tags puts at most a tenth of ours on top.
-            elif not 0.75 * rate <= each.bit_per_s <= 1.25 * rate:
-                wrong.append((seed, wire, each.bit_per_s / rate))
+            # An interface that counts padding and tags adds at most a tenth of our traffic.
+            elif not 0.75 * rate <= traffic.bit_per_s <= 1.25 * rate:
+                wrong.append((seed, wire, traffic.bit_per_s / rate))
     assert number > 300
     assert (missed, wrong) == ([], [])
 
@@ -92,9 +92,9 @@ def found_in(wire: Wire, **other: Any) -> list[Finding]:
     record = replace(record_of_wire(wire, 1), **other)
     run = run_of(plan_of([cell_of_wire(record)], wire.link), [record])
     return [
-        each
-        for each in findings(run)
-        if each.kind in (Kind.OTHER_TRAFFIC, Kind.OTHER_TRAFFIC_BESIDE)
+        finding
+        for finding in findings(run)
+        if finding.kind in (Kind.OTHER_TRAFFIC, Kind.OTHER_TRAFFIC_BESIDE)
     ]
 
 
@@ -157,8 +157,8 @@ def test_both_directions_of_a_stream_are_ours() -> None:
 
 
 def both_ways(wire: Wire) -> Record:
-    """Two streams, one each way: every interface carries the data of one and what answers the
-    other."""
+    """Two streams, one per direction: every interface carries the data of one and the
+    acknowledgements of the other."""
     there = record_of_wire(wire, 1)
     back = record_of_wire(replace(wire, others={}), 2)
     values: dict[str, Any] = {"same_host": False}
@@ -176,11 +176,11 @@ def both_ways(wire: Wire) -> Record:
     return replace(there, values=values, settings={**there.settings, "direction": "both"})
 
 
-# ---- what a host drops uncounted -----------------------------------------------------------------
+# ---- drops that no counter shows -----------------------------------------------------------------
 
 
 def filtered(wire: Wire, seed: int, length: float = 0.0) -> Record:
-    """A packet filter of the receiver drops a part: its interface counts it, and nothing else does.
+    """A packet filter of the receiver drops a part: only its interface counts these packets.
 
     In its place may be frames of others, so much longer than ours.
     """
@@ -221,10 +221,10 @@ def test_what_is_likely_is_that_of_the_data_s_direction() -> None:
 # ---- over trials ---------------------------------------------------------------------------------
 
 
-def seen(cell: str, trial: int, *others: OtherTraffic) -> StreamSample:
-    made = udp(cell=cell, trial=trial, others=others)
-    ends = replace(made.sender, host="linux-a"), replace(made.receiver, host="linux-b")
-    return replace(made, sender=ends[0], receiver=ends[1])
+def sample_with(cell: str, trial: int, *others: OtherTraffic) -> StreamSample:
+    stream = udp(cell=cell, trial=trial, others=others)
+    ends = replace(stream.sender, host="linux-a"), replace(stream.receiver, host="linux-b")
+    return replace(stream, sender=ends[0], receiver=ends[1])
 
 
 def other(bit_per_s: float = 3e7, filled: float = 0.7, host: str = "linux-b") -> OtherTraffic:
@@ -235,9 +235,9 @@ def other(bit_per_s: float = 3e7, filled: float = 0.7, host: str = "linux-b") ->
 
 def test_trials_are_counted_by_host_and_direction() -> None:
     trials = [
-        seen("a", 1, other(2e7), other(host="linux-a")),
-        seen("a", 2, other(4e7)),
-        seen("b", 1),
+        sample_with("a", 1, other(2e7), other(host="linux-a")),
+        sample_with("a", 2, other(4e7)),
+        sample_with("b", 1),
     ]
     one, two = beside(trials, ())
     assert (one.group.host, one.trials) == ("linux-b", (("a", 1), ("a", 2)))
@@ -247,10 +247,10 @@ def test_trials_are_counted_by_host_and_direction() -> None:
 
 
 def test_what_limits_is_not_said_twice() -> None:
-    assert [*beside([seen("a", 1, other(filled=0.99))], ())] == []
+    assert [*beside([sample_with("a", 1, other(filled=0.99))], ())] == []
 
 
 def test_what_was_lost_in_the_receiving_socket_is_not_blamed_on_others() -> None:
     lost = replace(udp().losses, sent=8_200, lost=4_200, receive_queue=4_200)
-    made = replace(seen("a", 1, other(filled=0.99)), losses=lost)
+    made = replace(sample_with("a", 1, other(filled=0.99)), losses=lost)
     assert limit_of(made) is Kind.RECEIVE_QUEUE_DROPS
