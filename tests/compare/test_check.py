@@ -242,7 +242,7 @@ def test_an_expectation_may_be_added_after_the_run(tmp_path: Path) -> None:
     assert check(load(run.path)).met
 
 
-def test_the_command_tells_a_script_by_its_exit_code(
+def test_the_exit_code_of_the_command_shows_the_verdict(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     paths = {

@@ -36,7 +36,9 @@ def test_a_slower_cable_is_different_with_its_ratio_interval_and_adjusted_p(tmp_
     assert [*row.aligned.means] == pytest.approx([94.11, 91.29], abs=0.01)
 
 
-def test_the_same_twice_is_not_different_and_says_what_would_have_shown(tmp_path: Path) -> None:
+def test_equal_runs_are_not_different_and_the_detectable_difference_is_stated(
+    tmp_path: Path,
+) -> None:
     compared = compare_runs(*two(tmp_path, STEADY, (94.11, 94.10, 94.12, 94.13, 94.10)))
     assert only_row(compared).verdict.verdict == "same within the margin"
     assert smallest_shown(compared.rows) == pytest.approx((0.005, 0.005, 0.005))
@@ -56,7 +58,7 @@ def test_one_trial_cannot_tell(tmp_path: Path) -> None:
     assert "smallest_difference" not in json.loads(WRITERS["json"](compared))["comparisons"][0]
 
 
-def test_a_failed_trial_is_no_figure_and_its_reason_is_said(tmp_path: Path) -> None:
+def test_a_failed_trial_has_no_figure_and_its_reason_is_given(tmp_path: Path) -> None:
     compared = compare_runs(*two(tmp_path, STEADY, (None, *STEADY[1:])))
     assert [len(side) for side in only_row(compared).aligned.figures] == [5, 4]
     for form in ("text", "markdown", "csv", "json"):
@@ -76,7 +78,7 @@ def test_a_figure_of_nothing_has_no_ratio_and_is_not_passed_over_in_silence(tmp_
 # An axis of one run
 
 
-def test_pairings_of_the_recorded_lab_report_cannot_be_told_apart_with_one_trial() -> None:
+def test_one_trial_cannot_distinguish_pairings_of_the_recorded_lab_report() -> None:
     compared = compare_levels(load(LAB_REPORT), "pairing")
     assert [group.contender for group in compared.groups] == [
         "pairing WL",
@@ -179,7 +181,7 @@ def test_both_directions_of_a_stream_are_two_comparisons_and_no_sum(tmp_path: Pa
 # Formats
 
 
-def test_csv_and_json_hold_the_same_and_what_cannot_be_told_is_absent(tmp_path: Path) -> None:
+def test_csv_and_json_have_the_same_content_and_unknown_values_are_absent(tmp_path: Path) -> None:
     cells = [stream(size=64), stream(size=576), stream()]
     figures: list[Sequence[Mbit]] = [LESS, [94.0], [None, None]]
     old = stream_run(tmp_path / "old", *((cell, STEADY) for cell in cells))
@@ -202,7 +204,7 @@ def test_csv_and_json_hold_the_same_and_what_cannot_be_told_is_absent(tmp_path: 
     assert "null" not in WRITERS["json"](compared)
 
 
-def test_the_command_says_with_its_exit_code_whether_it_could_compare(
+def test_the_exit_code_of_the_command_shows_whether_it_could_compare(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     old, new = (str(run.path) for run in two(tmp_path, STEADY, LESS))

@@ -136,7 +136,7 @@ def test_what_was_compared_anyway_is_marked_in_every_format(tmp_path: Path, form
     assert marks.get(form, "NOT COMPARABLE") not in agreed
 
 
-def test_what_is_known_to_have_changed_between_two_occasions_is_said(tmp_path: Path) -> None:
+def test_known_changes_between_two_runs_are_listed(tmp_path: Path) -> None:
     old, new = two(tmp_path, STEADY, LESS)
     for run, kernel, load_average in ((old, "6.1", "0.1"), (new, "6.18", "0.9")):
         with RunFolder.open_for_writing(run.path, run.plan) as folder:

@@ -83,7 +83,9 @@ def test_kinds_of_findings_may_be_forbidden_there(
         ("", "the file is empty"),
     ],
 )
-def test_a_wrong_file_is_told_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_file_is_reported_with_the_place_of_the_fault(
+    tmp_path: Path, text: str, said: str
+) -> None:
     with pytest.raises(MatrixError) as refused:
         load_expectations(Path(written(tmp_path, text)))
     assert said in str(refused.value)

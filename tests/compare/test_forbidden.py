@@ -52,7 +52,7 @@ def verdicts(checked: Checked) -> list[tuple[str, str]]:
     return [(judgement.label, judgement.verdict) for judgement in checked.judgements]
 
 
-def test_a_cell_of_which_nothing_forbidden_is_said_is_met(tmp_path: Path) -> None:
+def test_a_cell_without_forbidden_findings_meets_the_expectation(tmp_path: Path) -> None:
     run = run_expecting(tmp_path / "a", "no: warning")
     checked = check_with(run, ("step", "note", (0,)))
     assert checked.met
@@ -79,7 +79,7 @@ def test_several_words_are_an_expectation_each_and_a_kind_is_forbidden_by_its_na
     ]
 
 
-def test_what_is_said_of_a_host_counts_where_every_cell_is_meant(tmp_path: Path) -> None:
+def test_a_finding_about_a_host_counts_if_every_cell_is_meant(tmp_path: Path) -> None:
     whole = check_with(
         run_expecting(tmp_path / "a", "no: warning"), ("facts-changed", "warning", ())
     )

@@ -82,7 +82,7 @@ def test_json_is_an_array_of_flat_objects_with_null_for_na() -> None:
 
 
 @pytest.mark.needs("pyarrow")
-def test_parquet_gives_the_same_frame_and_tells_the_units() -> None:
+def test_parquet_has_the_same_frame_and_the_units() -> None:
     pq = importlib.import_module("pyarrow.parquet")
     data = export(FIXTURE, "parquet")
     frame = pd.read_parquet(io.BytesIO(data), dtype_backend="numpy_nullable")
@@ -95,7 +95,7 @@ def test_parquet_gives_the_same_frame_and_tells_the_units() -> None:
     assert schema.field("throughput_bit_per_s").metadata[b"unit"] == b"bit/s"
 
 
-def test_without_pyarrow_the_sentence_says_how_to_install_it(
+def test_without_pyarrow_the_error_states_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -113,7 +113,7 @@ def test_times_are_kept_in_nanoseconds_and_given_in_seconds(tmp_path: Path) -> N
     assert row["elapsed_s"] == 10.000012345
 
 
-def test_what_the_probes_said_follows_with_its_prefix_sorted(tmp_path: Path) -> None:
+def test_the_values_of_the_probes_follow_sorted_with_their_prefix(tmp_path: Path) -> None:
     values: dict[str, Value] = {
         "sender_snd_mss": 1448,
         "receiver_interval_bytes": [1, 2, 3],

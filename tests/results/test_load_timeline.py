@@ -48,7 +48,7 @@ def test_a_phase_has_the_requests_that_were_due_in_it() -> None:
     ("name", "value"),
     [("trip_ns", []), ("trip_ns", "none"), ("trip_ns", [1, "two"]), ("trip_ns", None)],
 )
-def test_a_probe_that_told_no_round_trip_by_itself_has_none(name: str, value: Any) -> None:
+def test_a_record_without_single_round_trips_has_no_timeline(name: str, value: Any) -> None:
     values = under_load_values(trips(), lost_trips=[]) | {name: value}
     assert timeline_of(SETTINGS, values) is None
     assert timeline_of({}, under_load_values(trips())) is None

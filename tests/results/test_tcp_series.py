@@ -26,7 +26,7 @@ def recorded(draw: st.DrawFn) -> dict[str, list[int]]:
 
 
 @given(said=recorded(), flow=st.sampled_from(["", "to_server_", "to_client_"]))
-def test_what_a_probe_says_is_taken_kept_and_read_back(
+def test_the_values_of_a_probe_are_stored_and_read_back(
     said: dict[str, list[int]], flow: str
 ) -> None:
     assert fault_in_record({"type": "progress", **said}) is None
@@ -67,7 +67,7 @@ def test_without_times_that_go_forward_there_is_no_series(times: Any) -> None:
 
 
 @pytest.mark.parametrize("bad", [[-1], [1.5], ["x"], 7, "x", [True], [2**63]])
-def test_a_probe_that_says_something_else_is_not_believed(bad: Any) -> None:
+def test_an_invalid_answer_of_a_probe_is_rejected(bad: Any) -> None:
     for name in TCP_SERIES:
         assert name in (fault_in_record({"type": "progress", name: bad}) or "")
 
@@ -79,7 +79,7 @@ def test_a_run_folder_with_something_else_is_damaged(bad: Any) -> None:
             check_values({f"to_client_sender_{name}": bad})
 
 
-def test_each_column_says_what_it_holds() -> None:
+def test_each_column_has_a_meaning() -> None:
     for name in (*TCP_SERIES, "receive_calls", "empty_receives"):
         assert is_listed(name)
         assert describe(f"to_server_sender_{name}").meaning.startswith("data to the server")

@@ -54,7 +54,7 @@ def test_a_list_fits_where_each_of_its_values_does(values: list[Any], kind: Valu
     assert list_fits(values, kind) is all(map(fits, values))
 
 
-def test_columns_asked_for_are_those_of_the_rows() -> None:
+def test_requested_columns_equal_those_of_the_rows() -> None:
     for folder in sorted(file.parent for file in REPORTS.glob("*/run.json")):
         run = load(folder)
         rows = rows_of(run.stored)

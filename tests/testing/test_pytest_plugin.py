@@ -93,7 +93,9 @@ def test_recorded_runs_are_held_against_what_is_expected(tmp_path: Path) -> None
     assert "Traceback" not in output
 
 
-def test_a_live_run_is_measured_once_a_session_and_kept_where_asked(tmp_path: Path) -> None:
+def test_a_live_run_is_measured_once_per_session_and_kept_in_the_given_folder(
+    tmp_path: Path,
+) -> None:
     local_probe()
     (tmp_path / "live.yaml").write_text(LIVE)
     stream_run(tmp_path / "recorded", (stream(), [94.1]), matrix_text=MATRIX)

@@ -45,13 +45,13 @@ def test_one_slow_host_of_three_is_named_and_no_pair() -> None:
     assert len(result.trials) == 12
 
 
-def test_among_four_it_is_said_without_a_doubt() -> None:
+def test_with_four_hosts_the_slow_one_is_certain() -> None:
     (result,) = findings_of(MadeMesh(HOSTS[:4], sends={"linux-c": 0.2}, receives={"linux-c": 0.2}))
     assert "with every peer, both ways; others 94." in statement(result)
     assert "as over a link of" in statement(result)
 
 
-def test_one_slow_direction_is_told_from_both() -> None:
+def test_one_slow_direction_is_distinguished_from_both() -> None:
     sends = findings_of(MadeMesh(HOSTS[:4], sends={"linux-b": 0.2}, scatter=0))
     assert [statement(one) for one in sends] == [
         "sends at most 18.83 Mbit/s to every peer; receives 94.10 Mbit/s"
@@ -63,7 +63,7 @@ def test_one_slow_direction_is_told_from_both() -> None:
     ]
 
 
-def test_a_pair_below_both_of_its_ends_is_told_once_for_both_ways() -> None:
+def test_a_pair_slower_than_both_of_its_hosts_has_one_finding_for_both_directions() -> None:
     slow = {("linux-a", "linux-b"): 0.2, ("linux-b", "linux-a"): 0.2}
     (result,) = findings_of(MadeMesh(THREE, pairs=slow, scatter=0))
     assert statement(result) == (
@@ -102,7 +102,7 @@ def test_a_host_that_is_slow_at_one_protocol_only_is_named_with_it() -> None:
     assert "link" not in statement(alone), "TCP shows that its link carries more"
 
 
-def test_what_limits_the_host_itself_is_said_instead_of_a_link() -> None:
+def test_a_limit_of_the_host_itself_is_reported_instead_of_a_link() -> None:
     mesh = MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2})
     cells = tuple(
         dict.fromkeys(sample.cell for sample in mesh.samples() if "linux-c" in sample.cell)
@@ -127,7 +127,7 @@ def test_two_hosts_are_no_mesh() -> None:
     assert findings_of(MadeMesh(HOSTS[:2], every=0.2)) == ()
 
 
-def test_neither_imports_nor_paced_streams_nor_loopback_are_asked() -> None:
+def test_imports_paced_streams_and_loopback_are_left_out() -> None:
     samples = MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}).samples()
     for change in ({"imported": True}, {"offered_bit_per_s": 1e7}, {"same_host": True}):
         changed: list[StreamSample] = [replace(sample, **change) for sample in samples]
@@ -233,7 +233,7 @@ def test_clean_meshes_are_silent_however_much_they_scatter() -> None:
     assert wrong <= 8
 
 
-def test_one_way_is_not_said_again_of_what_a_slow_sender_explains() -> None:
+def test_a_slow_direction_that_a_slow_sender_explains_has_no_second_finding() -> None:
     """The same for a whole run, with cells, records and findings."""
     cells, records = [], []
     for server, client in permutations(THREE, 2):

@@ -55,7 +55,7 @@ def findings_of(analysis: Analysis) -> list[Finding]:
     return [finding for finding in analysis.findings if finding.kind in KINDS]
 
 
-def test_dips_are_told_with_their_period_and_depth_and_in_how_many_trials() -> None:
+def test_dips_are_reported_with_period_depth_and_number_of_trials() -> None:
     flat = series(100, 10, 0, noise=0.01)
     (finding,) = findings_of(run([series(100, 10, 0.4, seed=n) for n in (1, 2)] + [flat]))
     assert finding.kind is Kind.PERIODIC_DIPS

@@ -61,7 +61,7 @@ def findings_of(analysis: Analysis) -> list[Finding]:
     return [finding for finding in analysis.findings if finding.kind in KINDS]
 
 
-def test_a_run_that_slows_down_by_four_per_cent_is_said_to_with_its_size() -> None:
+def test_a_run_that_slows_down_by_four_per_cent_is_a_drift_of_this_size() -> None:
     analysis = run(12, 8, lambda block: 1 - 0.04 * block / 7, scatter=0)
     (finding,) = findings_of(analysis)
     assert finding.kind is Kind.DRIFT
@@ -125,14 +125,14 @@ def test_trials_measured_again_after_their_block_and_without_a_time_say_nothing(
     assert len(within_blocks(later)) == 23
 
 
-def test_imports_are_not_asked() -> None:
+def test_imports_are_left_out() -> None:
     analysis = run(12, 8, lambda block: 1 - 0.04 * block / 7)
     series = series_of(analysis)
     assert list(drifts(analysis, series, imported=True)) == []
     assert list(first_trials(analysis, series, imported=True)) == []
 
 
-def test_stationary_runs_are_said_to_drift_or_warm_up_by_chance_only() -> None:
+def test_stationary_runs_drift_or_warm_up_only_by_chance() -> None:
     drawn = random.Random(11)  # noqa: S311
     wrong: list[Sequence[Finding]] = []
     for seed in range(400):

@@ -24,7 +24,7 @@ def later(*seconds: float) -> list[int]:
     return [round(1e9 * second * RNG.uniform(1.0002, 1.015)) for second in seconds]
 
 
-def test_connections_that_took_a_time_out_longer_are_told(tmp_path: Path) -> None:
+def test_connections_longer_by_a_time_out_are_reported(tmp_path: Path) -> None:
     trials = [timed(shorts(496) + later(1, 1, 1, 3)), timed(shorts(500))]
     run = trips_run(tmp_path / "r", (CELL, trials), link=None)
     text = said(run, KIND)

@@ -103,7 +103,7 @@ def test_the_floor_is_never_above_the_whole_time_on_equal_cables() -> None:
             assert floor == whole
 
 
-def test_trips_shorter_than_their_frames_are_told_with_both_times(tmp_path: Path) -> None:
+def test_trips_shorter_than_their_frames_are_reported_with_both_times(tmp_path: Path) -> None:
     times = [124_000] * 90 + [61_000] * 10
     trials = [timed(times), timed([300_000] * 100), timed(times)]
     run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), trials))
@@ -161,7 +161,7 @@ def test_without_a_stated_link_there_is_none(tmp_path: Path) -> None:
     assert found(run, KIND) == []
 
 
-def test_an_imported_mean_below_the_floor_is_told_by_the_mean(tmp_path: Path) -> None:
+def test_an_imported_mean_below_the_floor_is_reported(tmp_path: Path) -> None:
     values = {"rtt_mean_ns": 100_000.0, "same_host": False}
     run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), [values]))
     assert "round trips of 100 µs, the shortest of 100 µs" in said(run, KIND)

@@ -24,7 +24,7 @@ TWO = [about(12_000, 300) + about(62_000, 700) for _ in range(3)]
 ONE = [about(62_000, 1000) for _ in range(3)]
 
 
-def test_two_groups_are_told_with_their_places_and_shares(tmp_path: Path) -> None:
+def test_two_groups_are_reported_with_their_places_and_shares(tmp_path: Path) -> None:
     trials = [timed(times) for times in (TWO[0], TWO[1], ONE[0])]
     run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
     text = said(run, "two-modes")
@@ -84,7 +84,7 @@ def test_a_cause_is_named_only_where_facts_show_one_that_is_long_enough(
 LONG = about(60_000, 990) + about(5_000_000, 10)
 
 
-def test_few_long_trips_are_told_with_the_mean_without_them(tmp_path: Path) -> None:
+def test_a_few_long_trips_are_reported_with_the_mean_without_them(tmp_path: Path) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(), [timed(LONG), timed(LONG)]), link=None)
     text = said(run, "rtt-outliers")
     assert text.startswith(

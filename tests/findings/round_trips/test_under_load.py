@@ -70,7 +70,7 @@ def findings_of(
 # ---- one example each ----
 
 
-def test_a_load_of_less_than_the_path_carries_is_said_with_its_share() -> None:
+def test_a_load_below_the_capacity_of_the_path_is_reported_with_its_share() -> None:
     ((kind, (finding, said)),) = findings_of(trial(share=0.5)).items()
     assert (kind, finding.severity) == (Kind.LOAD_BELOW_PATH, "warning")
     assert finding.evidence["load_share"] == pytest.approx(0.5)
@@ -78,7 +78,7 @@ def test_a_load_of_less_than_the_path_carries_is_said_with_its_share() -> None:
     assert "the load was 47.07 Mbit/s, 50 % of what the path carries at most" in said
 
 
-def test_a_standing_queue_is_said_in_time_and_in_bytes() -> None:
+def test_a_standing_queue_is_reported_in_time_and_in_bytes() -> None:
     """123 ms at 20 Mbit/s are 200 frames of 1538 bytes; their payload is 200 segments of 1448."""
     rate = 2e7 * 1448 / 1538
     values = trial(2.0, 125.0, throughput_bit_per_s=rate)
@@ -103,7 +103,7 @@ def test_of_a_load_both_ways_nobody_knows_which_queue_holds_how_much() -> None:
     assert said.endswith("round trips of 2 ms became 120 ms in the median.")
 
 
-def test_both_ways_the_better_direction_says_whether_the_path_was_full() -> None:
+def test_with_both_directions_the_better_one_decides_whether_the_path_was_full() -> None:
     def of(to_server: float, to_client: float) -> set[Kind]:
         values = {n: v for n, v in trial().items() if n != "throughput_bit_per_s"}
         values |= {
@@ -122,7 +122,7 @@ def test_a_full_path_without_a_queue_is_a_result() -> None:
     assert "round trips of 10 ms became 11 ms in the median" in said
 
 
-def test_lost_requests_are_said_with_those_lost_before() -> None:
+def test_lost_requests_are_reported_with_those_lost_before_the_load() -> None:
     findings = findings_of(trial(2.0, 60.0, lost=250, idle_lost=1))
     assert findings.keys() == {Kind.STANDING_QUEUE, Kind.REQUESTS_LOST_UNDER_LOAD}
     finding, said = findings[Kind.REQUESTS_LOST_UNDER_LOAD]
@@ -167,7 +167,7 @@ def test_a_queue_stands_from_5_ms_and_from_half_of_the_idle_round_trip_on(
         (2500, 51, False),
     ],
 )
-def test_losses_are_said_from_five_and_from_ten_times_those_before_on(
+def test_losses_are_reported_from_five_and_from_ten_times_those_before_the_load(
     lost: int, idle_lost: int, *, said: bool
 ) -> None:
     findings = findings_of(trial(lost=lost, idle_lost=idle_lost))
@@ -182,7 +182,7 @@ def test_losses_are_said_from_five_and_from_ten_times_those_before_on(
     idle_lost=st.integers(0, 500) | st.integers(0, 3),
     link=st.booleans(),
 )
-def test_of_random_trials_each_kind_is_said_where_its_rule_holds(
+def test_random_trials_have_each_kind_exactly_if_its_rule_holds(
     *, idle_us: int, increase_us: int, share: float, lost: int, idle_lost: int, link: bool
 ) -> None:
     loaded_us = max(1, idle_us + increase_us)
@@ -203,7 +203,7 @@ def test_of_random_trials_each_kind_is_said_where_its_rule_holds(
 # ---- missing values ----
 
 
-def test_without_a_link_or_on_one_host_nobody_says_how_full_the_path_was() -> None:
+def test_without_a_link_or_on_one_host_the_fill_of_the_path_is_not_known() -> None:
     assert findings_of(trial(share=0.5), link=None) == {}
     assert findings_of(trial(share=0.99), link=None) == {}
     assert findings_of(trial(share=0.5, same_host=True)) == {}
@@ -212,7 +212,7 @@ def test_without_a_link_or_on_one_host_nobody_says_how_full_the_path_was() -> No
 
 @pytest.mark.parametrize("share", [0.5, 0.97])
 @pytest.mark.parametrize(("idle_ms", "loaded_ms"), [(10.0, None), (None, 10.0), (None, None)])
-def test_where_a_median_is_lost_nothing_is_said_of_a_queue_nor_of_none(
+def test_a_missing_median_gives_no_finding_about_a_queue(
     share: float, idle_ms: float | None, loaded_ms: float | None
 ) -> None:
     """A path that loses more than half of the requests has no room left."""
@@ -227,7 +227,7 @@ def test_where_no_request_was_due_before_the_load_no_loss_is_compared() -> None:
 # ---- several trials ----
 
 
-def test_it_is_said_of_a_cell_where_more_than_half_of_its_trials_show_it() -> None:
+def test_a_cell_has_a_finding_if_more_than_half_of_its_trials_show_it() -> None:
     standing, flat = trial(2.0, 60.0), trial(2.0, 2.5)
     findings = findings_of(standing, standing, flat)
     assert findings.keys() == {Kind.STANDING_QUEUE}
@@ -237,7 +237,7 @@ def test_it_is_said_of_a_cell_where_more_than_half_of_its_trials_show_it() -> No
     assert findings_of(standing, flat) == {}
 
 
-def test_what_it_says_are_medians_of_the_trials_that_show_it() -> None:
+def test_the_figures_are_medians_of_the_trials_that_show_it() -> None:
     findings = findings_of(*(trial(2.0, loaded_ms) for loaded_ms in (40.0, 60.0, 90.0, 2.1)))
     finding, _ = findings[Kind.STANDING_QUEUE]
     assert finding.evidence["loaded_rtt_ns"] == 60 * MS
@@ -254,7 +254,7 @@ def test_trials_that_failed_show_nothing() -> None:
     assert not [finding for finding in run.findings if finding.kind in KINDS]
 
 
-def test_each_cell_has_findings_of_its_own_told_apart_by_what_varies() -> None:
+def test_each_cell_has_its_own_findings_named_by_the_varying_settings() -> None:
     cells = [
         planned("latency_under_load", protocol="TCP", message_bytes=1448, congestion=word)
         for word in ("bbr", "cubic")

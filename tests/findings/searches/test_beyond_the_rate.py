@@ -69,7 +69,7 @@ def test_loss_of_our_own_hosts_is_none_of_the_devices(verdict: int) -> None:
     assert "at 100 % of the line rate" in text
 
 
-def test_a_burst_is_told_with_what_of_it_waited() -> None:
+def test_a_burst_is_reported_with_its_queued_frames() -> None:
     more: dict[str, Value] = {
         "back_to_back_limit": "device",
         "back_to_back_frames": 222.5,

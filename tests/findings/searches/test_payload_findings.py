@@ -53,13 +53,13 @@ def both(mtu: int, evidence: str, interface: int = 1500) -> dict[str, Value]:
     return {**way("", mtu, evidence, interface), **way("to_client_", mtu, evidence, interface)}
 
 
-def test_the_answer_is_said_once_where_both_ways_are_alike() -> None:
+def test_equal_answers_of_both_directions_are_one_finding() -> None:
     ((answer, said),) = findings_of(both(1500, "emsgsize"))
     assert answer.evidence == {"payload_message_bytes": 1472, "path_mtu_bytes": 1500}
     assert "1472 bytes fill a frame both ways, packets of 1500 bytes: the sender’s own" in said
 
 
-def test_trials_that_differ_are_told_apart_and_counted() -> None:
+def test_different_trials_are_counted_separately() -> None:
     answers = findings_of(both(1500, "emsgsize"), both(1500, "emsgsize"), both(1492, "emsgsize"))
     assert [len(answer.trials) for answer, _ in answers] == [2, 1]
     assert "both ways, in 2 of 3 trials, packets of 1500 bytes" in answers[0][1]
@@ -80,14 +80,14 @@ def test_a_black_hole_between_the_hosts_names_none_of_them() -> None:
 
 
 @pytest.mark.parametrize("evidence", ["icmp", "dropped"])
-def test_a_narrow_path_is_said_with_how_it_is_known(evidence: str) -> None:
+def test_a_narrow_path_is_reported_with_its_evidence(evidence: str) -> None:
     narrow, *_ = findings_of({**way("", 1400, evidence), **way("to_client_", 1500, "emsgsize")})
     assert narrow[0].kind is Kind.PATH_MTU_SMALLER
     assert "carries packets of 1400 bytes where the sender’s interface takes 1500" in narrow[1]
     assert narrow[0].trials == ((narrow[0].cells[0], 1),)
 
 
-def test_segments_that_leave_the_links_mtu_unused_are_said() -> None:
+def test_segments_that_leave_the_links_mtu_unused_are_reported() -> None:
     values = {**way("", 1400, "mss", None), **way("to_client_", 1500, "mss", None)}
     narrow, *_ = findings_of(values, protocol="TCP")
     assert "where the link is stated with 1500: TCP agreed on this segment size" in narrow[1]
@@ -99,7 +99,7 @@ def test_what_fills_its_interface_is_no_narrow_path() -> None:
         assert kinds == {Kind.PAYLOAD_FOUND}
 
 
-def test_fragments_that_do_not_pass_are_said_and_those_of_a_black_hole_are_not() -> None:
+def test_lost_fragments_are_reported_except_in_a_black_hole() -> None:
     lost: dict[str, Value] = {"next_passed": False}
     kinds = [finding.kind for finding, _ in findings_of({**both(1500, "emsgsize"), **lost})]
     assert Kind.FRAGMENTS_LOST in kinds
@@ -122,7 +122,7 @@ def swept(scatter: float, seed: int, mtu: int = 1500) -> dict[str, Value]:
     return {**both(mtu, "emsgsize"), **swept}
 
 
-def test_a_byte_more_is_said_by_what_it_costs_whatever_the_scatter() -> None:
+def test_the_cost_of_one_byte_more_is_reported_with_any_scatter() -> None:
     reported = 0
     for seed in range(60):
         for scatter in (0.001, 0.005, 0.02):
@@ -134,7 +134,7 @@ def test_a_byte_more_is_said_by_what_it_costs_whatever_the_scatter() -> None:
     assert reported >= 120  # all of the first two
 
 
-def test_a_byte_more_that_costs_nothing_is_not_said() -> None:
+def test_one_byte_more_without_a_cost_is_not_reported() -> None:
     random = seeded(7)
     for _ in range(100):
         values = swept(0.0, 1)
@@ -145,6 +145,6 @@ def test_a_byte_more_that_costs_nothing_is_not_said() -> None:
         assert Kind.BYTE_MORE not in kinds
 
 
-def test_tcp_cuts_its_own_segments_and_nothing_is_said_of_a_byte() -> None:
+def test_tcp_cuts_its_own_segments_so_one_byte_more_has_no_finding() -> None:
     kinds = [finding.kind for finding, _ in findings_of(swept(0.001, 1), protocol="TCP")]
     assert Kind.BYTE_MORE not in kinds

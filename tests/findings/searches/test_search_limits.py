@@ -98,7 +98,7 @@ def test_of_truths_drawn_at_random_hardly_a_sentence_is_wrong_and_hardly_one_is_
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_device_by_frames_is_said_with_its_rate_and_the_line_where_it_is_the_limit(
+def test_a_device_limited_by_frames_is_reported_with_its_rate_and_the_line_rate_where_that_limits(
     seed: int,
 ) -> None:
     random = seeded(seed)
@@ -116,13 +116,13 @@ def test_the_documents_own_conclusion() -> None:
     assert line.startswith("LL: line rate from 1024 bytes upwards")
 
 
-def test_of_hosts_that_are_one_machine_no_core_is_said_to_be_the_devices() -> None:
+def test_with_hosts_on_one_machine_no_core_is_attributed_to_the_device() -> None:
     truth = Truth(device_frames=148_800, core_share=1.0, one_machine=True)
     frames, _line = sentences_of(run_of_searches(truth, seeded(1)))
     assert "router" not in frames
 
 
-def test_a_device_whose_cores_have_time_left_is_not_said_to_lack_a_cpu() -> None:
+def test_a_device_with_idle_cores_is_not_limited_by_its_cpu() -> None:
     frames, _line = sentences_of(
         run_of_searches(Truth(device_frames=148_800, core_share=0.4), seeded(1))
     )
@@ -130,14 +130,14 @@ def test_a_device_whose_cores_have_time_left_is_not_said_to_lack_a_cpu() -> None
     assert "CPU is the limit" not in frames
 
 
-def test_sizes_without_a_rate_are_said_of_these_alone() -> None:
+def test_sizes_without_a_rate_have_a_finding_of_their_own() -> None:
     findings = run_of_searches(Truth(device_frames=5000), seeded(1)).findings
     (without_rate,) = [finding for finding in findings if finding.kind is Kind.SEARCH_NO_RATE]
     assert without_rate.cells == (cell_of(64).key,)
     assert without_rate.words["sizes"] == "at 64 bytes"
 
 
-def test_a_sender_too_slow_for_every_rate_is_said_so() -> None:
+def test_a_sender_too_slow_for_every_rate_is_reported() -> None:
     run = run_of_searches(Truth(generator_frames=3000), seeded(1), sizes=(64,))
     assert (
         "LL: no rate at 64 bytes: our own sender could not send even the lowest"
@@ -145,7 +145,7 @@ def test_a_sender_too_slow_for_every_rate_is_said_so() -> None:
     )
 
 
-def test_trials_that_differ_are_told_apart_and_counted() -> None:
+def test_different_trials_are_counted_separately() -> None:
     slow = Truth(generator_frames=1e5)
     run = run_of_searches(Truth(device_frames=148_800), seeded(1), trials=3, of_trial={2: slow})
     by_kind = {finding.kind: finding for finding in run.findings}
@@ -154,7 +154,7 @@ def test_trials_that_differ_are_told_apart_and_counted() -> None:
     assert {trial for _, trial in by_kind[Kind.SEARCH_GENERATOR_BOUND].trials} == {2}
 
 
-def test_a_queue_that_grew_is_said_with_how_long() -> None:
+def test_a_growing_queue_is_reported_with_its_delay() -> None:
     run = run_of_searches(Truth(device_frames=148_800, queues=True), seeded(1))
     (queue,) = [finding for finding in run.findings if finding.kind is Kind.SEARCH_QUEUE]
     assert queue.evidence["queue_ns"] > 2_500_000
@@ -168,7 +168,7 @@ def test_what_never_touched_a_wire_or_was_imported_is_not_judged() -> None:
     assert run_of(plan_of([cell], source="a table"), [record]).findings == ()
 
 
-def test_a_jump_of_more_than_a_step_is_said_and_the_scatter_of_one_is_not() -> None:
+def test_a_jump_of_more_than_one_step_is_reported_and_less_is_scatter() -> None:
     cell = cell_of(1518)
     record = searched(Truth(device_bits=4e8), cell, 1, seeded(3))
     share = float(str(record.values["line_share"]))
@@ -189,7 +189,7 @@ def test_a_jump_of_more_than_a_step_is_said_and_the_scatter_of_one_is_not() -> N
 
 
 @pytest.mark.parametrize(("frames", "expected"), [(0, 0), (7, 1)])
-def test_flow_control_is_said_where_pause_frames_were_counted(frames: int, expected: int) -> None:
+def test_flow_control_is_reported_if_pause_frames_were_counted(frames: int, expected: int) -> None:
     record = searched(Truth(), cell_of(64), 1, seeded(1))
     more: dict[str, Value] = {
         "client_pause_frames_received": frames,
@@ -201,7 +201,7 @@ def test_flow_control_is_said_where_pause_frames_were_counted(frames: int, expec
     assert any("counted 21 pause frames" in text for text in sentences_of(run)) is bool(expected)
 
 
-def test_buffers_that_were_not_given_as_asked_for_are_said() -> None:
+def test_buffers_smaller_than_requested_are_reported() -> None:
     cell = cell_of(64)
     record = searched(Truth(), cell, 1, seeded(1))
     more: dict[str, Value] = {

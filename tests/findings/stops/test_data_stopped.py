@@ -55,7 +55,7 @@ def sentence_of(run: Analysis) -> str:
 CARRIER = {"receiver_interface_carrier_changes": 2}
 
 
-def test_it_says_how_long_when_and_why(tmp_path: Path) -> None:
+def test_the_sentence_states_duration_time_and_cause(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     one = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
     run = run_with(tmp_path / "run", cell, 1, one)
@@ -84,7 +84,7 @@ def test_each_cause_has_its_words(tmp_path: Path, more: Any, words: str) -> None
     assert sentence_of(run).endswith(f"at 1.1 s; {words}.")
 
 
-def test_of_several_trials_it_says_how_many_and_of_the_worst_what(tmp_path: Path) -> None:
+def test_several_trials_are_counted_and_the_worst_is_described(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     run = run_with(
         tmp_path / "run",
@@ -100,7 +100,7 @@ def test_of_several_trials_it_says_how_many_and_of_the_worst_what(tmp_path: Path
     )
 
 
-def test_what_nothing_replaced_is_not_said_to_be_measured_again(tmp_path: Path) -> None:
+def test_a_trial_without_a_later_result_is_not_measured_again(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     stopped = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
     for status, reason in ((Status.PENDING, "host-away"), (Status.FAILED, "no-peer")):
@@ -159,7 +159,7 @@ def test_one_silent_stream_among_others_is_a_note(tmp_path: Path) -> None:
         assert about_stops(run_with(folder, cell, 1, result(cell, 1, values))) == []
 
 
-def test_round_trips_are_told_the_same_way(tmp_path: Path) -> None:
+def test_round_trips_are_reported_in_the_same_way(tmp_path: Path) -> None:
     cell = planned("round_trip", message_bytes=64, duration_s=4.0)
     values: dict[str, Value] = {
         "rtt_mean_ns": 250_000.0,
@@ -175,7 +175,7 @@ def test_round_trips_are_told_the_same_way(tmp_path: Path) -> None:
     )
 
 
-def test_a_clock_that_was_set_during_round_trips_is_told(tmp_path: Path) -> None:
+def test_a_clock_set_during_round_trips_is_reported(tmp_path: Path) -> None:
     cell = planned("round_trip", message_bytes=64, duration_s=4.0)
     values: dict[str, Value] = {"rtt_mean_ns": 250_000.0, "server_wall_step_ns": 5 * SECOND}
     run = run_with(tmp_path / "run", cell, 1, result(cell, 1, values))

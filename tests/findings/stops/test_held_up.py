@@ -83,7 +83,7 @@ def test_a_process_in_short_pauses_is_named(tmp_path: Path, end: str) -> None:
         },
     ],
 )
-def test_nothing_is_said_of_others(tmp_path: Path, more: dict[str, Value]) -> None:
+def test_other_trials_have_no_finding(tmp_path: Path, more: dict[str, Value]) -> None:
     assert sentences_of(run(tmp_path, stream(duration_s=1.0), values(more))) == []
 
 
@@ -136,7 +136,7 @@ def test_one_that_sent_what_it_could_is_not(
     assert sentences_of(run(tmp_path, cell, trial)) == []
 
 
-def test_what_kept_the_sender_is_said_instead(tmp_path: Path) -> None:
+def test_the_cause_of_a_slow_sender_is_reported_instead(tmp_path: Path) -> None:
     assert sentences_of(run(tmp_path, PACED, paced(442, 421, stalled_ns=450 * MS))) == [
         "LL UDP 1448: the sender’s process did not run for 450 ms of 1 s, in short pauses."
     ]
@@ -158,7 +158,7 @@ def test_more_than_was_offered_had_been_held_up(tmp_path: Path) -> None:
         (stream(protocol="UDP"), paced(863, 0, mbit=10.6)),
     ],
 )
-def test_a_little_more_or_a_rate_that_nobody_asked_for_is_not(
+def test_a_small_excess_or_an_unpaced_stream_has_no_finding(
     tmp_path: Path, cell: PlannedCell, trial: dict[str, Value]
 ) -> None:
     assert sentences_of(run(tmp_path, cell, trial)) == []

@@ -38,7 +38,7 @@ def random_path(draw: Random) -> MadePath:
     return MadePath(rate=rate, base_us=base_us, room=rate * 10 ** draw.uniform(2, 5.5))
 
 
-def test_queues_are_told_where_they_stand_and_as_large_as_they_are() -> None:
+def test_standing_queues_are_reported_with_their_size() -> None:
     draw = chance(20100117)
     reported = missed = wrong = 0
     for _ in range(400):
@@ -105,7 +105,7 @@ SERIES = flow(PATH, chance(7))
         {"tcp_series": flow(PATH, chance(7), 450_000)},
     ],
 )
-def test_without_evidence_nothing_is_said(other: dict[str, Any]) -> None:
+def test_without_evidence_there_is_no_finding(other: dict[str, Any]) -> None:
     assert queue_bytes(sample_of(SERIES, PATH.base_us)) is not None
     assert queue_of(sample_of(SERIES, PATH.base_us, **other)) is None
 
@@ -123,7 +123,7 @@ def test_a_system_that_does_not_say_what_was_delivered_has_its_throughput() -> N
 MOST = max(SERIES.cwnd_bytes)
 
 
-def test_trials_are_counted_and_the_longest_queue_is_told() -> None:
+def test_trials_are_counted_and_the_longest_queue_is_reported() -> None:
     short = flow(replace(PATH, room=1_000), chance(3))
     longer = flow(replace(PATH, room=150_000), chance(3))
     trials = [

@@ -44,7 +44,7 @@ def dented(*dents: tuple[int, int, float]) -> list[float]:
     return rates
 
 
-def test_a_loss_and_its_recovery_are_told_with_their_length() -> None:
+def test_a_loss_and_its_recovery_are_reported_with_the_length() -> None:
     series = series_of(dented((300, 80, 0.6)), {300})
     (recovery,) = recoveries_of(series)
     assert recovery.from_us == pytest.approx(3_000 * MS, abs=100 * MS)
@@ -70,15 +70,13 @@ def test_a_loss_and_its_recovery_are_told_with_their_length() -> None:
         (dented(), {300}),
     ],
 )
-def test_what_is_not_shown_to_come_of_a_loss_is_not_told(
-    rates: list[float], lost_at: set[int]
-) -> None:
+def test_slow_times_without_a_loss_are_not_reported(rates: list[float], lost_at: set[int]) -> None:
     series = series_of(rates, lost_at)
     assert recovering_share(tcp(tcp_series=series)) == 0
     assert list(recoveries([tcp(tcp_series=series)])) == []
 
 
-def test_of_points_that_are_missing_nothing_is_told() -> None:
+def test_missing_samples_give_no_recovery() -> None:
     """The sampling thread did not run, so the sending threads may not have run either."""
     whole = series_of(dented((300, 80, 0.6)), {300})
     kept = [place for place in range(len(whole.time_us)) if not 290 < place < 390]
@@ -108,7 +106,7 @@ def test_where_the_series_does_not_tell_the_rate_nothing_is_known(other: dict[st
     assert list(recoveries([sample])) == []
 
 
-def test_more_than_two_fifths_of_the_window_are_not_told_as_what_is_unusual() -> None:
+def test_recoveries_of_more_than_two_fifths_of_the_window_are_not_reported() -> None:
     dents = [(place, 50, 0.7) for place in range(0, 900, 100)]
     series = series_of(dented(*dents), {place for place, _, _ in dents})
     share = recovering_share(tcp(tcp_series=series))
@@ -121,7 +119,7 @@ def slow_share(series: TcpSeries, rate: float) -> float:
     return sum(step < 0.95 * rate * STEP_US for step in steps) / len(steps)
 
 
-def test_rare_losses_on_a_long_path_are_told_and_those_that_a_queue_makes_up_for_are_not() -> None:
+def test_rare_losses_on_a_long_path_are_reported_unless_a_queue_compensates_them() -> None:
     """A window reduced to 70 % leaves the path idle unless the queue held as much."""
     draw = chance(20100117)
     planted = told = made_up_for = wrong = 0

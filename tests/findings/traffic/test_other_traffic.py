@@ -98,7 +98,7 @@ def found_in(wire: Wire, **other: Any) -> list[Finding]:
     ]
 
 
-def test_what_is_said_names_rate_host_and_direction() -> None:
+def test_the_sentence_states_rate_host_and_direction() -> None:
     ((full,), (room,)) = found_in(FULL), found_in(ROOM)
     assert full.kind is Kind.OTHER_TRAFFIC
     assert statement(full).startswith(
@@ -124,7 +124,7 @@ def test_what_is_said_names_rate_host_and_direction() -> None:
         {"settings": {**record_of_wire(FULL, 1).settings, "count": 1000}},
     ],
 )
-def test_where_it_cannot_be_judged_nothing_is_said(other: dict[str, Any]) -> None:
+def test_without_the_needed_values_there_is_no_finding(other: dict[str, Any]) -> None:
     assert others_of(record_of_wire(FULL, 1), LINK)
     assert others_of(replace(record_of_wire(FULL, 1), **other), LINK) == ()
     assert others_of(record_of_wire(FULL, 1), None) == ()
@@ -138,7 +138,7 @@ NEEDED = (
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_without_a_figure_that_it_needs_nothing_is_said(name: str) -> None:
+def test_without_a_needed_figure_there_is_no_finding(name: str) -> None:
     record = record_of_wire(FULL, 1)
     values = {key: value for key, value in record.values.items() if key != name}
     assert others_of(replace(record, values=values), LINK) == ()
@@ -246,7 +246,7 @@ def test_trials_are_counted_by_host_and_direction() -> None:
     assert (two.group.host, two.words["way"], two.trials) == ("linux-a", "sending", (("a", 1),))
 
 
-def test_what_limits_is_not_said_twice() -> None:
+def test_a_bottleneck_is_not_reported_twice() -> None:
     assert [*beside([sample_with("a", 1, other(filled=0.99))], ())] == []
 
 
