@@ -41,7 +41,7 @@ def only(checked: Checked) -> tuple[str, str]:
     return judged.verdict, judged.words
 
 
-def test_every_trial_has_to_keep_to_a_limit(tmp_path: Path) -> None:
+def test_every_trial_must_meet_a_limit(tmp_path: Path) -> None:
     checked = check(streams(tmp_path / "a", STEADY))
     assert only(checked) == ("met", "99.9 % of the ceiling or better, 5 figures")
     assert checked.met
@@ -64,7 +64,7 @@ def test_a_trial_without_a_figure_cannot_be_judged_unless_another_is_below(tmp_p
     assert only(check(streams(tmp_path / "b", (10.0, None))))[0] == "not met"
 
 
-def test_what_has_no_ceiling_cannot_be_judged_by_it_and_can_by_a_rate(tmp_path: Path) -> None:
+def test_without_a_ceiling_only_a_limit_in_bit_per_s_can_be_judged(tmp_path: Path) -> None:
     assert "states no `link`" in only(check(streams(tmp_path / "a", STEADY, link=None)))[1]
     inside = stream_values(94.0, same_host=True)
     for name, expect in (("b", CEILING), ("c", "throughput: {at_least: 90Mbit}")):
@@ -76,7 +76,7 @@ def test_what_has_no_ceiling_cannot_be_judged_by_it_and_can_by_a_rate(tmp_path: 
             assert (verdict, words) == ("met", "94 Mbit/s or better, 1 figure")
 
 
-def test_where_options_are_not_known_a_pass_is_one_by_the_highest_ceiling(tmp_path: Path) -> None:
+def test_with_unknown_options_a_pass_uses_the_highest_ceiling(tmp_path: Path) -> None:
     measured_values = stream_values(85.0)
     assert measured_values is not None
     unknown = {"throughput_bit_per_s": measured_values["throughput_bit_per_s"]}
@@ -90,7 +90,7 @@ def test_where_options_are_not_known_a_pass_is_one_by_the_highest_ceiling(tmp_pa
         assert only(check(run))[0] == verdict
 
 
-def test_each_direction_has_to_keep_to_it(tmp_path: Path) -> None:
+def test_each_direction_must_meet_the_limit(tmp_path: Path) -> None:
     values = {"to_server_throughput_bit_per_s": 9e7, "to_client_throughput_bit_per_s": 4e7}
     run = run_of(
         tmp_path / "run",
@@ -100,7 +100,7 @@ def test_each_direction_has_to_keep_to_it(tmp_path: Path) -> None:
     assert only(check(run)) == ("not met", "40 Mbit/s in trial 1, to client, 1 of 2 figures")
 
 
-def test_loss_is_a_share_of_what_was_sent_and_is_no_matter_of_tcp(tmp_path: Path) -> None:
+def test_loss_is_a_share_of_the_sent_messages_and_does_not_apply_to_tcp(tmp_path: Path) -> None:
     lossy = stream_values(90.0, sent_messages=1000, lost_messages=2)
     text = expecting("loss: {at_most: 0.1 %}")
     cells = [(stream(), [stream_values(94.0)]), (stream(protocol="UDP", size=1472), [lossy])]
@@ -154,7 +154,7 @@ def test_other_tests_have_their_own_quantities(tmp_path: Path) -> None:
         ([*(0.9 * mbit for mbit in STEADY), None], "not met"),
     ],
 )
-def test_no_worse_than_the_baseline_is_shown_refuted_or_open(
+def test_no_worse_than_the_baseline_is_shown_refuted_or_inconclusive(
     tmp_path: Path, new: list[Mbit], verdict: str
 ) -> None:
     baseline = streams(tmp_path / "old", STEADY, NO_WORSE)
@@ -174,7 +174,7 @@ def test_a_longer_round_trip_is_a_worse_one(tmp_path: Path) -> None:
     assert only(check(old, longer))[0] == "met"
 
 
-def test_a_baseline_that_nobody_named_is_no_pass_and_one_that_is_named_is_an_expectation(
+def test_without_a_baseline_there_is_no_pass_and_with_one_there_is_an_expectation(
     tmp_path: Path,
 ) -> None:
     run = streams(tmp_path / "a", STEADY, NO_WORSE)
@@ -187,7 +187,7 @@ def test_a_baseline_that_nobody_named_is_no_pass_and_one_that_is_named_is_an_exp
     assert checked.met
 
 
-def test_a_baseline_of_another_experiment_is_refused_by_what_differs(tmp_path: Path) -> None:
+def test_a_baseline_of_another_experiment_is_refused_with_the_difference(tmp_path: Path) -> None:
     run = streams(tmp_path / "a", STEADY, NO_WORSE)
     other = streams(tmp_path / "b", STEADY, NO_WORSE, cell={"duration_s": 1.0})
     with pytest.raises(UsageError, match="duration: 1 s in the baseline, 10 s in the contender"):
@@ -215,7 +215,7 @@ def test_a_run_is_never_shown_to_be_worse_than_itself(values: list[float], share
 # Output
 
 
-def test_only_the_cells_meant_are_judged_and_an_expectation_of_none_is_no_pass(
+def test_only_matching_cells_are_judged_and_an_expectation_without_cells_is_no_pass(
     tmp_path: Path,
 ) -> None:
     text = expecting(

@@ -49,7 +49,7 @@ def test_equal_runs_are_not_different_and_the_detectable_difference_is_stated(
     assert "5 and 5" in text
 
 
-def test_one_trial_cannot_tell(tmp_path: Path) -> None:
+def test_one_trial_gives_no_verdict(tmp_path: Path) -> None:
     compared = compare_runs(*two(tmp_path, STEADY, [91.0]))
     verdict = only_row(compared).verdict
     assert verdict.verdict == "cannot tell"
@@ -69,7 +69,7 @@ def test_a_failed_trial_has_no_figure_and_its_reason_is_given(tmp_path: Path) ->
     assert "there is no trial with a figure on both sides" in WRITERS["text"](nothing)
 
 
-def test_a_figure_of_nothing_has_no_ratio_and_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+def test_a_figure_of_zero_has_no_ratio_and_is_mentioned(tmp_path: Path) -> None:
     row = only_row(compare_runs(*two(tmp_path, STEADY, (0.0, *STEADY[1:]))))
     assert len(row.aligned.contender) == 4
     assert row.aligned.why_not == ("A figure of 0, or below it, has no ratio.",)
@@ -92,7 +92,7 @@ def test_one_trial_cannot_distinguish_pairings_of_the_recorded_lab_report() -> N
     assert "would have shown" not in text
 
 
-def test_trials_of_one_block_are_pairs_and_drift_falls_out(tmp_path: Path) -> None:
+def test_trials_of_one_block_are_pairs_so_drift_cancels(tmp_path: Path) -> None:
     drift = [90.0, 80.0, 70.0, 60.0]
     run = stream_run(
         tmp_path / "run",
@@ -142,7 +142,7 @@ def test_an_axis_or_level_that_the_run_does_not_have_is_refused_with_those_it_ha
         compare_levels(run, axis, against)
 
 
-def test_levels_without_two_cells_alike_compare_nothing(tmp_path: Path) -> None:
+def test_levels_without_two_matching_cells_cannot_be_compared(tmp_path: Path) -> None:
     cells = [(stream("LL", size=64), STEADY), (stream("WL", size=576), STEADY)]
     run = stream_run(tmp_path / "run", *cells)
     with pytest.raises(UsageError, match=r"no two cells of .* differ only in it"):

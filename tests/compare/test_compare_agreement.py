@@ -33,7 +33,7 @@ from netlab.store.run_folder import RunFolder
         ({"congestion": "bbr"}, {}, "control: bbr in the baseline, host’s default in the contend"),
     ],
 )
-def test_runs_that_differ_in_what_must_agree_are_refused_by_its_name(
+def test_runs_that_differ_in_what_must_agree_are_refused_with_the_difference(
     tmp_path: Path, old: dict[str, Any], new: dict[str, Any], words: str
 ) -> None:
     sides = []
@@ -54,7 +54,7 @@ def test_runs_that_differ_in_what_must_agree_are_refused_by_its_name(
     assert any(words.split(";", maxsplit=1)[0] in difference for difference in compared.differences)
 
 
-def test_of_sizes_that_both_have_those_are_compared_anyway_and_the_others_named(
+def test_with_anyway_common_sizes_are_compared_and_the_others_named(
     tmp_path: Path,
 ) -> None:
     old = stream_run(tmp_path / "old", *((stream(size=n), STEADY) for n in (64, 576, 1448)))
@@ -69,7 +69,7 @@ def test_of_sizes_that_both_have_those_are_compared_anyway_and_the_others_named(
     ]
 
 
-def test_cells_that_a_rule_left_out_are_missed_where_all_settings_agree(tmp_path: Path) -> None:
+def test_cells_that_a_rule_left_out_are_reported_if_all_settings_agree(tmp_path: Path) -> None:
     all_four = [(stream(p, size=size), STEADY) for p in ("LL", "WL") for size in (64, 576)]
     old = stream_run(tmp_path / "old", *all_four)
     new = stream_run(tmp_path / "new", *all_four[:3])
@@ -82,7 +82,7 @@ def test_repeats_and_hosts_need_not_agree(tmp_path: Path) -> None:
     assert compared.differences == ()
 
 
-def test_a_setting_that_an_older_run_knows_nothing_of_is_its_default(tmp_path: Path) -> None:
+def test_a_setting_missing_in_an_older_run_has_its_default(tmp_path: Path) -> None:
     cell = stream()
     fewer = {name: value for name, value in cell.settings.items() if name != "streams"}
     older = PlannedCell(f"{cell.key}-older", cell.pairing, cell.test, fewer)
@@ -126,7 +126,7 @@ def test_plans_agree_where_their_cells_are_the_same_and_no_cell_is_in_two_pairs(
 
 
 @pytest.mark.parametrize("form", sorted(WRITERS))
-def test_what_was_compared_anyway_is_marked_in_every_format(tmp_path: Path, form: str) -> None:
+def test_a_comparison_with_anyway_is_marked_in_every_format(tmp_path: Path, form: str) -> None:
     old = stream_run(tmp_path / "old", (stream(), STEADY))
     new = stream_run(tmp_path / "new", (stream(duration_s=1.0), STEADY))
     output = WRITERS[form](compare_runs(old, new, anyway=True))

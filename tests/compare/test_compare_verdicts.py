@@ -37,7 +37,7 @@ def random_pairs(
     ]
 
 
-def test_two_runs_of_one_truth_are_hardly_ever_called_different() -> None:
+def test_equal_runs_are_rarely_called_different() -> None:
     chance = random.Random(11)  # noqa: S311  (nothing secret)
     for scatter in (0.0005, 0.002, 0.03):
         judged = [
@@ -51,7 +51,7 @@ def test_two_runs_of_one_truth_are_hardly_ever_called_different() -> None:
         assert (shown[1] <= 0.012) == (scatter <= 0.002)
 
 
-def test_a_cable_slowed_by_3_percent_is_found_in_all_its_cells_and_hardly_in_others() -> None:
+def test_a_cable_slowed_by_3_percent_is_found_in_all_its_cells_and_rarely_in_others() -> None:
     chance = random.Random(12)  # noqa: S311
     slower = set(range(0, 48, 3))
     wrong = 0

@@ -22,7 +22,7 @@ def written(folder: Path, text: str) -> str:
     return str(file)
 
 
-def test_an_imported_run_is_held_against_a_file_and_its_error_names_the_option(
+def test_an_imported_run_is_checked_against_a_file_and_its_error_names_the_option(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     code, out, err = netlab(capfdbinary, "check", str(IMPORTED))
@@ -41,7 +41,7 @@ def test_an_imported_run_is_held_against_a_file_and_its_error_names_the_option(
     assert result["verdicts"] == {"met": 13, "not met": 0, "cannot be judged": 0}
 
 
-def test_a_file_holds_in_place_of_the_matrix(
+def test_a_file_replaces_the_expectations_of_the_matrix(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     text = (
@@ -62,7 +62,7 @@ def test_a_file_holds_in_place_of_the_matrix(
     assert netlab(capfdbinary, "check", str(run.path), "--expect", other)[0] == 0
 
 
-def test_kinds_of_findings_may_be_forbidden_there(
+def test_kinds_of_findings_may_be_forbidden_in_a_file(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     run = stream_run(tmp_path / "run", (stream(), STEADY))
@@ -91,7 +91,7 @@ def test_a_wrong_file_is_reported_with_the_place_of_the_fault(
     assert said in str(refused.value)
 
 
-def test_a_file_that_expects_nothing_or_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_expects_nothing_or_is_missing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         load_expectations(tmp_path / "none.yaml")
     test = "{test: stream, protocol: TCP, message_size: 64}"

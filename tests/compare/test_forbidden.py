@@ -96,7 +96,9 @@ def test_only_the_cells_meant_are_judged(tmp_path: Path) -> None:
     assert not check_with(run, ("outlier", "warning", (1,))).met
 
 
-def test_a_trial_without_a_result_is_no_pass_and_neither_is_nobody_looking(tmp_path: Path) -> None:
+def test_a_trial_without_a_result_or_a_run_without_computed_findings_is_no_pass(
+    tmp_path: Path,
+) -> None:
     run = run_expecting(tmp_path / "a", "no: step", (94.1, None))
     checked = check_with(run)
     assert {judgement.verdict for judgement in checked.judgements} == {"cannot be judged"}
@@ -122,7 +124,7 @@ def test_a_trial_without_a_result_is_no_pass_and_neither_is_nobody_looking(tmp_p
         ("{no: step, when: {protocol: UDP}}", "expect[0].no: no cell of the matrix is meant"),
     ],
 )
-def test_what_is_no_kind_is_refused_at_its_place(tmp_path: Path, written: str, fault: str) -> None:
+def test_an_unknown_kind_is_refused_at_its_place(tmp_path: Path, written: str, fault: str) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(f"{MATRIX}{written}\n")
     with pytest.raises(MatrixError) as refused:
@@ -130,7 +132,7 @@ def test_what_is_no_kind_is_refused_at_its_place(tmp_path: Path, written: str, f
     assert fault in str(refused.value)
 
 
-def test_a_kind_that_is_none_is_refused_by_plan_and_check_too(tmp_path: Path) -> None:
+def test_an_unknown_kind_is_refused_by_plan_and_check_too(tmp_path: Path) -> None:
     run = run_expecting(tmp_path / "run", "no: otlier")
     for words in (["check", str(run.path)], ["plan", str(run.path / "matrix.yaml")]):
         done = CliRunner().invoke(cli, words)
@@ -138,7 +140,7 @@ def test_a_kind_that_is_none_is_refused_by_plan_and_check_too(tmp_path: Path) ->
         assert "5:9: expect[0].no: `otlier` is no kind of finding" in str(done.exception)
 
 
-def test_what_is_forbidden_makes_no_other_experiment(tmp_path: Path) -> None:
+def test_forbidden_findings_do_not_change_the_experiment(tmp_path: Path) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(MATRIX.removesuffix("expect:\n  - "))
     plain = load_matrix(file)
@@ -149,7 +151,7 @@ def test_what_is_forbidden_makes_no_other_experiment(tmp_path: Path) -> None:
     assert expectations_in(matrix.text, "m.yaml", [*Kind]) == matrix.expectations
 
 
-def test_the_command_and_the_plugin_look_for_findings(tmp_path: Path) -> None:
+def test_the_command_and_the_plugin_compute_the_findings(tmp_path: Path) -> None:
     clean = run_expecting(tmp_path / "a", "no: [warning, wire-ceiling]")
     kinds = {finding.kind for finding in said_findings(clean).findings}
     assert kinds  # TCP in messages of 1448 bytes at 94.1 Mbit/s is at its ceiling.

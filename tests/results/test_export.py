@@ -111,7 +111,7 @@ def test_another_format_is_refused() -> None:
 @pytest.mark.parametrize(
     "form", ["csv", "json", pytest.param("parquet", marks=pytest.mark.needs("pyarrow"))]
 )
-def test_twice_the_same_run_is_twice_the_same_bytes(form: str) -> None:
+def test_exports_of_the_same_run_are_byte_identical(form: str) -> None:
     assert export(FIXTURE, form) == export(FIXTURE, form)
 
 

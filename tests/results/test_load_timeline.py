@@ -13,14 +13,14 @@ from netlab.results.load_timeline import thinned, timeline_of
 SETTINGS = under_load_cell().settings
 
 
-def test_request_n_was_due_n_by_the_rate_after_the_first_also_behind_lost_ones() -> None:
+def test_request_n_was_due_n_divided_by_the_rate_after_the_first_also_after_lost_ones() -> None:
     planned = losing(trips(), 7)
     timeline = timeline_of(SETTINGS, under_load_values(planned))
     assert timeline is not None
     assert [*timeline.trips] == planned
 
 
-def test_the_load_stands_where_it_began_on_the_same_axis() -> None:
+def test_the_load_is_placed_where_it_began_on_the_same_axis() -> None:
     timeline = timeline_of(SETTINGS, under_load_values(trips(), flows={"": 90.0}))
     assert timeline is not None
     points = timeline.rates[""]
@@ -54,7 +54,7 @@ def test_a_record_without_single_round_trips_has_no_timeline(name: str, value: A
     assert timeline_of({}, under_load_values(trips())) is None
 
 
-def test_what_else_is_missing_leaves_the_round_trips_as_they_are() -> None:
+def test_other_missing_values_do_not_affect_the_round_trips() -> None:
     values = under_load_values(trips())
     for name in ("receiver_interval_bytes", "drained_ns"):
         del values[name]
@@ -71,7 +71,7 @@ def test_what_else_is_missing_leaves_the_round_trips_as_they_are() -> None:
     assert (bare.rates, [*bare.phases]) == ({}, ["loaded"])
 
 
-def test_of_many_that_stand_at_one_place_the_ends_and_a_lost_one_are_kept() -> None:
+def test_of_many_at_one_place_the_extremes_and_a_lost_one_are_kept() -> None:
     planned = [
         Trip(number, None if number == 555 else 1000 + number % 10) for number in range(1000)
     ]

@@ -39,7 +39,7 @@ def test_the_values_of_a_probe_are_stored_and_read_back(
 
 
 @given(said=recorded(), left_out=st.sets(st.sampled_from(NAMES)), cut=st.sampled_from(NAMES[1:]))
-def test_a_number_that_a_system_does_not_tell_is_empty_and_so_is_one_that_is_cut(
+def test_missing_and_truncated_series_are_empty(
     said: dict[str, list[int]], left_out: set[str], cut: str
 ) -> None:
     values = {
@@ -61,7 +61,7 @@ def test_a_number_that_a_system_does_not_tell_is_empty_and_so_is_one_that_is_cut
 @pytest.mark.parametrize(
     "times", [[], [3, 3], [5, 4], [1, "2"], [1, None], [-1, 2], [1, 2.5], [False, True], 7, "1,2"]
 )
-def test_without_times_that_go_forward_there_is_no_series(times: Any) -> None:
+def test_without_ascending_times_there_is_no_series(times: Any) -> None:
     values = {"sender_tcp_series_time_us": times, "sender_tcp_series_rtt_us": [1, 2]}
     assert tcp_series_of(values) is None
 
@@ -73,7 +73,7 @@ def test_an_invalid_answer_of_a_probe_is_rejected(bad: Any) -> None:
 
 
 @pytest.mark.parametrize("bad", [[-1], [1.5], ["x"], 7, "x", [2**64]])
-def test_a_run_folder_with_something_else_is_damaged(bad: Any) -> None:
+def test_a_run_folder_with_an_invalid_series_is_damaged(bad: Any) -> None:
     for name in TCP_SERIES:
         with pytest.raises(ValueError, match="should be a list of whole numbers"):
             check_values({f"to_client_sender_{name}": bad})

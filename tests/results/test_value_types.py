@@ -41,7 +41,7 @@ def test_every_recorded_run_is_read_whole(folder: Path) -> None:
         ("sender_unheard_of", (1, "x", [1.5], True, 2**70), ([None], None, {}, 10**400)),
     ],
 )
-def test_a_value_is_what_its_column_holds(name: str, good: Any, bad: Any) -> None:
+def test_a_value_must_have_the_type_of_its_column(name: str, good: Any, bad: Any) -> None:
     for value in good:
         check_values({name: value})
     for value in bad:
@@ -49,7 +49,7 @@ def test_a_value_is_what_its_column_holds(name: str, good: Any, bad: Any) -> Non
             check_values({name: value})
 
 
-def test_a_cell_has_the_settings_that_its_test_cannot_be_without() -> None:
+def test_a_cell_must_have_the_settings_of_its_test() -> None:
     check_settings("stream", {"protocol": "UDP"})
     check_settings("a test of tomorrow", {})
     with pytest.raises(ValueError, match="a cell of the test stream lacks protocol"):

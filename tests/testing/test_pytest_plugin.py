@@ -45,7 +45,7 @@ def test_pytest_finds_the_plugin_by_its_entry_point() -> None:
     assert entry_point.value == "netlab.testing.plugin"
 
 
-def test_a_run_of_tests_that_asks_for_no_fixture_loads_nothing_heavy(tmp_path: Path) -> None:
+def test_tests_without_a_fixture_of_netlab_load_nothing_heavy(tmp_path: Path) -> None:
     code, output = outcome_of(
         tmp_path,
         "import sys\n"
@@ -64,7 +64,7 @@ def test_a_run_of_tests_that_asks_for_no_fixture_loads_nothing_heavy(tmp_path: P
     assert "no run is named: mark the test with netlab_run(folder)" in output
 
 
-def test_recorded_runs_are_held_against_what_is_expected(tmp_path: Path) -> None:
+def test_recorded_runs_are_checked_against_the_expectations(tmp_path: Path) -> None:
     for name, figures in (("good", [94.1, 94.12, 94.09]), ("slow", [70.0, 70.1, 70.05])):
         stream_run(tmp_path / "runs" / name, (stream(), figures), matrix_text=MATRIX)
     code, output = outcome_of(

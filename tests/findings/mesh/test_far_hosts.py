@@ -44,7 +44,7 @@ def run(
     return run_of(plan_of(cells, repeats=3), records)
 
 
-def test_the_host_that_adds_to_each_of_its_round_trips_is_named_with_how_much() -> None:
+def test_a_host_that_lengthens_its_round_trips_is_named_with_the_time() -> None:
     analysis = run(HOSTS[:4], {"linux-b": 50.0}, scatter_us=0)
     (finding,) = far_hosts(analysis, imported=False)
     assert (finding.kind, finding.group.host) == (Kind.FAR_HOST, "linux-b")
@@ -58,11 +58,11 @@ def of_run(analysis: Analysis) -> list[str]:
     return [finding.group.host for finding in analysis.findings if finding.kind is Kind.FAR_HOST]
 
 
-def test_three_hosts_are_too_few_to_be_taken_apart() -> None:
+def test_three_hosts_are_too_few_to_separate_their_effects() -> None:
     assert of_run(run(HOSTS[:3], {"linux-b": 50.0})) == []
 
 
-def test_what_hosts_add_is_found_again_exactly() -> None:
+def test_the_effects_of_hosts_are_recovered_exactly() -> None:
     drawn = random.Random(5)  # noqa: S311
     for _ in range(50):
         hosts = HOSTS[: drawn.randint(5, 8)]
@@ -75,7 +75,7 @@ def test_what_hosts_add_is_found_again_exactly() -> None:
 
 
 @pytest.mark.parametrize("both_ways", [True, False])
-def test_drawn_hosts_are_named_and_nobody_else(both_ways: bool) -> None:
+def test_random_far_hosts_are_named_and_no_others(both_ways: bool) -> None:
     drawn = random.Random(3)  # noqa: S311
     wrong = missed = 0
     for seed in range(150):

@@ -74,7 +74,7 @@ def test_a_pair_slower_than_both_of_its_hosts_has_one_finding_for_both_direction
     assert statement(one).startswith("from linux-a to linux-b 18.83 Mbit/s, where")
 
 
-def test_all_alike_are_the_mesh_and_no_host() -> None:
+def test_equally_slow_pairs_are_a_slow_mesh_and_no_slow_host() -> None:
     (result,) = findings_of(MadeMesh(THREE, every=0.2, scatter=0))
     assert (result.kind, result.group) == (Kind.SLOW_MESH, Group())
     assert statement(result) == (
@@ -83,7 +83,7 @@ def test_all_alike_are_the_mesh_and_no_host() -> None:
     )
 
 
-def test_a_mesh_is_not_slow_where_another_protocol_fills_its_links() -> None:
+def test_a_mesh_is_not_slow_if_another_protocol_fills_its_links() -> None:
     assert findings_of(MadeMesh(THREE, every=0.9995)) == ()
     slow = MadeMesh(THREE, sends=dict.fromkeys(THREE, 0.5), protocols=("TCP", "UDP"))
     slow.slow_at = ("TCP",)
@@ -114,7 +114,7 @@ def test_a_limit_of_the_host_itself_is_reported_instead_of_a_link() -> None:
     assert "limited" not in statement(part)
 
 
-def test_a_pair_or_mesh_that_its_hosts_limit_is_left_to_that() -> None:
+def test_a_pair_or_mesh_limited_by_its_hosts_has_no_own_finding() -> None:
     pair = MadeMesh(THREE, pairs={("linux-a", "linux-b"): 0.2})
     assert findings_of(pair, [finding(Kind.SENDER_CPU, Group(), ("linux-b+linux-a-TCP",))]) == ()
     mesh = MadeMesh(THREE, every=0.5)
@@ -141,7 +141,7 @@ def test_hosts_of_pairings_by_letters_are_those_of_the_records() -> None:
     assert result.group.host == "linux-c"
 
 
-def test_where_the_server_sends_the_direction_is_its() -> None:
+def test_if_the_server_sends_the_direction_follows_it() -> None:
     mesh = MadeMesh(HOSTS[:4], sends={"linux-a": 0.2})
     turned = []
     for sample in mesh.samples():
@@ -207,7 +207,7 @@ def named(findings: Sequence[Finding]) -> Names:
 
 
 @pytest.mark.parametrize(("strength", "missed"), [(0.4, 0.02), (0.2, 0.02), (0.1, 0.05)])
-def test_drawn_causes_are_found_and_nothing_else(strength: float, missed: float) -> None:
+def test_random_causes_are_found_and_nothing_else(strength: float, missed: float) -> None:
     drawn = random.Random(f"mesh {strength}")  # noqa: S311
     count: Counter[str] = Counter()
     for seed in range(300):
@@ -220,7 +220,7 @@ def test_drawn_causes_are_found_and_nothing_else(strength: float, missed: float)
     assert count["missed"] <= missed * 300, count
 
 
-def test_clean_meshes_are_silent_however_much_they_scatter() -> None:
+def test_meshes_without_a_cause_have_no_finding_with_any_scatter() -> None:
     drawn = random.Random(7)  # noqa: S311
     wrong = 0
     for seed in range(400):

@@ -85,7 +85,7 @@ def test_one_cell_measured_often_is_enough() -> None:
     assert finding.evidence["change_share"] == pytest.approx(1.01**11 - 1, abs=0.03)
 
 
-def test_what_drifts_by_less_than_a_per_cent_or_jumps_once_is_none() -> None:
+def test_less_than_one_per_cent_or_a_single_jump_is_no_drift() -> None:
     assert findings_of(run(12, 8, lambda block: 1 - 0.008 * block / 7, scatter=0)) == []
     assert findings_of(run(12, 10, lambda block: 1.0 if block < 8 else 0.9)) == []
 
@@ -116,7 +116,7 @@ def test_a_few_cells_are_too_few_for_the_first_trial() -> None:
     assert findings_of(run(4, 5, lambda block: 1.0 if block else 0.9)) == []
 
 
-def test_trials_measured_again_after_their_block_and_without_a_time_say_nothing() -> None:
+def test_trials_repeated_after_their_block_or_without_a_time_do_not_count() -> None:
     analysis = run(3, 8, lambda block: 1 - 0.04 * block / 7)
     assert findings_of(run(12, 8, lambda block: 1 - 0.04 * block / 7, began=False)) == []
     again = replace(analysis.records[0], attempt=2, started_at="2026-01-31T13:00:00.000000Z")
@@ -158,7 +158,7 @@ def test_stationary_runs_drift_or_warm_up_only_by_chance() -> None:
     assert len(wrong) <= 16
 
 
-def test_drawn_drifts_are_found_with_their_way() -> None:
+def test_random_drifts_are_found_with_their_direction() -> None:
     drawn = random.Random(12)  # noqa: S311
     missed = 0
     for seed in range(100):

@@ -45,12 +45,14 @@ def test_connections_longer_by_a_time_out_are_reported(tmp_path: Path) -> None:
         ([*shorts(499), 1_300_000_000], {}),
     ],
 )
-def test_other_long_ones_are_not(tmp_path: Path, times: list[int], more: dict[str, Value]) -> None:
+def test_other_long_connections_are_not_reported(
+    tmp_path: Path, times: list[int], more: dict[str, Value]
+) -> None:
     run = trips_run(tmp_path / "r", (CELL, [timed(times, **more)]), link=None)
     assert found(run, KIND) == []
 
 
-def test_round_trips_over_a_connection_that_stands_are_not(tmp_path: Path) -> None:
+def test_round_trips_over_an_open_connection_are_not_reported(tmp_path: Path) -> None:
     cell = planned("round_trip", protocol="TCP", message_bytes=64)
     run = trips_run(tmp_path / "r", (cell, [timed(shorts(499) + later(1))]), link=None)
     assert found(run, KIND) == []

@@ -74,7 +74,7 @@ def frame_ns(ip_bytes: int, rate: float, *, tag: int = 0) -> float:
         ),
     ],
 )
-def test_the_floor_is_what_the_frames_of_both_ways_take(
+def test_the_floor_is_the_time_of_the_frames_of_both_directions(
     tmp_path: Path, settings: dict[str, Any], values: dict[str, Any], link: Link, frames_ns: float
 ) -> None:
     run = trips_run(
@@ -84,7 +84,7 @@ def test_the_floor_is_what_the_frames_of_both_ways_take(
     assert floor_ns(cell.trials[0], cell.test, link) == pytest.approx(frames_ns)
 
 
-def test_a_connection_has_the_two_packets_that_open_it_as_well(tmp_path: Path) -> None:
+def test_the_floor_of_a_connection_includes_its_two_opening_packets(tmp_path: Path) -> None:
     cell = planned("connect", protocol="TCP", message_bytes=64)
     run = trips_run(tmp_path / "r", (cell, [timed([10**9] * 5)]))
     (only,) = trip_cells(series_of(run))
@@ -125,7 +125,7 @@ def test_over_a_router_both_cables_count(tmp_path: Path) -> None:
     assert "take 488 µs on 2 links of 100 Mbit/s in series" in said(run, KIND)
 
 
-def test_drawn_runs_are_warned_of_only_below_the_floor(tmp_path: Path) -> None:
+def test_random_runs_have_a_warning_only_below_the_floor(tmp_path: Path) -> None:
     rng = random.Random(11)  # noqa: S311  (no secret)
     wrong, missed, cells, truths = 0, 0, [], []
     for index in range(150):
@@ -147,14 +147,12 @@ def test_drawn_runs_are_warned_of_only_below_the_floor(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [{"same_host": True}, {"rtt_min_ns": 243_000}])
-def test_no_wire_and_what_clocks_explain_are_no_finding(
-    tmp_path: Path, more: dict[str, Any]
-) -> None:
+def test_one_host_and_clock_errors_have_no_finding(tmp_path: Path, more: dict[str, Any]) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), [timed([300_000] * 9, **more)]))
     assert found(run, KIND) == []
 
 
-def test_without_a_stated_link_there_is_none(tmp_path: Path) -> None:
+def test_without_a_stated_link_there_is_no_finding(tmp_path: Path) -> None:
     run = trips_run(
         tmp_path / "r", (trip_cell(message_bytes=1472), [timed([10_000] * 9)]), link=None
     )
@@ -180,7 +178,7 @@ def test_an_imported_mean_below_the_floor_is_reported(tmp_path: Path) -> None:
         ("reports/nettest-lab-unshaped", {}),
     ],
 )
-def test_of_the_recorded_runs_round_trips_over_a_shaped_cable_are_below(
+def test_recorded_round_trips_over_a_shaped_cable_are_below_the_floor(
     folder: str, sizes: dict[int, tuple[float, float]]
 ) -> None:
     reported = {

@@ -71,7 +71,7 @@ DEEP = {"idle_state_deepest": "C6", "idle_state_latency_us": 133}
         ({"alpha": {"interface_coalesce_rx_us": 3}}, {}, ""),
     ],
 )
-def test_a_cause_is_named_only_where_facts_show_one_that_is_long_enough(
+def test_a_cause_is_named_only_if_the_facts_show_one_that_is_long_enough(
     tmp_path: Path, facts: dict[str, Any], settings: dict[str, Any], words: str
 ) -> None:
     run = trips_run(
@@ -127,18 +127,18 @@ def test_what_explains_half_of_them_is_named(
         about(60_000, 990) + about(500_000, 10),  # not ten times as long
     ],
 )
-def test_few_short_or_cheap_ones_are_not_spoken_of(tmp_path: Path, times: list[int]) -> None:
+def test_a_few_shorter_round_trips_are_not_reported(tmp_path: Path, times: list[int]) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(), [timed(times)]), link=None)
     assert found(run, "rtt-outliers") == []
 
 
-def test_a_trial_whose_process_was_held_up_has_that_finding_alone(tmp_path: Path) -> None:
+def test_a_trial_with_a_stalled_process_has_only_this_finding(tmp_path: Path) -> None:
     delayed = timed(LONG, elapsed_ns=1_000_000_000, client_stalled_ns=50_000_000)
     run = trips_run(tmp_path / "r", (trip_cell(), [delayed]), link=None)
     assert {str(finding.kind) for finding in run.findings} - {"off-time"} == {"process-stalled"}
 
 
-def test_of_a_run_as_it_was_recorded_the_sleeping_mirrors_answer_in_two_groups() -> None:
+def test_in_a_recorded_run_sleeping_mirrors_answer_in_two_groups() -> None:
     run = load(ROOT / "tests" / "fixtures" / "two-modes")
     bimodal = found(run, "two-modes")
     assert bimodal

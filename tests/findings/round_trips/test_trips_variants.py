@@ -93,7 +93,7 @@ def test_sizes_and_numbers_of_messages_are_no_variants(tmp_path: Path) -> None:
     assert found(run, KIND) == []
 
 
-def test_over_drawn_runs_differences_are_shown_where_there_are_any(tmp_path: Path) -> None:
+def test_random_runs_show_differences_exactly_if_there_are_any(tmp_path: Path) -> None:
     rng = random.Random(7)  # noqa: S311  (no secret)
     right = wrong = 0
     for index in range(60):
@@ -121,7 +121,7 @@ def made_of(number: int, **parts: int) -> dict[str, Value]:
     }
 
 
-def test_a_time_is_taken_apart_by_what_is_recorded(tmp_path: Path) -> None:
+def test_a_round_trip_is_split_into_its_recorded_parts(tmp_path: Path) -> None:
     values = made_of(
         10_000,
         client_thread_ns=25_001,

@@ -28,7 +28,7 @@ def trial(mean_us: float, waited_share: float = 0.0, **more: Value) -> dict[str,
     }
 
 
-def test_a_trial_that_waited_is_named_with_what_others_took(tmp_path: Path) -> None:
+def test_a_trial_that_waited_is_reported_with_the_time_of_the_others(tmp_path: Path) -> None:
     trials = [trial(60, 0.01), trial(100, 0.4), trial(61, 0.01)]
     run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
     assert said(run, KIND) == (
@@ -56,7 +56,7 @@ def test_a_trial_that_waited_is_named_with_what_others_took(tmp_path: Path) -> N
         [trial(60, 0.01), trial(100, 0.4, client_stalled_ns=10**8), trial(61, 0.01)],
     ],
 )
-def test_waits_that_do_not_account_for_it_are_not_blamed(
+def test_waits_that_do_not_explain_the_time_are_not_reported(
     tmp_path: Path, trials: list[dict[str, Value]]
 ) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
@@ -88,7 +88,9 @@ def test_the_cause_and_its_end_are_named(
     assert words in said(run, KIND)
 
 
-def test_a_quota_that_holds_every_trial_back_needs_no_other(tmp_path: Path) -> None:
+def test_a_quota_that_throttles_every_trial_is_reported_without_a_comparison(
+    tmp_path: Path,
+) -> None:
     quota: dict[str, Value] = {
         "client_quota_periods": 10,
         "client_quota_throttled_periods": 9,
@@ -101,7 +103,7 @@ def test_a_quota_that_holds_every_trial_back_needs_no_other(tmp_path: Path) -> N
     )
 
 
-def test_of_drawn_runs_those_that_waited_are_named_and_no_others(tmp_path: Path) -> None:
+def test_random_trials_are_reported_exactly_if_they_waited(tmp_path: Path) -> None:
     """Some trials are longer by their waits, others are slow for another reason."""
     rng = random.Random(17)  # noqa: S311  (no secret)
     right = wrong = missed = 0

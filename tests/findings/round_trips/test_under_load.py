@@ -89,7 +89,7 @@ def test_a_standing_queue_is_reported_in_time_and_in_bytes() -> None:
     assert "283 KiB of payload wait on the path" in said
 
 
-def test_of_a_load_both_ways_nobody_knows_which_queue_holds_how_much() -> None:
+def test_with_load_in_both_directions_the_size_of_each_queue_is_not_known() -> None:
     both: dict[str, Value] = {
         "to_server_throughput_bit_per_s": 0.95 * CEILING,
         "to_client_throughput_bit_per_s": 0.90 * CEILING,
@@ -146,7 +146,7 @@ def test_lost_requests_are_reported_with_those_lost_before_the_load() -> None:
         (10.0, 9.0, False),
     ],
 )
-def test_a_queue_stands_from_5_ms_and_from_half_of_the_idle_round_trip_on(
+def test_a_queue_stands_from_5_ms_and_half_of_the_idle_round_trip_upwards(
     idle_ms: float, loaded_ms: float, *, stands: bool
 ) -> None:
     full, below = (findings_of(trial(idle_ms, loaded_ms, share)) for share in (0.97, 0.6))
@@ -220,7 +220,7 @@ def test_a_missing_median_gives_no_finding_about_a_queue(
     assert findings.keys() == {Kind.REQUESTS_LOST_UNDER_LOAD}
 
 
-def test_where_no_request_was_due_before_the_load_no_loss_is_compared() -> None:
+def test_without_requests_before_the_load_losses_are_not_compared() -> None:
     assert Kind.REQUESTS_LOST_UNDER_LOAD not in findings_of(trial(lost=100, idle_rtt_count=0))
 
 

@@ -50,20 +50,20 @@ def losses(received_per_s: int, verdict: int = 1, ways: int = 1) -> dict[str, Va
 
 
 @pytest.mark.parametrize("ways", ["client-sends", "both"])
-def test_a_device_that_forwards_less_when_offered_more_is_slowed_by_it(ways: str) -> None:
+def test_a_device_that_forwards_less_under_overload_is_slowed_down(ways: str) -> None:
     ((finding, text),) = findings_of(losses(60_000, ways=2 if ways == "both" else 1), ways)
     assert finding.kind is Kind.SEARCH_OVERLOAD
     assert "offered more it forwards 60,000/s of 1,488,095/s at 64 bytes (141,369/s" in text
 
 
-def test_one_that_goes_on_at_its_rate_loses_the_rest() -> None:
+def test_a_device_that_keeps_its_rate_loses_the_rest() -> None:
     ((finding, text),) = findings_of(losses(148_000))
     assert finding.kind is Kind.SEARCH_LOSS
     assert "goes on at it: 90.1 % of 1,488,095/s at 64 bytes" in text
 
 
 @pytest.mark.parametrize("verdict", [3, 4])
-def test_loss_of_our_own_hosts_is_none_of_the_devices(verdict: int) -> None:
+def test_loss_of_our_own_hosts_is_not_attributed_to_the_device(verdict: int) -> None:
     ((finding, text),) = findings_of(losses(60_000, verdict))
     assert (finding.kind, finding.severity) == (Kind.SEARCH_LOSS_OWN, "warning")
     assert "at 100 % of the line rate" in text
@@ -83,7 +83,7 @@ def test_a_burst_is_reported_with_its_queued_frames() -> None:
 
 
 @pytest.mark.parametrize("limit", ["generator-bound", "receiver-bound", "failed"])
-def test_a_burst_that_our_own_hosts_spoilt_is_not_known(limit: str) -> None:
+def test_a_burst_limited_by_our_own_hosts_is_not_known(limit: str) -> None:
     ((finding, _),) = findings_of({"back_to_back_limit": limit})
     assert (finding.kind, finding.severity) == (Kind.SEARCH_BURST_OWN, "warning")
 

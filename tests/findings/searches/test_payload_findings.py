@@ -93,7 +93,7 @@ def test_segments_that_leave_the_links_mtu_unused_are_reported() -> None:
     assert "where the link is stated with 1500: TCP agreed on this segment size" in narrow[1]
 
 
-def test_what_fills_its_interface_is_no_narrow_path() -> None:
+def test_a_payload_that_fills_the_interface_is_no_narrow_path() -> None:
     for evidence in ("emsgsize", "icmp", "timeout", "mss", "dropped", "protocol"):
         kinds = {finding.kind for finding, _ in findings_of(both(1500, evidence))}
         assert kinds == {Kind.PAYLOAD_FOUND}

@@ -74,7 +74,7 @@ def is_right(finding: Finding, truth: Truth) -> bool:
     return True
 
 
-def test_of_truths_drawn_at_random_hardly_a_sentence_is_wrong_and_hardly_one_is_missing() -> None:
+def test_for_random_truths_few_sentences_are_wrong_or_missing() -> None:
     random, right, wrong, missing = seeded(20), Counter[str](), [], Counter[str]()
     for _ in range(150):
         truth = random_truth(random)
@@ -160,7 +160,7 @@ def test_a_growing_queue_is_reported_with_its_delay() -> None:
     assert queue.evidence["queue_ns"] > 2_500_000
 
 
-def test_what_never_touched_a_wire_or_was_imported_is_not_judged() -> None:
+def test_searches_within_one_host_and_imports_are_not_judged() -> None:
     random, cell = seeded(1), cell_of(64)
     record = searched(Truth(device_frames=1e5), cell, 1, random)
     local = replace(record, values={**record.values, "same_host": True})
@@ -217,7 +217,7 @@ def test_buffers_smaller_than_requested_are_reported() -> None:
     )
 
 
-def test_a_sender_that_outran_the_line_leaves_no_line_rate() -> None:
+def test_a_sender_faster_than_the_line_rate_gives_no_line_rate() -> None:
     cell = cell_of(64)
     record = searched(Truth(), cell, 1, seeded(1))
     outran: dict[str, Value] = {**record.values, "link_paced": False}

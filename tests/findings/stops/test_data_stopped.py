@@ -115,7 +115,7 @@ def test_a_trial_without_a_later_result_is_not_measured_again(tmp_path: Path) ->
     assert about_stops(less) == []
 
 
-def test_all_attempts_are_shown_where_the_last_one_is_interrupted_as_well(tmp_path: Path) -> None:
+def test_all_attempts_are_shown_if_the_last_one_is_also_interrupted(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     tries = [
         result(cell, 1, gap(mbit, 1100, 2000, **CARRIER), attempt=attempt)
@@ -126,7 +126,7 @@ def test_all_attempts_are_shown_where_the_last_one_is_interrupted_as_well(tmp_pa
     )
 
 
-def test_what_was_measured_again_is_a_note_with_all_attempts(tmp_path: Path) -> None:
+def test_a_repeated_trial_is_a_note_with_all_attempts(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     run = run_with(
         tmp_path / "run",

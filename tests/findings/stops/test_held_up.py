@@ -87,7 +87,7 @@ def test_other_trials_have_no_finding(tmp_path: Path, more: dict[str, Value]) ->
     assert sentences_of(run(tmp_path, stream(duration_s=1.0), values(more))) == []
 
 
-def test_the_worse_of_several_trials_and_ends_speaks_for_all(tmp_path: Path) -> None:
+def test_the_worst_of_several_trials_and_ends_is_described(tmp_path: Path) -> None:
     both: dict[str, Value] = {"sender_stalled_ns": 100 * MS, "receiver_stalled_ns": 300 * MS}
     one = run(tmp_path, stream(), values(), values({"sender_stalled_ns": 60 * MS}), values(both))
     assert sentences_of(one) == [
@@ -96,7 +96,7 @@ def test_the_worse_of_several_trials_and_ends_speaks_for_all(tmp_path: Path) -> 
     ]
 
 
-def test_flows_and_round_trips_have_their_own(tmp_path: Path) -> None:
+def test_flows_and_round_trips_have_their_own_sentences(tmp_path: Path) -> None:
     flow = run(tmp_path, stream(), values({"receiver_stalled_ns": 100 * MS}, prefix="to_client_"))
     assert sentences_of(flow) == [
         "LL TCP 1448 to client: the receiver’s process did not run for 100 ms of 1 s, in short "
@@ -110,7 +110,7 @@ def test_flows_and_round_trips_have_their_own(tmp_path: Path) -> None:
     ]
 
 
-def test_a_sender_that_left_messages_out_is_named(tmp_path: Path) -> None:
+def test_a_sender_that_omitted_messages_is_named(tmp_path: Path) -> None:
     assert sentences_of(run(tmp_path, PACED, paced(442, 421))) == [
         "LL UDP 1448: the sender sent 5.12 Mbit/s of the 10 Mbit/s asked for; it left out 421 "
         "messages that were due."
@@ -130,7 +130,7 @@ def test_a_sender_that_left_messages_out_is_named(tmp_path: Path) -> None:
         (stream(protocol="UDP"), paced(442, 421)),
     ],
 )
-def test_one_that_sent_what_it_could_is_not(
+def test_a_sender_at_another_limit_is_not_named(
     tmp_path: Path, cell: PlannedCell, trial: dict[str, Value]
 ) -> None:
     assert sentences_of(run(tmp_path, cell, trial)) == []
@@ -142,7 +142,7 @@ def test_the_cause_of_a_slow_sender_is_reported_instead(tmp_path: Path) -> None:
     ]
 
 
-def test_more_than_was_offered_had_been_held_up(tmp_path: Path) -> None:
+def test_more_than_was_offered_had_been_delayed(tmp_path: Path) -> None:
     many = paced(863, 0, mbit=10.6)
     assert sentences_of(run(tmp_path, PACED, paced(863, 0, mbit=10.0), many)) == [
         "LL UDP 1448: in 1 of 2 trials: 10.60 Mbit/s came where 10 Mbit/s were offered: messages "
@@ -181,7 +181,5 @@ def test_a_trial_whose_cpus_were_given_to_others_is_named(tmp_path: Path) -> Non
         {"client_host_steal_share": 0.5, "client_elapsed_ns": SECOND},
     ],
 )
-def test_a_little_and_what_is_not_known_is_no_reason(
-    tmp_path: Path, more: dict[str, Value]
-) -> None:
+def test_little_or_unknown_steal_has_no_finding(tmp_path: Path, more: dict[str, Value]) -> None:
     assert sentences_of(run(tmp_path, stream(), values(more))) == []

@@ -110,7 +110,7 @@ def test_without_evidence_there_is_no_finding(other: dict[str, Any]) -> None:
     assert queue_of(sample_of(SERIES, PATH.base_us, **other)) is None
 
 
-def test_a_system_that_does_not_say_what_was_delivered_has_its_throughput() -> None:
+def test_without_delivered_bytes_the_throughput_is_used() -> None:
     """Windows, which has no shortest round trip of the window either; FreeBSD has none at all."""
     bare = replace(SERIES, delivered_bytes=(), retransmissions=(), rtt_us=(10_000, *SERIES.rtt_us))
     bare = replace(bare, time_us=(0, *(time + 1 for time in SERIES.time_us)))

@@ -99,7 +99,7 @@ def test_missing_samples_give_no_recovery() -> None:
         {"tcp_series": replace(series_of(dented(), {300}), delivered_bytes=())},
     ],
 )
-def test_where_the_series_does_not_tell_the_rate_nothing_is_known(other: dict[str, Any]) -> None:
+def test_a_series_without_the_rate_gives_no_share(other: dict[str, Any]) -> None:
     series = series_of(dented((300, 80, 0.6)), {300})
     sample = tcp(**({"tcp_series": series} | other))
     assert recovering_share(sample) is None
@@ -148,9 +148,7 @@ def test_rare_losses_on_a_long_path_are_reported_unless_a_queue_compensates_them
     assert told >= 0.6 * planted, (told, planted)  # where chance would do, it is silent
 
 
-def test_slow_times_that_have_nothing_to_do_with_losses_are_hardly_ever_taken_for_recoveries() -> (
-    None
-):
+def test_slow_times_unrelated_to_losses_are_rarely_reported_as_recoveries() -> None:
     """With random slow times and random losses, the rule is wrong in fewer than one of 20 cases."""
     draw = chance(20100117)
     wrong = 0

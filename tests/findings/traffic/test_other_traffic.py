@@ -77,7 +77,7 @@ FULL = replace(PLAIN, others={("linux-b", True): 30.3e6})
 ROOM = replace(PLAIN, share=0.4, others={("linux-b", True): 30e6})
 
 
-def test_a_link_that_others_fill_is_the_limit_and_one_with_room_is_none() -> None:
+def test_a_link_filled_by_others_is_the_limit_and_one_with_room_is_not() -> None:
     full, room = sample(FULL), sample(ROOM)
     assert limit_of(full) is Kind.OTHER_TRAFFIC
     assert full.filled_by_others is not None
@@ -211,7 +211,7 @@ def test_what_a_packet_filter_drops_is_not_blamed_on_others() -> None:
     assert told > 100
 
 
-def test_what_is_likely_is_that_of_the_data_s_direction() -> None:
+def test_the_likely_other_traffic_is_that_of_the_data_s_direction() -> None:
     for place in PLACES:
         found = sample(replace(PLAIN, share=0.5, others={place: 30e6})).likely_others_share
         against = place in [("linux-a", True), ("linux-b", False)]
