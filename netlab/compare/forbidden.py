@@ -36,19 +36,19 @@ class SaidFindings:
 
 
 def held_against_findings(
-    expectation: Expectation, cells: Mapping[str, Sequence[Reading]], said: SaidFindings | None
+    expectation: Expectation, cells: Mapping[str, Sequence[Reading]], computed: SaidFindings | None
 ) -> Iterator[tuple[str, bool | None, str]]:
     """(cell, whether the expectation is met, why) of each cell; ``None``: cannot be judged.
 
     A finding about a host or the whole run has no cell (an empty key). It counts only if the
     expectation applies to every cell.
     """
-    if said is None:
+    if computed is None:
         yield from ((cell, None, NOT_LOOKED_FOR) for cell in cells)
         return
     forbidden = [
         finding
-        for finding in said.findings
+        for finding in computed.findings
         if expectation.forbidden in (finding.kind, finding.severity)
     ]
     if not expectation.when and not expectation.unless:
