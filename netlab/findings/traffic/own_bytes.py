@@ -109,58 +109,58 @@ class EndWords:
 # ---- TCP -----------------------------------------------------------------------------------------
 
 
-def tcp_data_sent(end: EndWords, streams: int) -> OwnBytes | None:
+def tcp_data_sent(words: EndWords, streams: int) -> OwnBytes | None:
     """The data segments of a sender."""
-    payload, slack = end.number("tcp_window_sent_bytes"), float(QUEUED_BYTES)
+    payload, slack = words.number("tcp_window_sent_bytes"), float(QUEUED_BYTES)
     if payload is None:
-        acknowledged, resent = end.number("sent_bytes"), end.resent_bytes
-        buffer = end.number("send_buffer_bytes")
+        acknowledged, resent = words.number("sent_bytes"), words.resent_bytes
+        buffer = words.number("send_buffer_bytes")
         if acknowledged is None or resent is None or buffer is None or streams > 1:
             return None
         payload, slack = acknowledged + resent, slack + buffer
-    return _segments(end, payload, end.number("tcp_window_segs_out"), slack)
+    return _segments(words, payload, words.number("tcp_window_segs_out"), slack)
 
 
-def tcp_data_received(end: EndWords, streams: int) -> OwnBytes | None:
+def tcp_data_received(words: EndWords, streams: int) -> OwnBytes | None:
     """The data segments that reached a receiver, including duplicates and reordered ones."""
-    in_order, data = end.number("tcp_window_received_bytes"), None
-    segments = end.number("tcp_window_data_segs_in")
+    in_order, data = words.number("tcp_window_received_bytes"), None
+    segments = words.number("tcp_window_data_segs_in")
     bounds = []
     if segments is not None:
-        bounds.append(segments * end.mss_bytes)
-    in_order = end.number("received_bytes") if in_order is None else in_order
-    resent, buffer = end.resent_bytes, end.number("receive_buffer_bytes")
+        bounds.append(segments * words.mss_bytes)
+    in_order = words.number("received_bytes") if in_order is None else in_order
+    resent, buffer = words.resent_bytes, words.number("receive_buffer_bytes")
     if in_order is not None and resent is not None and buffer is not None and streams == 1:
         bounds.append(in_order + resent + buffer)
     data = min(bounds, default=None)
     if data is None:
         return None
     usual = data if in_order is None else min(data, in_order + (resent or 0.0))
-    return _segments(end, usual, end.number("tcp_window_segs_in"), data - usual)
+    return _segments(words, usual, words.number("tcp_window_segs_in"), data - usual)
 
 
-def tcp_acknowledgements(end: EndWords, data: OwnBytes | None) -> OwnBytes | None:
+def tcp_acknowledgements(words: EndWords, data: OwnBytes | None) -> OwnBytes | None:
     """The acknowledgements; if they were not counted, zero to one per segment."""
-    name = "tcp_window_segs_in" if end.end.endswith("sender_") else "tcp_window_segs_out"
-    frames = end.number(name)
+    name = "tcp_window_segs_in" if words.end.endswith("sender_") else "tcp_window_segs_out"
+    frames = words.number(name)
     if frames is None:
         if data is None:
             return None
         frames = data.frames
-    header = _header_bytes(end)
-    options = MOST_OPTIONS_BYTES - (TIMESTAMPS_BYTES if end.timestamps else 0)
+    header = _header_bytes(words)
+    options = MOST_OPTIONS_BYTES - (TIMESTAMPS_BYTES if words.timestamps else 0)
     most = max(MIN_FRAME_BYTES + TAG_BYTES, header + options + FCS_BYTES + TAG_BYTES)
     return OwnBytes(frames=frames, header=frames * header, most=frames * most)
 
 
-def _segments(end: EndWords, payload: float, segments: float | None, slack: float) -> OwnBytes:
+def _segments(words: EndWords, payload: float, segments: float | None, slack: float) -> OwnBytes:
     """TCP segments of this payload; ``slack`` is the payload that there may be in addition."""
     frames = segments
     if frames is None:  # TCP may have sent each message at once
-        frames = payload / end.mss_bytes + payload / min(end.message_bytes, end.mss_bytes)
-    header = _header_bytes(end)
+        frames = payload / words.mss_bytes + payload / min(words.message_bytes, words.mss_bytes)
+    header = _header_bytes(words)
     around = max(MIN_FRAME_BYTES + TAG_BYTES, header + FCS_BYTES + TAG_BYTES)
-    beyond = slack * (1 + around / end.mss_bytes)
+    beyond = slack * (1 + around / words.mss_bytes)
     return OwnBytes(
         payload=payload,
         frames=frames,
@@ -169,55 +169,55 @@ def _segments(end: EndWords, payload: float, segments: float | None, slack: floa
     )
 
 
-def _header_bytes(end: EndWords) -> int:
-    options = TIMESTAMPS_BYTES if end.timestamps else 0
-    return HEADER_BYTES + IP_BYTES[end.ip_version] + TCP_BYTES + options
+def _header_bytes(words: EndWords) -> int:
+    options = TIMESTAMPS_BYTES if words.timestamps else 0
+    return HEADER_BYTES + IP_BYTES[words.ip_version] + TCP_BYTES + options
 
 
 # ---- UDP -----------------------------------------------------------------------------------------
 
 
-def udp_sent(end: EndWords) -> OwnBytes | None:
+def udp_sent(words: EndWords) -> OwnBytes | None:
     """The datagrams of a sender: those of its send calls, and those that waited in the socket."""
-    messages, buffer = end.number("sent_messages_window"), end.number("send_buffer_bytes")
+    messages, buffer = words.number("sent_messages_window"), words.number("send_buffer_bytes")
     if messages is None or buffer is None:
         return None
-    return _datagrams(end, messages, buffer / end.message_bytes)
+    return _datagrams(words, messages, buffer / words.message_bytes)
 
 
-def udp_received(end: EndWords, dropped_behind: float | None) -> OwnBytes | None:
+def udp_received(words: EndWords, dropped_behind: float | None) -> OwnBytes | None:
     """The datagrams that reached a receiver, including those lost within its host.
 
     Of a lost message in several frames, all frames except one may have arrived.
     """
-    messages, lost = end.number("received_messages"), end.number("lost_messages")
-    in_socket = end.number("queue_drops")
-    waiting = end.number("queue_close_bytes")
+    messages, lost = words.number("received_messages"), words.number("lost_messages")
+    in_socket = words.number("queue_drops")
+    waiting = words.number("queue_close_bytes")
     if waiting is None:
-        waiting = end.number("receive_buffer_bytes")
+        waiting = words.number("receive_buffer_bytes")
     if messages is None or waiting is None or (lost is None and in_socket is None):
         return None
-    one_frame = len(_packets(end)) == 1
+    one_frame = len(_packets(words)) == 1
     if lost is None or (one_frame and in_socket is not None and dropped_behind is not None):
         lost_here = (in_socket or 0.0) + (dropped_behind or 0.0)
         lost = lost_here if lost is None else min(lost, lost_here)
-    twice = end.number("duplicate_messages") or 0.0
-    largest = end.number("largest_receive_bytes") or end.message_bytes
-    slack = (waiting + largest) / end.message_bytes
-    return _datagrams(end, messages + lost + twice, slack)
+    twice = words.number("duplicate_messages") or 0.0
+    largest = words.number("largest_receive_bytes") or words.message_bytes
+    slack = (waiting + largest) / words.message_bytes
+    return _datagrams(words, messages + lost + twice, slack)
 
 
-def udp_lost(end: EndWords) -> OwnBytes:
+def udp_lost(words: EndWords) -> OwnBytes:
     """The datagrams of a receiver that did not reach the test, wherever they were lost."""
-    return _datagrams(end, end.number("lost_messages") or 0.0, 0.0)
+    return _datagrams(words, words.number("lost_messages") or 0.0, 0.0)
 
 
-def _packets(end: EndWords) -> tuple[int, ...]:
-    return fragments(end.message_bytes, mtu_bytes=end.mtu_bytes, ip_version=end.ip_version)
+def _packets(words: EndWords) -> tuple[int, ...]:
+    return fragments(words.message_bytes, mtu_bytes=words.mtu_bytes, ip_version=words.ip_version)
 
 
-def _datagrams(end: EndWords, messages: float, slack: float) -> OwnBytes:
-    packets = _packets(end)
+def _datagrams(words: EndWords, messages: float, slack: float) -> OwnBytes:
+    packets = _packets(words)
     around = HEADER_BYTES + FCS_BYTES + TAG_BYTES
     padded = sum(max(MIN_FRAME_BYTES + TAG_BYTES, packet + around) for packet in packets)
     return OwnBytes(
