@@ -1,1 +1,1 @@
-"""Comparing: two runs, or the cells of one, aligned cell by cell and judged."""
+"""Comparisons of two runs, or of the cells of one run, and checks of expectations."""

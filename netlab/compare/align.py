@@ -1,4 +1,4 @@
-"""Laying: readings → pairs of cells side by side, with the figures that both have. Pure."""
+"""Alignment: readings → pairs of cells to be compared, with their figures. Pure."""
 
 from __future__ import annotations
 
@@ -19,69 +19,72 @@ NO_RATIO = _("A figure of 0, or below it, has no ratio.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignedPair:
-    """One quantity of two cells side by side."""
+    """One quantity of two cells that are compared."""
 
     label: str
-    """What tells this pair of cells from the others of the comparison."""
+    """Name of this pair of cells within the comparison."""
     cells: tuple[str, str]
     """Keys of baseline and contender."""
     quantity: Quantity
     baseline: Mapping[int, float]
-    """Trial → the figure, above 0, in the quantity's unit."""
+    """Trial → its figure (above 0) in the quantity's unit."""
     contender: Mapping[int, float]
     paired: bool
-    """Whether trials of one number stand in one block, so that drift meets both alike."""
+    """Whether trials with the same number are in one block, so that drift affects both alike."""
     why_not: tuple[str, ...] = ()
-    """Why trials of either cell have no figure, a sentence each."""
+    """Why trials of either cell have no figure: one sentence per reason."""
 
     @property
     def figures(self) -> tuple[list[float], list[float]]:
-        """What is compared: of pairs those that are whole, else all that there are."""
+        """The compared figures: those of complete pairs if paired, else all."""
         if self.paired:
             return pairs_by_block(self.baseline, self.contender)
         return [*self.baseline.values()], [*self.contender.values()]
 
     @property
     def means(self) -> tuple[float | None, float | None]:
-        """Geometric mean of either side, of what is compared; where no pair is whole of what there
-        is. ``None`` without a figure.
+        """Geometric means of the compared figures of both sides; ``None`` without a figure.
+
+        If no pair is complete, they are the means of all figures.
         """
         sides = zip(self.figures, (self.baseline, self.contender), strict=True)
-        old, new = (_geometric_mean(compared or [*there.values()]) for compared, there in sides)
+        old, new = (
+            _geometric_mean(compared or [*available.values()]) for compared, available in sides
+        )
         return old, new
 
 
-def align_cells(asked: Comparison, readings: Sequence[Reading]) -> list[AlignedPair]:
-    """The cells of one run that a comparison pairs, in the order of the baselines."""
+def align_cells(comparison: Comparison, readings: Sequence[Reading]) -> list[AlignedPair]:
+    """The pairs of cells of one run that a comparison defines, in the order of the baselines."""
     cells = by_cell(readings)
     firsts = [trials[0] for trials in cells.values()]
     pairs = [
         (firsts[index], firsts[other])
-        for index, other in asked.pairs_in([plain_cell(reading) for reading in firsts])
+        for index, other in comparison.pairs_in([plain_cell(reading) for reading in firsts])
     ]
-    name = namer([first for first, _ in pairs], asked.baseline)
+    name = namer([first for first, _ in pairs], comparison.baseline)
     return [
         aligned
         for first, other in pairs
-        for aligned in _lay(name(first), cells[first.cell], cells[other.cell], paired=True)
+        for aligned in _align_pair(name(first), cells[first.cell], cells[other.cell], paired=True)
     ]
 
 
 def align_runs(
     pairs: Sequence[tuple[str, str]], baseline: Sequence[Reading], contender: Sequence[Reading]
 ) -> list[AlignedPair]:
-    """The cells of two runs by their keys; ``pairs`` are in the order wanted."""
+    """The pairs of cells of two runs, by their keys, in the order of ``pairs``."""
     old, new = by_cell(baseline), by_cell(contender)
     name = namer([old[key][0] for key, _ in pairs], {})
     return [
         aligned
         for key, other in pairs
-        for aligned in _lay(name(old[key][0]), old[key], new[other], paired=False)
+        for aligned in _align_pair(name(old[key][0]), old[key], new[other], paired=False)
     ]
 
 
 def by_cell(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
-    """Key of a cell → its trials, both in the readings' order."""
+    """Key of a cell → its trials, cells and trials in the readings' order."""
     cells: dict[str, list[Reading]] = {}
     for reading in readings:
         cells.setdefault(reading.cell, []).append(reading)
@@ -89,7 +92,7 @@ def by_cell(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
 
 
 def plain_cell(reading: Reading) -> dict[str, Level]:
-    """A cell as comparisons and expectations know it: its settings, ``pairing`` and ``test``."""
+    """A cell as comparisons and expectations use it: its settings, ``pairing`` and ``test``."""
     settings = {
         name: value for name, value in reading.settings.items() if not isinstance(value, list)
     }
@@ -97,21 +100,21 @@ def plain_cell(reading: Reading) -> dict[str, Level]:
 
 
 def namer(firsts: Sequence[Reading], leaving_out: Mapping[str, object]) -> Callable[[Reading], str]:
-    """What the pairs are called; with the pairing where there are several."""
+    """A function that names pairs of cells; with the pairing if there are several pairings."""
     names = names_of(firsts, leaving_out=leaving_out)
     several = len({first.pairing for first in firsts}) > 1 and "pairing" not in leaving_out
 
     def name(reading: Reading) -> str:
-        known = names[reading.cell]
-        return joined(" ", [reading.pairing, known]) if several else known
+        cell_name = names[reading.cell]
+        return joined(" ", [reading.pairing, cell_name]) if several else cell_name
 
     return name
 
 
-def _lay(
+def _align_pair(
     label: str, old: Sequence[Reading], new: Sequence[Reading], *, paired: bool
 ) -> Iterator[AlignedPair]:
-    """Every quantity of two cells."""
+    """One aligned pair per quantity of two cells."""
     for quantity in (*quantities_of(old[0]), STACK):
         sides = [_figures(quantity, side) for side in (old, new)]
         if quantity is STACK and not all(sides):
@@ -128,8 +131,8 @@ def _lay(
 
 
 def _figures(quantity: Quantity, trials: Sequence[Reading]) -> dict[int, float]:
-    found = ((reading.trial, quantity.in_unit(reading)) for reading in trials)
-    return {trial: value for trial, value in found if value is not None and value > 0}
+    figures = ((reading.trial, quantity.in_unit(reading)) for reading in trials)
+    return {trial: value for trial, value in figures if value is not None and value > 0}
 
 
 def _blanks(quantity: Quantity, trials: Sequence[Reading]) -> Iterator[str]:
@@ -141,4 +144,4 @@ def _blanks(quantity: Quantity, trials: Sequence[Reading]) -> Iterator[str]:
 
 
 def _geometric_mean(values: Sequence[float]) -> float | None:
-    return math.exp(mean([math.log(each) for each in values])) if values else None
+    return math.exp(mean([math.log(value) for value in values])) if values else None

@@ -1,4 +1,4 @@
-"""Occasions: what is known to have changed between two runs, besides what they measured. Pure."""
+"""Known changes between two runs other than their results: netlab, hosts, systems. Pure."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ _FACTS = (
     *("tcp_wmem", "tcp_timestamps", "default_qdisc", "interface_mtu_bytes", "interface_driver"),
     *("interface_speed_bit_per_s", "interface_duplex", "interface_qdisc", "interface_offloads"),
 )
-"""What of a host's facts stays as it is while nobody changes it; counters and loads do not."""
+"""Facts of a host that change only if someone changes them, unlike counters and loads."""
 
 _SHOWN = 12
 
 Known = Mapping[tuple[str, str], str]
-"""Host (empty for the run itself) and name of what is known → its words."""
+"""(host, name of a fact) → its text; the host is empty for facts of the run itself."""
 
 
 def changes(baseline: Run, contender: Run) -> tuple[str, ...]:
-    """A phrase for each thing that both runs know and that is not the same in both, and for each
-    host that only one of them has; the first few.
+    """One phrase per fact that differs between the runs, and per side with hosts of its own.
+
+    Facts that only one run has are left out. Only the first phrases are returned.
     """
     old, new = _known(baseline), _known(contender)
-    found = [
+    phrases = [
         *_of_hosts(_hosts(old), _hosts(new)),
         *(
             f"{' '.join(word for word in key if word)}: {old[key]}, then {new[key]}"
@@ -37,13 +38,13 @@ def changes(baseline: Run, contender: Run) -> tuple[str, ...]:
             if key in new and old[key] != new[key]
         ),
     ]
-    more = len(found) - _SHOWN
-    return (*found[:_SHOWN], *([f"and {more} more"] if more > 0 else []))
+    more = len(phrases) - _SHOWN
+    return (*phrases[:_SHOWN], *([f"and {more} more"] if more > 0 else []))
 
 
 def _of_hosts(old: Iterable[str], new: Iterable[str]) -> Iterable[str]:
-    for side, here, there in (("baseline", old, new), ("contender", new, old)):
-        only = [host for host in here if host not in there]
+    for side, own, other in (("baseline", old, new), ("contender", new, old)):
+        only = [host for host in own if host not in other]
         if only:
             yield f"hosts only in the {side}: {', '.join(only)}"
 
@@ -53,7 +54,7 @@ def _hosts(known: Known) -> list[str]:
 
 
 def _known(run: Run) -> Known:
-    """The last word on each."""
+    """The latest value of each fact."""
     known: dict[tuple[str, str], str] = {}
     for session in run.sessions:
         known["", "netlab"] = as_words(session.get("netlab"))

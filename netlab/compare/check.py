@@ -1,8 +1,8 @@
-"""Checking a run against what its matrix expects: met, not met, or it cannot be judged. Pure.
+"""Check of a run against the expectations of its matrix: met, not met, or cannot be judged. Pure.
 
-A limit is held against every trial: a cell that keeps to it in four trials of five does not keep to
-it. "No worse than a baseline" is a statement about means, and is shown or refuted by an interval.
-What cannot be judged is never a pass.
+A limit applies to every trial: a cell that meets it in four of five trials does not meet it. "No
+worse than a baseline" is a statement about means, which an interval shows or refutes. An
+expectation that cannot be judged is never met.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SCHEMA = 1
 """Version of the JSON."""
 
 CONFIDENCE = 0.95
-"""One-sided: of the bound by which a cell is no worse than its baseline, or is worse."""
+"""One-sided confidence of the bound by which a cell is no worse than its baseline, or worse."""
 
 _VERDICTS: tuple[CheckVerdict, ...] = get_args(CheckVerdict)
 _WORST_FIRST: tuple[CheckVerdict, ...] = ("not met", "cannot be judged", "met")
@@ -48,20 +48,20 @@ _WORST_FIRST: tuple[CheckVerdict, ...] = ("not met", "cannot be judged", "met")
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One expectation of one cell."""
+    """The verdict about one expectation of one cell."""
 
     expectation: Expectation
     cell: str
-    """Its key; empty where the run has no cell that is meant."""
+    """Key of the cell; empty if no cell matches or the verdict is about the whole run."""
     label: str
     verdict: CheckVerdict
     words: str
-    """What there is, or why it cannot be judged."""
+    """The figures behind the verdict, or why it cannot be judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of every expectation in every cell that it is about."""
+    """The verdicts about every expectation in every cell to which it applies."""
 
     run: str
     baseline: str | None
@@ -69,16 +69,16 @@ class Checked:
 
     @property
     def met(self) -> bool:
-        """Whether all are met; what cannot be judged is not."""
-        return all(each.verdict == "met" for each in self.judgements)
+        """Whether all expectations are met; one that cannot be judged is not met."""
+        return all(judgement.verdict == "met" for judgement in self.judgements)
 
     @property
     def counts(self) -> Mapping[CheckVerdict, int]:
-        """How many judgements came out how."""
+        """Verdict → number of judgements."""
         return _counts(self.judgements)
 
     def raise_for_unmet(self) -> None:
-        """ExpectationError where one is not met, IncompleteRun where one cannot be judged."""
+        """Raise ExpectationError if one is not met, else IncompleteRun if one cannot be judged."""
         counts = self.counts
         if counts["not met"]:
             raise ExpectationError(f"{self.run}: {_counted(counts)}")
@@ -86,22 +86,24 @@ class Checked:
             raise IncompleteRun(f"{self.run}: {_counted(counts)}")
 
     def as_text(self) -> str:
-        """For a terminal: a paragraph an expectation, with a line for each cell not met."""
+        """Text for a terminal: a paragraph per expectation, with a line per cell that fails it."""
         against = "" if self.baseline is None else f", baseline {self.baseline}"
         lines = [f"{self.run}{against}: {_counted(self.counts)}"]
-        for expectation, judged in groupby(self.judgements, lambda each: each.expectation):
-            those = [*judged]
-            lines += ["", f"{in_words(expectation)}: {_counted(_counts(those))}"]
+        for expectation, judged in groupby(
+            self.judgements, lambda judgement: judgement.expectation
+        ):
+            of_expectation = [*judged]
+            lines += ["", f"{in_words(expectation)}: {_counted(_counts(of_expectation))}"]
             lines += [
-                f"  {each.verdict:16}  {each.label}: {each.words}"
+                f"  {judgement.verdict:16}  {judgement.label}: {judgement.words}"
                 for verdict in _VERDICTS[1:]
-                for each in those
-                if each.verdict == verdict
+                for judgement in of_expectation
+                if judgement.verdict == verdict
             ]
         return "\n".join(map(printable, lines))
 
     def as_json(self) -> str:
-        """One object with every judgement."""
+        """JSON: one object with every judgement."""
         whole = {
             "schema": SCHEMA,
             "run": self.run,
@@ -110,14 +112,14 @@ class Checked:
             "verdicts": self.counts,
             "judgements": [
                 {
-                    "expectation": in_words(each.expectation),
-                    "what": each.expectation.what,
-                    "cell": each.cell,
-                    "label": each.label,
-                    "verdict": each.verdict,
-                    "words": each.words,
+                    "expectation": in_words(judgement.expectation),
+                    "what": judgement.expectation.what,
+                    "cell": judgement.cell,
+                    "label": judgement.label,
+                    "verdict": judgement.verdict,
+                    "words": judgement.words,
                 }
-                for each in self.judgements
+                for judgement in self.judgements
             ],
         }
         return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -131,37 +133,38 @@ def check(
     expect: Path | None = None,
     say: Callable[[Run], SaidFindings] | None = None,
 ) -> Checked:
-    """Hold a run against the ``expect`` of the matrix in its folder, and against a baseline run.
+    """Check a run against the ``expect`` of the matrix in its folder, and against a baseline run.
 
-    ``expect`` is a file whose ``expect`` holds in place of the matrix's. ``no_worse_by`` (a share)
-    is what a ``baseline`` means where nothing is expected of one.
-    ``say`` tells what is found in a run where kinds of findings are forbidden; without it these
-    cannot be judged.
-    UsageError where nothing is expected or the baseline cannot be compared, MatrixError where the
-    matrix or the file cannot be read.
+    ``expect`` is a file whose ``expect`` replaces that of the matrix. ``no_worse_by`` (a share) is
+    the limit for the ``baseline`` if no expectation mentions one. ``say`` computes the findings of
+    a run, for expectations that forbid kinds of findings; without it these cannot be judged.
+    UsageError if nothing is expected or the baseline cannot be compared, MatrixError if the matrix
+    or the file cannot be read.
     """
     expected = _expected(run, baseline, no_worse_by, expect)
-    said = _said(run, expected, say, expect)
-    found = readings(run)
-    cells = by_cell(found)
+    findings = _computed_findings(run, expected, say, expect)
+    all_readings = readings(run)
+    cells = by_cell(all_readings)
     name = namer([trials[0] for trials in cells.values()], {})
-    aligned = _laid(run, baseline, found)
+    aligned = _aligned_with_baseline(run, baseline, all_readings)
     judgements: list[Judgement] = []
-    for each in expected:
-        about = [key for key in cells if each.is_about(plain_cell(cells[key][0]))]
+    for expectation in expected:
+        about = [key for key in cells if expectation.is_about(plain_cell(cells[key][0]))]
         if not about:
-            words = "the run has no cell that is meant"
-            judgements.append(Judgement(each, "", "no cell", "cannot be judged", words))
-        if each.what == "no":
-            judgements += _by_findings(each, {key: cells[key] for key in about}, said, name)
+            words = "no cell of the run matches"
+            judgements.append(Judgement(expectation, "", "no cell", "cannot be judged", words))
+        if expectation.what == "no":
+            judgements += _by_findings(
+                expectation, {key: cells[key] for key in about}, findings, name
+            )
             continue
         for key in about:
             verdict, words = (
-                _against_baseline(each, cells[key], aligned)
-                if each.what == "baseline"
-                else _against_limit(each, cells[key], run.plan.link)
+                _against_baseline(expectation, cells[key], aligned)
+                if expectation.what == "baseline"
+                else _against_limit(expectation, cells[key], run.plan.link)
             )
-            judgements.append(Judgement(each, key, name(cells[key][0]), verdict, words))
+            judgements.append(Judgement(expectation, key, name(cells[key][0]), verdict, words))
     return Checked(
         str(run.path), None if baseline is None else str(baseline.path), tuple(judgements)
     )
@@ -170,8 +173,8 @@ def check(
 def _expected(
     run: Run, baseline: Run | None, no_worse_by: float, expect: Path | None
 ) -> tuple[Expectation, ...]:
-    expected = _written(run, expect)
-    if baseline is not None and all(each.what != "baseline" for each in expected):
+    expected = _read_expectations(run, expect)
+    if baseline is not None and all(expectation.what != "baseline" for expectation in expected):
         by_default = Expectation(what="baseline", bound="at most", limit=no_worse_by, of="baseline")
         expected = (*expected, by_default)
     if not expected:
@@ -186,10 +189,13 @@ def _expected(
     return expected
 
 
-def _written(
+def _read_expectations(
     run: Run, expect: Path | None, kinds: Collection[str] | None = None
 ) -> tuple[Expectation, ...]:
-    """What the file expects, without one the matrix of the run; ``kinds`` of findings as there."""
+    """The expectations of the file, or of the run's matrix without a file.
+
+    With ``kinds``, MatrixError if a forbidden kind of finding is not one of them.
+    """
     if expect is not None:
         from netlab.config.expect_file import load_expectations
 
@@ -200,26 +206,27 @@ def _written(
     return expectations_in(text, str(run.path / "matrix.yaml"), kinds) if text else ()
 
 
-def _said(
+def _computed_findings(
     run: Run,
     expected: Iterable[Expectation],
     say: Callable[[Run], SaidFindings] | None,
     expect: Path | None,
 ) -> SaidFindings | None:
-    """What is found in the run, where kinds of findings are forbidden; MatrixError where one of
-    them is no kind at all.
+    """The findings of the run if an expectation forbids kinds of findings, else ``None``.
+
+    MatrixError if a forbidden kind does not exist.
     """
-    if say is None or all(each.what != "no" for each in expected):
+    if say is None or all(expectation.what != "no" for expectation in expected):
         return None
-    said = say(run)
-    _written(run, expect, said.kinds)
-    return said
+    findings = say(run)
+    _read_expectations(run, expect, findings.kinds)
+    return findings
 
 
 def _by_findings(
     expectation: Expectation,
     cells: Mapping[str, Sequence[Reading]],
-    said: SaidFindings | None,
+    findings: SaidFindings | None,
     name: Callable[[Reading], str],
 ) -> list[Judgement]:
     verdicts: Mapping[bool | None, CheckVerdict] = {
@@ -229,49 +236,49 @@ def _by_findings(
     }
     return [
         Judgement(expectation, key, name(cells[key][0]) if key else "the run", verdicts[met], words)
-        for key, met, words in held_against_findings(expectation, cells, said)
+        for key, met, words in held_against_findings(expectation, cells, findings)
     ]
 
 
 def _against_limit(
     expectation: Expectation, trials: Sequence[Reading], link: Link | None
 ) -> tuple[CheckVerdict, str]:
-    """Whether every trial keeps to the limit."""
-    held = [each for trial in trials for each in held_against(expectation, trial, link)]
-    measured = [(each.value, each) for each in held if each.value is not None]
+    """Whether every trial meets the limit."""
+    figures = [figure for trial in trials for figure in held_against(expectation, trial, link)]
+    measured = [(figure.value, figure) for figure in figures if figure.value is not None]
     missed = [pair for pair in measured if not expectation.is_met_by(pair[0])]
-    blank = [each for each in held if each.value is None]
+    blanks = [figure for figure in figures if figure.value is None]
     if missed:
         worst = (min if expectation.bound == "at least" else max)(value for value, _ in missed)
-        where = next(each for value, each in missed if value == worst)
-        of = f", {len(missed)} of {len(held)} figures" if len(held) > 1 else ""
-        return "not met", f"{expectation.words(worst)} in {where.place}{of}"
-    if blank:
-        return "cannot be judged", _why_not(blank, len(held))
+        worst_figure = next(figure for value, figure in missed if value == worst)
+        of = f", {len(missed)} of {len(figures)} figures" if len(figures) > 1 else ""
+        return "not met", f"{expectation.words(worst)} in {worst_figure.place}{of}"
+    if blanks:
+        return "cannot be judged", _why_not(blanks, len(figures))
     values = [value for value, _ in measured]
     worst = min(values) if expectation.bound == "at least" else max(values)
-    figures = counted("{number} figure", "{number} figures", len(values))
-    return "met", f"{expectation.words(worst)} or better, {figures}"
+    number_of_figures = counted("{number} figure", "{number} figures", len(values))
+    return "met", f"{expectation.words(worst)} or better, {number_of_figures}"
 
 
 def _why_not(blank: Sequence[Held], of: int) -> str:
-    reasons = "; ".join(dict.fromkeys(each.why_not.rstrip(".") for each in blank))
+    reasons = "; ".join(dict.fromkeys(figure.why_not.rstrip(".") for figure in blank))
     return f"{len(blank)} of {of} without a figure: {reasons}"
 
 
 # Against a baseline
 
 
-def _laid(
-    run: Run, baseline: Run | None, found: Sequence[Reading]
+def _aligned_with_baseline(
+    run: Run, baseline: Run | None, all_readings: Sequence[Reading]
 ) -> Mapping[str, Sequence[AlignedPair]] | None:
-    """Cell → its headlines beside those of the baseline; ``None`` without one."""
+    """Cell → its headline figures aligned with those of the baseline; ``None`` without one."""
     if baseline is None:
         return None
     aligned: dict[str, list[AlignedPair]] = {}
-    for each in align_runs(agreed_on(baseline, run).pairs, readings(baseline), found):
-        if each.quantity is not STACK:
-            aligned.setdefault(each.cells[1], []).append(each)
+    for pair in align_runs(agreed_on(baseline, run).pairs, readings(baseline), all_readings):
+        if pair.quantity is not STACK:
+            aligned.setdefault(pair.cells[1], []).append(pair)
     return aligned
 
 
@@ -280,45 +287,47 @@ def _against_baseline(
     trials: Sequence[Reading],
     aligned: Mapping[str, Sequence[AlignedPair]] | None,
 ) -> tuple[CheckVerdict, str]:
-    """Whether the cell is shown to be no worse, in each of its headlines."""
+    """Whether every headline figure of the cell is shown to be no worse than the baseline."""
     if aligned is None:
-        return "cannot be judged", "no baseline was named: --baseline RUN"
+        return "cannot be judged", "no baseline is given (--baseline RUN)"
     headlines = aligned[trials[0].cell]
-    judged = [_held_against(each, expectation.limit) for each in headlines]
+    judged = [_judge_no_worse(headline, expectation.limit) for headline in headlines]
     blank = [
-        Held(each.trial, "", None, NO_RATIO if each.status == Status.OK else each.why_blank)
-        for each in trials
-        if any(each.trial not in headline.contender for headline in headlines)
+        Held(trial.trial, "", None, NO_RATIO if trial.status == Status.OK else trial.why_blank)
+        for trial in trials
+        if any(trial.trial not in headline.contender for headline in headlines)
     ]
     for verdict in _WORST_FIRST:
-        said = "; ".join(words for found, words in judged if found == verdict)
+        sentences = "; ".join(words for own_verdict, words in judged if own_verdict == verdict)
         if verdict == "met" and blank:
             return "cannot be judged", _why_not(blank, len(trials))
-        if said:
-            return verdict, said
-    return "cannot be judged", "it has no figure that could be compared"
+        if sentences:
+            return verdict, sentences
+    return "cannot be judged", "it has no figure to compare"
 
 
-def _held_against(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict, str]:
-    """Non-inferiority by Student's t on logarithms, one-sided: shown, refuted, or neither."""
+def _judge_no_worse(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict, str]:
+    """One-sided non-inferiority by Student's t on logarithms: shown, refuted or inconclusive."""
     old, new = aligned.figures
     # A two-sided interval of 90 % has two one-sided bounds of 95 %.
-    found = compare(old, new, paired=aligned.paired, confidence=2 * CONFIDENCE - 1)
-    what, n = aligned.quantity.name, f"n = {len(old)} and {len(new)}"
-    if found.ratio is None:
+    result = compare(old, new, paired=aligned.paired, confidence=2 * CONFIDENCE - 1)
+    name, n = aligned.quantity.name, f"n = {len(old)} and {len(new)}"
+    if result.ratio is None:
         side = "baseline" if not old else "run"
-        return "cannot be judged", f"{what}: the {side} has no figure"
-    if found.low is None or found.high is None:
-        return "cannot be judged", f"{what}: a side with one trial has no interval ({n})"
-    between = f"{100 * (found.low - 1):+.2f} to {100 * (found.high - 1):+.2f} %, {n}"
-    words = f"{what} {100 * (found.ratio - 1):+.2f} % ({between})"
+        return "cannot be judged", f"{name}: the {side} has no figure"
+    if result.low is None or result.high is None:
+        return "cannot be judged", f"{name}: one trial gives no interval ({n})"
+    between = f"{100 * (result.low - 1):+.2f} to {100 * (result.high - 1):+.2f} %, {n}"
+    words = f"{name} {100 * (result.ratio - 1):+.2f} % ({between})"
     if aligned.quantity.more == "longer":
-        kept, lost = found.high <= 1 + worse_by, found.low > 1 + worse_by
+        kept, lost = result.high <= 1 + worse_by, result.low > 1 + worse_by
     else:
-        kept, lost = found.low >= 1 - worse_by, found.high < 1 - worse_by
+        kept, lost = result.low >= 1 - worse_by, result.high < 1 - worse_by
     if lost:
         return "not met", words
-    return ("met", words) if kept else ("cannot be judged", f"{words}: more trials would tell")
+    if kept:
+        return "met", words
+    return "cannot be judged", f"{words}: inconclusive, more trials are needed"
 
 
 # Words
@@ -342,8 +351,8 @@ def in_words(expectation: Expectation) -> str:
 
 
 def _counts(judgements: Iterable[Judgement]) -> dict[CheckVerdict, int]:
-    found = Counter(each.verdict for each in judgements)
-    return {verdict: found[verdict] for verdict in _VERDICTS}
+    numbers = Counter(judgement.verdict for judgement in judgements)
+    return {verdict: numbers[verdict] for verdict in _VERDICTS}
 
 
 def _counted(counts: Mapping[CheckVerdict, int]) -> str:

@@ -1,4 +1,4 @@
-"""The figures that an expectation is held against: what each trial of a cell has of it. Pure."""
+"""The figures of each trial to which an expectation applies. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from netlab.results.readings import FLOWS, FlowReading, Reading
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One figure of one trial, or why there is none."""
+    """One figure of one trial, or the reason why there is none."""
 
     trial: int
     flow: str
-    """``to server`` or ``to client`` where there are two, else empty."""
+    """``to server`` or ``to client`` if there are two flows, else empty."""
     value: float | None
-    """In what the expectation's ``of`` says."""
+    """In the unit of the expectation's ``of``."""
     why_not: str = ""
 
     @property
@@ -31,41 +31,43 @@ class Held:
 
 
 def held_against(expectation: Expectation, reading: Reading, link: Link | None) -> Iterator[Held]:
-    """Each figure of a trial that an expectation (not one of a baseline) bounds."""
+    """Each figure of a trial that an expectation (other than ``baseline``) limits."""
     if reading.status != Status.OK:
         yield Held(reading.trial, "", None, reading.why_blank)
         return
     match expectation.what:
         case "throughput" | "loss":
             for name, flow in reading.flows.items():
-                found = (
+                figure = (
                     _loss(flow)
                     if expectation.what == "loss"
                     else _throughput(expectation, reading, name, link)
                 )
-                yield _held(reading, FLOWS[name], found)
+                yield _held_figure(reading, FLOWS[name], figure)
         case "payload":
             for prefix in ("", "to_client_"):
                 if not prefix or reading.number(f"{prefix}payload_bytes") is not None:
-                    yield _held(reading, FLOWS[prefix], _number(reading, f"{prefix}payload_bytes"))
+                    yield _held_figure(
+                        reading, FLOWS[prefix], _number(reading, f"{prefix}payload_bytes")
+                    )
         case "frames":
             name = "line_share" if expectation.of == "line rate" else "frames_per_s"
             passed = reading.number("frames_per_s") is not None
-            # The search came to its end, and not even its lowest rate passed: that is nothing.
-            yield _held(reading, "", _number(reading, name) if passed else 0.0)
+            # The search ended and even its lowest rate failed, so the rate is 0.
+            yield _held_figure(reading, "", _number(reading, name) if passed else 0.0)
         case _:
-            yield _held(reading, "", _number(reading, "rtt_mean_ns"))
+            yield _held_figure(reading, "", _number(reading, "rtt_mean_ns"))
 
 
-def _held(reading: Reading, flow: str, found: float | str) -> Held:
-    if isinstance(found, str):
-        return Held(reading.trial, flow, None, found)
-    return Held(reading.trial, flow, found)
+def _held_figure(reading: Reading, flow: str, figure: float | str) -> Held:
+    if isinstance(figure, str):
+        return Held(reading.trial, flow, None, figure)
+    return Held(reading.trial, flow, figure)
 
 
 def _number(reading: Reading, name: str) -> float | str:
     value = reading.number(name)
-    return "the record has no such figure" if value is None else value
+    return "the record lacks this figure" if value is None else value
 
 
 def _loss(flow: FlowReading) -> float | str:
@@ -89,6 +91,6 @@ def _throughput(
     column = TableColumn(reading.protocol, reading.message_bytes or 0, name)
     ceiling = ceiling_of(column, [Bin((reading,), name)], link)
     if ceiling is None:
-        return "the link carries no such message, so there is no ceiling"
-    # Of the highest, where it is not known whether TCP timestamps were in use: a pass is one.
+        return "the link cannot carry this message, so there is no ceiling"
+    # If the TCP options are not known, the highest ceiling applies: a pass is then certain.
     return value / ceiling.highest_bit_per_s

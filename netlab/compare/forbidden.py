@@ -1,6 +1,6 @@
-"""Holding a run against kinds of findings that nobody is to find in it. Pure.
+"""Check of a run against forbidden kinds of findings. Pure.
 
-Findings are computed and worded elsewhere; here they come as plain data.
+Findings are computed and worded elsewhere, and arrive here as plain data.
 """
 
 from __future__ import annotations
@@ -13,52 +13,56 @@ from netlab.experiment.records import Status
 from netlab.messages import counted
 from netlab.results.readings import Reading
 
-NOT_LOOKED_FOR = "nobody looked for findings"
+NOT_LOOKED_FOR = "the findings were not computed"
 
 
 @dataclass(frozen=True, slots=True)
 class SaidFinding:
-    """One finding: of what kind, how grave, about which cells, and its sentence."""
+    """One finding: its kind, severity, cells and sentence."""
 
     kind: str
     severity: str
     cells: tuple[str, ...]
-    """Keys; empty: about a host or the whole run."""
+    """Keys of the cells; empty if it is about a host or the whole run."""
     sentence: str
 
 
 @dataclass(frozen=True, slots=True)
 class SaidFindings:
-    """All that is found in a run, and the kinds that there are."""
+    """All findings of a run, and all kinds that exist."""
 
     kinds: Collection[str]
     findings: Sequence[SaidFinding]
 
 
 def held_against_findings(
-    expectation: Expectation, cells: Mapping[str, Sequence[Reading]], said: SaidFindings | None
+    expectation: Expectation, cells: Mapping[str, Sequence[Reading]], computed: SaidFindings | None
 ) -> Iterator[tuple[str, bool | None, str]]:
-    """(cell, whether it is met, why) of each cell meant; ``None``: it cannot be judged.
+    """(cell, whether the expectation is met, why) of each cell; ``None``: cannot be judged.
 
-    A finding about a host or the whole run has no cell (an empty key), and is held against it where
-    the expectation is about every cell.
+    A finding about a host or the whole run has no cell (an empty key). It counts only if the
+    expectation applies to every cell.
     """
-    if said is None:
+    if computed is None:
         yield from ((cell, None, NOT_LOOKED_FOR) for cell in cells)
         return
-    found = [each for each in said.findings if expectation.forbidden in (each.kind, each.severity)]
+    forbidden = [
+        finding
+        for finding in computed.findings
+        if expectation.forbidden in (finding.kind, finding.severity)
+    ]
     if not expectation.when and not expectation.unless:
-        yield from (("", False, _words(each)) for each in found if not each.cells)
+        yield from (("", False, _words(finding)) for finding in forbidden if not finding.cells)
     for cell, trials in cells.items():
-        about = [_words(each) for each in found if cell in each.cells]
-        blank = sum(each.status != Status.OK for each in trials)
-        if about:
-            yield cell, False, " ".join(about)
+        sentences = [_words(finding) for finding in forbidden if cell in finding.cells]
+        blank = sum(trial.status != Status.OK for trial in trials)
+        if sentences:
+            yield cell, False, " ".join(sentences)
         elif blank:
             yield cell, None, f"{blank} of {len(trials)} trials without a result"
         else:
             yield cell, True, counted("{number} trial", "{number} trials", len(trials))
 
 
-def _words(each: SaidFinding) -> str:
-    return f"{each.sentence} ({each.kind})"
+def _words(finding: SaidFinding) -> str:
+    return f"{finding.sentence} ({finding.kind})"

@@ -1,6 +1,6 @@
-"""Judging: cells side by side → what can be said of their difference, all of them together. Pure.
+"""Verdicts: aligned cells → the significance of their differences, corrected together. Pure.
 
-A verdict holds among all comparisons that are made at once: of many, some are by chance.
+A verdict accounts for all comparisons made at once: of many, some differ by chance.
 """
 
 from __future__ import annotations
@@ -14,39 +14,40 @@ from netlab.stats import MARGIN, ComparisonResult, compare, judged_together, med
 
 CONFIDENCE = 0.95
 RATE = 0.05
-"""Share of false discoveries among what is called different, on average."""
+"""Mean share of false discoveries among the comparisons that are called different."""
 
-PAIRED = "Student’s t on the logarithms of pairs, each of one block"
+PAIRED = "Student’s t on the logarithms of pairs, each from one block"
 UNPAIRED = "Welch’s t on logarithms"
 
 _ALWAYS = (
     "trials are independent of each other",
-    "the logarithms of their figures scatter about normally",
+    "the logarithms of their figures are about normally distributed",
 )
 _BY_KIND = {
-    PAIRED: "trials of one number were measured in one block, so what drifted met both sides alike",
-    UNPAIRED: "the two runs are two occasions: what else changed between them is in the difference",
+    PAIRED: "trials with the same number are in one block, so drift affects both sides alike",
+    UNPAIRED: "the runs were measured at different times, "
+    "so the difference includes whatever else changed between them",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Two cells side by side, and what can be said of them."""
+    """Two aligned cells, and the verdict about their difference."""
 
     aligned: AlignedPair
     verdict: ComparisonResult
     taken_back: bool
-    """Different by itself, and not among all that are judged together."""
+    """Different alone, but not after the correction for all comparisons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How it was judged, for who wants to know what a verdict is worth."""
+    """The statistical method of the verdicts."""
 
     test: str
     assumptions: tuple[str, ...]
     comparisons: int
-    """How many have a p and were judged together."""
+    """Number of comparisons with a p-value, which were corrected together."""
     margin: float
     confidence: float = CONFIDENCE
     rate: float = RATE
@@ -54,36 +55,37 @@ class Method:
 
 
 def judge(aligned: Sequence[AlignedPair], margin: float = MARGIN) -> tuple[Judged, ...]:
-    """Every pair of cells by itself, then all of them together."""
-    alone = [_by_itself(each, margin) for each in aligned]
+    """Judge every pair of cells alone, then correct all of them together."""
+    alone = [_by_itself(pair, margin) for pair in aligned]
     together = judged_together(alone, RATE)
-    # What is taken back is said, or the interval beside it would seem to contradict.
+    # A withdrawn verdict is marked; otherwise the interval next to it would seem to contradict it.
     return tuple(
-        Judged(each, after, before.verdict != after.verdict)
-        for each, before, after in zip(aligned, alone, together, strict=True)
+        Judged(pair, after, before.verdict != after.verdict)
+        for pair, before, after in zip(aligned, alone, together, strict=True)
     )
 
 
 def judge_groups(
     groups: Sequence[Sequence[AlignedPair]], margin: float = MARGIN
 ) -> tuple[tuple[Judged, ...], ...]:
-    """The same of several groups: each by itself in the answer, judged all together."""
-    judged = iter(judge([each for aligned in groups for each in aligned], margin))
+    """``judge`` for several groups: corrected all together, returned per group."""
+    judged = iter(judge([pair for aligned in groups for pair in aligned], margin))
     return tuple(tuple(islice(judged, len(aligned))) for aligned in groups)
 
 
 def method_of(judged: Sequence[Judged], margin: float, *, paired: bool) -> Method:
-    """How these were judged."""
+    """The method by which these were judged."""
     test = PAIRED if paired else UNPAIRED
-    told = sum(each.verdict.p is not None for each in judged)
-    return Method(test, (*_ALWAYS, _BY_KIND[test]), told, margin)
+    comparisons = sum(one.verdict.p is not None for one in judged)
+    return Method(test, (*_ALWAYS, _BY_KIND[test]), comparisons, margin)
 
 
 def smallest_shown(judged: Sequence[Judged]) -> tuple[float, float, float] | None:
-    """Least, median and most of the smallest differences that would have shown, as shares of the
-    baseline; ``None`` where nothing can be told of any.
+    """Least, median and largest of the smallest detectable differences, as shares of the baseline.
+
+    ``None`` if none is known.
     """
-    ratios = [each.verdict.smallest_ratio for each in judged]
+    ratios = [one.verdict.smallest_ratio for one in judged]
     shares = [ratio - 1 for ratio in ratios if ratio is not None]
     return (min(shares), median(shares), max(shares)) if shares else None
 

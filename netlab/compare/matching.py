@@ -1,8 +1,8 @@
-"""Agreement: what two runs must have in common to be compared, and which cells pair up. Pure.
+"""Agreement: what two runs must have in common to be compared, and which cells match. Pure.
 
-The link, the kinds of test and every setting must agree, pairings with them. Hosts, netlab's
-version, the number of repeats and their order need not: they are what one may want to compare. A
-setting that a run knows nothing of, since its netlab had none of that name, is its default.
+The link, the kinds of test, the pairings and every setting must agree. Hosts, netlab's version, the
+number of repeats and their order need not agree: they may be what is compared. A setting that a run
+lacks, because its netlab did not have it, has its default value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TestKind = tuple[str, str]
 """Kind of test, and its protocol."""
 
 LevelsByKind = Mapping[TestKind, Mapping[str, frozenset[Level]]]
-"""Kind → setting (or ``pairing``) → the values that its cells have; ``None`` where not said."""
+"""Kind → setting (or ``pairing``) → the values of its cells; ``None``: not set."""
 
 _SHOWN = 4
 
@@ -32,41 +32,41 @@ class Agreement:
     """Whether two plans can be compared cell by cell."""
 
     differences: tuple[str, ...]
-    """In what must agree, a phrase each; empty where they agree."""
+    """One phrase per difference in what must agree; empty if the plans agree."""
     pairs: tuple[tuple[str, str], ...]
-    """Keys of the cells that belong together, in the baseline's order. Where something differs:
-    those that are alike in all but what has one value in either run.
+    """Keys of matching cells, in the baseline's order. Settings with a single value in each run do
+    not have to match.
     """
     alone: tuple[str, ...]
-    """What has no counterpart, a phrase each."""
+    """One phrase per side about cells without a counterpart."""
 
 
 def agreement(baseline: Plan, contender: Plan) -> Agreement:
-    """What differs of two plans, and which of their cells belong together all the same."""
-    here, there = (
+    """The differences of two plans, and their matching cells."""
+    old_cells, new_cells = (
         [_MatchedCell.of(cell, plan) for cell in plan.cells] for plan in (baseline, contender)
     )
-    old, new = _levels(here), _levels(there)
-    found = [*_of_links(baseline.link, contender.link), *_of_kinds(old, new)]
-    names = dict.fromkeys(n for side in (old, new) for kind in side.values() for n in kind)
-    found += [phrase for name in names for phrase in _of_setting(name, old, new)]
-    pairs = _pairs(here, there, _left_out(old, new))
+    old, new = _levels(old_cells), _levels(new_cells)
+    differences = [*_of_links(baseline.link, contender.link), *_of_kinds(old, new)]
+    names = dict.fromkeys(name for side in (old, new) for kind in side.values() for name in kind)
+    differences += [phrase for name in names for phrase in _of_setting(name, old, new)]
+    pairs = _pairs(old_cells, new_cells, _left_out(old, new))
     alone = tuple(
         f"{counted('{number} cell', '{number} cells', len(keys))} only in the {side}, "
         f"such as {keys[0]}"
         for side, keys in (
-            ("baseline", _without(here, [key for key, _ in pairs])),
-            ("contender", _without(there, [key for _, key in pairs])),
+            ("baseline", _unpaired_keys(old_cells, [key for key, _ in pairs])),
+            ("contender", _unpaired_keys(new_cells, [key for _, key in pairs])),
         )
         if keys
     )
-    return Agreement(tuple(dict.fromkeys(found)) or alone, pairs, alone)
+    return Agreement(tuple(dict.fromkeys(differences)) or alone, pairs, alone)
 
 
 def _of_links(old: Link | None, new: Link | None) -> Iterator[str]:
-    here, there = _link_words(old), _link_words(new)
-    for name in here | there:
-        words = here.get(name, "not said"), there.get(name, "not said")
+    old_words, new_words = _link_words(old), _link_words(new)
+    for name in old_words | new_words:
+        words = old_words.get(name, "not stated"), new_words.get(name, "not stated")
         if words[0] != words[1]:
             yield _side_by_side(f"link’s {name}", *words)
 
@@ -84,7 +84,7 @@ def _link_words(link: Link | None) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _MatchedCell:
-    """A planned cell with what it has besides its kind, its pairing with it."""
+    """A planned cell: its kind, and its other settings including the pairing."""
 
     key: str
     kind: TestKind
@@ -92,15 +92,19 @@ class _MatchedCell:
 
     @classmethod
     def of(cls, cell: PlannedCell, plan: Plan) -> _MatchedCell:
-        # What a document does not say is not known: a default would claim that it is.
+        # A setting that an imported document does not state is unknown, not the default.
         defaults = DEFAULTS_OF.get(cell.test, {}) if plan.source is None else {}
-        whole = {
+        settings = {
             "pairing": cell.pairing,
-            **{n: v for n, v in defaults.items() if v is not None and n not in _ONE_OF_TWO},
-            **{n: v for n, v in cell.settings.items() if not isinstance(v, list)},
+            **{
+                name: value
+                for name, value in defaults.items()
+                if value is not None and name not in _ONE_OF_TWO
+            },
+            **{name: value for name, value in cell.settings.items() if not isinstance(value, list)},
         }
-        protocol = str(whole.pop("protocol", ""))
-        return cls(cell.key, (cell.test, protocol), whole)
+        protocol = str(settings.pop("protocol", ""))
+        return cls(cell.key, (cell.test, protocol), settings)
 
 
 _ONE_OF_TWO = frozenset(name for pair in EXCLUSIVE for name in pair)
@@ -113,36 +117,38 @@ def _levels(cells: Sequence[_MatchedCell]) -> LevelsByKind:
         kinds.setdefault(cell.kind, []).append(cell.settings)
     return {
         kind: {
-            name: frozenset(each.get(name) for each in those)
-            for name in dict.fromkeys(name for each in those for name in each)
+            name: frozenset(settings.get(name) for settings in all_settings)
+            for name in dict.fromkeys(name for settings in all_settings for name in settings)
         }
-        for kind, those in kinds.items()
+        for kind, all_settings in kinds.items()
     }
 
 
 def _of_kinds(old: LevelsByKind, new: LevelsByKind) -> Iterator[str]:
-    for side, here, there in (("baseline", old, new), ("contender", new, old)):
-        for test, protocol in here:
-            if (test, protocol) not in there:
+    for side, own, other in (("baseline", old, new), ("contender", new, old)):
+        for test, protocol in own:
+            if (test, protocol) not in other:
                 yield f"{' over '.join(w for w in (test, protocol) if w)}: only in the {side}"
 
 
 def _of_setting(name: str, old: LevelsByKind, new: LevelsByKind) -> Iterator[str]:
-    """How one setting differs, a phrase a kind of test that both have."""
+    """The differences of one setting: one phrase per kind of test that both runs have."""
     for kind in (kind for kind in old if kind in new):
-        here, there = _of(old, kind, name), _of(new, kind, name)
-        if here == there:
+        old_levels, new_levels = _levels_of(old, kind, name), _levels_of(new, kind, name)
+        if old_levels == new_levels:
             continue
-        if len(here) == 1 == len(there):
-            yield _side_by_side(setting_name(name), _words(name, here), _words(name, there))
+        if len(old_levels) == 1 == len(new_levels):
+            yield _side_by_side(
+                setting_name(name), _words(name, old_levels), _words(name, new_levels)
+            )
             continue
-        only = {"baseline": here - there, "contender": there - here}
-        said = [f"{_words(name, own)} only in the {side}" for side, own in only.items() if own]
-        yield f"{setting_name(name)}: {'; '.join(said)}"
+        only = {"baseline": old_levels - new_levels, "contender": new_levels - old_levels}
+        phrases = [f"{_words(name, own)} only in the {side}" for side, own in only.items() if own]
+        yield f"{setting_name(name)}: {'; '.join(phrases)}"
 
 
-def _of(levels: LevelsByKind, kind: TestKind, name: str) -> frozenset[Level]:
-    """The values of a setting; where no cell has it, it is not said."""
+def _levels_of(levels: LevelsByKind, kind: TestKind, name: str) -> frozenset[Level]:
+    """The values of a setting; only ``None`` if no cell has it."""
     return levels[kind].get(name, frozenset([None]))
 
 
@@ -151,20 +157,20 @@ def _side_by_side(name: str, old: str, new: str) -> str:
 
 
 def _words(name: str, levels: frozenset[Level]) -> str:
-    """``64, 576``: numbers by size, the first few."""
-    ordered = sorted(levels, key=lambda each: (each is None, isinstance(each, str), each or 0))
-    shown = ", ".join(setting_value(name, each) for each in ordered[:_SHOWN])
+    """The first few values, numbers by size, such as ``64, 576``."""
+    ordered = sorted(levels, key=lambda level: (level is None, isinstance(level, str), level or 0))
+    shown = ", ".join(setting_value(name, level) for level in ordered[:_SHOWN])
     more = len(ordered) - _SHOWN
     return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _left_out(old: LevelsByKind, new: LevelsByKind) -> Mapping[TestKind, frozenset[str]]:
-    """What tells no cells of one run apart and differs between the runs."""
+    """The settings with one value in each run, by which cells need not match."""
     return {
         kind: frozenset(
             name
             for name in {*old[kind], *new[kind]}
-            if len(_of(old, kind, name)) == 1 == len(_of(new, kind, name))
+            if len(_levels_of(old, kind, name)) == 1 == len(_levels_of(new, kind, name))
         )
         for kind in old.keys() & new.keys()
     }
@@ -186,6 +192,6 @@ def _pairs(
     return tuple((key, other) for key, other in pairs if other is not None)
 
 
-def _without(cells: Sequence[_MatchedCell], paired: Sequence[str]) -> list[str]:
-    there = set(paired)
-    return [cell.key for cell in cells if cell.key not in there]
+def _unpaired_keys(cells: Sequence[_MatchedCell], paired: Sequence[str]) -> list[str]:
+    paired_keys = set(paired)
+    return [cell.key for cell in cells if cell.key not in paired_keys]

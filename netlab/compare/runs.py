@@ -1,4 +1,4 @@
-"""Comparing run folders: two of them, or the levels of an axis of one, cell by cell. Pure."""
+"""Comparison of two runs, or of the levels of an axis of one run, cell by cell. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ComparedGroup:
-    """A contender beside the baseline."""
+    """The comparison of one contender with the baseline."""
 
     contender: str
     rows: tuple[Judged, ...]
@@ -32,31 +32,33 @@ class ComparedGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What was compared with what, how, and what came out."""
+    """The result of a comparison: its baseline, contenders, method and verdicts."""
 
     baseline: str
     groups: tuple[ComparedGroup, ...]
     method: Method
     differences: tuple[str, ...] = ()
-    """In what must agree, where it was compared anyway."""
+    """Differences in what must agree, if the runs were compared nevertheless."""
     remarks: tuple[str, ...] = ()
-    """What has no counterpart, and what else is known to have changed."""
+    """Cells without a counterpart, and other known changes."""
 
     @property
     def rows(self) -> tuple[Judged, ...]:
-        """Of all groups."""
+        """The verdicts of all groups."""
         return tuple(row for group in self.groups for row in group.rows)
 
 
 def compare_runs(
     baseline: Run, contender: Run, *, anyway: bool = False, margin: float = MARGIN
 ) -> Compared:
-    """Every cell of two runs beside its counterpart. UsageError where they differ in what must
-    agree (unless ``anyway``), naming it, and where no cell has a counterpart.
+    """Compare every cell of two runs with its counterpart.
+
+    UsageError, with the differences, if the runs differ in what must agree (unless ``anyway``), and
+    if no cell has a counterpart.
     """
     agreed = agreed_on(baseline, contender, anyway=anyway)
     judged = judge(align_runs(agreed.pairs, readings(baseline), readings(contender)), margin)
-    changed = [f"changed between them: {each}" for each in changes(baseline, contender)]
+    changed = [f"changed between them: {change}" for change in changes(baseline, contender)]
     return Compared(
         baseline=str(baseline.path),
         groups=(ComparedGroup(str(contender.path), judged),),
@@ -67,42 +69,49 @@ def compare_runs(
 
 
 def agreed_on(baseline: Run, contender: Run, *, anyway: bool = False) -> Agreement:
-    """Which cells of two runs belong together; UsageError as of ``compare_runs``."""
+    """The matching cells of two runs; UsageError as in ``compare_runs``."""
     agreed = agreement(baseline.plan, contender.plan)
     if agreed.differences and not anyway:
         raise UsageError(
             f"{contender.path} cannot be compared with {baseline.path}: "
-            f"{'; '.join(agreed.differences)}. Compare all the same, marked: compare --anyway"
+            f"{'; '.join(agreed.differences)}. To compare them nevertheless: compare --anyway "
+            "(the output states these differences)"
         )
     if not agreed.pairs:
-        raise UsageError(f"{contender.path} and {baseline.path}: no cell of one is in the other")
+        raise UsageError(f"{contender.path} and {baseline.path} have no cell in common")
     return agreed
 
 
 def compare_levels(
     run: Run, axis: str, against: str | None = None, *, margin: float = MARGIN
 ) -> Compared:
-    """Every other level of an axis beside one of them: the first, or the one named. UsageError
-    for an axis that the run does not have, or has one level of, and for an unknown level.
+    """Compare every other level of an axis with one of them: the first, or the one in ``against``.
+
+    UsageError for an axis that the run does not have, for one with a single level, and for an
+    unknown level.
     """
-    found = readings(run)
-    name = _field_of(axis, found)
-    levels = _levels(name, found)
+    all_readings = readings(run)
+    name = _field_of(axis, all_readings)
+    levels = _levels(name, all_readings)
     if len(levels) < 2:
         only = setting(name, levels[0]) if levels else f"no {setting_name(name)}"
-        raise UsageError(f"--by {axis}: every cell of {run.path} has {only}; {_axes_words(found)}")
+        raise UsageError(
+            f"--by {axis}: every cell of {run.path} has {only}; {_axes_words(all_readings)}"
+        )
     first = levels[0] if against is None else _level_named(against, name, levels)
     others = [level for level in levels if level != first]
-    asked = [Comparison(setting(name, each), {name: first}, {name: each}) for each in others]
-    aligned = [align_cells(each, found) for each in asked]
+    comparisons = [
+        Comparison(setting(name, level), {name: first}, {name: level}) for level in others
+    ]
+    aligned = [align_cells(comparison, all_readings) for comparison in comparisons]
     if not any(aligned):
-        raise UsageError(f"--by {axis}: no two cells of {run.path} differ in that alone")
+        raise UsageError(f"--by {axis}: no two cells of {run.path} differ only in it")
     groups = [
-        ComparedGroup(each.name, rows)
-        for each, rows in zip(asked, judge_groups(aligned, margin), strict=True)
+        ComparedGroup(comparison.name, rows)
+        for comparison, rows in zip(comparisons, judge_groups(aligned, margin), strict=True)
     ]
     judged = [row for group in groups for row in group.rows]
-    alone = f"no cell differs from one of {setting(name, first)} in that alone"
+    alone = f"no cell differs only in it from a cell of {setting(name, first)}"
     return Compared(
         baseline=f"{run.path}, {setting(name, first)}",
         groups=tuple(group for group in groups if group.rows),
@@ -114,49 +123,51 @@ def compare_levels(
 # Axes and their levels
 
 
-def _field_of(axis: str, found: Sequence[Reading]) -> str:
-    """The setting's field, which a matrix may call otherwise."""
+def _field_of(axis: str, all_readings: Sequence[Reading]) -> str:
+    """The field of a setting, whose name in a matrix may differ."""
     from netlab.config.settings import FIELD_OF
 
     name = FIELD_OF.get(axis, axis)
-    known = {*OF_A_CELL, *(name for reading in found for name in reading.settings)}
+    known = {*OF_A_CELL, *(name for reading in all_readings for name in reading.settings)}
     if name not in known and axis not in FIELD_OF:
         names = [*OF_A_CELL, *FIELD_OF]
-        there = ", ".join(sorted(known))
+        axes = ", ".join(sorted(known))
         raise UsageError(
-            f"--by {axis}: no such axis{did_you_mean(axis, names)}; this run has {there}"
+            f"--by {axis}: no such axis{did_you_mean(axis, names)}; this run has {axes}"
         )
     return name
 
 
-def _levels(name: str, found: Sequence[Reading]) -> list[Level]:
-    """In the plan's order. Absence counts only where such cells have the setting elsewhere: a UDP
-    cell has no congestion control of its own.
+def _levels(name: str, all_readings: Sequence[Reading]) -> list[Level]:
+    """The levels of a setting, in the plan's order.
+
+    Absence is a level only if other cells of the same test and protocol have the setting: a UDP
+    cell, for example, never has a congestion control.
     """
-    cells = _cells(found)
+    cells = _cells(all_readings)
     having = {_kind(cell) for cell in cells if cell.get(name) is not None}
     return [*dict.fromkeys(cell.get(name) for cell in cells if _kind(cell) in having)]
 
 
-def _cells(found: Sequence[Reading]) -> list[dict[str, Level]]:
-    return [plain_cell(trials[0]) for trials in by_cell(found).values()]
+def _cells(all_readings: Sequence[Reading]) -> list[dict[str, Level]]:
+    return [plain_cell(trials[0]) for trials in by_cell(all_readings).values()]
 
 
 def _kind(cell: Mapping[str, Level]) -> tuple[Level, Level]:
     return cell["test"], cell.get("protocol")
 
 
-def _axes_words(found: Sequence[Reading]) -> str:
-    """What could be compared in its place."""
+def _axes_words(all_readings: Sequence[Reading]) -> str:
+    """A text about the axes that can be compared."""
     from netlab.config.settings import NAME_OF
 
-    names = dict.fromkeys(name for cell in _cells(found) for name in cell)
-    axes = [NAME_OF.get(name, name) for name in names if len(_levels(name, found)) > 1]
+    names = dict.fromkeys(name for cell in _cells(all_readings) for name in cell)
+    axes = [NAME_OF.get(name, name) for name in names if len(_levels(name, all_readings)) > 1]
     return f"its axes are {', '.join(axes)}" if axes else "it has no axis"
 
 
 def _level_named(word: str, name: str, levels: Sequence[Level]) -> Level:
-    """The level that a person means by a word: as a matrix has it, or as the report prints it."""
+    """The level with this name: as written in a matrix, or as printed in the report."""
     for level in levels:
         if _folded(word) in {_folded(str(level)), _folded(setting_value(name, level))}:
             return level

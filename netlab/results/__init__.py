@@ -1,1 +1,1 @@
-"""A run read back: its table, its columns, its figures and how they are named."""
+"""A run as read from its folder: its table, columns, figures and their names."""

@@ -1,4 +1,4 @@
-"""The columns of the settings: of each kind of test what was requested. Pure."""
+"""The columns of the requested settings of each kind of test. Pure."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ UNITS: tuple[tuple[str, str, Dtype], ...] = (
 _DTYPES: Mapping[type, Dtype] = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
 
 
-def asked(test: str) -> dict[str, Column]:
-    """The columns of a test's settings; a stream's, which every frame has, are left to it."""
-    found: dict[str, Column] = {}
+def setting_columns(test: str) -> dict[str, Column]:
+    """The columns of a test's settings, without those of ``stream``, which every frame has."""
+    columns: dict[str, Column] = {}
     for name in SETUPS[test].names():
         row = ROWS[name]
         if row.column is not None and (test == "stream" or name not in FIELDS["stream"]):
             words = get_args(row.type)
             unit = next((unit for ending, unit, _ in UNITS if name.endswith(ending)), "")
-            found[name] = Column(_DTYPES[type(words[0]) if words else row.type], unit, row.column)
-    return found
+            columns[name] = Column(_DTYPES[type(words[0]) if words else row.type], unit, row.column)
+    return columns

@@ -1,4 +1,4 @@
-"""The wire ceiling of a column: the most that the link's framing leaves for it. Pure."""
+"""The wire ceiling of a column: the most payload that the link's framing allows. Pure."""
 
 from __future__ import annotations
 
@@ -13,40 +13,46 @@ from netlab.results.readings import FlowReading, Reading
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """Payload bit/s. Both are the same where the TCP options in use are known."""
+    """Payload in bit/s. Both bounds are equal if the TCP options in use are known."""
 
     highest_bit_per_s: float
     lowest_bit_per_s: float
 
     @property
     def is_known(self) -> bool:
-        """Whether there is only one."""
+        """Whether both bounds are equal."""
         return self.highest_bit_per_s == self.lowest_bit_per_s
 
     def is_exceeded_by(self, throughput_bit_per_s: float, *, imported: bool) -> bool:
-        """Whether a throughput lies above even the highest by more than clocks explain."""
+        """Whether a throughput exceeds the highest bound by more than the clocks explain."""
         most_bit_per_s = self.highest_bit_per_s * (1 + above_tolerance(imported=imported))
         return throughput_bit_per_s > most_bit_per_s
 
 
 def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> Ceiling | None:
-    """The ceiling of a column's trials on that link.
+    """The ceiling of a column's trials on this link.
 
-    ``None`` where the link is not known, where the trials never touched it (same host), or where
-    the protocol cannot carry such a message at all. Without a recorded option it is a range, from
-    TCP with timestamps to TCP without.
+    ``None`` if the link is not known, if a trial did not use it (same host), or if the protocol
+    cannot carry such a message. If the use of TCP timestamps is not recorded, it is a range: from
+    TCP with timestamps to TCP without them.
     """
-    places = tuple(bins)
-    trials = [(reading, place.flow) for place in places for reading in place.readings]
+    bins_of_column = tuple(bins)
+    trials = [
+        (reading, table_bin.flow) for table_bin in bins_of_column for reading in table_bin.readings
+    ]
     if link is None or not trials or any(reading.same_host for reading, _ in trials):
         return None
-    measured = [(r, flow) for r, flow in trials if r.flows[flow].tcp_timestamps is not None]
-    found = [
+    with_options = [
+        (reading, flow)
+        for reading, flow in trials
+        if reading.flows[flow].tcp_timestamps is not None
+    ]
+    ceilings = [
         ceiling
-        for reading, flow in (measured or trials)
+        for reading, flow in (with_options or trials)
         for ceiling in _ceilings(column, reading, reading.flows[flow], link)
     ]
-    return Ceiling(max(found), min(found)) if found else None
+    return Ceiling(max(ceilings), min(ceilings)) if ceilings else None
 
 
 def _ceilings(column: TableColumn, reading: Reading, flow: FlowReading, link: Link) -> list[float]:
@@ -74,7 +80,7 @@ def _ceilings(column: TableColumn, reading: Reading, flow: FlowReading, link: Li
 def _mss_bytes(
     flow: FlowReading, link: Link, ip_version: IpVersion, timestamps: bool
 ) -> int | None:
-    """The MSS in effect, where it was recorded and the link's MTU allows for it."""
+    """The effective MSS, if it was recorded and the link's MTU allows it."""
     if flow.mss_bytes is None:
         return None
     most = mss_of(link.mtu_bytes, ip_version=ip_version, timestamps=timestamps)

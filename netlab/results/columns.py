@@ -6,99 +6,101 @@ import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from netlab.results.asked_columns import UNITS, asked
+from netlab.results.asked_columns import UNITS, setting_columns
 from netlab.results.column import Column
 from netlab.results.latency_columns import LATENCY_UNDER_LOAD
 from netlab.results.tcp_series import TCP_SERIES
 
 COLUMNS: Mapping[str, Column] = {
     # The trial.
-    "cell": Column("string", "", "key of the cell, made from its content"),
-    "trial": Column("Int64", "", "number of the trial, from 1"),
-    "attempt": Column("Int64", "", "which attempt at the trial this is, from 1"),
+    "cell": Column("string", "", "key of the cell, computed from its content"),
+    "trial": Column("Int64", "", "number of the trial, starting at 1"),
+    "attempt": Column("Int64", "", "number of the attempt at the trial, starting at 1"),
     "status": Column("string", "", "ok, failed, impossible or pending"),
-    "reason": Column("string", "", "why there is no result: a word of the closed list"),
-    "errno": Column("Int64", "", "the number behind the reason, in the host's own numbering"),
+    "reason": Column("string", "", "why there is no result: a word from a closed list"),
+    "errno": Column("Int64", "", "error number of the reason, in the host's own numbering"),
     "detail": Column("string", "", "a sentence about the reason"),
     "pairing": Column("string", "", "server's and client's operating system, server first"),
-    "server": Column("string", "", "name of the host that serves"),
-    "client": Column("string", "", "name of the host that asks"),
+    "server": Column("string", "", "name of the server host"),
+    "client": Column("string", "", "name of the client host"),
     "test": Column("string", "", "kind of measurement"),
     "started_at": Column("string", "", "the controller's wall clock, ISO 8601, UTC"),
     # What was requested.
-    **asked("stream"),
+    **setting_columns("stream"),
     # What was measured.
-    "throughput_bit_per_s": Column(
-        "Float64", "bit/s", "payload taken in by the receiver, by the receiver's clock"
-    ),
+    "throughput_bit_per_s": Column("Float64", "bit/s", "received payload, by the receiver's clock"),
     "sent_bit_per_s": Column(
-        "Float64", "bit/s", "payload sent (UDP) or acknowledged (TCP), by the sender's clock"
+        "Float64",
+        "bit/s",
+        "sent (UDP) or acknowledged (TCP) payload, by the sender's clock",
     ),
     "sent_messages": Column("Int64", "", "send calls that succeeded, over the whole test"),
     "received_messages": Column("Int64", "", "distinct messages received, over the whole test"),
     "lost_messages": Column(
-        "Int64", "", "sent and not received, after the drain; of round trips: timed out"
+        "Int64",
+        "",
+        "sent messages not received by the drain's end; in round trips: timed-out requests",
     ),
-    "duplicate_messages": Column("Int64", "", "received again"),
-    "reordered_messages": Column("Int64", "", "received after a later one (RFC 4737)"),
+    "duplicate_messages": Column("Int64", "", "messages received more than once"),
+    "reordered_messages": Column("Int64", "", "messages received after a later one (RFC 4737)"),
     "elapsed_s": Column("Float64", "s", "elapsed_ns in seconds"),
     "elapsed_ns": Column(
         "Int64",
         "ns",
-        "length of the receiver's window; of round trips: first request to last answer or time-out",
+        "length of the receiver's window; in round trips: first request to last answer or time-out",
     ),
-    "mss_bytes": Column("Int64", "byte", "TCP payload a segment in effect"),
+    "mss_bytes": Column("Int64", "byte", "effective MSS: TCP payload per segment"),
     "tcp_timestamps": Column("boolean", "", "whether TCP timestamps were in use"),
-    "same_host": Column("boolean", "", "server and client are one host: no cable was touched"),
+    "same_host": Column("boolean", "", "server and client are one host: no traffic on a cable"),
     "congestion_chosen": Column(
-        "boolean", "", "whether the system lets a program choose the congestion control asked for"
+        "boolean", "", "whether the system lets a program choose the requested congestion control"
     ),
     "common_window": Column(
-        "boolean", "", "of both directions: whether each was sent over the whole of one window"
+        "boolean", "", "with both directions: whether each sent during the whole common window"
     ),
     "connected_by": Column("string", "", "server or client: the side that connected"),
-    "setup_ns": Column("Int64", "ns", "from the request to open streams"),
-    "drain_ns": Column("Int64", "ns", "from the window's end to the last message waited for"),
+    "setup_ns": Column("Int64", "ns", "time from the request until the streams are open"),
+    "drain_ns": Column("Int64", "ns", "time from the window's end to the last awaited message"),
     "printed_mbit_per_s": Column("string", "10^6 bit/s", "an imported figure as it was printed"),
     "printed_step_bit_per_s": Column(
-        "Float64", "bit/s", "step of an imported figure: one in its last digit"
+        "Float64", "bit/s", "resolution of an imported figure: one unit of its last digit"
     ),
     "printed_elapsed_s": Column("string", "s", "an imported time as it was printed"),
 }
-"""The columns that every frame has, in this order; others follow, sorted by name."""
+"""The columns of every frame, in this order; others follow, sorted by name."""
 
 _PERCENTILES: Mapping[str, str] = {
-    "p50": "half",
-    "p90": "90 %",
-    "p99": "99 %",
-    "p99_9": "99.9 %",
-    "p99_99": "99.99 %",
+    "p50": "median",
+    "p90": "90th percentile",
+    "p99": "99th percentile",
+    "p99_9": "99.9th percentile",
+    "p99_99": "99.99th percentile",
 }
 
 _ROUND_TRIPS: Mapping[str, Column] = {
     # What was requested.
-    **{**asked("round_trip"), **asked("connect")},
+    **{**setting_columns("round_trip"), **setting_columns("connect")},
     # What was measured.
-    "transactions_per_s": Column("Float64", "1/s", "requests answered, by the client's clock"),
-    "transactions": Column("Int64", "", "requests answered in the window"),
+    "transactions_per_s": Column("Float64", "1/s", "answered requests, by the client's clock"),
+    "transactions": Column("Int64", "", "answered requests in the window"),
     "stack_timed": Column("boolean", "", "whether the mirror's system can time its stack"),
-    "agentless": Column("boolean", "", "whether the server is an echo that no agent of ours is"),
+    "agentless": Column("boolean", "", "whether the server is an echo service without an agent"),
     "rtt_count": Column("Int64", "", "round trips in the histogram"),
     "rtt_mean_ns": Column("Float64", "ns", "mean round trip, from the exact sum"),
     "rtt_min_ns": Column("Int64", "ns", "shortest round trip"),
     "rtt_max_ns": Column("Int64", "ns", "longest round trip"),
-    "rtt_sum_ns": Column("Int64", "ns", "all round trips together"),
+    "rtt_sum_ns": Column("Int64", "ns", "sum of all round trips"),
     **{
-        f"rtt_{name}_ns": Column("Int64", "ns", f"round trip that {share} of all do not exceed")
-        for name, share in _PERCENTILES.items()
+        f"rtt_{name}_ns": Column("Int64", "ns", f"{percentile} of the round trips")
+        for name, percentile in _PERCENTILES.items()
     },
     "rtt_histogram": Column(
         "string", "", "bucket, count, bucket, count, …: see netlab.stats.histogram"
     ),
-    "rtt_histogram_bits": Column("Int64", "", "2^bits buckets a doubling"),
-    "first_rtt_ns": Column("string", "ns", "the first round trips one by one, as asked for"),
+    "rtt_histogram_bits": Column("Int64", "", "the histogram has 2^bits buckets per doubling"),
+    "first_rtt_ns": Column("string", "ns", "the first round trips, as many as requested"),
     "client_latency_from": Column(
-        "string", "", "intended or sent: when the clock of a round trip starts"
+        "string", "", "intended or sent: the send time from which a round trip is measured"
     ),
     **{
         f"server_stack_{name}_ns": Column("Int64", "ns", f"{words} in the mirror's stack")
@@ -106,125 +108,129 @@ _ROUND_TRIPS: Mapping[str, Column] = {
             ("mean", "mean time"),
             ("min", "shortest time"),
             ("max", "longest time"),
-            *((name, f"time that {share} do not exceed") for name, share in _PERCENTILES.items()),
+            *((name, f"{percentile} of the times") for name, percentile in _PERCENTILES.items()),
         )
     },
-    "server_stack_stamps": Column("string", "", "hardware or software: who took the stamps"),
+    "server_stack_stamps": Column("string", "", "hardware or software: source of the time stamps"),
 }
 
 _CONNECTIONS: Mapping[str, Column] = {
-    "client_connect_mean_ns": Column("Float64", "ns", "mean of the handshakes alone"),
+    "client_connect_mean_ns": Column("Float64", "ns", "mean duration of the handshake alone"),
     "client_closed_by": Column("string", "", "how the connections ended"),
 }
 
 _PAYLOAD_SEARCHES: Mapping[str, Column] = {
-    **asked("payload_search"),
-    "payload_bytes": Column("Int64", "byte", "most payload that travels in one frame"),
-    "path_mtu_bytes": Column("Int64", "byte", "largest IP packet of the path"),
+    **setting_columns("payload_search"),
+    "payload_bytes": Column("Int64", "byte", "largest payload that fits into one frame"),
+    "path_mtu_bytes": Column("Int64", "byte", "largest IP packet that the path carries"),
     "path_mtu_evidence": Column(
-        "string", "", "emsgsize, icmp, timeout, dropped, mss or protocol: why no more"
+        "string", "", "emsgsize, icmp, timeout, dropped, mss or protocol: evidence of the limit"
     ),
     "interface_mtu_bytes": Column("Int64", "byte", "MTU of the client's interface"),
-    "mss_told_by": Column("string", "", "name of the host that told the segment size"),
-    "probed_message_bytes": Column("string", "byte", "sizes tried, in their order"),
-    "probed_passed": Column("string", "", "whether each came through: 1 or 0"),
-    "next_passed": Column("boolean", "", "whether a UDP message of one byte more came back"),
+    "mss_told_by": Column("string", "", "name of the host that reported the segment size"),
+    "probed_message_bytes": Column("string", "byte", "tried sizes, in order"),
+    "probed_passed": Column("string", "", "whether each size passed: 1 or 0"),
+    "next_passed": Column("boolean", "", "whether a UDP message one byte longer came back"),
     "sweep_message_bytes": Column("string", "byte", "message sizes of the sweep"),
     "sweep_throughput_bit_per_s": Column("string", "bit/s", "throughput at each of these sizes"),
     "sweep_failed_message_bytes": Column("string", "byte", "sizes of the sweep without a result"),
-    "captured": Column("boolean", "", "whether frames were captured; NA: not asked for"),
-    "capture_reason": Column("string", "", "why they were not"),
+    "captured": Column("boolean", "", "whether frames were captured; NA: not requested"),
+    "capture_reason": Column("string", "", "why no frames were captured"),
     "captured_frame_bytes": Column(
         "string", "byte", "lengths of the frames that carried the payload, without FCS"
     ),
-    "captured_frames": Column("string", "", "how many of each of these lengths"),
-    "captured_next_frame_bytes": Column("string", "byte", "the same of one byte more"),
-    "captured_next_frames": Column("string", "", "how many of each of these lengths"),
+    "captured_frames": Column("string", "", "number of frames of each of these lengths"),
+    "captured_next_frame_bytes": Column("string", "byte", "the same for a message one byte longer"),
+    "captured_next_frames": Column("string", "", "number of frames of each of these lengths"),
 }
 
 _HOST: Mapping[str, Column] = {
-    "busy_share": Column("Float64", "", "load of all CPUs at the rate found"),
-    "busiest_core_share": Column("Float64", "", "load of the busiest CPU at the rate found"),
+    "busy_share": Column("Float64", "", "load of all CPUs at the found rate"),
+    "busiest_core_share": Column("Float64", "", "load of the busiest CPU at the found rate"),
     "busiest_core": Column("Int64", "", "number of that CPU"),
     "host_steal_share": Column(
         "Float64",
         "",
-        "CPU time that its hypervisor gave to others, in the worst trial; NA: not told",
+        "CPU time that the hypervisor gave to others, in the worst trial; NA: not reported",
     ),
-    "interface_dropped_frames": Column("Int64", "", "dropped by its interfaces, all trials"),
-    "queue_dropped_frames": Column("Int64", "", "by the queues in front of them"),
+    "interface_dropped_frames": Column("Int64", "", "frames its interfaces dropped, all trials"),
+    "queue_dropped_frames": Column("Int64", "", "frames the queues of its interfaces dropped"),
     "softnet_dropped_frames": Column(
-        "Int64", "", "by a CPU's backlog; NA: of a machine that is several of the hosts"
+        "Int64", "", "frames a CPU's backlog dropped; NA: several of the hosts are one machine"
     ),
-    "socket_dropped_frames": Column("Int64", "", "by its receiving socket"),
-    "pause_frames_sent": Column("Int64", "", "pause frames; NA: not counted"),
-    "pause_frames_received": Column("Int64", "", "pause frames; NA: not counted"),
-    "host": Column("string", "", "its name"),
+    "socket_dropped_frames": Column("Int64", "", "frames its receiving socket dropped"),
+    "pause_frames_sent": Column("Int64", "", "pause frames sent; NA: not counted"),
+    "pause_frames_received": Column("Int64", "", "pause frames received; NA: not counted"),
+    "host": Column("string", "", "name of the host"),
 }
-"""What a search records of each host; of its ends the name stands elsewhere."""
+"""What a search records of each host; the names of its ends are in ``server`` and ``client``."""
 
 _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     # What was requested.
-    **asked("throughput_search"),
+    **setting_columns("throughput_search"),
     # What was measured.
-    "line_rate_bit_per_s": Column("Float64", "bit/s", "the rate that shares are of"),
-    "line_rate_from": Column("string", "", "setting, link (of the matrix) or interface"),
-    "line_frames_per_s": Column("Float64", "1/s", "most frames of that size that the line carries"),
+    "line_rate_bit_per_s": Column("Float64", "bit/s", "line rate to which the shares refer"),
+    "line_rate_from": Column(
+        "string", "", "source of the line rate: setting, link (of the matrix) or interface"
+    ),
+    "line_frames_per_s": Column("Float64", "1/s", "most frames of this size that the line carries"),
     "frames_per_s": Column(
-        "Float64", "1/s", "highest rate that passed, each way; NA: not even the lowest did"
+        "Float64", "1/s", "highest rate that passed, in each direction; NA: even the lowest failed"
     ),
-    "line_share": Column("Float64", "", "the same as a share of the line rate"),
-    "sent_frames_per_s": Column("Float64", "1/s", "what was sent in the trials that confirmed it"),
+    "line_share": Column("Float64", "", "this rate as a share of the line rate"),
+    "sent_frames_per_s": Column("Float64", "1/s", "rate sent in the trials that confirmed it"),
     "upper_frames_per_s": Column(
-        "Float64", "1/s", "lowest rate above it that did not pass; NA: the line rate did"
+        "Float64", "1/s", "lowest rate above it that failed; NA: the line rate passed"
     ),
-    "upper_line_share": Column("Float64", "", "the same as a share of the line rate"),
-    "limit": Column("string", "", "line rate, device, generator-bound or receiver-bound"),
-    "limit_host": Column("string", "", "whose limit it was; NA: not known, or a device unobserved"),
-    "limit_core": Column("Int64", "", "its busiest CPU in the trials that failed"),
-    "limit_core_share": Column("Float64", "", "how busy that one was"),
-    "pairs": Column("Int64", "", "pairs of hosts that searched at one rate; NA: by itself"),
+    "upper_line_share": Column("Float64", "", "this rate as a share of the line rate"),
+    "limit": Column("string", "", "limit: line rate, device, generator-bound or receiver-bound"),
+    "limit_host": Column(
+        "string", "", "host that limits the rate; NA: not known, or a device that is not observed"
+    ),
+    "limit_core": Column("Int64", "", "busiest CPU of this host in the trials that failed"),
+    "limit_core_share": Column("Float64", "", "load of this CPU"),
+    "pairs": Column("Int64", "", "host pairs that searched at one rate; NA: this pair alone"),
     "monotone": Column("boolean", "", "false: a higher rate passed once, or a lower one failed"),
     "one_machine": Column(
-        "boolean", "", "whether some hosts are one machine: loads are of all of them"
+        "boolean", "", "whether some hosts are one machine; loads are then those of the machine"
     ),
-    "trial_line_share": Column("string", "", "rates tried, in their order"),
+    "trial_line_share": Column("string", "", "tried rates, in order"),
     "trial_duration_s": Column("string", "s", "length of each trial"),
-    "trial_sent_frames": Column("string", "", "frames sent in each, all directions"),
-    "trial_received_frames": Column("string", "", "frames that arrived in each"),
-    "trial_own_drops": Column("string", "", "frames of each that our own hosts dropped"),
-    "trial_queue_ns": Column("string", "ns", "by how much longer they took to come out"),
+    "trial_sent_frames": Column("string", "", "frames sent in each trial, all directions"),
+    "trial_received_frames": Column("string", "", "frames received in each trial"),
+    "trial_own_drops": Column("string", "", "frames that our own hosts dropped in each trial"),
+    "trial_queue_ns": Column("string", "ns", "queueing delay that built up in the device"),
     "trial_verdict": Column(
         "string", "", "0 passed, 1 lost, 2 absorbed, 3 lost by the tester, 4 too few sent"
     ),
-    "loss_line_share": Column("string", "", "rates of the frame loss rate, in their order"),
-    "loss_sent_frames": Column("string", "", "frames sent at each, all directions"),
-    "loss_received_frames": Column("string", "", "frames that arrived at each"),
+    "loss_line_share": Column("string", "", "rates of the frame loss test, in order"),
+    "loss_sent_frames": Column("string", "", "frames sent at each rate, all directions"),
+    "loss_received_frames": Column("string", "", "frames received at each rate"),
     "loss_duration_s": Column("string", "s", "length of each of these trials"),
-    "loss_own_drops": Column("string", "", "frames that our own hosts dropped at each"),
-    "loss_queue_ns": Column("string", "ns", "by how much longer they took to come out"),
-    "loss_verdict": Column("string", "", "as of the trials; 3: the loss is not the device's"),
-    "latency_found_share": Column("string", "", "loads of the round trips, of the rate found"),
-    "latency_count": Column("string", "", "round trips at each"),
-    "latency_lost_requests": Column("string", "", "requests at each that nothing came back of"),
-    "latency_lost_frames": Column("string", "", "frames of the load beside them that were lost"),
-    "latency_min_ns": Column("string", "ns", "shortest round trip at each"),
-    "latency_mean_ns": Column("string", "ns", "mean round trip at each"),
-    "latency_max_ns": Column("string", "ns", "longest round trip at each"),
-    "latency_p50_ns": Column("string", "ns", "round trip that half of them do not exceed"),
-    "latency_p99_ns": Column("string", "ns", "round trip that 99 % of them do not exceed"),
-    "back_to_back_frames": Column(
-        "Float64", "", "longest burst without loss, mean of all searches"
+    "loss_own_drops": Column("string", "", "frames that our own hosts dropped at each rate"),
+    "loss_queue_ns": Column("string", "ns", "queueing delay that built up in the device"),
+    "loss_verdict": Column("string", "", "as in trial_verdict; 3: not the device's loss"),
+    "latency_found_share": Column(
+        "string", "", "load during the round trips, as shares of the found rate"
     ),
+    "latency_count": Column("string", "", "number of round trips at each load"),
+    "latency_lost_requests": Column("string", "", "requests without an answer at each load"),
+    "latency_lost_frames": Column("string", "", "lost frames of the load during the round trips"),
+    "latency_min_ns": Column("string", "ns", "shortest round trip at each load"),
+    "latency_mean_ns": Column("string", "ns", "mean round trip at each load"),
+    "latency_max_ns": Column("string", "ns", "longest round trip at each load"),
+    "latency_p50_ns": Column("string", "ns", "median round trip at each load"),
+    "latency_p99_ns": Column("string", "ns", "99th percentile of the round trips at each load"),
+    "back_to_back_frames": Column("Float64", "", "longest loss-free burst, mean of all searches"),
     "back_to_back_waiting_frames": Column(
-        "Float64", "", "those of it that waited in the device while it came in (RFC 9004)"
+        "Float64", "", "frames of it that queued in the device as it arrived (RFC 9004)"
     ),
     "back_to_back_limit": Column(
         "string",
         "",
         "device, line rate (any burst passes), generator-bound, receiver-bound or failed",
     ),
-    "back_to_back_each_frames": Column("string", "", "what each of the searches found"),
+    "back_to_back_each_frames": Column("string", "", "longest burst of each search"),
     **{
         f"{end}_{name}": column
         for end in ("client", "server")
@@ -240,7 +246,7 @@ COLUMNS_OF: Mapping[str, Mapping[str, Column]] = {
     "throughput_search": _THROUGHPUT_SEARCHES,
     "latency_under_load": LATENCY_UNDER_LOAD,
 }
-"""Test → the columns that a frame has besides wherever the plan has such a test."""
+"""Test → the additional columns of every frame whose plan contains this test."""
 
 SERIES = (
     *("rtt_histogram", "server_stack_histogram", "first_rtt_ns"),
@@ -259,93 +265,99 @@ SERIES = (
 PERCENTILES: Mapping[str, Fraction] = {
     name: Fraction(name.removeprefix("p").replace("_", ".")) / 100 for name in _PERCENTILES
 }
-"""Word of a percentile's column → its share of the values."""
+"""Part of a percentile's column name → the share of the values that do not exceed it."""
 
 
 def columns_of(tests: Iterable[str]) -> Mapping[str, Column]:
-    """The columns that a frame with these kinds of test always has, in their order."""
-    found = dict(COLUMNS)
+    """The columns that every frame with these kinds of test has, in order."""
+    columns = dict(COLUMNS)
     for test in tests:
-        found |= COLUMNS_OF.get(test, {})
-    return found
+        columns |= COLUMNS_OF.get(test, {})
+    return columns
 
 
 PREFIXES: Mapping[str, str] = {
-    "to_server_": "of the data to the server: ",
-    "to_client_": "of the data to the client: ",
-    "next_": "of a message one byte longer: ",
-    "receiver_": "said by the receiving probe: ",
-    "sender_": "said by the sending probe: ",
-    "client_": "said by the asking probe: ",
-    "server_": "said by the mirroring probe: ",
+    "to_server_": "data to the server: ",
+    "to_client_": "data to the client: ",
+    "next_": "message one byte longer: ",
+    "receiver_": "reported by the receiving probe: ",
+    "sender_": "reported by the sending probe: ",
+    "client_": "reported by the client's probe: ",
+    "server_": "reported by the server's probe: ",
 }
-"""What the words before a name mean; they may stand one behind the other."""
+"""Prefix of a column's name → its meaning. A name may have several prefixes."""
 
 _KNOWN = columns_of(COLUMNS_OF)
 
 _SOMETIMES: Mapping[str, Column] = {
-    "common_window": Column("boolean", "", "whether it sent over the whole of a common window"),
-    "common_window_trials": Column("Int64", "", "trials that the common window cuts"),
+    "common_window": Column("boolean", "", "whether it sent during the whole common window"),
+    "common_window_trials": Column("Int64", "", "number of trials cut to the common window"),
     "common_window_open_ns": Column(
-        "Int64", "ns", "its opening by the controller's clock: the same for all of a round"
+        "Int64",
+        "ns",
+        "opening of the common window by the controller's clock; equal in all trials of a round",
     ),
-    "clock_bound_ns": Column("Int64", "ns", "how far off the hosts' times of the window may be"),
+    "clock_bound_ns": Column("Int64", "ns", "maximum error of the hosts' times of the window"),
     "clock_drift_ns": Column(
         "Int64",
         "ns",
-        "by how much a host's clock ran off the controller's by the window's end; 0: not shown to",
+        "drift of a host's clock against the controller's until the window's end; 0: not detected",
     ),
-    "gap_count": Column("Int64", "", "times without data that stand out"),
-    "gap_total_ns": Column("Int64", "ns", "these times together"),
-    "gaps": Column("string", "ns", "start and length of the ten longest, in the window"),
-    "gap_queue_full": Column("string", "", "1: the receive queue was full when that one ended"),
+    "gap_count": Column("Int64", "", "number of unusually long times without data (gaps)"),
+    "gap_total_ns": Column("Int64", "ns", "total length of the gaps"),
+    "gaps": Column("string", "ns", "start and length of the ten longest gaps in the window"),
+    "gap_queue_full": Column("string", "", "1: the receive queue was full when the gap ended"),
     "late_ticks": Column(
         "string", "ns", "start and length of times in which the probe's process did not run"
     ),
     **TCP_SERIES,
-    "stream_bytes": Column("string", "byte", "what each stream carried in the window"),
-    "stream_cpus_open": Column("string", "", "CPU that each stream's thread ran on as it opened"),
-    "stream_cpus_close": Column("string", "", "the same as it closed"),
+    "stream_bytes": Column("string", "byte", "bytes that each stream carried in the window"),
+    "stream_cpus_open": Column("string", "", "CPU of each stream's thread when the window opened"),
+    "stream_cpus_close": Column("string", "", "CPU of each stream's thread when the window closed"),
     "receive_calls": Column(
-        "Int64", "", "receive calls that did not wait: all that spun or polled, else one in 64"
+        "Int64", "", "receive calls that did not wait: all when spinning or polling, else one in 64"
     ),
-    "empty_receives": Column("Int64", "", "those of them that found nothing"),
-    "receive_chosen": Column("string", "", "what an adaptive receiver chose"),
-    "receive_call_messages": Column("Int64", "", "most datagrams that one receive call brings"),
-    "receive_pause_ns": Column("Int64", "ns", "mean pause of one that polls"),
-    "stalled_ns": Column("Int64", "ns", "time in pauses of its process, of 40 ms and more each"),
+    "empty_receives": Column("Int64", "", "receive calls that did not wait and found no data"),
+    "receive_chosen": Column("string", "", "receive method that an adaptive receiver chose"),
+    "receive_call_messages": Column("Int64", "", "maximum number of datagrams per receive call"),
+    "receive_pause_ns": Column("Int64", "ns", "mean pause of a polling receiver"),
+    "stalled_ns": Column(
+        "Int64", "ns", "total time in which its process did not run, in pauses of 40 ms and more"
+    ),
     "suspended_ns": Column("Int64", "ns", "how long the host was suspended"),
     "interface_carrier_changes": Column(
-        "Int64", "", "how often the interface lost its carrier or got it back"
+        "Int64", "", "how often the interface lost or regained its carrier"
     ),
-    "loss_failed_share": Column("Float64", "", "rate of the loss rate that came to nothing"),
-    "latency_failed_share": Column("string", "", "loads at which no round trip came to an end"),
+    "loss_failed_share": Column("Float64", "", "rate at which the frame loss test failed"),
+    "latency_failed_share": Column("string", "", "loads at which the round trips failed"),
     "link_paced": Column(
-        "boolean", "", "false: the sender was faster than the line rate: the link is another one"
+        "boolean",
+        "",
+        "false: the sender was faster than the line rate, so the link has another rate",
     ),
 }
-"""Columns that a frame has only where its trials were such: at the same time or both ways at once,
-with a part that failed, or of probes that record it."""
+"""Columns that only some frames have: of trials that ran at the same time or both ways at once, of
+trials with a part that failed, or of probes that record them."""
 
 _OF_A_HOST = re.compile(r"(trial_)?(client|server|observed_[0-9])_(\w+)")
-"""What a search records of its ends and of the hosts that are observed."""
+"""Columns that a search records of its ends and of observed hosts."""
 
 
 def is_documented(name: str) -> bool:
-    """Whether a column is one of the lists above, and not one that follows them."""
+    """Whether a column is in ``COLUMNS`` or ``COLUMNS_OF``."""
     return name in _KNOWN
 
 
 def is_listed(name: str) -> bool:
-    """Whether a column is documented by its name, be it in every frame or in some."""
+    """Whether a column is documented by its name, in every frame or only in some."""
     return name in _KNOWN or name in _SOMETIMES or _of_a_host(name) is not None
 
 
 def describe(name: str) -> Column:
-    """Dtype, unit and meaning of a column, also of those that only some runs have.
+    """Dtype, unit and meaning of a column, also of one that only some runs have.
 
-    The dtype of a column that is not documented is a proposal: the frame widens it where the
-    values ask for it, so that none is changed.
+    The dtype of an undocumented column is a proposal: the frame widens it if a value would change
+    otherwise.
     """
     listed = _KNOWN.get(name) or _SOMETIMES.get(name) or _of_a_host(name)
     if listed is not None:
@@ -362,11 +374,11 @@ def describe(name: str) -> Column:
 
 
 def _of_a_host(name: str) -> Column | None:
-    """A column that a search has of some host, or of each trial of it; ``None``: it is none."""
-    found = _OF_A_HOST.fullmatch(name)
-    column = _HOST.get(found[3]) if found else None
-    if found is None or column is None:
+    """A column that a search records of a host, or of each of its trials; ``None`` for others."""
+    match = _OF_A_HOST.fullmatch(name)
+    column = _HOST.get(match[3]) if match else None
+    if match is None or column is None:
         return None
-    if found[1]:
-        return Column("string", column.unit, f"{found[2]}, in each trial: {column.meaning}")
-    return Column(column.dtype, column.unit, f"{found[2]}: {column.meaning}")
+    if match[1]:
+        return Column("string", column.unit, f"{match[2]}, in each trial: {column.meaning}")
+    return Column(column.dtype, column.unit, f"{match[2]}: {column.meaning}")

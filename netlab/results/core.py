@@ -1,4 +1,4 @@
-"""The run's table for people: some 25 columns, times as timestamps, and means with intervals."""
+"""The run's table for people: about 25 columns, times as timestamps, and means with intervals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netlab.results.columns import describe
 from netlab.stats import MIN_TRIALS, interval
 
 Frame: TypeAlias = pd.DataFrame
-"""A table as callers name it who do not know pandas."""
+"""Name of a table for callers that do not use pandas."""
 
 CORE = (
     *("pairing", "server", "client", "test", "protocol", "direction", "ip_version"),
@@ -21,19 +21,20 @@ CORE = (
     *("transactions_per_s", "rtt_mean_ns", "rtt_p50_ns", "rtt_p99_ns", "frames_per_s"),
     *("mss_bytes", "same_host"),
 )
-"""What a person looks at first: of the trial, of what was asked, of what was measured."""
+"""The columns that people read first: the trial, its settings, its results."""
 QUANTITIES = ("throughput_bit_per_s", "transactions_per_s", "rtt_mean_ns", "frames_per_s")
-"""What ``summary`` has the means of."""
+"""The columns whose means are in ``summary``."""
 
 
 def core_names(frame: pd.DataFrame) -> list[str]:
-    """Those of ``CORE`` that a run has."""
+    """The columns of ``CORE`` that the run has."""
     return [name for name in CORE if name in frame.columns and frame[name].notna().any()]
 
 
 def core_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """The core columns that the run has, ``started_at`` as a timestamp in UTC, a category where
-    few words recur. Row by row as ``frame``.
+    """The core columns that the run has, with the rows of ``frame``.
+
+    ``started_at`` is a timestamp in UTC; columns with few different words are categories.
     """
     core = frame[core_names(frame)].copy()
     if "started_at" in core:
@@ -45,13 +46,15 @@ def core_of(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary_of(frame: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
-    """One row a cell and quantity: ``n``, ``mean``, and of three trials and more ``low`` and
-    ``high``, Student's interval of 95 %; with the ``settings`` in which cells differ.
+    """One row per cell and quantity, with the ``settings`` in which the cells differ.
+
+    It has ``n`` and ``mean``, and from three trials upwards ``low`` and ``high``: Student's 95 %
+    interval.
     """
-    measured = frame[frame["status"] == str(Status.OK)]
+    with_result = frame[frame["status"] == str(Status.OK)]
     rows = [
         row
-        for _, trials in measured.groupby("cell", sort=False, observed=True)
+        for _, trials in with_result.groupby("cell", sort=False, observed=True)
         for row in _rows(trials, settings)
     ]
     return pd.DataFrame(rows).convert_dtypes() if rows else pd.DataFrame()
@@ -68,8 +71,8 @@ def _rows(trials: pd.DataFrame, settings: Sequence[str]) -> Iterator[dict[str, A
             continue
         bounds: tuple[float | None, float | None] = (None, None)
         if len(values) >= MIN_TRIALS:
-            found = interval(values)
-            bounds = (found.low, found.high)
+            mean_interval = interval(values)
+            bounds = (mean_interval.low, mean_interval.high)
         yield {
             **of_cell,
             "quantity": quantity,

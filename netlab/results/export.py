@@ -1,4 +1,4 @@
-"""Export: a run's frame as CSV, JSON or Parquet, the same bytes on every machine and locale."""
+"""Export of a run's frame as CSV, JSON or Parquet, byte-identical on every machine and locale."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ def export(folder: Path, form: str, *, core: bool = False) -> bytes:
 
     ``core``: only the columns of ``netlab.results.core.CORE`` that it has.
 
-    CSV: UTF-8, comma, LF, decimal point, ``true`` and ``false``, empty for NA; text that a
-    spreadsheet would run is made harmless by an apostrophe. JSON: an array of flat objects in
-    ASCII, ``null`` for NA. Parquet: the same columns, each with its unit and meaning as metadata.
+    CSV: UTF-8, comma, LF, decimal point, ``true`` and ``false``, empty for NA; an apostrophe
+    disarms text that a spreadsheet would execute. JSON: an array of flat objects in ASCII, ``null``
+    for NA. Parquet: the same columns, with unit and meaning of each as metadata. UsageError for
+    another format, for a folder that is not a run folder, and for Parquet without pyarrow.
     """
     if form not in _WRITERS:
         raise UsageError(f"{form}: not a format; there are {', '.join(_WRITERS)}")

@@ -1,6 +1,6 @@
-"""Run folder → DataFrame: tidy, one row a trial; columns.py says what each column holds.
+"""Run folder → tidy DataFrame with one row per trial; columns.py documents the columns.
 
-A trial that is not there yet is a row as well. A failure is a row with a reason and NA.
+A pending trial is a row as well. A failed trial is a row with a reason and NA.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from netlab.store.reader import StoredRun
 
 
 def frame_of(stored: StoredRun) -> pd.DataFrame:
-    """One row a trial, in the plan's order; trials still to be measured as far as they are known.
+    """One row per trial, in the plan's order, including pending trials as far as they are known.
 
-    The columns: ``netlab.results.columns``.
+    The columns are documented in ``netlab.results.columns``.
     """
     return make_frame(
         ({**percentiles(row), **row} for row in rows_of(stored)),
@@ -29,11 +29,11 @@ def frame_of(stored: StoredRun) -> pd.DataFrame:
 
 
 def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
-    """The percentiles of every ``…_histogram`` among a trial's values: ``rtt_p99_ns`` and so on.
+    """The percentiles of every ``…_histogram`` among a trial's values, such as ``rtt_p99_ns``.
 
-    One that so few values cannot tell is left out; so are all of a histogram that is damaged.
+    A percentile is absent if there are too few values for it, or if the histogram is damaged.
     """
-    found: dict[str, int] = {}
+    by_column: dict[str, int] = {}
     for name, pairs in values.items():
         if not name.endswith("_histogram"):
             continue
@@ -48,21 +48,21 @@ def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
         all_of_them = histogram.percentiles([*PERCENTILES.values()])
         for word, value in zip(PERCENTILES, all_of_them, strict=True):
             if value is not None:
-                found[f"{stem}_{word}_ns"] = value
-    return found
+                by_column[f"{stem}_{word}_ns"] = value
+    return by_column
 
 
 def make_frame(rows: Iterable[Mapping[str, Any]], *, tests: Iterable[str] = ()) -> pd.DataFrame:
-    """A frame out of rows in which absent keys are NA, with all columns of these kinds of test."""
-    kept = list(rows)
+    """A frame from rows, with all columns of these kinds of test; absent keys become NA."""
+    row_list = list(rows)
     always = columns_of(tests)
-    extra = sorted({name for row in kept for name in row} - always.keys())
+    extra = sorted({name for row in row_list for name in row} - always.keys())
     return pd.DataFrame(
-        {name: _series([row.get(name) for row in kept], name) for name in [*always, *extra]}
+        {name: _series([row.get(name) for row in row_list], name) for name in [*always, *extra]}
     )
 
 
 def _series(values: list[Any], name: str) -> pd.Series[Any]:
-    """A column of the documented dtype, or of the next wider one that changes no value."""
-    dtype, held = column_of(values, name)
-    return pd.Series(held, dtype=dtype, name=name)
+    """A column of the documented dtype, or of the next wider dtype that changes no value."""
+    dtype, fitted = column_of(values, name)
+    return pd.Series(fitted, dtype=dtype, name=name)

@@ -1,4 +1,4 @@
-"""How the report writes settings, pairings and figures. Pure."""
+"""How settings, pairings and figures are written in texts. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from netlab.stats import rounded
 from netlab.units import format_bytes, format_rate, format_seconds, plain_figures
 
 SYSTEMS: Mapping[str, str] = {**OS_NAMES, "O": "OpenBSD", "N": "NetBSD"}
-"""Operating system behind the letter of a pairing; more than netlab itself measures on."""
+"""Letter of a pairing → operating system, also of systems that only imported tables have."""
 
 NAMING = frozenset({"interface", "network", "congestion"})
-"""Settings whose values are names."""
+"""Settings whose values are names, which are not translated."""
 
 _WORDS: Mapping[str, str] = {
     each.id: each
@@ -29,7 +29,7 @@ _WORDS: Mapping[str, str] = {
         *(_("payload_search"), _("throughput_search"), _("latency_under_load")),
     )
 }
-"""Values of settings that are words, and kinds of test."""
+"""Words that are values of settings or kinds of test → the translatable text."""
 
 
 def setting_name(name: str) -> str:
@@ -39,7 +39,7 @@ def setting_name(name: str) -> str:
 
 
 def setting_value(name: str, value: Value | None) -> str:
-    """A setting's value with its unit; ``None`` says what its absence means."""
+    """A setting's value with its unit; for ``None``, the meaning of its absence."""
     if value is None:
         return ROWS[name].absent if name in ROWS else NOT_SET
     if isinstance(value, bool):
@@ -59,7 +59,7 @@ def setting(name: str, value: Value | None) -> str:
 
 
 def systems(pairing: str) -> str:
-    """``server Linux, client Windows``; empty where a letter is not known."""
+    """``server Linux, client Windows``; empty if a letter is not known."""
     known = [SYSTEMS.get(letter) for letter in pairing]
     if len(known) != 2 or None in known:
         return ""
@@ -67,9 +67,9 @@ def systems(pairing: str) -> str:
 
 
 def figure(value: float, decimals: int = 2) -> str:
-    """Two decimals, as the lab report prints; more for what they would turn into nothing.
+    """A figure with two decimals, and more for small values, which would lose their digits.
 
-    None at all is for whole numbers.
+    ``decimals=0`` is for whole numbers.
     """
     if not value:
         return "0"
@@ -87,11 +87,11 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
 
 
 def as_words(value: object) -> str:
-    """A value of a note on one line; what is empty is a dash."""
+    """A value of a note on one line; a dash if it is empty."""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, Mapping):
-        pairs = [joined(" ", [str(key), as_words(each)]) for key, each in value.items()]
+        pairs = [joined(" ", [str(key), as_words(item)]) for key, item in value.items()]
         return joined(", ", pairs) or "–"
     if isinstance(value, list | tuple):
         return joined(", ", map(as_words, value)) or "–"

@@ -1,4 +1,4 @@
-"""Readings → which settings make the rows, the columns and the tables apart. Pure."""
+"""Readings → the settings that form the rows, the columns and separate tables. Pure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from netlab.results.labels import setting
 from netlab.results.readings import FLOWS, FlowReading, Reading
 
 ROWS = "socket_buffer_bytes"
-"""What makes the rows, unless only other settings vary."""
+"""The setting that forms the rows, unless only others vary."""
 
 _NOT_ROWS = frozenset({"direction", "test"})
-"""Settings that change a table's columns, or what its figures mean, are no rows."""
+"""Settings that cannot form rows: they change a table's columns or the meaning of its figures."""
 
 LevelValue = Value | None
 Levels = tuple[LevelValue, ...]
@@ -23,43 +23,43 @@ Levels = tuple[LevelValue, ...]
 
 @dataclass(frozen=True, slots=True, order=True)
 class TableColumn:
-    """One column: protocol, message size, and the way the data went."""
+    """One column: protocol, message size and direction of the data."""
 
     protocol: str
     message_bytes: int
     flow: str = ""
     """A name of ``FLOWS``."""
     way: str = field(default="", compare=False)
-    """What that is called in the report's language; empty: as in ``FLOWS``."""
+    """Name of the direction in the report's language; empty: as in ``FLOWS``."""
 
     @property
     def label(self) -> str:
-        """The message size, and the way where a test sends both ways."""
+        """The message size, with the direction if the test sends both ways."""
         way = self.way or FLOWS[self.flow]
         return joined(" ", [str(self.message_bytes), *([way] if way else [])])
 
     @property
     def words(self) -> str:
-        """``TCP 64``: the whole of it."""
+        """Protocol and label, such as ``TCP 64``."""
         return joined(" ", [self.protocol, self.label])
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """One place of a table: the trials of one cell, looked at one way."""
+    """One place of a table: the trials of one cell in one direction."""
 
     readings: tuple[Reading, ...]
     flow: str
 
     @property
     def cell(self) -> str:
-        """Key of the one cell that all trials are of; empty where they are of several."""
+        """Key of the cell of all trials; empty if they belong to several cells."""
         cells = {reading.cell for reading in self.readings}
         return cells.pop() if len(cells) == 1 else ""
 
     @property
     def flows(self) -> tuple[FlowReading, ...]:
-        """What was measured, of the trials with a result."""
+        """The flows of the trials with a result."""
         return tuple(
             reading.flows[self.flow]
             for reading in self.readings
@@ -68,7 +68,7 @@ class Bin:
 
     @property
     def throughputs_bit_per_s(self) -> tuple[float, ...]:
-        """One a trial with a result."""
+        """One throughput per trial with a result."""
         figures = (flow.throughput_bit_per_s for flow in self.flows)
         return tuple(figure for figure in figures if figure is not None)
 
@@ -84,11 +84,11 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class BinGrid:
-    """The bins of one pairing under one combination of the settings that split the tables."""
+    """The bins of one pairing and one combination of the settings that split the tables."""
 
     pairing: str
     conditions: str
-    """``streams 4, congestion control bbr``; empty where nothing else varies."""
+    """``streams 4, congestion control bbr``; empty if nothing else varies."""
     row_setting: str
     rows: Levels
     columns: tuple[TableColumn, ...]
@@ -96,13 +96,17 @@ class BinGrid:
 
     @property
     def readings(self) -> tuple[Reading, ...]:
-        """Every trial of the grid, once."""
-        found = {id(r): r for place in self.bins.values() for r in place.readings}
-        return tuple(found.values())
+        """Every trial of the grid, each once."""
+        by_identity = {
+            id(reading): reading
+            for table_bin in self.bins.values()
+            for reading in table_bin.readings
+        }
+        return tuple(by_identity.values())
 
     @property
     def same_host(self) -> bool:
-        """Whether server and client were one host in any trial: no cable was touched."""
+        """Whether server and client were one host in any trial: its traffic crossed no cable."""
         return any(reading.same_host for reading in self.readings)
 
     @property
@@ -111,29 +115,29 @@ class BinGrid:
         return joined(", ", [self.pairing, self.conditions]) if self.conditions else self.pairing
 
     def column(self, column: TableColumn) -> tuple[Bin, ...]:
-        """The bins of a column that were planned, from top to bottom."""
+        """The planned bins of a column, from top to bottom."""
         places = (self.bins.get((row, column)) for row in self.rows)
-        return tuple(place for place in places if place is not None)
+        return tuple(table_bin for table_bin in places if table_bin is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a run's readings are laid out as tables."""
+    """The arrangement of a run's readings in tables."""
 
     row_setting: str
     split: tuple[str, ...]
-    """Settings of which each combination has tables of its own."""
+    """Settings whose combinations have separate tables."""
     grids: tuple[BinGrid, ...]
-    """By combination, then by pairing, both in the plan's order."""
+    """Ordered by combination, then by pairing, both in the plan's order."""
 
 
 def of_pairing(words: str, *, same_host: bool) -> str:
-    """A pairing's heading; one within one host is marked."""
+    """The heading of a pairing, marked if it is within one host."""
     return _("{pairing} (same host)", pairing=words) if same_host else words
 
 
 def lay_out(readings: Sequence[Reading]) -> Layout:
-    """A table a pairing and combination of settings; every reading finds a place."""
+    """One table per pairing and combination of settings; every reading has a place."""
     varying = _varying(readings)
     row_setting = _row_setting(varying)
     split = tuple(name for name in varying if name != row_setting)
@@ -154,31 +158,31 @@ def lay_out(readings: Sequence[Reading]) -> Layout:
 
 
 _CONDITIONS_SHOWN = 3
-"""Of more conditions than these the defaults are left out: they stand in the settings."""
+"""With more conditions than this, those with default values are left out of a title."""
 
 
 def level(reading: Reading, name: str) -> LevelValue:
-    """What a reading was asked to do as for one setting; ``None`` where it was not said."""
+    """The requested value of one setting of a reading; ``None`` if it was not set."""
     return reading.test if name == "test" else reading.settings.get(name)
 
 
 def levels_of(readings: Iterable[Reading], name: str) -> Levels:
-    """The levels of a setting: numbers by size, words in the plan's order, absence last."""
-    found = dict.fromkeys(level(reading, name) for reading in readings)
-    present = [each for each in found if each is not None]
-    if all(isinstance(each, int | float) for each in present):
-        present.sort(key=lambda each: each if isinstance(each, int | float) else 0)
-    return (*present, *([None] if None in found else []))
+    """The levels of a setting: numbers by size, words in the plan's order, ``None`` last."""
+    levels = dict.fromkeys(level(reading, name) for reading in readings)
+    present = [value for value in levels if value is not None]
+    if all(isinstance(value, int | float) for value in present):
+        present.sort(key=lambda number: number if isinstance(number, int | float) else 0)
+    return (*present, *([None] if None in levels else []))
 
 
 def _varying(readings: Sequence[Reading]) -> dict[str, int]:
-    """Setting → its number of levels, of those that vary within one protocol.
+    """Setting → its number of levels, for settings that vary within one protocol.
 
-    What differs between protocols only (a congestion control, which UDP does not have) belongs to
-    their columns and splits nothing.
+    A setting that differs only between protocols (a congestion control, which UDP does not have)
+    belongs to their columns and splits no tables.
     """
-    names = ["test", *dict.fromkeys(name for r in readings for name in r.settings)]
-    found: dict[str, int] = {}
+    names = ["test", *dict.fromkeys(name for reading in readings for name in reading.settings)]
+    level_counts: dict[str, int] = {}
     for name in names:
         if name in ("protocol", "message_bytes"):
             continue
@@ -187,8 +191,8 @@ def _varying(readings: Sequence[Reading]) -> dict[str, int]:
             per_protocol.setdefault(reading.protocol, set()).add(level(reading, name))
         most = max(map(len, per_protocol.values()), default=0)
         if most > 1:
-            found[name] = most
-    return found
+            level_counts[name] = most
+    return level_counts
 
 
 def _row_setting(varying: dict[str, int]) -> str:
@@ -199,11 +203,13 @@ def _row_setting(varying: dict[str, int]) -> str:
 
 
 def _conditions(names: tuple[str, ...], levels: Levels) -> str:
-    """The levels in words; of more than a few only those that are not the default."""
+    """The levels in words; if there are more than a few, only those that are not the default."""
     pairs = tuple(zip(names, levels, strict=True))
     if len(pairs) > _CONDITIONS_SHOWN:
-        pairs = tuple((n, each) for n, each in pairs if each != DEFAULTS.get(n)) or pairs
-    return joined(", ", [setting(name, each) for name, each in pairs])
+        pairs = (
+            tuple((name, value) for name, value in pairs if value != DEFAULTS.get(name)) or pairs
+        )
+    return joined(", ", [setting(name, value) for name, value in pairs])
 
 
 def _grid(group: list[Reading], pairing: str, conditions: str, row_setting: str) -> BinGrid:
@@ -219,7 +225,7 @@ def _grid(group: list[Reading], pairing: str, conditions: str, row_setting: str)
         rows=levels_of(group, row_setting),
         columns=tuple(sorted({column for _, column in collected})),
         bins={
-            (row, column): Bin(tuple(found), column.flow)
-            for (row, column), found in collected.items()
+            (row, column): Bin(tuple(bin_readings), column.flow)
+            for (row, column), bin_readings in collected.items()
         },
     )

@@ -1,4 +1,4 @@
-"""A trial of latency under load → its times one by one, on the axis of its first request. Pure."""
+"""A trial of latency under load → its single times, counted from the first request. Pure."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ RatePoints = tuple[tuple[float, float], ...]
 """(seconds, value) from left to right."""
 
 _DIGITS = 6
-"""That count: more is not seen, and a page has to carry it."""
+"""Significant digits of a value: more are not visible and enlarge the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadTimeline:
-    """What a trial records one by one; what it lacks is empty."""
+    """The single values that a trial recorded; empty if it has none."""
 
     trips: tuple[Trip, ...]
-    """All requests in the order in which they were due."""
+    """All requests, in the order in which they were due."""
     rates: Mapping[str, RatePoints]
-    """Flow → (middle of an interval, s after the first request; Mbit/s taken in)."""
+    """Flow → (middle of an interval in s after the first request, received Mbit/s)."""
     phases: Mapping[str, tuple[float, float]]
-    """Name → begin and end, s after the first request, of those that are known."""
+    """Name of a known phase → its begin and end in s after the first request."""
 
     def trips_of(self, phase: str) -> tuple[Trip, ...]:
-        """Those that were due within a phase."""
+        """The round trips that were due within a phase."""
         if phase not in self.phases:
             return ()
         begin_ns, end_ns = (1e9 * edge for edge in self.phases[phase])
@@ -36,9 +36,7 @@ class LoadTimeline:
 
 
 def timeline_of(settings: Mapping[str, Any], values: Mapping[str, Any]) -> LoadTimeline | None:
-    """What a trial with these values was like over its time; ``None`` where its probe told no
-    round trip by itself, or none that fits.
-    """
+    """The timeline of a trial with these values; ``None`` without usable single round trips."""
     rate = as_number(settings.get("request_rate_per_s"))
     trips = tuple(_trips(values, rate)) if rate else ()
     if not trips:
@@ -49,12 +47,12 @@ def timeline_of(settings: Mapping[str, Any], values: Mapping[str, Any]) -> LoadT
 
 
 def _trips(values: Mapping[str, Any], rate_per_s: float) -> Iterator[Trip]:
-    """Request n was due n / rate after the first."""
+    """The round trips; request n was due n / rate after the first one."""
     answered, lost = numbers(values.get("trip_ns")), set(numbers(values.get("lost_trips")))
     waiting = iter(answered)
-    for at in range(len(answered) + len(lost)):
-        at_ns = round(1e9 * at / rate_per_s)
-        if at in lost:
+    for number in range(len(answered) + len(lost)):
+        at_ns = round(1e9 * number / rate_per_s)
+        if number in lost:
             yield Trip(at_ns, None)
         elif (ns := next(waiting, None)) is not None:
             yield Trip(at_ns, int(ns))
@@ -62,11 +60,11 @@ def _trips(values: Mapping[str, Any], rate_per_s: float) -> Iterator[Trip]:
 
 def _rates(values: Mapping[str, Any], opened_ns: float) -> Iterator[tuple[str, RatePoints]]:
     for flow in FLOWS:
-        taken = numbers(values.get(f"{flow}receiver_interval_bytes"))
+        interval_bytes = numbers(values.get(f"{flow}receiver_interval_bytes"))
         interval_ns = as_number(values.get(f"{flow}receiver_interval_ns"))
-        if taken and interval_ns:
+        if interval_bytes and interval_ns:
             elapsed_ns = as_number(values.get(f"{flow}receiver_elapsed_ns"))
-            points = interval_rates(taken, interval_ns, elapsed_ns)
+            points = interval_rates(interval_bytes, interval_ns, elapsed_ns)
             yield flow, tuple((short(opened_ns / 1e9 + x), y) for x, y in points)
 
 
@@ -80,47 +78,51 @@ def _phases(values: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float, float
 def interval_rates(
     interval_bytes: Sequence[float], interval_ns: float, elapsed_ns: float | None
 ) -> list[tuple[float, float]]:
-    """(middle of the interval in s, Mbit/s) of the intervals of a window.
+    """(middle of the interval in s, Mbit/s) of each interval of a window.
 
-    The last interval is what was left of the window: from half a length to one and a half.
+    The last interval is the rest of the window: 0.5 to 1.5 times the usual length.
     """
     last_ns = interval_ns
     if elapsed_ns is not None:
         rest_ns = elapsed_ns - interval_ns * (len(interval_bytes) - 1)
-        # Another length means that the record does not fit itself: then nothing is known of it.
+        # Another length means that the record is inconsistent, so the rest is not used.
         last_ns = rest_ns if 0.5 <= rest_ns / interval_ns < 1.5 else interval_ns
     points = []
-    for index, each in enumerate(interval_bytes):
+    for index, received_bytes in enumerate(interval_bytes):
         length_ns = last_ns if index == len(interval_bytes) - 1 else interval_ns
         middle_s = (index * interval_ns + length_ns / 2) / 1e9
-        points.append((short(middle_s), short(8e3 * each / length_ns)))
+        points.append((short(middle_s), short(8e3 * received_bytes / length_ns)))
     return points
 
 
 def thinned(trips: Sequence[Trip], most: int) -> list[Trip]:
-    """As few of them as are seen: of several that stand at one place the shortest and the longest,
+    """Only the visible round trips: of those at one place of the chart the shortest, the longest
     and one that is lost.
     """
     width = max(1, -(-2 * len(trips) // most))
     if width < 3:
         return list(trips)
-    found: list[Trip] = []
+    kept_trips: list[Trip] = []
     for start in range(0, len(trips), width):
-        those = trips[start : start + width]
-        answered = [(trip.ns, trip.at_ns) for trip in those if trip.ns is not None]
-        kept = {at for _ns, at in (min(answered), max(answered))} if answered else set[int]()
-        lost = next((trip.at_ns for trip in those if trip.ns is None), None)
-        found += [trip for trip in those if trip.at_ns in kept or trip.at_ns == lost]
-    return found
+        group = trips[start : start + width]
+        answered = [(trip.ns, trip.at_ns) for trip in group if trip.ns is not None]
+        extreme_at_ns = (
+            {at_ns for _ns, at_ns in (min(answered), max(answered))} if answered else set[int]()
+        )
+        lost_at_ns = next((trip.at_ns for trip in group if trip.ns is None), None)
+        kept_trips += [
+            trip for trip in group if trip.at_ns in extreme_at_ns or trip.at_ns == lost_at_ns
+        ]
+    return kept_trips
 
 
 def numbers(value: object) -> list[float]:
-    """A series of numbers; what is none, or has something else in it, is empty."""
+    """A list of numbers; empty if the value is no list or contains anything else."""
     if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
         return []
     return value
 
 
 def short(value: float) -> float:
-    """Six digits that count."""
+    """The value with six significant digits."""
     return float(f"{value:.{_DIGITS}g}")

@@ -1,4 +1,4 @@
-"""Quantities: the figure that a kind of test is about, what it is called, and its unit. Pure."""
+"""Quantities: the headline figure of each kind of test, with name and unit. Pure."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from netlab.results.readings import Reading
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One kind of figure, taken from a reading."""
+    """One kind of figure of a reading."""
 
     name: str
     unit: str
     scale: float
-    """Of one unit, in what ``of`` returns."""
+    """Value of one ``unit`` in the units of ``of``."""
     more: str
-    """What a greater one is called: ``longer``."""
+    """The word for a greater value, such as ``longer``."""
     less: str
     of: Callable[[Reading], float | None]
-    """In bit/s, ns or bytes; ``None`` where there is none."""
+    """The figure of a reading in bit/s, ns or bytes; ``None`` if it has none."""
 
     def in_unit(self, reading: Reading) -> float | None:
         """The figure in ``unit``."""
@@ -33,7 +33,7 @@ class Quantity:
 
 
 def quantities_of(reading: Reading) -> tuple[Quantity, ...]:
-    """The headlines of a reading's test; those of a stream both ways are two, never a sum."""
+    """The headline figures of a reading's test; a stream in both directions has two, not a sum."""
     if reading.test == "round_trip":
         return (ROUND_TRIP,)
     if reading.test == "connect":
@@ -49,7 +49,7 @@ def quantities_of(reading: Reading) -> tuple[Quantity, ...]:
 
 
 def number(name: str, reading: Reading) -> float | None:
-    """A measured number of a reading that has a result, by the name of its column."""
+    """A measured number of a reading with a result, by the name of its column."""
     return reading.number(name) if reading.status == "ok" else None
 
 
@@ -78,8 +78,8 @@ FRAMES = Quantity(_("frames"), "1/s", 1, _("more"), _("fewer"), partial(number, 
 
 
 def _throughput(flow: str, reading: Reading) -> float | None:
-    found = reading.flows.get(flow)
-    return None if found is None else found.throughput_bit_per_s
+    reading_flow = reading.flows.get(flow)
+    return None if reading_flow is None else reading_flow.throughput_bit_per_s
 
 
 _THROUGHPUTS = {
@@ -102,12 +102,12 @@ _NEVER_NAMED = frozenset({*_NAMED, "pairing"})
 def names_of(
     readings: Iterable[Reading], leaving_out: Collection[str] = (), *, brief: bool = False
 ) -> dict[str, str]:
-    """Cell → what tells it from the others of its kind: ``UDP 18, server’s receive call spinning``.
+    """Cell → its name among the cells of its kind: ``UDP 18, server’s receive call spinning``.
 
-    Protocol and message size, then the settings that tell apart what these do not; one that only
-    goes with another (a count that belongs to a size) is left out. The pairing is not part of it,
-    nor are the settings of ``leaving_out``. ``brief``: a setting whose values are words is told by
-    its value alone: ``UDP 18, spinning``.
+    The name contains protocol and message size, then the settings that distinguish cells further. A
+    setting that depends on another (a count that belongs to a size) is left out, as are the pairing
+    and the settings in ``leaving_out``. ``brief``: settings whose values are words appear without
+    their name: ``UDP 18, spinning``.
     """
     words = words_of(readings, leaving_out, brief=brief)
     return {
@@ -118,41 +118,43 @@ def names_of(
 def words_of(
     readings: Iterable[Reading], leaving_out: Collection[str] = (), *, brief: bool = False
 ) -> dict[str, tuple[str, ...]]:
-    """Cell → the parts of its name: protocol and message size (or nothing), then each setting.
+    """Cell → the parts of its name: protocol and message size (or ""), then each setting.
 
-    Cells of one test and protocol have the same settings, in the same order.
+    Cells with the same test and protocol have the same settings, in the same order.
     """
     cells: dict[str, Reading] = {}
     for reading in readings:
         cells.setdefault(reading.cell, reading)
-    found: dict[str, tuple[str, ...]] = {}
+    words: dict[str, tuple[str, ...]] = {}
     kinds = dict.fromkeys((reading.test, reading.protocol) for reading in cells.values())
     for kind in kinds:
-        those = [r for r in cells.values() if (r.test, r.protocol) == kind]
-        telling = _telling(those, leaving_out)
-        found |= {
-            reading.cell: _words(reading, telling, leaving_out, brief=brief) for reading in those
+        of_kind = [
+            reading for reading in cells.values() if (reading.test, reading.protocol) == kind
+        ]
+        telling = _telling(of_kind, leaving_out)
+        words |= {
+            reading.cell: _words(reading, telling, leaving_out, brief=brief) for reading in of_kind
         }
-    return found
+    return words
 
 
 def _telling(readings: Sequence[Reading], leaving_out: Collection[str]) -> list[str]:
-    """The settings without which some of the cells would have one name."""
-    settings = dict.fromkeys(name for r in readings for name in r.settings)
-    candidates = [n for n in settings if n not in _NEVER_NAMED and n not in leaving_out]
+    """The settings that are necessary so that all cells have different names."""
+    settings = dict.fromkeys(name for reading in readings for name in reading.settings)
+    candidates = [name for name in settings if name not in _NEVER_NAMED and name not in leaving_out]
     chosen: list[str] = []
-    apart = len(_labels(readings, chosen))
+    most = len(_labels(readings, chosen))
     for name in candidates:
-        found = len(_labels(readings, [*chosen, name]))
-        if found > apart:
+        count = len(_labels(readings, [*chosen, name]))
+        if count > most:
             chosen.append(name)
-            apart = found
+            most = count
     return chosen
 
 
 def _labels(readings: Sequence[Reading], names: Sequence[str]) -> set[tuple[LevelValue, ...]]:
-    every = ("pairing", *_NAMED, *names)
-    return {tuple(_level(reading, name) for name in every) for reading in readings}
+    all_names = ("pairing", *_NAMED, *names)
+    return {tuple(_level(reading, name) for name in all_names) for reading in readings}
 
 
 def _level(reading: Reading, name: str) -> LevelValue:

@@ -1,4 +1,4 @@
-"""Run → Readings: what the tables and charts need of each trial, as plain data."""
+"""Run → Readings: the data of each trial that tables and charts need."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATUSES: Mapping[str, str] = {
     "impossible": _("impossible"),
     "pending": _("pending"),
 }
-"""How a trial ended, as a reader is told."""
+"""Status of a trial → its text."""
 
 _BUSY = ("host_busy_share", "host_busiest_core_share")
 
@@ -68,7 +68,7 @@ _VALUES = (
         for name in ("user_ns", "system_ns", "elapsed_ns", "queue_drops", "local_drops", *_BUSY)
     ),
 )
-"""What is looked at beyond the flows of a stream."""
+"""The values of a reading other than the flows of a stream."""
 
 _SERIES = frozenset(SERIES)
 
@@ -82,7 +82,7 @@ _FLOW = (
 
 @dataclass(frozen=True, slots=True)
 class FlowReading:
-    """What was measured of the data that went one way; ``None`` is not known."""
+    """The measured values of the data in one direction; ``None``: not known."""
 
     throughput_bit_per_s: float | None = None
     sent_messages: int | None = None
@@ -95,7 +95,7 @@ class FlowReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One planned trial: its settings, and what it left or why it left nothing."""
+    """One planned trial: its settings, and its result or why it has none."""
 
     cell: str
     trial: int
@@ -110,11 +110,11 @@ class Reading:
     test: str
     same_host: bool
     settings: Mapping[str, Value]
-    """Everything that was asked for, protocol and sizes with it; absent is the host's default."""
+    """All requested settings, including protocol and sizes; absent: the host's default."""
     flows: Mapping[str, FlowReading]
-    """By the names of ``FLOWS``: one, or two where the test sends both ways."""
+    """Flows by the names of ``FLOWS``: one, or two if the test sends both ways."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """What else was measured, by the names of ``netlab.results.columns``; absent is not known."""
+    """Other measured values, by the names of ``netlab.results.columns``; absent: not known."""
     started_at: str | None = None
     """The controller's wall clock, ISO 8601, UTC."""
 
@@ -123,13 +123,13 @@ class Reading:
         return as_number(self.values.get(name))
 
     def series(self, name: str) -> tuple[float, ...]:
-        """A measured list of numbers, empty where there is none."""
+        """A measured list of numbers; empty if there is none."""
         value = self.values.get(name)
         return tuple(value) if isinstance(value, list) else ()
 
     @property
     def protocol(self) -> str:
-        """``TCP`` or ``UDP``; empty where a test has none."""
+        """``TCP`` or ``UDP``; empty if the test has none."""
         return str(self.settings.get("protocol", ""))
 
     @property
@@ -140,7 +140,7 @@ class Reading:
 
     @property
     def why_blank(self) -> str:
-        """One sentence for a footnote, with the reason's word and the error number behind it."""
+        """One sentence for a footnote, with the reason's word and the error number."""
         word = self.reason or ("no-figure" if self.status == "ok" else "no-reason-given")
         known = REASONS.get(word)
         code = word
@@ -155,7 +155,7 @@ class Reading:
 
 
 def readings(run: Run) -> tuple[Reading, ...]:
-    """One reading a planned trial, in the plan's order."""
+    """One reading per planned trial, in the plan's order."""
     settings = list(dict.fromkeys(name for cell in run.plan.cells for name in cell.settings))
     measured = [flow + name for flow in FLOWS for name in _FLOW]
     wanted = dict.fromkeys([*_TRIAL, *_PLACE, *settings, *measured, *_VALUES])
@@ -192,7 +192,7 @@ def _reading(present: Mapping[str, Any], names: list[str], further: list[str]) -
 
 
 def _values(present: Mapping[str, Any], further: list[str]) -> dict[str, Any]:
-    """What was measured beyond the flows; series as lists."""
+    """The measured values other than the flows; series as lists."""
     return {
         name: _list(present[name]) if name in _SERIES else present[name]
         for name in further
@@ -201,7 +201,7 @@ def _values(present: Mapping[str, Any], further: list[str]) -> dict[str, Any]:
 
 
 def _list(text: object) -> list[float]:
-    """A series out of its JSON text; what is none (a damaged record) is empty."""
+    """A series from its JSON text; empty if it is no list (a damaged record)."""
     try:
         value = json.loads(str(text))
     except ValueError:

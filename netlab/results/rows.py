@@ -1,6 +1,6 @@
-"""Run folder → rows: one a trial, as plain values of the types that columns.py says.
+"""Run folder → rows: one per trial, as plain values of the types that columns.py documents.
 
-A trial that is not there yet is a row as well. A failure is a row with a reason and ``None``.
+A pending trial is a row as well. A failed trial is a row with a reason and ``None``.
 """
 
 from __future__ import annotations
@@ -18,49 +18,54 @@ from netlab.store.reader import StoredRun
 
 
 def rows_of(stored: StoredRun) -> list[dict[str, Any]]:
-    """One row a trial, in the plan's order; trials still to be measured as far as they are known.
+    """One row per trial, in the plan's order, including pending trials as far as they are known.
 
-    What is absent is left out. The names: ``netlab.results.columns``.
+    Absent values are left out. The names are documented in ``netlab.results.columns``.
     """
     return [_row(cell, trial, record) for cell, trial, record in stored.trials()]
 
 
 def columns_of_trials(stored: StoredRun, names: Collection[str]) -> dict[str, list[Any]]:
-    """Those columns of the same rows in which something is known, each of one type, in the order
-    of ``names``: what nobody asks for is not looked at.
+    """The columns ``names`` of the same rows, in this order, each of one type.
+
+    Columns without any known value are left out. Other columns are not read, which saves time.
     """
     trials = list(stored.trials())
-    found: dict[str, list[Any]] = {}
+    columns: dict[str, list[Any]] = {}
     wanted_of: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for place, (cell, trial, record) in enumerate(trials):
+    for row, (cell, trial, record) in enumerate(trials):
         named = _naming(cell, trial, record)
-        asked = cell.settings if record is None else {**cell.settings, **record.settings}
-        said: Mapping[str, Any] = {} if record is None else record.values
-        own = tuple(said)
-        if own not in wanted_of:
-            wanted_of[own] = tuple(name for name in own if name in names)
+        settings = cell.settings if record is None else {**cell.settings, **record.settings}
+        values: Mapping[str, Any] = {} if record is None else record.values
+        value_names = tuple(values)
+        if value_names not in wanted_of:
+            wanted_of[value_names] = tuple(name for name in value_names if name in names)
         parts = [
-            *((name, said[name]) for name in wanted_of[own] if name not in asked),
-            *((name, value) for name, value in asked.items() if name in names),
+            *((name, values[name]) for name in wanted_of[value_names] if name not in settings),
+            *((name, value) for name, value in settings.items() if name in names),
         ]
-        for name, value in (*((n, v) for n, v in parts if n not in named), *named.items()):
+        for name, value in (
+            *((name, value) for name, value in parts if name not in named),
+            *named.items(),
+        ):
             if value is not None:
-                if name not in found:
-                    found[name] = [None] * len(trials)
-                found[name][place] = value
-    return {name: column_of(found[name], name)[1] for name in names if name in found}
+                if name not in columns:
+                    columns[name] = [None] * len(trials)
+                columns[name][row] = value
+    return {name: column_of(columns[name], name)[1] for name in names if name in columns}
 
 
 def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
-    """A column's type and its values as one of that type: the documented one, or the next wider
-    that changes no value. ``None`` is absent.
+    """The dtype of a column and its values in this dtype; ``None``: absent.
+
+    It is the documented dtype, or the next wider one that changes no value.
     """
     known = [value for value in values if value is not None]
     kinds = set(map(type, known))
     wanted = describe(name).dtype
     free = wanted == "string" and not is_documented(name)
     start = 0 if free else _NARROW_FIRST.index(wanted)
-    dtype = next(each for each in _NARROW_FIRST[start:] if _fit(known, kinds, each))
+    dtype = next(candidate for candidate in _NARROW_FIRST[start:] if _fit(known, kinds, candidate))
     if dtype == "string":
         return dtype, list(map(_text, values))
     if dtype == "Float64" and int in kinds:
@@ -69,7 +74,7 @@ def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
 
 
 def _row(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
-    """One row. Values never overwrite what names the trial."""
+    """One row. Measured values never overwrite the settings or the names of the trial."""
     named = _naming(cell, trial, record)
     if record is None:
         return {**cell.settings, **named}
@@ -82,7 +87,7 @@ def _row(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]
 
 
 def _naming(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
-    """What names a trial and says how it ended."""
+    """The names of a trial, and how it ended."""
     named: dict[str, Any] = {
         "cell": cell.key,
         "trial": trial,
@@ -111,7 +116,7 @@ _NARROW_FIRST: tuple[Dtype, ...] = ("boolean", "Int64", "Float64", "string")
 
 
 def _fit(values: list[Any], kinds: set[type], dtype: Dtype) -> bool:
-    """Whether a column of that dtype holds the values, which are of these types, unchanged."""
+    """Whether a column of this dtype holds these values, which have these types, unchanged."""
     if dtype == "string" or not values:
         return True
     if dtype == "boolean":
@@ -126,11 +131,11 @@ def _fit(values: list[Any], kinds: set[type], dtype: Dtype) -> bool:
 
 
 def _text(value: Any) -> Any:
-    """A value as a column of words holds it; series and numbers among words become JSON text."""
+    """A value in a column of strings; series and numbers become JSON text."""
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
     if text.isascii():
         return text
-    # Half a surrogate pair is no text that a file could hold.
+    # Half a surrogate pair cannot be encoded in a file.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

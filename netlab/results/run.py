@@ -1,4 +1,4 @@
-"""A run folder as it was read: its plan, its records, its notes, and its table."""
+"""A run folder as read: its plan, records, notes and table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder as it was read, and its records as a table."""
+    """A run folder as read, and its records as a table."""
 
     stored: StoredRun
 
@@ -31,12 +31,12 @@ class Run:
 
     @property
     def plan(self) -> Plan:
-        """What was to be measured."""
+        """The plan of the run."""
         return self.stored.plan
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """Every whole record, in the journal's order, repeats and retries with it."""
+        """Every complete record, in the journal's order, including repeats and retries."""
         return self.stored.records
 
     @property
@@ -46,27 +46,27 @@ class Run:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Every line of the journal that is no record."""
+        """Every line of the journal that is not a record."""
         return self.stored.notes
 
     @property
     def damage(self) -> tuple[Damage, ...]:
-        """What was damaged in the journal, with line numbers."""
+        """The damage in the journal, with line numbers."""
         return self.stored.damage
 
     @property
     def sessions(self) -> tuple[Mapping[str, Any], ...]:
-        """What was noted when each session began, with ``at``."""
+        """The note at the start of each session, with ``at``."""
         return self._of_kind("session")
 
     @property
     def facts(self) -> tuple[Mapping[str, Any], ...]:
-        """The hosts' facts, as noted before and after each session, with ``at``."""
+        """The hosts' facts, noted before and after each session, with ``at``."""
         return self._of_kind("facts")
 
     @property
     def routes(self) -> tuple[Mapping[str, Any], ...]:
-        """Facts of the interfaces behind further test addresses of hosts, with ``at``."""
+        """Facts of the interfaces of the hosts' other test addresses, with ``at``."""
         return self._of_kind("route")
 
     def _of_kind(self, kind: str) -> tuple[Mapping[str, Any], ...]:
@@ -74,20 +74,20 @@ class Run:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row a trial, in the plan's order; see ``netlab.results.columns``.
+        """One row per trial, in the plan's order; see ``netlab.results.columns``.
 
-        Trials that are still to be measured are rows as well, as far as it is known how many.
+        Pending trials are rows as well, as far as their number is known.
         """
-        from netlab.results.frame import frame_of  # with pandas, which takes 0.3 s
+        from netlab.results.frame import frame_of  # imports pandas, which takes 0.3 s
 
         return frame_of(self.stored)
 
 
 def load(path: Path) -> Run:
-    """Read a run folder; UsageError where there is none, StoreError where it is beyond use."""
+    """Read a run folder; UsageError if it is not one, StoreError if it is unusable."""
     return Run(read_checked(path))
 
 
 def read_checked(path: Path) -> StoredRun:
-    """A run folder as it was read; what is not of the types that its names stand for is damage."""
+    """Read a run folder; values that do not have the type of their name are damage."""
     return read(path, RUN_CHECK)

@@ -1,4 +1,4 @@
-"""TCP's own numbers over the window of a sender, as a record has them. Pure."""
+"""The state of a sender's TCP over its window, as recorded. Pure."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ if TYPE_CHECKING:
 
 TCP_SERIES: Mapping[str, Column] = {
     "tcp_series_time_us": Column(
-        "string", "us", "when TCP was asked for its own numbers, from the window's opening on"
+        "string", "us", "time of each sample of TCP's state, counted from the window's opening"
     ),
     "tcp_series_cwnd_bytes": Column(
-        "string", "byte", "congestion window of the first stream at each of these times"
+        "string", "byte", "congestion window of the first stream at each sample"
     ),
-    "tcp_series_rtt_us": Column("string", "us", "its smoothed round trip"),
-    "tcp_series_pacing_bit_per_s": Column("string", "bit/s", "its pacing rate"),
+    "tcp_series_rtt_us": Column("string", "us", "smoothed round trip of the first stream"),
+    "tcp_series_pacing_bit_per_s": Column("string", "bit/s", "pacing rate of the first stream"),
     "tcp_series_retransmissions": Column(
-        "string", "", "segments sent again since the first of these times"
+        "string", "", "segments retransmitted since the first sample"
     ),
     "tcp_series_delivered_bytes": Column(
-        "string", "byte", "bytes acknowledged since the first of these times"
+        "string", "byte", "bytes acknowledged since the first sample"
     ),
 }
-"""Column, without the words before its name → what it holds."""
+"""Column name without prefixes → what the column holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpSeries:
-    """What TCP said of a sender's first stream, a place a point; what it did not say is empty."""
+    """TCP's state of a sender's first stream: lists with one element per sample, else empty."""
 
     time_us: Sequence[int]
-    """From the opening of the sender's window on; ascending, one or more."""
+    """Counted from the opening of the sender's window; ascending, at least one."""
     cwnd_bytes: Sequence[int] = ()
     rtt_us: Sequence[int] = ()
-    """Smoothed, as TCP counts with it (RFC 6298)."""
+    """TCP's smoothed round trip (RFC 6298)."""
     pacing_bit_per_s: Sequence[int] = ()
     retransmissions: Sequence[int] = ()
-    """Segments since the first point."""
+    """Segments retransmitted since the first sample."""
     delivered_bytes: Sequence[int] = ()
-    """Acknowledged since the first point."""
+    """Bytes acknowledged since the first sample."""
 
 
 def tcp_series_of(values: Mapping[str, Any], flow: str = "") -> TcpSeries | None:
-    """The series of one flow of a record, by the prefix of its values; ``None``: it has none.
+    """The series of one flow of a record, by the prefix of its values; ``None`` if it has none.
 
-    A list that is damaged, or of another length than the times, was not said.
+    A list that is damaged, or whose length differs from that of the times, counts as missing.
     """
     if f"{flow}sender_tcp_series_time_us" not in values:
         return None
@@ -61,38 +61,38 @@ def tcp_series_of(values: Mapping[str, Any], flow: str = "") -> TcpSeries | None
         for name in TCP_SERIES
     }
     times = lists.pop("time_us")
-    if not times or any(here >= later for here, later in pairwise(times)):
+    if not times or any(earlier >= later for earlier, later in pairwise(times)):
         return None
-    said = {name: each for name, each in lists.items() if len(each) == len(times)}
-    return TcpSeries(time_us=times, **said) if said else None
+    complete = {name: series for name, series in lists.items() if len(series) == len(times)}
+    return TcpSeries(time_us=times, **complete) if complete else None
 
 
 def frame_of_series(values: Mapping[str, Any]) -> pd.DataFrame:
-    """The series of all flows of a record, a row a point, with ``time_s``; empty without one."""
+    """The series of all flows of a record, one row per sample, with ``time_s``; empty if none."""
     import pandas as pd
 
-    found = []
+    frames = []
     for prefix, name in FLOWS.items():
         series = tcp_series_of(values, prefix)
         if series is not None:
             columns = {
-                each.name: list(getattr(series, each.name))
-                for each in fields(series)
-                if len(getattr(series, each.name)) > 0
+                column.name: list(getattr(series, column.name))
+                for column in fields(series)
+                if len(getattr(series, column.name)) > 0
             }
             frame = pd.DataFrame(columns)
             frame.insert(0, "time_s", frame.pop("time_us") / 1e6)
-            found.append(frame if not prefix else frame.assign(flow=str(name)))
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+            frames.append(frame if not prefix else frame.assign(flow=str(name)))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
 def _counts(values: Mapping[str, Any], name: str) -> Sequence[int]:
-    """A series of counts; empty where it is none. One that is kept small stays so."""
+    """A series of counts; empty if it is none. A series in compact form stays compact."""
     if isinstance(values, KeptValues):
-        kept = values.counts(name)
-        if kept is not None:
-            return kept
+        compact = values.counts(name)
+        if compact is not None:
+            return compact
     value = values.get(name)
-    if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
+    if not isinstance(value, list) or not all(type(count) is int and count >= 0 for count in value):
         return []
     return value

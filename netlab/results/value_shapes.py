@@ -1,7 +1,7 @@
-"""Shapes: records with the same names and the same types of values are checked together. Pure.
+"""Shapes: fast checks of records that have the same names and types of values. Pure.
 
-A run has tens of thousands of records and few shapes. What depends on names and types alone is
-found out once a shape; of each record only its numbers and its series are looked at.
+A run has tens of thousands of records and few shapes. Whatever depends on names and types alone is
+checked once per shape; for each record, only its numbers and series are checked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ValueKind = Literal[
 ]
 
 LARGEST = 2**64
-"""Whole numbers are below it: counters have 64 bits."""
+"""Whole numbers must be below this: counters have 64 bits."""
 
 _NUMBERS = ("a number", "a number of 0 or more", "anything flat")
 _Places = tuple[int, ...]
@@ -35,7 +35,7 @@ _Places = tuple[int, ...]
 
 @dataclass(slots=True)
 class ValueShape:
-    """Where, among values of these names and types, what is still to be looked at stands."""
+    """Positions of the values that must be checked in each record of this shape."""
 
     whole: list[int] = field(default_factory=list)
     """Whole numbers."""
@@ -44,9 +44,9 @@ class ValueShape:
     lists: list[tuple[int, ValueKind]] = field(default_factory=list)
 
     def fits(self, values: Sequence[Value]) -> bool:
-        """Whether values of this shape are what their names stand for.
+        """Whether values of this shape have the types of their names.
 
-        ``False`` where that takes another look, too: a whole number that nobody counts on may be
+        ``False`` also if the value needs the slower check: an undocumented whole number may be
         larger than others.
         """
         whole = [values[place] for place in self.whole]
@@ -61,23 +61,24 @@ class ValueShape:
 
 
 _NEW = ValueShape()
-"""In the place of a shape that was not made yet."""
+"""Marks a shape that has not been computed yet."""
 
 
 def shape_of(types: Sequence[type], kinds: Sequence[ValueKind]) -> ValueShape | None:
-    """The shape of values of these types, which are to be of these kinds; ``None`` where one of
-    them does not fit whatever it is, or takes another look.
+    """The shape of values of these types, expected to be of these kinds.
+
+    ``None`` if a type does not fit its kind, or if a value needs the slower check.
     """
     shape = ValueShape()
-    for place, (each, kind) in enumerate(zip(types, kinds, strict=True)):
-        if each is bool and kind in ("a truth value", "anything flat"):
+    for place, (value_type, kind) in enumerate(zip(types, kinds, strict=True)):
+        if value_type is bool and kind in ("a truth value", "anything flat"):
             continue
-        if each is str and kind in ("a text", "anything flat"):
+        if value_type is str and kind in ("a text", "anything flat"):
             continue
-        if each in (list, array):
+        if value_type in (list, array):
             shape.lists.append((place, kind))
-        elif each in (int, float) and kind in _NUMBERS:
-            (shape.whole if each is int else shape.floats).append(place)
+        elif value_type in (int, float) and kind in _NUMBERS:
+            (shape.whole if value_type is int else shape.floats).append(place)
             if kind == "a number of 0 or more":
                 shape.not_negative.append(place)
         else:
@@ -86,7 +87,7 @@ def shape_of(types: Sequence[type], kinds: Sequence[ValueKind]) -> ValueShape | 
 
 
 def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
-    """Whether a series is one of that kind."""
+    """Whether a series is of this kind."""
     if isinstance(values, array):
         return _numbers_fit(values, kind)
     kinds = set(map(type, values))
@@ -95,14 +96,14 @@ def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
         return not kinds or (kinds == {int} and least <= min(values) and max(values) < LARGEST)  # type: ignore[type-var,operator]
     if kind not in ("a list of numbers", "anything flat") or not kinds <= {int, float, bool}:
         return False
-    whole = [each for each in values if type(each) is int] if float in kinds else values
+    whole = [value for value in values if type(value) is int] if float in kinds else values
     if whole and not (min(whole) > -LARGEST and max(whole) < LARGEST):  # type: ignore[type-var,operator]
         return False
     return float not in kinds or all(map(math.isfinite, values))  # type: ignore[arg-type]
 
 
 def _numbers_fit(values: array[Any], kind: ValueKind) -> bool:
-    """The same of machine numbers, which are of one type and in its range."""
+    """The same check for an array of machine numbers, which have one type and are in its range."""
     if kind == "a list of sizes":
         return values.typecode in COUNTS and min(values) >= 1
     if kind == "a list of whole numbers":
@@ -116,16 +117,17 @@ class Shapes:
     """The shapes seen so far."""
 
     _MOST = 4096
-    """A file from elsewhere may have a shape in each line."""
+    """Most shapes kept: a file from elsewhere may have a new shape in each line."""
 
     def __init__(self, kinds_of: Callable[[tuple[str, ...]], tuple[ValueKind, ...] | None]) -> None:
         self._kinds_of = kinds_of
-        """The kinds of values of these names; ``None`` where one is no name."""
+        """Returns the kinds of the values of these names; ``None`` if a name is invalid."""
         self._seen: dict[tuple[tuple[str, ...], tuple[type, ...]], ValueShape | None] = {}
 
     def fit(self, values: Mapping[str, Value]) -> bool:
-        """Whether all of a record's values are what their names stand for; ``False`` as well where
-        that takes another look.
+        """Whether all values of a record have the types of their names.
+
+        ``False`` also if a value needs the slower check.
         """
         own = values.held if isinstance(values, KeptValues) else tuple(values.values())
         key = tuple(values), tuple(map(type, own))

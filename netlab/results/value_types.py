@@ -1,6 +1,6 @@
-"""Types of settings and values: whether each is what its column is documented to hold. Pure.
+"""Types of settings and values: whether each has the type of its documented column. Pure.
 
-A run folder may come from elsewhere: what reads it later counts on a number where a number is due.
+A run folder may come from elsewhere, and later code relies on numbers where numbers are expected.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,127}")
 """Names of settings and values: each becomes a column."""
 
 _LARGEST_SHOWN = 2**1000
-"""Of a value that nobody counts on; a float takes it."""
+"""Limit of undocumented numbers; a float can hold it."""
 _MOST_SHOWN = 60
 _SIZES = ("message_bytes", "frame_bytes")
-"""Of what is sent; an imported table may be silent about it."""
+"""Sizes that a cell needs; an imported table may lack them."""
 _SERIES = frozenset(
     {
         *SERIES,
@@ -38,16 +38,16 @@ TIMES_OF_AN_END = (
     *(f"_{name}" for name in TCP_SERIES),
 )
 COUNTS_OF_AN_END = ("_gap_count", "_gap_total_ns")
-"""What names end in that begin with the end, and before it with the flow, that they are of."""
+"""Endings of the names of values that have the prefixes of their flow and end."""
 HEADLINES = (*HEADLINE_ENDINGS, "rtt_mean_ns")
-"""Figures that a report shows and compares: none is below 0."""
+"""Figures that a report shows and compares: they are never below 0."""
 
 
 def check_settings(test: str, settings: Mapping[str, Value]) -> None:
-    """ValueError for settings that no cell of that kind of test can have; see ``check_values``."""
+    """ValueError for settings that no cell of this kind of test can have; see ``check_values``."""
     for name in _needed(test):
         if name not in settings:
-            raise ValueError(f"a cell of {test} without {name}")
+            raise ValueError(f"a cell of the test {test} lacks {name}")
     for name in _SIZES:
         size = settings.get(name, 1)
         if type(size) is not int or size < 1:
@@ -57,9 +57,9 @@ def check_settings(test: str, settings: Mapping[str, Value]) -> None:
 
 @lru_cache(maxsize=64)
 def _needed(test: str) -> tuple[str, ...]:
-    """The settings that a cell of a kind of test cannot be without."""
+    """The settings that every cell of a kind of test must have."""
     defaults = SETUPS[test].defaults().items() if test in SETUPS else ()
-    return tuple(n for n, each in defaults if each is MISSING and n not in _SIZES)
+    return tuple(name for name, default in defaults if default is MISSING and name not in _SIZES)
 
 
 def check_values(values: Mapping[str, Value]) -> None:
@@ -68,7 +68,7 @@ def check_values(values: Mapping[str, Value]) -> None:
         return
     for name, value in values.items():
         if NAME.fullmatch(name) is None:
-            raise ValueError(_("{name} is no name of a value", name=ascii(name)[:_MOST_SHOWN]))
+            raise ValueError(_("{name} is not a valid name", name=ascii(name)[:_MOST_SHOWN]))
         kind = _kind(name)
         if not _fits(value, kind):
             shown = repr(value)
@@ -77,7 +77,7 @@ def check_values(values: Mapping[str, Value]) -> None:
 
 
 def misfit(values: Mapping[str, Value]) -> str | None:
-    """What ``check_values`` says of values; ``None`` where all fit."""
+    """The error message of ``check_values``; ``None`` if all values fit."""
     try:
         check_values(values)
     except ValueError as error:
@@ -87,7 +87,7 @@ def misfit(values: Mapping[str, Value]) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _kind(name: str) -> ValueKind:
-    """What a column holds; of one that is not documented nobody counts on more than flat data."""
+    """The kind of a column's values; an undocumented column may hold any flat data."""
     column = describe(name)
     if name in _SERIES or name.startswith("trial_"):
         return "a list of sizes" if name.endswith("_bytes") else "a list of numbers"
@@ -121,11 +121,11 @@ def _is_number(value: object, most: int) -> bool:
 
 
 def _kinds(names: tuple[str, ...]) -> tuple[ValueKind, ...] | None:
-    """``None`` where one of them is no name."""
+    """The kinds of the values of these names; ``None`` if a name is invalid."""
     return tuple(map(_kind, names)) if all(map(NAME.fullmatch, names)) else None
 
 
 _SHAPES = Shapes(_kinds)
 
 RUN_CHECK = RunCheck(settings=check_settings, values=check_values)
-"""What is looked at when a run folder is read."""
+"""The checks of a run folder when it is read."""

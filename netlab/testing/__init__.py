@@ -1,1 +1,1 @@
-"""netlab inside pytest: a run as a fixture, and what is expected of it as tests."""
+"""netlab in pytest: runs as fixtures, and their expectations as tests."""

@@ -1,4 +1,4 @@
-"""A run as a test has it: its table, what it came to, and the test failed in plain sentences."""
+"""A run in a test: its table and its checks; errors fail the test with a plain sentence."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     from netlab.compare.runs import Compared
 
 PATIENCE_S = 60.0
-"""A test waits less long than a person for a host that is away."""
+"""Wait for an absent host: shorter in a test than for a person."""
 
 
 @dataclass(frozen=True)
 class RunUnderTest:
-    """A run folder, recorded before or measured just now."""
+    """A run folder, recorded earlier or measured in this session."""
 
     path: Path
     baseline: Path | None = None
-    """What it is held against where a test names nothing else."""
+    """The baseline run if a test names no other."""
 
     @cached_property
     def run(self) -> Run:
-        """The run as it was read."""
-        return _or_fail(self.path)
+        """The run as read from its folder."""
+        return _load_or_fail(self.path)
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One row a trial; see ``netlab.results.columns``."""
+        """One row per trial; see ``netlab.results.columns``."""
         return self.run.frame
 
     def check(self, baseline: str | Path | None = None, *, no_worse_by: float = 0.05) -> Checked:
-        """What became of every expectation of the matrix, and of a baseline run."""
+        """Check every expectation of the matrix, and a baseline run."""
         from netlab.compare.check import check
         from netlab.report.text.said import said_findings
 
@@ -62,14 +62,14 @@ class RunUnderTest:
     def assert_expected(
         self, baseline: str | Path | None = None, *, no_worse_by: float = 0.05
     ) -> None:
-        """Fail the test unless every expectation is met; what cannot be judged is not."""
+        """Fail the test unless every expectation is met; one that cannot be judged is not met."""
         __tracebackhide__ = True
         checked = self.check(baseline, no_worse_by=no_worse_by)
         if not checked.met:
             pytest.fail(checked.as_text(), pytrace=False)
 
     def compared_with(self, baseline: str | Path) -> Compared:
-        """Every cell beside its counterpart of a baseline run."""
+        """Compare every cell with its counterpart in a baseline run."""
         from netlab.compare.runs import compare_runs
 
         try:
@@ -79,20 +79,20 @@ class RunUnderTest:
 
 
 def recorded(folder: Path, baseline: Path | None) -> RunUnderTest:
-    """A run folder; the test fails where it cannot be read."""
-    found = RunUnderTest(folder, baseline)
-    _ = found.run
-    return found
+    """A recorded run; the test fails if its folder cannot be read."""
+    under_test = RunUnderTest(folder, baseline)
+    _ = under_test.run
+    return under_test
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Measures matrices for tests, each once a session."""
+    """Measures matrices for tests, each once per session."""
 
     root: Path
-    """What names of files are relative to."""
+    """Folder to which file names are relative."""
     into: Path
-    """Where the run folders go."""
+    """Folder of the run folders."""
     hosts: Path | None
     baseline: Path | None
     _measured: dict[str, RunUnderTest] = field(default_factory=dict)
@@ -105,15 +105,15 @@ class Live:
         only: Sequence[str] = (),
         **settings: str,
     ) -> RunUnderTest:
-        """The run of a matrix; the test fails where a cell failed or a host is away.
+        """The run of a matrix; the test fails if a cell failed or a host is absent.
 
-        With a folder of its own (``--netlab-into``) a run is resumed as `netlab run` resumes it.
+        With ``--netlab-into``, an existing run is resumed as `netlab run` resumes it.
         """
-        asked = json.dumps([str(matrix), str(hosts), list(only), settings], sort_keys=True)
-        if asked not in self._measured:
-            name = f"{Path(matrix).stem}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
-            self._measured[asked] = self._measure(matrix, hosts, only, settings, self.into / name)
-        return self._measured[asked]
+        key = json.dumps([str(matrix), str(hosts), list(only), settings], sort_keys=True)
+        if key not in self._measured:
+            name = f"{Path(matrix).stem}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+            self._measured[key] = self._measure(matrix, hosts, only, settings, self.into / name)
+        return self._measured[key]
 
     def _measure(
         self,
@@ -145,7 +145,7 @@ class Live:
         return RunUnderTest(folder, self.baseline)
 
 
-def _or_fail(folder: Path) -> Run:
+def _load_or_fail(folder: Path) -> Run:
     try:
         return load(folder)
     except NetlabError as error:
@@ -153,5 +153,5 @@ def _or_fail(folder: Path) -> Run:
 
 
 def _fail(error: NetlabError) -> NoReturn:
-    """The sentence is all that a person needs."""
+    """Fail the test with the error's sentence, without a traceback."""
     pytest.fail(str(error), pytrace=False)

@@ -1,7 +1,7 @@
-"""The pytest plugin: recorded runs and live ones as fixtures, for tests of networks and systems.
+"""The pytest plugin: recorded and live runs as fixtures, for tests of networks and systems.
 
-pytest loads it in every run of an environment that has netlab, so it imports nothing but pytest
-until a test asks for one of its fixtures.
+pytest loads it in every environment that has netlab, so it imports only pytest until a test uses
+one of its fixtures.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ if TYPE_CHECKING:
     from netlab.testing.live_run import RunUnderTest
 
 OPTIONS = {
-    "run": ("DIR", "The recorded run that the fixture netlab_run gives."),
-    "baseline": ("DIR", "The run that recorded and live ones are held against."),
-    "hosts": ("FILE", "The inventory that live runs of netlab_live measure with."),
-    "into": ("DIR", "Where live runs are kept; without it in pytest's temporary folder."),
+    "run": ("DIR", "The recorded run that the fixture netlab_run returns."),
+    "baseline": ("DIR", "The baseline of recorded and live runs."),
+    "hosts": ("FILE", "The inventory of the live runs of netlab_live."),
+    "into": ("DIR", "The folder of the live runs; default: pytest's temporary folder."),
 }
-"""``--netlab-NAME`` of the command line, relative to where pytest was called; ``netlab_NAME`` of an
-ini file and the arguments of markers, relative to the root folder."""
+"""Options ``--netlab-NAME`` of the command line and ``netlab_NAME`` of an ini file.
+
+Paths of the command line are relative to the folder in which pytest was called. Paths of the ini
+file and of markers are relative to pytest's root folder."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options, each also as a line of an ini file."""
+    """Add the options, each also as a line of an ini file."""
     group = parser.getgroup("netlab", "netlab: measurements of networks")
     for name, (metavar, about) in OPTIONS.items():
         group.addoption(f"--netlab-{name}", metavar=metavar, help=about)
@@ -34,31 +36,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker."""
+    """Register the marker."""
     config.addinivalue_line(
-        "markers", "netlab_run(folder): the recorded run that the fixture netlab_run gives"
+        "markers", "netlab_run(folder): the recorded run that the fixture netlab_run returns"
     )
 
 
 @pytest.fixture
 def netlab_run(request: pytest.FixtureRequest) -> RunUnderTest:
-    """A recorded run: of the marker ``netlab_run(folder)``, else of ``--netlab-run``, else of the
-    ini file.
+    """A recorded run: from the marker ``netlab_run(folder)``, else ``--netlab-run``, else the ini
+    file.
     """
     marker = request.node.get_closest_marker("netlab_run")
     folder = (
-        _asked(request.config, "run")
+        _path_option(request.config, "run")
         if marker is None
         else request.config.rootpath / str(marker.args[0])
     )
     if folder is None:
         pytest.fail(
-            "no run is named: mark the test with netlab_run(folder), or say --netlab-run DIR",
+            "no run is named: mark the test with netlab_run(folder), or pass --netlab-run DIR",
             pytrace=False,
         )
     from netlab.testing.live_run import recorded
 
-    return recorded(folder, _asked(request.config, "baseline"))
+    return recorded(folder, _path_option(request.config, "baseline"))
 
 
 @pytest.fixture(scope="session")
@@ -67,25 +69,25 @@ def netlab_live(
 ) -> Callable[..., RunUnderTest]:
     """Measures a matrix: ``netlab_live("matrix.yaml", hosts="hosts.yaml", duration="1s")``.
 
-    ``hosts`` is the inventory (without it ``--netlab-hosts``, else the matrix's own), ``only`` a
-    list of pairings; every other word is laid over the matrix as ``--set`` does. What is asked for
-    twice in a session is measured once.
+    ``hosts`` is the inventory (default: ``--netlab-hosts``, else that of the matrix), ``only`` a
+    list of pairings; every other keyword replaces a setting as ``--set`` does. The same request is
+    measured once per session.
     """
     from netlab.testing.live_run import Live
 
-    kept = _asked(pytestconfig, "into")
+    into = _path_option(pytestconfig, "into")
     return Live(
         root=pytestconfig.rootpath,
-        into=tmp_path_factory.mktemp("netlab") if kept is None else kept,
-        hosts=_asked(pytestconfig, "hosts"),
-        baseline=_asked(pytestconfig, "baseline"),
+        into=tmp_path_factory.mktemp("netlab") if into is None else into,
+        hosts=_path_option(pytestconfig, "hosts"),
+        baseline=_path_option(pytestconfig, "baseline"),
     )
 
 
-def _asked(config: pytest.Config, name: str) -> Path | None:
-    """What the command line names, else the ini file."""
-    said = config.getoption(f"--netlab-{name}")
-    if said:
-        return config.invocation_params.dir / str(said)
-    written = str(config.getini(f"netlab_{name}"))
-    return config.rootpath / written if written else None
+def _path_option(config: pytest.Config, name: str) -> Path | None:
+    """A path from the command line, else from the ini file."""
+    option = config.getoption(f"--netlab-{name}")
+    if option:
+        return config.invocation_params.dir / str(option)
+    in_file = str(config.getini(f"netlab_{name}"))
+    return config.rootpath / in_file if in_file else None

@@ -1,4 +1,4 @@
-"""netlab check: met, not met, or it cannot be judged; what cannot be judged is never a pass."""
+"""netlab check: met, not met, or cannot be judged, which is never a pass."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def only(checked: Checked) -> tuple[str, str]:
     return judged.verdict, judged.words
 
 
-def test_every_trial_has_to_keep_to_a_limit(tmp_path: Path) -> None:
+def test_every_trial_must_meet_a_limit(tmp_path: Path) -> None:
     checked = check(streams(tmp_path / "a", STEADY))
     assert only(checked) == ("met", "99.9 % of the ceiling or better, 5 figures")
     assert checked.met
@@ -64,7 +64,7 @@ def test_a_trial_without_a_figure_cannot_be_judged_unless_another_is_below(tmp_p
     assert only(check(streams(tmp_path / "b", (10.0, None))))[0] == "not met"
 
 
-def test_what_has_no_ceiling_cannot_be_judged_by_it_and_can_by_a_rate(tmp_path: Path) -> None:
+def test_without_a_ceiling_only_a_limit_in_bit_per_s_can_be_judged(tmp_path: Path) -> None:
     assert "states no `link`" in only(check(streams(tmp_path / "a", STEADY, link=None)))[1]
     inside = stream_values(94.0, same_host=True)
     for name, expect in (("b", CEILING), ("c", "throughput: {at_least: 90Mbit}")):
@@ -76,11 +76,11 @@ def test_what_has_no_ceiling_cannot_be_judged_by_it_and_can_by_a_rate(tmp_path: 
             assert (verdict, words) == ("met", "94 Mbit/s or better, 1 figure")
 
 
-def test_where_options_are_not_known_a_pass_is_one_by_the_highest_ceiling(tmp_path: Path) -> None:
-    known = stream_values(85.0)
-    assert known is not None
-    unknown = {"throughput_bit_per_s": known["throughput_bit_per_s"]}
-    for values, verdict in ((known, "met"), (unknown, "not met")):
+def test_with_unknown_options_a_pass_uses_the_highest_ceiling(tmp_path: Path) -> None:
+    measured_values = stream_values(85.0)
+    assert measured_values is not None
+    unknown = {"throughput_bit_per_s": measured_values["throughput_bit_per_s"]}
+    for values, verdict in ((measured_values, "met"), (unknown, "not met")):
         run = run_of(
             tmp_path / verdict,
             (stream(), [values]),
@@ -90,7 +90,7 @@ def test_where_options_are_not_known_a_pass_is_one_by_the_highest_ceiling(tmp_pa
         assert only(check(run))[0] == verdict
 
 
-def test_each_direction_has_to_keep_to_it(tmp_path: Path) -> None:
+def test_each_direction_must_meet_the_limit(tmp_path: Path) -> None:
     values = {"to_server_throughput_bit_per_s": 9e7, "to_client_throughput_bit_per_s": 4e7}
     run = run_of(
         tmp_path / "run",
@@ -100,7 +100,7 @@ def test_each_direction_has_to_keep_to_it(tmp_path: Path) -> None:
     assert only(check(run)) == ("not met", "40 Mbit/s in trial 1, to client, 1 of 2 figures")
 
 
-def test_loss_is_a_share_of_what_was_sent_and_is_no_matter_of_tcp(tmp_path: Path) -> None:
+def test_loss_is_a_share_of_the_sent_messages_and_does_not_apply_to_tcp(tmp_path: Path) -> None:
     lossy = stream_values(90.0, sent_messages=1000, lost_messages=2)
     text = expecting("loss: {at_most: 0.1 %}")
     cells = [(stream(), [stream_values(94.0)]), (stream(protocol="UDP", size=1472), [lossy])]
@@ -112,7 +112,7 @@ def test_loss_is_a_share_of_what_was_sent_and_is_no_matter_of_tcp(tmp_path: Path
 
 
 def test_other_tests_have_their_own_quantities(tmp_path: Path) -> None:
-    found: dict[str, Any] = {
+    payloads: dict[str, Any] = {
         "payload_bytes": 1472,
         "to_client_payload_bytes": 1372,
     }
@@ -120,7 +120,7 @@ def test_other_tests_have_their_own_quantities(tmp_path: Path) -> None:
     passed = {**rate, "frames_per_s": 60_000.0, "line_share": 0.4}
     cells: list[Any] = [
         (planned("round_trip"), [of_round_trips([400_000] * 9)]),
-        (planned("payload_search"), [found]),
+        (planned("payload_search"), [payloads]),
         (planned("throughput_search", frame_bytes=64), [passed]),
         (planned("throughput_search", frame_bytes=128), [rate]),
     ]
@@ -130,7 +130,7 @@ def test_other_tests_have_their_own_quantities(tmp_path: Path) -> None:
         "frames: {at_least: 40 % of the line rate}",
     )
     checked = check(run_of(tmp_path / "run", *cells, matrix_text=text))
-    assert [(each.verdict, each.words) for each in checked.judgements] == [
+    assert [(judgement.verdict, judgement.words) for judgement in checked.judgements] == [
         ("met", "400 us or better, 1 figure"),
         ("not met", "1372 B in trial 1, to client, 1 of 2 figures"),
         ("met", "40 % of the line rate or better, 1 figure"),
@@ -144,17 +144,17 @@ def test_other_tests_have_their_own_quantities(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("new", "verdict"),
     [
-        ([0.97 * each for each in STEADY], "met"),
-        ([0.94 * each for each in STEADY], "not met"),
-        ([1.2 * each for each in STEADY], "met"),
+        ([0.97 * mbit for mbit in STEADY], "met"),
+        ([0.94 * mbit for mbit in STEADY], "not met"),
+        ([1.2 * mbit for mbit in STEADY], "met"),
         ([85.0, 99.0, 89.0, 95.0, 84.0], "cannot be judged"),
         ([94.0], "cannot be judged"),
         ([*STEADY[:4], None], "cannot be judged"),
         ([None, None], "cannot be judged"),
-        ([*(0.9 * each for each in STEADY), None], "not met"),
+        ([*(0.9 * mbit for mbit in STEADY), None], "not met"),
     ],
 )
-def test_no_worse_than_the_baseline_is_shown_refuted_or_open(
+def test_no_worse_than_the_baseline_is_shown_refuted_or_inconclusive(
     tmp_path: Path, new: list[Mbit], verdict: str
 ) -> None:
     baseline = streams(tmp_path / "old", STEADY, NO_WORSE)
@@ -174,11 +174,11 @@ def test_a_longer_round_trip_is_a_worse_one(tmp_path: Path) -> None:
     assert only(check(old, longer))[0] == "met"
 
 
-def test_a_baseline_that_nobody_named_is_no_pass_and_one_that_is_named_is_an_expectation(
+def test_without_a_baseline_there_is_no_pass_and_with_one_there_is_an_expectation(
     tmp_path: Path,
 ) -> None:
     run = streams(tmp_path / "a", STEADY, NO_WORSE)
-    assert only(check(run)) == ("cannot be judged", "no baseline was named: --baseline RUN")
+    assert only(check(run)) == ("cannot be judged", "no baseline is given (--baseline RUN)")
     plain = stream_run(tmp_path / "b", (stream(), STEADY), matrix_text=MATRIX)
     with pytest.raises(UsageError, match="nothing is expected: write `expect:` into its matrix"):
         check(plain)
@@ -187,7 +187,7 @@ def test_a_baseline_that_nobody_named_is_no_pass_and_one_that_is_named_is_an_exp
     assert checked.met
 
 
-def test_a_baseline_of_another_experiment_is_refused_by_what_differs(tmp_path: Path) -> None:
+def test_a_baseline_of_another_experiment_is_refused_with_the_difference(tmp_path: Path) -> None:
     run = streams(tmp_path / "a", STEADY, NO_WORSE)
     other = streams(tmp_path / "b", STEADY, NO_WORSE, cell={"duration_s": 1.0})
     with pytest.raises(UsageError, match="duration: 1 s in the baseline, 10 s in the contender"):
@@ -197,7 +197,7 @@ def test_a_baseline_of_another_experiment_is_refused_by_what_differs(tmp_path: P
 @given(st.lists(st.floats(50, 100), min_size=2, max_size=6), st.floats(0.01, 0.5))
 def test_a_run_is_never_shown_to_be_worse_than_itself(values: list[float], share: float) -> None:
     from netlab.compare.align import AlignedPair
-    from netlab.compare.check import _held_against
+    from netlab.compare.check import _judge_no_worse
     from netlab.results.quantities import Quantity
 
     same = dict(enumerate(values))
@@ -209,13 +209,13 @@ def test_a_run_is_never_shown_to_be_worse_than_itself(values: list[float], share
         contender=same,
         paired=False,
     )
-    assert _held_against(aligned, share)[0] != "not met"
+    assert _judge_no_worse(aligned, share)[0] != "not met"
 
 
-# What is said
+# Output
 
 
-def test_only_the_cells_meant_are_judged_and_an_expectation_of_none_is_no_pass(
+def test_only_matching_cells_are_judged_and_an_expectation_without_cells_is_no_pass(
     tmp_path: Path,
 ) -> None:
     text = expecting(
@@ -225,15 +225,15 @@ def test_only_the_cells_meant_are_judged_and_an_expectation_of_none_is_no_pass(
     )
     cells = [(stream(size=64), [50.0]), (stream(), [94.0])]
     checked = check(stream_run(tmp_path / "run", *cells, matrix_text=text))
-    assert [(each.label, each.verdict) for each in checked.judgements] == [
+    assert [(judgement.label, judgement.verdict) for judgement in checked.judgements] == [
         ("TCP 64", "met"),
         ("TCP 1448", "met"),
         ("no cell", "cannot be judged"),
     ]
-    said = checked.as_text()
-    assert "throughput at least 1 Mbit/s where message size, bytes 64: 1 met, 0 not met" in said
-    assert "throughput at least 90 Mbit/s but not where message size, bytes 64: 1 met" in said
-    assert "cannot be judged  no cell: the run has no cell that is meant" in said
+    output = checked.as_text()
+    assert "throughput at least 1 Mbit/s where message size, bytes 64: 1 met, 0 not met" in output
+    assert "throughput at least 90 Mbit/s but not where message size, bytes 64: 1 met" in output
+    assert "cannot be judged  no cell: no cell of the run matches" in output
 
 
 def test_an_expectation_may_be_added_after_the_run(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_an_expectation_may_be_added_after_the_run(tmp_path: Path) -> None:
     assert check(load(run.path)).met
 
 
-def test_the_command_tells_a_script_by_its_exit_code(
+def test_the_exit_code_of_the_command_shows_the_verdict(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     paths = {

@@ -1,4 +1,4 @@
-"""netlab compare: runs and axes beside each other, what a verdict says, and how it is written."""
+"""netlab compare: comparison of runs and axes, their verdicts, and the output formats."""
 
 from __future__ import annotations
 
@@ -36,18 +36,20 @@ def test_a_slower_cable_is_different_with_its_ratio_interval_and_adjusted_p(tmp_
     assert [*row.aligned.means] == pytest.approx([94.11, 91.29], abs=0.01)
 
 
-def test_the_same_twice_is_not_different_and_says_what_would_have_shown(tmp_path: Path) -> None:
+def test_equal_runs_are_not_different_and_the_detectable_difference_is_stated(
+    tmp_path: Path,
+) -> None:
     compared = compare_runs(*two(tmp_path, STEADY, (94.11, 94.10, 94.12, 94.13, 94.10)))
     assert only_row(compared).verdict.verdict == "same within the margin"
     assert smallest_shown(compared.rows) == pytest.approx((0.005, 0.005, 0.005))
     text = WRITERS["text"](compared)
     assert "The smallest difference that would have shown, in four of five such runs: 0.5 %" in text
     assert "Test: Welch’s t on logarithms" in text
-    assert "the two runs are two occasions" in text
+    assert "the runs were measured at different times" in text
     assert "5 and 5" in text
 
 
-def test_one_trial_cannot_tell(tmp_path: Path) -> None:
+def test_one_trial_gives_no_verdict(tmp_path: Path) -> None:
     compared = compare_runs(*two(tmp_path, STEADY, [91.0]))
     verdict = only_row(compared).verdict
     assert verdict.verdict == "cannot tell"
@@ -56,7 +58,7 @@ def test_one_trial_cannot_tell(tmp_path: Path) -> None:
     assert "smallest_difference" not in json.loads(WRITERS["json"](compared))["comparisons"][0]
 
 
-def test_a_failed_trial_is_no_figure_and_its_reason_is_said(tmp_path: Path) -> None:
+def test_a_failed_trial_has_no_figure_and_its_reason_is_given(tmp_path: Path) -> None:
     compared = compare_runs(*two(tmp_path, STEADY, (None, *STEADY[1:])))
     assert [len(side) for side in only_row(compared).aligned.figures] == [5, 4]
     for form in ("text", "markdown", "csv", "json"):
@@ -67,7 +69,7 @@ def test_a_failed_trial_is_no_figure_and_its_reason_is_said(tmp_path: Path) -> N
     assert "there is no trial with a figure on both sides" in WRITERS["text"](nothing)
 
 
-def test_a_figure_of_nothing_has_no_ratio_and_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+def test_a_figure_of_zero_has_no_ratio_and_is_mentioned(tmp_path: Path) -> None:
     row = only_row(compare_runs(*two(tmp_path, STEADY, (0.0, *STEADY[1:]))))
     assert len(row.aligned.contender) == 4
     assert row.aligned.why_not == ("A figure of 0, or below it, has no ratio.",)
@@ -76,7 +78,7 @@ def test_a_figure_of_nothing_has_no_ratio_and_is_not_passed_over_in_silence(tmp_
 # An axis of one run
 
 
-def test_pairings_of_the_recorded_lab_report_cannot_be_told_apart_with_one_trial() -> None:
+def test_one_trial_cannot_distinguish_pairings_of_the_recorded_lab_report() -> None:
     compared = compare_levels(load(LAB_REPORT), "pairing")
     assert [group.contender for group in compared.groups] == [
         "pairing WL",
@@ -90,7 +92,7 @@ def test_pairings_of_the_recorded_lab_report_cannot_be_told_apart_with_one_trial
     assert "would have shown" not in text
 
 
-def test_trials_of_one_block_are_pairs_and_drift_falls_out(tmp_path: Path) -> None:
+def test_trials_of_one_block_are_pairs_so_drift_cancels(tmp_path: Path) -> None:
     drift = [90.0, 80.0, 70.0, 60.0]
     run = stream_run(
         tmp_path / "run",
@@ -103,7 +105,7 @@ def test_trials_of_one_block_are_pairs_and_drift_falls_out(tmp_path: Path) -> No
     assert (row.verdict.verdict, row.verdict.n) == ("different", 4)
     assert row.verdict.ratio == pytest.approx(1.02)
     assert compared.groups[0].contender == "congestion control bbr"
-    assert "pairs, each of one block" in WRITERS["text"](compared)
+    assert "pairs, each from one block" in WRITERS["text"](compared)
     back = only_row(compare_levels(run, "congestion", "bbr")).verdict
     assert back.ratio == pytest.approx(1 / 1.02)
 
@@ -140,15 +142,15 @@ def test_an_axis_or_level_that_the_run_does_not_have_is_refused_with_those_it_ha
         compare_levels(run, axis, against)
 
 
-def test_levels_without_two_cells_alike_compare_nothing(tmp_path: Path) -> None:
+def test_levels_without_two_matching_cells_cannot_be_compared(tmp_path: Path) -> None:
     cells = [(stream("LL", size=64), STEADY), (stream("WL", size=576), STEADY)]
     run = stream_run(tmp_path / "run", *cells)
-    with pytest.raises(UsageError, match=r"no two cells of .* differ in that alone"):
+    with pytest.raises(UsageError, match=r"no two cells of .* differ only in it"):
         compare_levels(run, "pairing")
     cells.append((stream("WW", size=64), STEADY))
     compared = compare_levels(stream_run(tmp_path / "more", *cells), "pairing")
     assert [group.contender for group in compared.groups] == ["pairing WW"]
-    assert compared.remarks == ("pairing WL: no cell differs from one of pairing LL in that alone",)
+    assert compared.remarks == ("pairing WL: no cell differs only in it from a cell of pairing LL",)
 
 
 def test_round_trips_are_compared_by_their_mean_and_more_is_longer(tmp_path: Path) -> None:
@@ -179,7 +181,7 @@ def test_both_directions_of_a_stream_are_two_comparisons_and_no_sum(tmp_path: Pa
 # Formats
 
 
-def test_csv_and_json_hold_the_same_and_what_cannot_be_told_is_absent(tmp_path: Path) -> None:
+def test_csv_and_json_have_the_same_content_and_unknown_values_are_absent(tmp_path: Path) -> None:
     cells = [stream(size=64), stream(size=576), stream()]
     figures: list[Sequence[Mbit]] = [LESS, [94.0], [None, None]]
     old = stream_run(tmp_path / "old", *((cell, STEADY) for cell in cells))
@@ -202,7 +204,7 @@ def test_csv_and_json_hold_the_same_and_what_cannot_be_told_is_absent(tmp_path: 
     assert "null" not in WRITERS["json"](compared)
 
 
-def test_the_command_says_with_its_exit_code_whether_it_could_compare(
+def test_the_exit_code_of_the_command_shows_whether_it_could_compare(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     old, new = (str(run.path) for run in two(tmp_path, STEADY, LESS))
@@ -211,8 +213,8 @@ def test_the_command_says_with_its_exit_code_whether_it_could_compare(
     file = tmp_path / "out.json"
     assert netlab(capfdbinary, "compare", old, new, "--format", "json", "-o", str(file))[0] == 0
     assert json.loads(file.read_text())["verdicts"]["different"] == 1
-    wide = ("compare", old, new, "--margin", "5 %", "--format", "csv")
-    assert ",different," not in netlab(capfdbinary, *wide)[1]
+    command = ("compare", old, new, "--margin", "5 %", "--format", "csv")
+    assert ",different," not in netlab(capfdbinary, *command)[1]
     for words in ([old], [old, new, "--by", "pairing"], [old, new, "--against", "LL"]):
         code, out, err = netlab(capfdbinary, "compare", *words)
         assert (code, out) == (2, "")

@@ -1,4 +1,4 @@
-"""What must agree between two runs that are compared: what is refused, and compared anyway."""
+"""What must agree between compared runs: which are refused, and which are compared anyway."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from netlab.store.run_folder import RunFolder
     ("old", "new", "words"),
     [
         ({}, {"link": Link(1e9, 1500)}, "link’s rate: 100 Mbit/s in the baseline, 1 Gbit/s in the"),
-        ({}, {"link": None}, "link’s MTU: 1500 B in the baseline, not said in the contender"),
+        ({}, {"link": None}, "link’s MTU: 1500 B in the baseline, not stated in the contender"),
         ({}, {"duration_s": 1.0}, "duration: 10 s in the baseline, 1 s in the contender"),
         ({}, {"size": 64}, "message size, bytes: 1448 in the baseline, 64 in the contender"),
         ({}, {"pairing": "WL"}, "pairing: LL in the baseline, WL in the contender"),
@@ -33,7 +33,7 @@ from netlab.store.run_folder import RunFolder
         ({"congestion": "bbr"}, {}, "control: bbr in the baseline, host’s default in the contend"),
     ],
 )
-def test_runs_that_differ_in_what_must_agree_are_refused_by_its_name(
+def test_runs_that_differ_in_what_must_agree_are_refused_with_the_difference(
     tmp_path: Path, old: dict[str, Any], new: dict[str, Any], words: str
 ) -> None:
     sides = []
@@ -46,15 +46,15 @@ def test_runs_that_differ_in_what_must_agree_are_refused_by_its_name(
     assert words in str(refused.value)
     assert "--anyway" in str(refused.value)
     if "protocol" in new:
-        with pytest.raises(UsageError, match="no cell of one is in the other"):
+        with pytest.raises(UsageError, match="have no cell in common"):
             compare_runs(*sides, anyway=True)
         return
     compared = compare_runs(*sides, anyway=True)
     assert len(compared.rows) == 1
-    assert any(words.split(";", maxsplit=1)[0] in each for each in compared.differences)
+    assert any(words.split(";", maxsplit=1)[0] in difference for difference in compared.differences)
 
 
-def test_of_sizes_that_both_have_those_are_compared_anyway_and_the_others_named(
+def test_with_anyway_common_sizes_are_compared_and_the_others_named(
     tmp_path: Path,
 ) -> None:
     old = stream_run(tmp_path / "old", *((stream(size=n), STEADY) for n in (64, 576, 1448)))
@@ -63,13 +63,13 @@ def test_of_sizes_that_both_have_those_are_compared_anyway_and_the_others_named(
         compare_runs(old, new)
     compared = compare_runs(old, new, anyway=True)
     assert [row.aligned.label for row in compared.rows] == ["TCP 576", "TCP 1448"]
-    assert [each.partition(",")[0] for each in compared.remarks[:2]] == [
+    assert [remark.partition(",")[0] for remark in compared.remarks[:2]] == [
         "1 cell only in the baseline",
         "1 cell only in the contender",
     ]
 
 
-def test_cells_that_a_rule_left_out_are_missed_where_all_settings_agree(tmp_path: Path) -> None:
+def test_cells_that_a_rule_left_out_are_reported_if_all_settings_agree(tmp_path: Path) -> None:
     all_four = [(stream(p, size=size), STEADY) for p in ("LL", "WL") for size in (64, 576)]
     old = stream_run(tmp_path / "old", *all_four)
     new = stream_run(tmp_path / "new", *all_four[:3])
@@ -82,7 +82,7 @@ def test_repeats_and_hosts_need_not_agree(tmp_path: Path) -> None:
     assert compared.differences == ()
 
 
-def test_a_setting_that_an_older_run_knows_nothing_of_is_its_default(tmp_path: Path) -> None:
+def test_a_setting_missing_in_an_older_run_has_its_default(tmp_path: Path) -> None:
     cell = stream()
     fewer = {name: value for name, value in cell.settings.items() if name != "streams"}
     older = PlannedCell(f"{cell.key}-older", cell.pairing, cell.test, fewer)
@@ -111,32 +111,32 @@ some_cells = st.sets(st.integers(0, len(ALL) - 1), min_size=1)
 def test_plans_agree_where_their_cells_are_the_same_and_no_cell_is_in_two_pairs(
     one: set[int], other: set[int]
 ) -> None:
-    old, new = (plan_of([ALL[at] for at in sorted(those)], 1) for those in (one, other))
-    found = agreement(old, new)
-    assert bool(found.differences) == (one != other)
-    for side in zip(*found.pairs, strict=True):
+    old, new = (plan_of([ALL[index] for index in sorted(those)], 1) for those in (one, other))
+    agreed = agreement(old, new)
+    assert bool(agreed.differences) == (one != other)
+    for side in zip(*agreed.pairs, strict=True):
         assert len(set(side)) == len(side)
     keys = {cell.key for cell in old.cells} & {cell.key for cell in new.cells}
     if one == other:
-        assert found.pairs == tuple((cell.key, cell.key) for cell in old.cells)
-    assert keys <= {key for pair in found.pairs for key in pair}
+        assert agreed.pairs == tuple((cell.key, cell.key) for cell in old.cells)
+    assert keys <= {key for pair in agreed.pairs for key in pair}
     back = agreement(new, old)
-    assert bool(back.differences) == bool(found.differences)
-    assert {(b, a) for a, b in back.pairs} == set(found.pairs)
+    assert bool(back.differences) == bool(agreed.differences)
+    assert {(b, a) for a, b in back.pairs} == set(agreed.pairs)
 
 
 @pytest.mark.parametrize("form", sorted(WRITERS))
-def test_what_was_compared_anyway_is_marked_in_every_format(tmp_path: Path, form: str) -> None:
+def test_a_comparison_with_anyway_is_marked_in_every_format(tmp_path: Path, form: str) -> None:
     old = stream_run(tmp_path / "old", (stream(), STEADY))
     new = stream_run(tmp_path / "new", (stream(duration_s=1.0), STEADY))
-    written = WRITERS[form](compare_runs(old, new, anyway=True))
+    output = WRITERS[form](compare_runs(old, new, anyway=True))
     marks = {"csv": "false,", "json": '"comparable": false'}
-    assert marks.get(form, "NOT COMPARABLE, and compared anyway: duration: 10 s") in written
+    assert marks.get(form, "NOT COMPARABLE, and compared anyway: duration: 10 s") in output
     agreed = WRITERS[form](compare_runs(old, old))
     assert marks.get(form, "NOT COMPARABLE") not in agreed
 
 
-def test_what_is_known_to_have_changed_between_two_occasions_is_said(tmp_path: Path) -> None:
+def test_known_changes_between_two_runs_are_listed(tmp_path: Path) -> None:
     old, new = two(tmp_path, STEADY, LESS)
     for run, kernel, load_average in ((old, "6.1", "0.1"), (new, "6.18", "0.9")):
         with RunFolder.open_for_writing(run.path, run.plan) as folder:

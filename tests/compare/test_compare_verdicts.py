@@ -1,4 +1,4 @@
-"""What the verdicts of netlab compare are worth: of truths that are known, by simulation."""
+"""Error rates of the verdicts of netlab compare, by simulation with known differences."""
 
 from __future__ import annotations
 
@@ -17,45 +17,49 @@ from netlab.results.quantities import Quantity
 MBIT = Quantity("throughput", "Mbit/s", 1e6, "more", "less", lambda _: None)
 
 
-def drawn(
+def random_pairs(
     chance: random.Random, cells: int, n: int, scatter: float, slower: set[int]
 ) -> list[AlignedPair]:
-    """Cells of two runs that scatter alike; some of the second are slower by 3 %."""
+    """Cells of two runs with the same scatter; some of the second run are 3 % slower."""
     return [
         AlignedPair(
-            label=str(at),
-            cells=(str(at), str(at)),
+            label=str(index),
+            cells=(str(index), str(index)),
             quantity=MBIT,
             baseline={k: 94 * chance.lognormvariate(0, scatter) for k in range(n)},
             contender={
-                k: 94 * (0.97 if at in slower else 1) * chance.lognormvariate(0, scatter)
+                k: 94 * (0.97 if index in slower else 1) * chance.lognormvariate(0, scatter)
                 for k in range(n)
             },
             paired=False,
         )
-        for at in range(cells)
+        for index in range(cells)
     ]
 
 
-def test_two_runs_of_one_truth_are_hardly_ever_called_different() -> None:
+def test_equal_runs_are_rarely_called_different() -> None:
     chance = random.Random(11)  # noqa: S311  (nothing secret)
     for scatter in (0.0005, 0.002, 0.03):
-        judged = [row for _ in range(3) for row in judge(drawn(chance, 48, 5, scatter, set()))]
-        found = Counter(row.verdict.verdict for row in judged)
-        assert found["different"] <= 0.05 * len(judged)
+        judged = [
+            row for _ in range(3) for row in judge(random_pairs(chance, 48, 5, scatter, set()))
+        ]
+        verdicts = Counter(row.verdict.verdict for row in judged)
+        assert verdicts["different"] <= 0.05 * len(judged)
         shown = smallest_shown(judged)
         assert shown is not None
-        # With five trials, 1 % shows where they scatter by 0.2 %.
+        # With five trials and a scatter of 0.2 %, a difference of 1 % is significant.
         assert (shown[1] <= 0.012) == (scatter <= 0.002)
 
 
-def test_a_cable_slowed_by_3_percent_is_found_in_all_its_cells_and_hardly_in_others() -> None:
+def test_a_cable_slowed_by_3_percent_is_found_in_all_its_cells_and_rarely_in_others() -> None:
     chance = random.Random(12)  # noqa: S311
     slower = set(range(0, 48, 3))
     wrong = 0
     for _ in range(3):
-        judged = judge(drawn(chance, 48, 5, 0.002, slower))
-        different = {at for at, row in enumerate(judged) if row.verdict.verdict == "different"}
+        judged = judge(random_pairs(chance, 48, 5, 0.002, slower))
+        different = {
+            index for index, row in enumerate(judged) if row.verdict.verdict == "different"
+        }
         assert slower <= different
         wrong += len(different - slower)
     assert wrong <= 0.05 * 3 * (48 - len(slower))
@@ -81,7 +85,7 @@ def test_scaling_both_sides_changes_nothing_and_exchanging_them_inverts_the_rati
         return judge([aligned])[0]
 
     there = verdict_of(old, new).verdict
-    scaled = verdict_of([scale * each for each in old], [scale * each for each in new]).verdict
+    scaled = verdict_of([scale * value for value in old], [scale * value for value in new]).verdict
     back = verdict_of(new, old).verdict
     assert scaled.ratio == pytest.approx(there.ratio)
     assert there.ratio is not None

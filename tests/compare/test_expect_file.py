@@ -1,4 +1,4 @@
-"""`netlab check --expect FILE`: what is expected need not be written into the run's matrix."""
+"""`netlab check --expect FILE`: expectations from a file instead of the run's matrix."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ def written(folder: Path, text: str) -> str:
     return str(file)
 
 
-def test_an_imported_run_is_held_against_a_file_and_its_error_names_the_option(
+def test_an_imported_run_is_checked_against_a_file_and_its_error_names_the_option(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     code, out, err = netlab(capfdbinary, "check", str(IMPORTED))
     assert (code, out) == (2, "")
     assert "nothing is expected: it was imported and has no matrix: name a file that has" in err
     assert "--expect FILE, or a run with --baseline RUN" in err
-    # The 13 cells of LL over TCP with 64 bytes: 88.35 Mbit/s is the least that is printed.
+    # The 13 cells of LL over TCP with 64 bytes: the lowest printed figure is 88.35 Mbit/s.
     file = written(
         tmp_path,
         "expect:\n  - when: {pairing: LL, protocol: TCP, message_size: 64}\n"
         "    throughput: {at_least: 88Mbit}\n",
     )
     code, out, _ = netlab(capfdbinary, "check", str(IMPORTED), "--expect", file, "--json")
-    found = json.loads(out)
+    result = json.loads(out)
     assert code == 0
-    assert found["verdicts"] == {"met": 13, "not met": 0, "cannot be judged": 0}
+    assert result["verdicts"] == {"met": 13, "not met": 0, "cannot be judged": 0}
 
 
-def test_a_file_holds_in_place_of_the_matrix(
+def test_a_file_replaces_the_expectations_of_the_matrix(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     text = (
@@ -57,12 +57,12 @@ def test_a_file_holds_in_place_of_the_matrix(
     assert "throughput at least 95 Mbit/s: 0 met, 1 not met, 0 cannot be judged" in out
     assert "99 %" not in out
     assert "0 met, 1 not met" in err
-    # A whole matrix is such a file as well.
+    # A whole matrix is also such a file.
     other = written(tmp_path, text.replace("99 % of the ceiling", "94Mbit"))
     assert netlab(capfdbinary, "check", str(run.path), "--expect", other)[0] == 0
 
 
-def test_kinds_of_findings_may_be_forbidden_there(
+def test_kinds_of_findings_may_be_forbidden_in_a_file(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     run = stream_run(tmp_path / "run", (stream(), STEADY))
@@ -83,13 +83,15 @@ def test_kinds_of_findings_may_be_forbidden_there(
         ("", "the file is empty"),
     ],
 )
-def test_a_wrong_file_is_told_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_file_is_reported_with_the_place_of_the_fault(
+    tmp_path: Path, text: str, said: str
+) -> None:
     with pytest.raises(MatrixError) as refused:
         load_expectations(Path(written(tmp_path, text)))
     assert said in str(refused.value)
 
 
-def test_a_file_that_expects_nothing_or_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_expects_nothing_or_is_missing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         load_expectations(tmp_path / "none.yaml")
     test = "{test: stream, protocol: TCP, message_size: 64}"

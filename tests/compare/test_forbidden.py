@@ -1,4 +1,4 @@
-"""expect: no …: kinds of findings that nobody is to find; what cannot be judged is never a pass."""
+"""expect: no …: forbidden kinds of findings; one that cannot be judged is never a pass."""
 
 from __future__ import annotations
 
@@ -28,35 +28,37 @@ expect:
 KINDS = ("outlier", "step", "facts-changed")
 
 
-def made(path: Path, expect: str, figures: tuple[float | None, ...] = (94.1, 94.1)) -> Analysis:
+def run_expecting(
+    path: Path, expect: str, figures: tuple[float | None, ...] = (94.1, 94.1)
+) -> Analysis:
     cells = [(stream(size=size), figures) for size in (64, 1448)]
     return stream_run(path, *cells, matrix_text=f"{MATRIX}{expect}\n")
 
 
-def held(run: Run, *found: tuple[str, str, tuple[int, ...]]) -> Checked:
-    """Checked with findings made up: kind, severity, indices of cells."""
+def check_with(run: Run, *found: tuple[str, str, tuple[int, ...]]) -> Checked:
+    """Check a run with invented findings: kind, severity, indices of cells."""
     keys = [cell.key for cell in run.plan.cells]
-    said = SaidFindings(
+    findings = SaidFindings(
         KINDS,
         [
-            SaidFinding(kind, severity, tuple(keys[at] for at in cells), f"{kind} it is.")
+            SaidFinding(kind, severity, tuple(keys[index] for index in cells), f"{kind} it is.")
             for kind, severity, cells in found
         ],
     )
-    return check(run, say=lambda _: said)
+    return check(run, say=lambda _: findings)
 
 
 def verdicts(checked: Checked) -> list[tuple[str, str]]:
-    return [(each.label, each.verdict) for each in checked.judgements]
+    return [(judgement.label, judgement.verdict) for judgement in checked.judgements]
 
 
-def test_a_cell_of_which_nothing_forbidden_is_said_is_met(tmp_path: Path) -> None:
-    run = made(tmp_path / "a", "no: warning")
-    checked = held(run, ("step", "note", (0,)))
+def test_a_cell_without_forbidden_findings_meets_the_expectation(tmp_path: Path) -> None:
+    run = run_expecting(tmp_path / "a", "no: warning")
+    checked = check_with(run, ("step", "note", (0,)))
     assert checked.met
-    assert {each.words for each in checked.judgements} == {"2 trials"}
-    checked = held(run, ("outlier", "warning", (0,)), ("step", "note", (1,)))
-    assert [each.verdict for each in checked.judgements] == ["not met", "met"]
+    assert {judgement.words for judgement in checked.judgements} == {"2 trials"}
+    checked = check_with(run, ("outlier", "warning", (0,)), ("step", "note", (1,)))
+    assert [judgement.verdict for judgement in checked.judgements] == ["not met", "met"]
     assert checked.judgements[0].words == "outlier it is. (outlier)"
     assert "no warning: 1 met, 1 not met" in checked.as_text()
     with pytest.raises(ExpectationError):
@@ -66,9 +68,9 @@ def test_a_cell_of_which_nothing_forbidden_is_said_is_met(tmp_path: Path) -> Non
 def test_several_words_are_an_expectation_each_and_a_kind_is_forbidden_by_its_name(
     tmp_path: Path,
 ) -> None:
-    run = made(tmp_path / "a", "no: [step, outlier]")
-    checked = held(run, ("step", "note", (1,)))
-    words = [(str(each.expectation), each.verdict) for each in checked.judgements]
+    run = run_expecting(tmp_path / "a", "no: [step, outlier]")
+    checked = check_with(run, ("step", "note", (1,)))
+    words = [(str(judgement.expectation), judgement.verdict) for judgement in checked.judgements]
     assert words == [
         ("no step", "met"),
         ("no step", "not met"),
@@ -77,30 +79,34 @@ def test_several_words_are_an_expectation_each_and_a_kind_is_forbidden_by_its_na
     ]
 
 
-def test_what_is_said_of_a_host_counts_where_every_cell_is_meant(tmp_path: Path) -> None:
-    whole = held(made(tmp_path / "a", "no: warning"), ("facts-changed", "warning", ()))
+def test_a_finding_about_a_host_counts_if_every_cell_is_meant(tmp_path: Path) -> None:
+    whole = check_with(
+        run_expecting(tmp_path / "a", "no: warning"), ("facts-changed", "warning", ())
+    )
     assert verdicts(whole)[0] == ("the run", "not met")
     assert not whole.met
     some = "{no: warning, when: {message_size: 64}}"
-    part = held(made(tmp_path / "b", some), ("facts-changed", "warning", ()))
+    part = check_with(run_expecting(tmp_path / "b", some), ("facts-changed", "warning", ()))
     assert part.met and len(part.judgements) == 1
 
 
 def test_only_the_cells_meant_are_judged(tmp_path: Path) -> None:
-    run = made(tmp_path / "a", "{no: warning, unless: {message_size: 64}}")
-    assert held(run, ("outlier", "warning", (0,))).met
-    assert not held(run, ("outlier", "warning", (1,))).met
+    run = run_expecting(tmp_path / "a", "{no: warning, unless: {message_size: 64}}")
+    assert check_with(run, ("outlier", "warning", (0,))).met
+    assert not check_with(run, ("outlier", "warning", (1,))).met
 
 
-def test_a_trial_without_a_result_is_no_pass_and_neither_is_nobody_looking(tmp_path: Path) -> None:
-    run = made(tmp_path / "a", "no: step", (94.1, None))
-    checked = held(run)
-    assert {each.verdict for each in checked.judgements} == {"cannot be judged"}
+def test_a_trial_without_a_result_or_a_run_without_computed_findings_is_no_pass(
+    tmp_path: Path,
+) -> None:
+    run = run_expecting(tmp_path / "a", "no: step", (94.1, None))
+    checked = check_with(run)
+    assert {judgement.verdict for judgement in checked.judgements} == {"cannot be judged"}
     assert checked.judgements[0].words == "1 of 2 trials without a result"
     with pytest.raises(IncompleteRun):
         checked.raise_for_unmet()
-    unasked = check(made(tmp_path / "b", "no: step"))
-    assert {each.words for each in unasked.judgements} == {NOT_LOOKED_FOR}
+    unasked = check(run_expecting(tmp_path / "b", "no: step"))
+    assert {judgement.words for judgement in unasked.judgements} == {NOT_LOOKED_FOR}
     assert not unasked.met
 
 
@@ -118,7 +124,7 @@ def test_a_trial_without_a_result_is_no_pass_and_neither_is_nobody_looking(tmp_p
         ("{no: step, when: {protocol: UDP}}", "expect[0].no: no cell of the matrix is meant"),
     ],
 )
-def test_what_is_no_kind_is_refused_at_its_place(tmp_path: Path, written: str, fault: str) -> None:
+def test_an_unknown_kind_is_refused_at_its_place(tmp_path: Path, written: str, fault: str) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(f"{MATRIX}{written}\n")
     with pytest.raises(MatrixError) as refused:
@@ -126,31 +132,31 @@ def test_what_is_no_kind_is_refused_at_its_place(tmp_path: Path, written: str, f
     assert fault in str(refused.value)
 
 
-def test_a_kind_that_is_none_is_refused_by_plan_and_check_too(tmp_path: Path) -> None:
-    run = made(tmp_path / "run", "no: otlier")
+def test_an_unknown_kind_is_refused_by_plan_and_check_too(tmp_path: Path) -> None:
+    run = run_expecting(tmp_path / "run", "no: otlier")
     for words in (["check", str(run.path)], ["plan", str(run.path / "matrix.yaml")]):
         done = CliRunner().invoke(cli, words)
         assert isinstance(done.exception, MatrixError)
         assert "5:9: expect[0].no: `otlier` is no kind of finding" in str(done.exception)
 
 
-def test_what_is_forbidden_makes_no_other_experiment(tmp_path: Path) -> None:
+def test_forbidden_findings_do_not_change_the_experiment(tmp_path: Path) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(MATRIX.removesuffix("expect:\n  - "))
     plain = load_matrix(file)
     file.write_text(f"{MATRIX}no: [warning, step]\n")
-    asked = load_matrix(file, kinds=[*Kind])
-    assert plain.content_hash == asked.content_hash
-    assert [str(each) for each in asked.expectations] == ["no warning", "no step"]
-    assert expectations_in(asked.text, "m.yaml", [*Kind]) == asked.expectations
+    matrix = load_matrix(file, kinds=[*Kind])
+    assert plain.content_hash == matrix.content_hash
+    assert [str(expectation) for expectation in matrix.expectations] == ["no warning", "no step"]
+    assert expectations_in(matrix.text, "m.yaml", [*Kind]) == matrix.expectations
 
 
-def test_the_command_and_the_plugin_look_for_findings(tmp_path: Path) -> None:
-    clean = made(tmp_path / "a", "no: [warning, wire-ceiling]")
-    said = {each.kind for each in said_findings(clean).findings}
-    assert said  # TCP in messages of 1448 bytes at 94.1 Mbit/s is at its ceiling.
+def test_the_command_and_the_plugin_compute_the_findings(tmp_path: Path) -> None:
+    clean = run_expecting(tmp_path / "a", "no: [warning, wire-ceiling]")
+    kinds = {finding.kind for finding in said_findings(clean).findings}
+    assert kinds  # TCP in messages of 1448 bytes at 94.1 Mbit/s is at its ceiling.
     checked = RunUnderTest(clean.path).check()
-    assert {each.verdict for each in checked.judgements} == {"met", "not met"}
+    assert {judgement.verdict for judgement in checked.judgements} == {"met", "not met"}
     done = CliRunner().invoke(cli, ["check", str(clean.path)])
     assert isinstance(done.exception, ExpectationError)
     assert "(wire-ceiling)" in done.stdout

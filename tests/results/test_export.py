@@ -1,4 +1,4 @@
-"""export.py: the frame as CSV, JSON and Parquet, the same everywhere and harmless."""
+"""export.py: the frame as CSV, JSON and Parquet, identical everywhere and harmless."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_json_is_an_array_of_flat_objects_with_null_for_na() -> None:
 
 
 @pytest.mark.needs("pyarrow")
-def test_parquet_gives_the_same_frame_and_tells_the_units() -> None:
+def test_parquet_has_the_same_frame_and_the_units() -> None:
     pq = importlib.import_module("pyarrow.parquet")
     data = export(FIXTURE, "parquet")
     frame = pd.read_parquet(io.BytesIO(data), dtype_backend="numpy_nullable")
@@ -95,7 +95,7 @@ def test_parquet_gives_the_same_frame_and_tells_the_units() -> None:
     assert schema.field("throughput_bit_per_s").metadata[b"unit"] == b"bit/s"
 
 
-def test_without_pyarrow_the_sentence_says_how_to_install_it(
+def test_without_pyarrow_the_error_states_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -111,7 +111,7 @@ def test_another_format_is_refused() -> None:
 @pytest.mark.parametrize(
     "form", ["csv", "json", pytest.param("parquet", marks=pytest.mark.needs("pyarrow"))]
 )
-def test_twice_the_same_run_is_twice_the_same_bytes(form: str) -> None:
+def test_exports_of_the_same_run_are_byte_identical(form: str) -> None:
     assert export(FIXTURE, form) == export(FIXTURE, form)
 
 

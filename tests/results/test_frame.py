@@ -1,4 +1,4 @@
-"""frame.py: one row a trial, documented columns, failures are NA and never numbers."""
+"""frame.py: one row per trial, documented columns, failures as NA and never as numbers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def row_of(path: Path, values: Mapping[str, Value]) -> Mapping[Any, Any]:
     return run_of(path, made_record(values=values)).frame.iloc[0].to_dict()
 
 
-def test_there_is_one_row_a_planned_trial_in_the_plans_order(tmp_path: Path) -> None:
+def test_there_is_one_row_per_planned_trial_in_the_plans_order(tmp_path: Path) -> None:
     run = run_of(tmp_path, made_record(WL, 2), made_record(LL, 1), plan=made_plan())
     assert list(zip(run.frame["cell"], run.frame["trial"], strict=True)) == [
         (cell.key, trial) for cell in (LL, LL_LARGE, WL, WL_LARGE) for trial in (1, 2)
@@ -51,7 +51,7 @@ def test_there_is_one_row_a_planned_trial_in_the_plans_order(tmp_path: Path) -> 
     assert list(run.frame["status"]) == ["ok", *["pending"] * 4, "ok", *["pending"] * 2]
 
 
-def test_a_trial_that_is_not_there_yet_is_a_row_with_its_settings(tmp_path: Path) -> None:
+def test_a_pending_trial_is_a_row_with_its_settings(tmp_path: Path) -> None:
     row = run_of(tmp_path).frame.iloc[1]
     assert (row["status"], row["reason"]) == ("pending", "not-measured-yet")
     assert (row["pairing"], row["protocol"], row["message_bytes"]) == ("LL", "UDP", 1500)
@@ -98,7 +98,7 @@ def test_every_setting_of_a_cell_is_a_documented_column(test: str) -> None:
     assert FIELDS[test] <= columns_of([test]).keys()
 
 
-def test_names_say_their_unit_and_the_documentation_agrees() -> None:
+def test_names_contain_their_unit_and_the_documentation_agrees() -> None:
     endings = {"_bytes": "byte", "_s": "s", "_ns": "ns", "_bit_per_s": "bit/s"}
     for name, column in columns_of(COLUMNS_OF).items():
         ending = re.search(r"(_bit_per_s|_per_s|_bytes|_ns|_s)$", name)
@@ -113,7 +113,7 @@ def test_times_are_kept_in_nanoseconds_and_given_in_seconds(tmp_path: Path) -> N
     assert row["elapsed_s"] == 10.000012345
 
 
-def test_what_the_probes_said_follows_with_its_prefix_sorted(tmp_path: Path) -> None:
+def test_the_values_of_the_probes_follow_sorted_with_their_prefix(tmp_path: Path) -> None:
     values: dict[str, Value] = {
         "sender_snd_mss": 1448,
         "receiver_interval_bytes": [1, 2, 3],
@@ -164,7 +164,7 @@ def test_any_mixture_of_values_comes_back_unchanged_or_as_its_text(values: list[
             assert kept == value or json.loads(kept) == value
 
 
-def test_a_value_cannot_overwrite_what_names_the_trial(tmp_path: Path) -> None:
+def test_a_value_cannot_overwrite_the_names_of_the_trial(tmp_path: Path) -> None:
     row = row_of(tmp_path, {"cell": "fake", "status": "failed", "message_bytes": 9})
     assert (row["cell"], row["status"], row["message_bytes"]) == (LL.key, "ok", 64)
 
@@ -181,7 +181,7 @@ def test_sessions_and_facts_come_with_their_time() -> None:
     assert facts["host"] == "alpha"
     assert facts["facts"] == {"kernel": "6.18.5", "cpu_count": 2}
     assert facts["at"] == "2026-01-31T12:00:02.000000Z"
-    assert [each.line for each in run.damage] == [10]
+    assert [damage.line for damage in run.damage] == [10]
 
 
 def test_a_recorded_run_of_format_version_1_gives_the_same_table() -> None:
@@ -191,7 +191,7 @@ def test_a_recorded_run_of_format_version_1_gives_the_same_table() -> None:
     assert list(frame["elapsed_s"].dropna()) == [10.000012345]
 
 
-def test_netlab_load_is_the_way_in(tmp_path: Path) -> None:
+def test_netlab_load_reads_a_run(tmp_path: Path) -> None:
     assert len(netlab.load(FIXTURES / "run-v1").frame) == 4
     with pytest.raises(UsageError, match="not a run folder"):
         netlab.load(tmp_path)
@@ -201,7 +201,7 @@ def test_columns_of_the_probes_are_described_by_their_prefix_and_unit() -> None:
     column = describe("to_client_receiver_throughput_bit_per_s")
     assert (column.dtype, column.unit) == ("Float64", "bit/s")
     assert column.meaning.startswith(
-        "of the data to the client: said by the receiving probe: payload taken in"
+        "data to the client: reported by the receiving probe: received payload"
     )
     assert describe("sender_tcp_end_rtt_us").unit == "us"
     assert "`tcp_end_rtt_us` of docs/protocol.md" in describe("sender_tcp_end_rtt_us").meaning
@@ -231,7 +231,7 @@ def test_the_documentations_tables_are_those_of_the_code() -> None:
         shown |= columns
 
 
-def test_a_run_with_round_trips_has_their_columns_and_another_has_not(tmp_path: Path) -> None:
+def test_only_a_run_with_round_trips_has_their_columns(tmp_path: Path) -> None:
     plain = run_of(tmp_path)
     assert not {"rtt_p99_ns", "payload_bytes"} & set(plain.frame.columns)
     frame = round_trips(tmp_path / "other", [])
@@ -241,7 +241,7 @@ def test_a_run_with_round_trips_has_their_columns_and_another_has_not(tmp_path: 
         assert str(frame[name].dtype) == column.dtype, name
 
 
-def test_percentiles_come_from_the_histogram_and_only_as_far_as_it_can_tell(
+def test_percentiles_come_from_the_histogram_if_it_has_enough_values(
     tmp_path: Path,
 ) -> None:
     values_ns = [1000 * step for step in range(1, 501)]
@@ -270,7 +270,7 @@ def test_a_damaged_histogram_has_no_percentiles_and_breaks_nothing(
 
 
 def round_trips(path: Path, values_ns: list[int]) -> pd.DataFrame:
-    """The frame of a run of one round-trip cell, measured where there are values."""
+    """The frame of a run with one round-trip cell, which is pending without values."""
     cell = PlannedCell("LL-rt", "LL", "round_trip", {"protocol": "UDP", "message_bytes": 18})
     values: dict[str, Value] = {
         "transactions_per_s": 4000.5,

@@ -1,4 +1,4 @@
-"""Round trips one by one, put on the axis of the first request again."""
+"""Single round trips, placed on the time axis of the first request."""
 
 from __future__ import annotations
 
@@ -13,67 +13,73 @@ from netlab.results.load_timeline import thinned, timeline_of
 SETTINGS = under_load_cell().settings
 
 
-def test_request_n_was_due_n_by_the_rate_after_the_first_also_behind_lost_ones() -> None:
-    asked = losing(trips(), 7)
-    found = timeline_of(SETTINGS, under_load_values(asked))
-    assert found is not None
-    assert [*found.trips] == asked
+def test_request_n_was_due_n_divided_by_the_rate_after_the_first_also_after_lost_ones() -> None:
+    planned = losing(trips(), 7)
+    timeline = timeline_of(SETTINGS, under_load_values(planned))
+    assert timeline is not None
+    assert [*timeline.trips] == planned
 
 
-def test_the_load_stands_where_it_began_on_the_same_axis() -> None:
-    found = timeline_of(SETTINGS, under_load_values(trips(), flows={"": 90.0}))
-    assert found is not None
-    points = found.rates[""]
+def test_the_load_is_placed_where_it_began_on_the_same_axis() -> None:
+    timeline = timeline_of(SETTINGS, under_load_values(trips(), flows={"": 90.0}))
+    assert timeline is not None
+    points = timeline.rates[""]
     assert len(points) == 40
     assert points[0] == pytest.approx((1.05, 90.0))
     assert points[-1] == pytest.approx((4.95, 90.0))
 
 
 def test_a_phase_has_the_requests_that_were_due_in_it() -> None:
-    found = timeline_of(SETTINGS, under_load_values(trips()))
-    assert found is not None
-    assert [*found.phases] == ["idle", "loaded", "after"]
-    assert {phase: len(found.trips_of(phase)) for phase in found.phases} == {
+    timeline = timeline_of(SETTINGS, under_load_values(trips()))
+    assert timeline is not None
+    assert [*timeline.phases] == ["idle", "loaded", "after"]
+    assert {phase: len(timeline.trips_of(phase)) for phase in timeline.phases} == {
         "idle": 100,
         "loaded": 300,
         "after": 100,
     }
-    for phase in found.phases:
+    for phase in timeline.phases:
         begin_ns, end_ns = PHASES.of(phase)
-        assert all(begin_ns <= trip.at_ns < end_ns for trip in found.trips_of(phase))
-    assert found.trips_of("before all") == ()
+        assert all(begin_ns <= trip.at_ns < end_ns for trip in timeline.trips_of(phase))
+    assert timeline.trips_of("before all") == ()
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [("trip_ns", []), ("trip_ns", "none"), ("trip_ns", [1, "two"]), ("trip_ns", None)],
 )
-def test_a_probe_that_told_no_round_trip_by_itself_has_none(name: str, value: Any) -> None:
+def test_a_record_without_single_round_trips_has_no_timeline(name: str, value: Any) -> None:
     values = under_load_values(trips(), lost_trips=[]) | {name: value}
     assert timeline_of(SETTINGS, values) is None
     assert timeline_of({}, under_load_values(trips())) is None
 
 
-def test_what_else_is_missing_leaves_the_round_trips_as_they_are() -> None:
+def test_other_missing_values_do_not_affect_the_round_trips() -> None:
     values = under_load_values(trips())
     for name in ("receiver_interval_bytes", "drained_ns"):
         del values[name]
-    found = timeline_of(SETTINGS, values)
-    assert found is not None
-    assert (len(found.trips), found.rates, [*found.phases]) == (620, {}, ["idle", "loaded"])
+    timeline = timeline_of(SETTINGS, values)
+    assert timeline is not None
+    assert (len(timeline.trips), timeline.rates, [*timeline.phases]) == (
+        620,
+        {},
+        ["idle", "loaded"],
+    )
     del values["load_open_ns"]
     bare = timeline_of(SETTINGS, values)
     assert bare is not None
     assert (bare.rates, [*bare.phases]) == ({}, ["loaded"])
 
 
-def test_of_many_that_stand_at_one_place_the_ends_and_a_lost_one_are_kept() -> None:
-    asked = [Trip(at, None if at == 555 else 1000 + at % 10) for at in range(1000)]
-    asked[222] = Trip(222, 9_999_999)
-    found = thinned(asked, 100)
-    assert len(found) <= 101
-    assert [trip.at_ns for trip in found] == sorted(trip.at_ns for trip in found)
-    assert Trip(222, 9_999_999) in found
-    assert Trip(555, None) in found
-    assert thinned(asked[:40], 100) == asked[:40]
+def test_of_many_at_one_place_the_extremes_and_a_lost_one_are_kept() -> None:
+    planned = [
+        Trip(number, None if number == 555 else 1000 + number % 10) for number in range(1000)
+    ]
+    planned[222] = Trip(222, 9_999_999)
+    kept = thinned(planned, 100)
+    assert len(kept) <= 101
+    assert [trip.at_ns for trip in kept] == sorted(trip.at_ns for trip in kept)
+    assert Trip(222, 9_999_999) in kept
+    assert Trip(555, None) in kept
+    assert thinned(planned[:40], 100) == planned[:40]
     assert all(trip.ns is None for trip in thinned([Trip(n, None) for n in range(500)], 50))

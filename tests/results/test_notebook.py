@@ -1,4 +1,4 @@
-"""A run in a notebook: its words, its small tables, its charts; over recorded runs."""
+"""A run in a notebook: its text, small tables and charts, on recorded runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def no_screen() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds", "payload-lab"])
-def test_it_says_in_five_lines_what_it_is(name: str) -> None:
+def test_a_run_is_described_in_five_lines(name: str) -> None:
     run = netlab.load(RUNS / name)
     lines = repr(run).splitlines()
     assert len(lines) == 5
@@ -48,8 +48,8 @@ def test_the_answer_in_a_notebook_is_escaped(make: Make) -> None:
     from netlab.report.text.said import in_english
 
     plan = netlab.load(RUNS / "nettest").plan
-    found = make(replace(plan, title="<script>alert(1)</script>", source=None), [])
-    html = LoadedRun(found.stored, in_english)._repr_html_()
+    run = make(replace(plan, title="<script>alert(1)</script>", source=None), [])
+    html = LoadedRun(run.stored, in_english)._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
 
@@ -59,7 +59,7 @@ def test_the_summary_has_the_mean_and_its_interval_of_each_cell() -> None:
     table = run.summary()
     of_udp = table[table["protocol"] == "UDP"].iloc[0]
     frame = run.frame
-    values = [float(each) for each in frame[frame["protocol"] == "UDP"]["throughput_bit_per_s"]]
+    values = [float(value) for value in frame[frame["protocol"] == "UDP"]["throughput_bit_per_s"]]
     expected = interval(values)
     assert (of_udp["n"], of_udp["unit"]) == (15, "bit/s")
     assert of_udp["mean"] == pytest.approx(expected.mean)
@@ -85,7 +85,7 @@ def test_the_core_is_few_columns_row_by_row_with_right_types() -> None:
     assert run.core["test"].dtype == "category"
 
 
-def test_a_plot_has_a_line_a_level_and_says_what_was_pooled() -> None:
+def test_a_plot_has_one_line_per_level_and_states_what_was_pooled() -> None:
     axes = netlab.load(RUNS / "lab-report").plot(x="message_bytes", hue="pairing")
     legend = axes.get_legend()
     assert legend is not None
@@ -104,12 +104,14 @@ def test_a_plot_has_a_line_a_level_and_says_what_was_pooled() -> None:
         ({"y": "frames_per_s"}, "'frames_per_s' was not measured; there are throughput_bit_per_s"),
     ],
 )
-def test_what_cannot_be_drawn_is_said_with_what_can(words: dict[str, str], expected: str) -> None:
+def test_an_unknown_plot_is_refused_with_the_known_ones(
+    words: dict[str, str], expected: str
+) -> None:
     with pytest.raises(ValueError, match=expected):
         netlab.load(RUNS / "lab-report").plot(**words)
 
 
-def test_a_series_is_a_row_a_point_of_what_its_system_told() -> None:
+def test_a_series_has_one_row_per_sample() -> None:
     values: dict[str, object] = {
         "sender_tcp_series_time_us": [10, 20, 30],
         "sender_tcp_series_rtt_us": [5, 6, 7],

@@ -1,4 +1,4 @@
-"""TCP's own numbers out of a record: what fits together is read, and nothing else."""
+"""TCP's state from a record: only consistent series are read."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ def recorded(draw: st.DrawFn) -> dict[str, list[int]]:
     times = sorted(draw(st.sets(COUNTS, min_size=1, max_size=40)))
     size = len(times)
     others = {name: draw(st.lists(COUNTS, min_size=size, max_size=size)) for name in NAMES[1:]}
-    return {f"tcp_series_{name}": each for name, each in {"time_us": times, **others}.items()}
+    return {f"tcp_series_{name}": series for name, series in {"time_us": times, **others}.items()}
 
 
 @given(said=recorded(), flow=st.sampled_from(["", "to_server_", "to_client_"]))
-def test_what_a_probe_says_is_taken_kept_and_read_back(
+def test_the_values_of_a_probe_are_stored_and_read_back(
     said: dict[str, list[int]], flow: str
 ) -> None:
     assert fault_in_record({"type": "progress", **said}) is None
-    values = {f"{flow}sender_{name}": each for name, each in said.items()}
+    values = {f"{flow}sender_{name}": series for name, series in said.items()}
     check_values(values)
-    found = tcp_series_of(values, flow)
-    assert found == TcpSeries(**{name: said[f"tcp_series_{name}"] for name in NAMES})
+    series_read = tcp_series_of(values, flow)
+    assert series_read == TcpSeries(**{name: said[f"tcp_series_{name}"] for name in NAMES})
     for other in {"", "to_server_", "to_client_"} - {flow}:
         assert tcp_series_of(values, other) is None
 
 
 @given(said=recorded(), left_out=st.sets(st.sampled_from(NAMES)), cut=st.sampled_from(NAMES[1:]))
-def test_a_number_that_a_system_does_not_tell_is_empty_and_so_is_one_that_is_cut(
+def test_missing_and_truncated_series_are_empty(
     said: dict[str, list[int]], left_out: set[str], cut: str
 ) -> None:
     values = {
@@ -49,40 +49,40 @@ def test_a_number_that_a_system_does_not_tell_is_empty_and_so_is_one_that_is_cut
     }
     if cut not in left_out:
         values[f"sender_tcp_series_{cut}"] = said[f"tcp_series_{cut}"][1:]
-    found = tcp_series_of(values)
-    told = set(NAMES[1:]) - left_out - {cut}
-    if "time_us" in left_out or not told:
-        assert found is None
+    series = tcp_series_of(values)
+    present = set(NAMES[1:]) - left_out - {cut}
+    if "time_us" in left_out or not present:
+        assert series is None
     else:
-        assert found is not None
-        assert {name for name in NAMES[1:] if getattr(found, name)} == told
+        assert series is not None
+        assert {name for name in NAMES[1:] if getattr(series, name)} == present
 
 
 @pytest.mark.parametrize(
     "times", [[], [3, 3], [5, 4], [1, "2"], [1, None], [-1, 2], [1, 2.5], [False, True], 7, "1,2"]
 )
-def test_without_times_that_go_forward_there_is_no_series(times: Any) -> None:
+def test_without_ascending_times_there_is_no_series(times: Any) -> None:
     values = {"sender_tcp_series_time_us": times, "sender_tcp_series_rtt_us": [1, 2]}
     assert tcp_series_of(values) is None
 
 
 @pytest.mark.parametrize("bad", [[-1], [1.5], ["x"], 7, "x", [True], [2**63]])
-def test_a_probe_that_says_something_else_is_not_believed(bad: Any) -> None:
+def test_an_invalid_answer_of_a_probe_is_rejected(bad: Any) -> None:
     for name in TCP_SERIES:
         assert name in (fault_in_record({"type": "progress", name: bad}) or "")
 
 
 @pytest.mark.parametrize("bad", [[-1], [1.5], ["x"], 7, "x", [2**64]])
-def test_a_run_folder_with_something_else_is_damaged(bad: Any) -> None:
+def test_a_run_folder_with_an_invalid_series_is_damaged(bad: Any) -> None:
     for name in TCP_SERIES:
         with pytest.raises(ValueError, match="should be a list of whole numbers"):
             check_values({f"to_client_sender_{name}": bad})
 
 
-def test_each_column_says_what_it_holds() -> None:
+def test_each_column_has_a_meaning() -> None:
     for name in (*TCP_SERIES, "receive_calls", "empty_receives"):
         assert is_listed(name)
-        assert describe(f"to_server_sender_{name}").meaning.startswith("of the data to the server")
+        assert describe(f"to_server_sender_{name}").meaning.startswith("data to the server")
     for name in ("receiver_receive_calls", "receiver_empty_receives"):
         assert describe(name).dtype == "Int64"
         check_values({name: 12})

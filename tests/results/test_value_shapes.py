@@ -1,4 +1,4 @@
-"""Values that are checked together are judged as each of them is by itself."""
+"""Values checked together get the same verdict as each of them alone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_refused(values: dict[str, Any]) -> bool:
 
 
 @given(st.dictionaries(st.sampled_from(_NAMES), _VALUES))
-def test_values_are_refused_together_where_one_of_them_is_refused_alone(
+def test_values_are_refused_together_if_one_of_them_is_refused_alone(
     values: dict[str, Any],
 ) -> None:
     alone = any(is_refused({name: value}) for name, value in values.items())
@@ -43,7 +43,7 @@ def test_values_are_refused_together_where_one_of_them_is_refused_alone(
 
 
 @given(st.lists(_PLAIN, max_size=5), st.sampled_from(["a list of numbers", "a list of sizes"]))
-def test_a_list_fits_where_each_of_its_values_does(values: list[Any], kind: ValueKind) -> None:
+def test_a_list_fits_if_each_of_its_values_fits(values: list[Any], kind: ValueKind) -> None:
     def fits(value: Any) -> bool:
         if type(value) is int:
             return (0 if kind == "a list of sizes" else -(2**64)) < value < 2**64
@@ -54,12 +54,16 @@ def test_a_list_fits_where_each_of_its_values_does(values: list[Any], kind: Valu
     assert list_fits(values, kind) is all(map(fits, values))
 
 
-def test_columns_asked_for_are_those_of_the_rows() -> None:
-    for folder in sorted(each.parent for each in REPORTS.glob("*/run.json")):
+def test_requested_columns_equal_those_of_the_rows() -> None:
+    for folder in sorted(file.parent for file in REPORTS.glob("*/run.json")):
         run = load(folder)
         rows = rows_of(run.stored)
         names = dict.fromkeys([*(name for row in rows for name in row), "absent of all"])
-        every = {name: column_of([row.get(name) for row in rows], name)[1] for name in names}
-        known = {name: each for name, each in every.items() if any(v is not None for v in each)}
+        all_columns = {name: column_of([row.get(name) for row in rows], name)[1] for name in names}
+        known = {
+            name: values
+            for name, values in all_columns.items()
+            if any(value is not None for value in values)
+        }
         assert columns_of_trials(run.stored, names) == known
         assert len(readings(run)) == len(rows)

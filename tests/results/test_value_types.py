@@ -1,4 +1,4 @@
-"""Types of settings and values: every recorded run has them, and what is none is named."""
+"""Types of settings and values: every recorded run passes, and wrong types are reported."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ RECORDED = sorted(
 )
 
 
-@pytest.mark.parametrize("folder", RECORDED, ids=lambda each: each.name)
+@pytest.mark.parametrize("folder", RECORDED, ids=lambda folder: folder.name)
 def test_every_recorded_run_is_read_whole(folder: Path) -> None:
-    """All but the line that was cut when it was recorded."""
-    damage = [str(each) for each in load(folder).damage]
+    """All lines except the one that was cut when it was recorded."""
+    damage = [str(fault) for fault in load(folder).damage]
     assert damage in ([], ["line 10: damaged: the checksum does not agree"])
 
 
@@ -41,7 +41,7 @@ def test_every_recorded_run_is_read_whole(folder: Path) -> None:
         ("sender_unheard_of", (1, "x", [1.5], True, 2**70), ([None], None, {}, 10**400)),
     ],
 )
-def test_a_value_is_what_its_column_holds(name: str, good: Any, bad: Any) -> None:
+def test_a_value_must_have_the_type_of_its_column(name: str, good: Any, bad: Any) -> None:
     for value in good:
         check_values({name: value})
     for value in bad:
@@ -49,10 +49,10 @@ def test_a_value_is_what_its_column_holds(name: str, good: Any, bad: Any) -> Non
             check_values({name: value})
 
 
-def test_a_cell_has_the_settings_that_its_test_cannot_be_without() -> None:
+def test_a_cell_must_have_the_settings_of_its_test() -> None:
     check_settings("stream", {"protocol": "UDP"})
     check_settings("a test of tomorrow", {})
-    with pytest.raises(ValueError, match="a cell of stream without protocol"):
+    with pytest.raises(ValueError, match="a cell of the test stream lacks protocol"):
         check_settings("stream", {"message_bytes": 64})
     with pytest.raises(ValueError, match="message_bytes is 0, and should be a whole number"):
         check_settings("stream", {"protocol": "UDP", "message_bytes": 0})

@@ -44,9 +44,9 @@ def record_line(**changed: Any) -> dict[str, Any]:
     [
         ({"test": "foo", "settings": {"protocol": "UDP"}}, "its test or its pairing is not that"),
         ({"pairing": "WW"}, "its test or its pairing is not that"),
-        ({"values": {"\ud800x": 1}}, "'\\ud800x' is no name of a value"),
-        ({"values": {"A b": 1}}, "'A b' is no name of a value"),
-        ({"values": {"x" * 129: 1}}, "is no name of a value"),
+        ({"values": {"\ud800x": 1}}, "'\\ud800x' is not a valid name"),
+        ({"values": {"A b": 1}}, "'A b' is not a valid name"),
+        ({"values": {"x" * 129: 1}}, "is not a valid name"),
         ({"server": "\ud800"}, "half a surrogate pair is no text"),
     ],
 )

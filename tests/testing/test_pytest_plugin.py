@@ -1,4 +1,4 @@
-"""The pytest plugin: recorded runs and live ones in tests, and nothing loaded where none asks."""
+"""The pytest plugin: recorded and live runs in tests; nothing is loaded without a fixture."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def outcome_of(folder: Path, text: str, *words: str, ini: str = "") -> tuple[int
 
 
 def test_pytest_finds_the_plugin_by_its_entry_point() -> None:
-    (found,) = importlib.metadata.entry_points(group="pytest11", name="netlab")
-    assert found.value == "netlab.testing.plugin"
+    (entry_point,) = importlib.metadata.entry_points(group="pytest11", name="netlab")
+    assert entry_point.value == "netlab.testing.plugin"
 
 
-def test_a_run_of_tests_that_asks_for_no_fixture_loads_nothing_heavy(tmp_path: Path) -> None:
-    code, said = outcome_of(
+def test_tests_without_a_fixture_of_netlab_load_nothing_heavy(tmp_path: Path) -> None:
+    code, output = outcome_of(
         tmp_path,
         "import sys\n"
         "def test_it(pytestconfig):\n"
@@ -59,15 +59,15 @@ def test_a_run_of_tests_that_asks_for_no_fixture_loads_nothing_heavy(tmp_path: P
         "def test_unnamed(netlab_run):\n"
         "    pass\n",
     )
-    assert code == 1, said
-    assert "1 passed, 1 error" in said, said
-    assert "no run is named: mark the test with netlab_run(folder)" in said
+    assert code == 1, output
+    assert "1 passed, 1 error" in output, output
+    assert "no run is named: mark the test with netlab_run(folder)" in output
 
 
-def test_recorded_runs_are_held_against_what_is_expected(tmp_path: Path) -> None:
+def test_recorded_runs_are_checked_against_the_expectations(tmp_path: Path) -> None:
     for name, figures in (("good", [94.1, 94.12, 94.09]), ("slow", [70.0, 70.1, 70.05])):
         stream_run(tmp_path / "runs" / name, (stream(), figures), matrix_text=MATRIX)
-    code, said = outcome_of(
+    code, output = outcome_of(
         tmp_path,
         "import pytest\n"
         "@pytest.mark.netlab_run('runs/good')\n"
@@ -85,19 +85,21 @@ def test_recorded_runs_are_held_against_what_is_expected(tmp_path: Path) -> None
         "    pass\n",
         ini="netlab_run = runs/slow\n",
     )
-    assert code == 1, said
-    assert "1 failed, 2 passed, 1 error" in said, said
-    assert "not met           TCP 1448: 74.4 % of the ceiling in trial 1, 3 of 3 figures" in said
-    assert "no worse than the baseline by 5 %: 0 met, 1 not met" in said
-    assert "runs/none" in said
-    assert "Traceback" not in said
+    assert code == 1, output
+    assert "1 failed, 2 passed, 1 error" in output, output
+    assert "not met           TCP 1448: 74.4 % of the ceiling in trial 1, 3 of 3 figures" in output
+    assert "no worse than the baseline by 5 %: 0 met, 1 not met" in output
+    assert "runs/none" in output
+    assert "Traceback" not in output
 
 
-def test_a_live_run_is_measured_once_a_session_and_kept_where_asked(tmp_path: Path) -> None:
+def test_a_live_run_is_measured_once_per_session_and_kept_in_the_given_folder(
+    tmp_path: Path,
+) -> None:
     local_probe()
     (tmp_path / "live.yaml").write_text(LIVE)
     stream_run(tmp_path / "recorded", (stream(), [94.1]), matrix_text=MATRIX)
-    code, said = outcome_of(
+    code, output = outcome_of(
         tmp_path,
         "def test_first(netlab_live):\n"
         "    run = netlab_live('live.yaml', duration='200ms')\n"
@@ -114,9 +116,9 @@ def test_a_live_run_is_measured_once_a_session_and_kept_where_asked(tmp_path: Pa
         *("--netlab-into", "kept", "--netlab-run", "recorded"),
         ini="netlab_run = nowhere\n",
     )
-    assert "1 failed, 3 passed" in said, said
+    assert "1 failed, 3 passed" in output, output
     assert code == 1
-    assert "did you mean `duration`?" in said
+    assert "did you mean `duration`?" in output
     assert [path.name.startswith("live-") for path in (tmp_path / "kept").iterdir()] == [True]
 
 

@@ -1,1 +1,1 @@
-"""Hosts against hosts: which one, which way, or which pair is slower or farther. Pure."""
+"""Findings about a mesh: which host, direction or pair is slower or farther than others. Pure."""

@@ -1,4 +1,4 @@
-"""Columns of a mesh: stream samples that differ in nothing but who sends to whom. Pure."""
+"""Columns of a mesh: stream samples that differ only in sender and receiver. Pure."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from netlab.stats import median
 from netlab.stats.mesh import MeshVerdict, MeshWay, judge_mesh
 
 MeshKey = tuple[str, int, bool, str]
-"""Protocol, message size, whether both send at once, and the other settings as text."""
+"""Protocol, message size, whether both ends send at once, and the other settings as JSON text."""
 
 
 @dataclass(frozen=True)
 class MeshColumn:
-    """The trials of every pair under one protocol, message size and other conditions."""
+    """The trials of every pair with the same protocol, message size and other conditions."""
 
     key: MeshKey
     trials: Mapping[MeshWay, tuple[StreamSample, ...]]
-    """Sender and receiver → what is known of each trial."""
+    """Sender and receiver → the samples of their trials."""
 
     @property
     def protocol(self) -> str:
-        """Of all its cells."""
+        """The protocol of all cells."""
         return self.key[0]
 
     @property
     def message_bytes(self) -> int:
-        """Of all its cells."""
+        """The message size of all cells."""
         return self.key[1]
 
     @property
@@ -44,57 +44,59 @@ class MeshColumn:
 
     @cached_property
     def verdict(self) -> MeshVerdict | None:
-        """By shares of the ceiling; where one is not known, by throughput."""
-        every = [each for its in self.trials.values() for each in its]
-        known = all(each.ceiling_share is not None for each in every)
+        """The verdict by shares of the ceiling; by throughput if any share is not known."""
+        all_samples = [sample for samples in self.trials.values() for sample in samples]
+        known = all(sample.ceiling_share is not None for sample in all_samples)
         return judge_mesh(
             {
                 pair: [
-                    (each.ceiling_share if known else None) or each.throughput_bit_per_s
-                    for each in its
+                    (sample.ceiling_share if known else None) or sample.throughput_bit_per_s
+                    for sample in samples
                 ]
-                for pair, its in self.trials.items()
+                for pair, samples in self.trials.items()
             }
         )
 
     def throughput(self, pair: MeshWay) -> float:
-        """Median of a pair's trials, in bit/s."""
-        return median([each.throughput_bit_per_s for each in self.trials[pair]])
+        """Median throughput of a pair's trials, in bit/s."""
+        return median([sample.throughput_bit_per_s for sample in self.trials[pair]])
 
     def share(self, pair: MeshWay) -> float | None:
-        """Median share of the ceiling; ``None`` where that is not known."""
-        shares = [share for e in self.trials[pair] if (share := e.ceiling_share) is not None]
+        """Median share of the ceiling; ``None`` if it is not known."""
+        shares = [
+            share for sample in self.trials[pair] if (share := sample.ceiling_share) is not None
+        ]
         return median(shares) if shares else None
 
     def cells(self, pairs: Iterable[MeshWay]) -> tuple[str, ...]:
         """Keys of the cells of some pairs."""
-        return tuple(dict.fromkeys(each.cell for pair in pairs for each in self.trials[pair]))
+        return tuple(dict.fromkeys(sample.cell for pair in pairs for sample in self.trials[pair]))
 
     def numbered(self, pairs: Iterable[MeshWay]) -> tuple[tuple[str, int], ...]:
         """The trials of some pairs, as findings name them."""
-        return trials_of([each for pair in pairs for each in self.trials[pair]])
+        return trials_of([sample for pair in pairs for sample in self.trials[pair]])
 
 
 def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
-    """Every column in which three hosts and more have a figure, in the readings' order.
+    """Every column in which at least three hosts have a figure, in the readings' order.
 
-    Not of streams within one machine, nor of those that were not to be faster.
+    Streams within one machine, paced streams and imported ones are left out.
     """
-    found: dict[MeshKey, dict[MeshWay, list[StreamSample]]] = {}
-    for each in samples:
-        pair = ends_of(each)
-        if each.same_host or each.paced or each.imported or "" in pair or pair[0] == pair[1]:
+    by_key: dict[MeshKey, dict[MeshWay, list[StreamSample]]] = {}
+    for sample in samples:
+        pair = ends_of(sample)
+        if sample.same_host or sample.paced or sample.imported or "" in pair or pair[0] == pair[1]:
             continue
-        found.setdefault(_key(each), {}).setdefault(pair, []).append(each)
+        by_key.setdefault(_key(sample), {}).setdefault(pair, []).append(sample)
     columns = (
-        MeshColumn(key, {pair: tuple(its) for pair, its in pairs.items()})
-        for key, pairs in found.items()
+        MeshColumn(key, {pair: tuple(of_pair) for pair, of_pair in pairs.items()})
+        for key, pairs in by_key.items()
     )
     return tuple(column for column in columns if column.verdict is not None)
 
 
 def ends_of(sample: StreamSample) -> MeshWay:
-    """Who sends to whom: the roles of a pairing by name, else the hosts of the record."""
+    """Sender and receiver: from the pairing if it names hosts, else the hosts of the record."""
     if not is_by_name(sample.pairing):
         return sample.sender.host, sample.receiver.host
     server, client = labels_of(sample.pairing)
@@ -103,16 +105,22 @@ def ends_of(sample: StreamSample) -> MeshWay:
     return (server, client) if by_server else (client, server)
 
 
-def narrowed(those: Iterable[MeshColumn], every: Iterable[MeshColumn], host: str = "") -> Group:
-    """What a finding in some columns is about: protocol and message size only where others differ.
+def narrowed(
+    columns: Iterable[MeshColumn], all_columns: Iterable[MeshColumn], host: str = ""
+) -> Group:
+    """The group of a finding about some columns.
 
-    So a host that is slow at one protocol only is named with it.
+    It contains protocol and message size only if other columns have other ones. For example, a host
+    that is slow with one protocol only is named together with this protocol.
     """
-    its, beside = tuple(those), tuple(every)
-    protocols, sizes = {e.protocol for e in its}, {e.message_bytes for e in its}
-    alone = len(protocols) == 1 and any(e.protocol not in protocols for e in beside)
+    named, judged = tuple(columns), tuple(all_columns)
+    protocols, sizes = (
+        {column.protocol for column in named},
+        {column.message_bytes for column in named},
+    )
+    alone = len(protocols) == 1 and any(column.protocol not in protocols for column in judged)
     sized = len(sizes) == 1 and any(
-        e.message_bytes not in sizes for e in beside if e.protocol in protocols
+        column.message_bytes not in sizes for column in judged if column.protocol in protocols
     )
     return Group(
         host=host,
@@ -122,11 +130,11 @@ def narrowed(those: Iterable[MeshColumn], every: Iterable[MeshColumn], host: str
 
 
 def _key(sample: StreamSample) -> MeshKey:
-    others = {name: v for name, v in _settings(sample).items() if name != "direction"}
+    others = {name: value for name, value in _settings(sample).items() if name != "direction"}
     text = json.dumps(others, sort_keys=True)
     return sample.protocol, sample.message_bytes, bool(sample.flow), text
 
 
 def _settings(sample: StreamSample) -> Mapping[str, object]:
-    said = json.loads(sample.conditions) if sample.conditions else {}
-    return said if isinstance(said, dict) else {}
+    settings = json.loads(sample.conditions) if sample.conditions else {}
+    return settings if isinstance(settings, dict) else {}

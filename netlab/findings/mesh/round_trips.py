@@ -1,4 +1,4 @@
-"""Round trips of a mesh: what each host adds to those that it takes part in. Pure."""
+"""Round trips of a mesh: the time that each host adds to its round trips. Pure."""
 
 from __future__ import annotations
 
@@ -18,65 +18,68 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 _MEDIANS = ("rtt_p50_ns", "rtt_mean_ns")
-"""What a trial's round trips came to: the first that is recorded."""
+"""The figure of a trial's round trips: the first of these that is recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FarHost:
-    """A host that adds to its round trips under one set of settings."""
+    """A host that lengthens its round trips, under one set of settings."""
 
     added_ns: float
     typical_ns: float
     records: tuple[Record, ...]
-    """Of the trials that it took part in."""
+    """The records of the trials in which it took part."""
 
 
 def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
-    """One finding a kind of test and host that is farther than the others."""
+    """One finding for each kind of test and each host that is farther than the others."""
     if imported:
         return
-    found: dict[tuple[str, str], list[_FarHost]] = {}
+    by_host: dict[tuple[str, str], list[_FarHost]] = {}
     for records in _columns(run):
-        for host, far in _far(records):
-            found.setdefault((records[0].test, host), []).append(far)
-    for (_, host), those in found.items():
-        told = min(those, key=lambda each: each.typical_ns)
-        records = [record for each in those for record in each.records]
+        for host, far in _far_hosts_of(records):
+            by_host.setdefault((records[0].test, host), []).append(far)
+    for (_, host), cases in by_host.items():
+        fastest = min(cases, key=lambda case: case.typical_ns)
+        records = [record for case in cases for record in case.records]
         yield finding(
             Kind.FAR_HOST,
             Group(host=host),
             tuple(dict.fromkeys(record.cell for record in records)),
-            {"added_ns": told.added_ns, "typical_ns": told.typical_ns},
+            {"added_ns": fastest.added_ns, "typical_ns": fastest.typical_ns},
             trials=tuple((record.cell, record.trial) for record in records),
         )
 
 
 def _columns(run: Run) -> Iterator[Sequence[Record]]:
-    """The trials that differ in their two hosts only."""
-    found: dict[tuple[str, str], list[Record]] = {}
+    """Groups of trials that differ only in their two hosts."""
+    by_settings: dict[tuple[str, str], list[Record]] = {}
     for record in run.latest.values():
         if (
             record.test in ("round_trip", "connect")
             and record.status is Status.OK
             and record.values.get("same_host") is not True
             and "" not in _ends(record)
-            and _value(record) is not None
+            and _typical_ns(record) is not None
         ):
             settings = json.dumps(dict(record.settings), sort_keys=True, default=str)
-            found.setdefault((record.test, settings), []).append(record)
-    yield from found.values()
+            by_settings.setdefault((record.test, settings), []).append(record)
+    yield from by_settings.values()
 
 
-def _far(records: Sequence[Record]) -> Iterator[tuple[str, _FarHost]]:
+def _far_hosts_of(records: Sequence[Record]) -> Iterator[tuple[str, _FarHost]]:
     trials: dict[MeshWay, list[float]] = {}
     for record in records:
-        trials.setdefault(_ends(record), []).append(_value(record) or 0.0)
-    found = host_effects(trials)
-    if found is None:
+        trials.setdefault(_ends(record), []).append(_typical_ns(record) or 0.0)
+    effects = host_effects(trials)
+    if effects is None:
         return
-    for host in found.far:
-        its = tuple(record for record in records if host in _ends(record))
-        yield host, _FarHost(added_ns=found.added[host], typical_ns=found.typical, records=its)
+    for host in effects.far:
+        of_host = tuple(record for record in records if host in _ends(record))
+        yield (
+            host,
+            _FarHost(added_ns=effects.added[host], typical_ns=effects.typical, records=of_host),
+        )
 
 
 def _ends(record: Record) -> MeshWay:
@@ -87,6 +90,6 @@ def _ends(record: Record) -> MeshWay:
     return record.client or "", record.server or ""
 
 
-def _value(record: Record) -> float | None:
+def _typical_ns(record: Record) -> float | None:
     values: Mapping[str, object] = record.values
-    return next((known for name in _MEDIANS if (known := number(values.get(name)))), None)
+    return next((figure for name in _MEDIANS if (figure := number(values.get(name)))), None)

@@ -1,6 +1,6 @@
-"""Throughput of a mesh: which host, which pair, or all of them, is slow. Pure.
+"""Throughput of a mesh: whether one host, one pair or the whole mesh is slow. Pure.
 
-Links combine by the minimum: ``netlab.stats.mesh`` says who is named.
+The slower of two hosts' links limits their pair: ``netlab.stats.mesh`` decides which host is named.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from netlab.stats import median
 from netlab.stats.mesh import LEAST_PEERS, MeshVerdict, MeshWay
 
 ALIKE = 0.02
-"""Shares of the ceiling in columns that differ by less than this share are one slow mesh."""
+"""Columns whose shares of the ceiling differ by less than this share form one slow mesh."""
 
 SAME_LINK = 0.05
-"""A link that another column shows to carry more than this share more is not what limits."""
+"""A link is not the bottleneck if another column shows that it carries this share more."""
 
 MOST_MARGIN = 1.0
-"""Of what pairs lack to the ceiling: where they scatter by more it cannot be told that they are
-alike."""
+"""Largest scatter of the pairs, relative to their distance from the ceiling, with which they still
+count as alike."""
 
 _OF_PATH = frozenset(
     {
@@ -35,32 +35,32 @@ _OF_PATH = frozenset(
         *("wire-ceiling", "slower-link", "link-or-shaper"),
     }
 )
-"""Limits that a slow link, or a slow host somewhere behind, may show itself by: they are no
-explanation besides."""
+"""Limits that a slow link or a slow host on the path can cause: they do not explain a slow pair in
+another way."""
 
 Explanations = Mapping[tuple[str, str], Kind]
-"""(cell, flow) → what limited it, where that is no path."""
+"""(cell, flow) → its bottleneck, if that is not the path."""
 
 _Named = tuple[MeshColumn, MeshVerdict]
 
 
 @dataclass(frozen=True)
 class _SlowPairs:
-    """The pairs of a host in one column that are slow with it."""
+    """The slow pairs of one host in one column."""
 
     column: MeshColumn
     pairs: tuple[MeshWay, ...]
     others: tuple[MeshWay, ...]
-    """Pairs of which neither end is named."""
+    """Pairs whose ends are both not named as slow."""
 
     @property
     def throughput(self) -> float:
-        """The most that any of them reaches, in bit/s."""
+        """The highest throughput of these pairs, in bit/s."""
         return max(self.column.throughput(pair) for pair in self.pairs)
 
     @property
     def share(self) -> float | None:
-        """The same of the ceiling; ``None`` where that is not known."""
+        """Their highest share of the ceiling; ``None`` if it is not known."""
         shares = (self.column.share(pair) for pair in self.pairs)
         return max((share for share in shares if share is not None), default=None)
 
@@ -68,15 +68,15 @@ class _SlowPairs:
 def slow_in_mesh(
     samples: Iterable[StreamSample], limited: Iterable[Finding], link: Link | None
 ) -> tuple[Finding, ...]:
-    """One finding a slow host, one a slow pair, one where all pairs alike are slow."""
+    """One finding per slow host, one per slow pair, and one if all pairs are equally slow."""
     columns = columns_of(samples)
     explained: Explanations = {
-        (cell, each.group.flow): each.kind
-        for each in limited
-        if each.kind.explains and each.kind not in _OF_PATH
-        for cell in each.cells
+        (cell, limit.group.flow): limit.kind
+        for limit in limited
+        if limit.kind.explains and limit.kind not in _OF_PATH
+        for cell in limit.cells
     }
-    judged = [(each, verdict) for each in columns if (verdict := each.verdict) is not None]
+    judged = [(column, verdict) for column in columns if (verdict := column.verdict) is not None]
     return (
         *_hosts(judged, explained, link),
         *_pairs(judged, explained),
@@ -90,8 +90,8 @@ def slow_in_mesh(
 def _hosts(
     judged: Sequence[_Named], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
-    """A host that is slow one way in some columns and both ways in others has a finding each."""
-    found: dict[tuple[str, bool, bool], list[_SlowPairs]] = {}
+    """A host that is slow one way in some columns and both ways in others gets two findings."""
+    by_host: dict[tuple[str, bool, bool], list[_SlowPairs]] = {}
     for column, verdict in judged:
         for host in verdict.named:
             ways = host in verdict.slow_senders, host in verdict.slow_receivers
@@ -102,23 +102,23 @@ def _hosts(
             )
             others = tuple(pair for pair in column.trials if not set(pair) & set(verdict.named))
             if others:
-                found.setdefault((host, *ways), []).append(_SlowPairs(column, pairs, others))
-    every = [column for column, _ in judged]
-    for (host, sends, receives), those in found.items():
-        yield _host(host, (sends, receives), those, every, explained, link)
+                by_host.setdefault((host, *ways), []).append(_SlowPairs(column, pairs, others))
+    all_columns = [column for column, _ in judged]
+    for (host, sends, receives), slow_pairs in by_host.items():
+        yield _host(host, (sends, receives), slow_pairs, all_columns, explained, link)
 
 
 def _host(
     host: str,
     slow: tuple[bool, bool],
-    those: Sequence[_SlowPairs],
-    every: Sequence[MeshColumn],
+    by_column: Sequence[_SlowPairs],
+    all_columns: Sequence[MeshColumn],
     explained: Explanations,
     link: Link | None,
 ) -> Finding:
-    """Its figures are those of the column in which it is fastest: least else limits it there."""
-    best = max(those, key=lambda each: each.throughput)
-    column, kinds = best.column, _kinds(those, explained)
+    """The figures come from the column in which the host is fastest: other limits matter least."""
+    best = max(by_column, key=lambda column_pairs: column_pairs.throughput)
+    column, kinds = best.column, _limit_kinds(by_column, explained)
     fast = [pair for pair in column.trials if host in pair and pair not in best.pairs]
     other_way = max(map(column.throughput, fast), default=None)
     figures: dict[str, float | None] = {
@@ -131,13 +131,23 @@ def _host(
     if kinds:
         words["limits"] = joined(", ", [kind.limit for kind in kinds if kind.limit is not None])
     elif all(slow):
-        figures |= _as_link(host, best.share, every, link)
+        figures |= _as_link(host, best.share, all_columns, link)
     peers = sorted({end for pair in best.pairs for end in pair} - {host})
     if len(peers) <= LEAST_PEERS:
         words["one_peer"], words["other_peer"] = peers[0], peers[-1]
-    cells = tuple(dict.fromkeys(c for each in those for c in each.column.cells(each.pairs)))
-    trials = tuple(t for each in those for t in each.column.numbered(each.pairs))
-    group = narrowed((each.column for each in those), every, host)
+    cells = tuple(
+        dict.fromkeys(
+            cell
+            for column_pairs in by_column
+            for cell in column_pairs.column.cells(column_pairs.pairs)
+        )
+    )
+    trials = tuple(
+        trial
+        for column_pairs in by_column
+        for trial in column_pairs.column.numbered(column_pairs.pairs)
+    )
+    group = narrowed((column_pairs.column for column_pairs in by_column), all_columns, host)
     return finding(Kind.SLOW_HOST, group, cells, figures, words, trials)
 
 
@@ -146,62 +156,62 @@ _MOST_OF: Mapping[tuple[bool, bool], str] = {
     (True, False): "sends_at_most_bit_per_s",
     (False, True): "receives_at_most_bit_per_s",
 }
-"""Slow as sender, as receiver → the figure's name, which decides about the text."""
+"""(slow as sender, slow as receiver) → name of the figure, which selects the text."""
 
 
 def _as_link(
-    host: str, share: float | None, every: Iterable[MeshColumn], link: Link | None
+    host: str, share: float | None, all_columns: Iterable[MeshColumn], link: Link | None
 ) -> dict[str, float]:
-    """The rate of the link that its share would fill, unless another column shows it faster."""
-    if link is None or share is None or _most_share(host, every) > share * (1 + SAME_LINK):
+    """The rate of a link that this share would fill, unless another column shows a faster one."""
+    if link is None or share is None or _most_share(host, all_columns) > share * (1 + SAME_LINK):
         return {}
     rate = float(f"{share * link.rate_bit_per_s:.3g}")
     return {"link_rate_bit_per_s": link.rate_bit_per_s, "as_link_rate_bit_per_s": rate}
 
 
-def _most_share(host: str, every: Iterable[MeshColumn]) -> float:
-    """Of the ceiling, that a host reaches anywhere."""
-    shares = (each.share(pair) for each in every for pair in each.trials if host in pair)
+def _most_share(host: str, columns: Iterable[MeshColumn]) -> float:
+    """The highest share of the ceiling that a host reaches in any column."""
+    shares = (column.share(pair) for column in columns for pair in column.trials if host in pair)
     return max((share for share in shares if share is not None), default=0.0)
 
 
-def _kinds(those: Sequence[_SlowPairs], explained: Explanations) -> tuple[Kind, ...]:
-    """What limited all of the host's cells, where each has a limit that is no path's."""
-    found: dict[Kind, None] = {}
-    for each in those:
-        for pair in each.pairs:
-            for sample in each.column.trials[pair]:
+def _limit_kinds(by_column: Sequence[_SlowPairs], explained: Explanations) -> tuple[Kind, ...]:
+    """The limits of the host's cells, if every cell has a limit other than the path; else empty."""
+    kinds: dict[Kind, None] = {}
+    for column_pairs in by_column:
+        for pair in column_pairs.pairs:
+            for sample in column_pairs.column.trials[pair]:
                 kind = explained.get((sample.cell, sample.flow))
                 if kind is None:
                     return ()
-                found[kind] = None
-    return tuple(found)
+                kinds[kind] = None
+    return tuple(kinds)
 
 
 # ---- one pair ------------------------------------------------------------------------------------
 
 
 def _pairs(judged: Sequence[_Named], explained: Explanations) -> Iterator[Finding]:
-    """A pair, one way or both, that is slow where both of its ends are not.
+    """Pairs that are slow, one way or both, although neither of their hosts is.
 
-    One that a host limits is told as that.
+    A pair that a host limits belongs to that host's finding.
     """
-    found: dict[frozenset[str], list[_SlowPairs]] = {}
+    by_ends: dict[frozenset[str], list[_SlowPairs]] = {}
     for column, verdict in judged:
         ways: dict[frozenset[str], list[MeshWay]] = {}
         for pair in verdict.strays:
-            if any((each.cell, each.flow) not in explained for each in column.trials[pair]):
+            if any((sample.cell, sample.flow) not in explained for sample in column.trials[pair]):
                 ways.setdefault(frozenset(pair), []).append(pair)
         for ends, pairs in ways.items():
             others = tuple(pair for pair in column.trials if frozenset(pair) != ends)
-            found.setdefault(ends, []).append(_SlowPairs(column, tuple(pairs), others))
-    for those in found.values():
-        yield _pair(those, [column for column, _ in judged])
+            by_ends.setdefault(ends, []).append(_SlowPairs(column, tuple(pairs), others))
+    for slow_pairs in by_ends.values():
+        yield _pair(slow_pairs, [column for column, _ in judged])
 
 
-def _pair(those: Sequence[_SlowPairs], every: Sequence[MeshColumn]) -> Finding:
-    best = max(those, key=lambda each: each.throughput)
-    column, ways = best.column, {pair for each in those for pair in each.pairs}
+def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) -> Finding:
+    best = max(by_column, key=lambda column_pairs: column_pairs.throughput)
+    column, ways = best.column, {pair for column_pairs in by_column for pair in column_pairs.pairs}
     sender, receiver = pair = max(best.pairs, key=column.throughput)
     figures = {
         "throughput_bit_per_s": best.throughput,
@@ -215,10 +225,20 @@ def _pair(those: Sequence[_SlowPairs], every: Sequence[MeshColumn]) -> Finding:
         words = {"one": min(pair), "other": max(pair)}
     else:
         words = {"sending": sender, "receiving": receiver}
-    narrow = narrowed((each.column for each in those), every)
+    narrow = narrowed((column_pairs.column for column_pairs in by_column), all_columns)
     group = Group(named(min(pair), max(pair)), narrow.protocol, narrow.message_bytes)
-    cells = tuple(dict.fromkeys(c for each in those for c in each.column.cells(each.pairs)))
-    trials = tuple(t for each in those for t in each.column.numbered(each.pairs))
+    cells = tuple(
+        dict.fromkeys(
+            cell
+            for column_pairs in by_column
+            for cell in column_pairs.column.cells(column_pairs.pairs)
+        )
+    )
+    trials = tuple(
+        trial
+        for column_pairs in by_column
+        for trial in column_pairs.column.numbered(column_pairs.pairs)
+    )
     return finding(Kind.SLOW_PAIR, group, cells, figures, words, trials)
 
 
@@ -228,9 +248,9 @@ def _pair(those: Sequence[_SlowPairs], every: Sequence[MeshColumn]) -> Finding:
 def _meshes(
     judged: Sequence[_Named], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
-    """All pairs alike below the ceiling, where none fills it in any column.
+    """All pairs are equally far below the ceiling, and none fills it in any column.
 
-    Said by the columns in which they reach the largest share of it.
+    The finding uses the columns in which the pairs reach the largest share of the ceiling.
     """
     shares = {column.key: _least_and_most(column) for column, _ in judged}
     known = [share for share in shares.values() if share is not None]
@@ -243,20 +263,25 @@ def _meshes(
     if link is None or not known or filled:
         return
     top = max(most for _, most in known)
-    those = [
+    alike = [
         column
         for column, verdict in judged
         if (share := shares[column.key]) is not None
         and share[1] >= top * (1 - ALIKE)
         and _is_alike(verdict, *share)
-        and not _mostly(column, explained)
+        and not _is_mostly_explained(column, explained)
     ]
-    if those:
-        yield _mesh(those, [column for column, _ in judged], link)
+    if alike:
+        yield _mesh(alike, [column for column, _ in judged], link)
 
 
-def _mesh(those: Sequence[MeshColumn], every: Sequence[MeshColumn], link: Link) -> Finding:
-    column = max(those, key=lambda each: median([each.throughput(p) for p in each.trials]))
+def _mesh(alike: Sequence[MeshColumn], all_columns: Sequence[MeshColumn], link: Link) -> Finding:
+    column = max(
+        alike,
+        key=lambda mesh_column: median(
+            [mesh_column.throughput(pair) for pair in mesh_column.trials]
+        ),
+    )
     figures = {
         "pairs": len({frozenset(pair) for pair in column.trials}),
         "throughput_bit_per_s": median([column.throughput(pair) for pair in column.trials]),
@@ -265,20 +290,26 @@ def _mesh(those: Sequence[MeshColumn], every: Sequence[MeshColumn], link: Link) 
         "ceiling_share": median([column.share(pair) or 0.0 for pair in column.trials]),
         "link_rate_bit_per_s": link.rate_bit_per_s,
     }
-    cells = tuple(dict.fromkeys(c for each in those for c in each.cells(each.trials)))
-    trials = tuple(t for each in those for t in each.numbered(each.trials))
-    return finding(Kind.SLOW_MESH, narrowed(those, every), cells, figures, trials=trials)
+    cells = tuple(
+        dict.fromkeys(
+            cell for mesh_column in alike for cell in mesh_column.cells(mesh_column.trials)
+        )
+    )
+    trials = tuple(
+        trial for mesh_column in alike for trial in mesh_column.numbered(mesh_column.trials)
+    )
+    return finding(Kind.SLOW_MESH, narrowed(alike, all_columns), cells, figures, trials=trials)
 
 
 def _least_and_most(column: MeshColumn) -> tuple[float, float] | None:
-    """Shares of the ceiling of its pairs; ``None`` where one is not known."""
+    """Smallest and largest share of the ceiling of its pairs; ``None`` if one is not known."""
     shares = [column.share(pair) for pair in column.trials]
     known = [share for share in shares if share is not None]
     return (min(known), max(known)) if known and len(known) == len(shares) else None
 
 
 def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
-    """No host and no pair stands out, and what scatters would not hide one."""
+    """No host and no pair stands out, and the scatter is too small to hide one."""
     return (
         not verdict.named
         and not verdict.strays
@@ -287,7 +318,9 @@ def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
     )
 
 
-def _mostly(column: MeshColumn, explained: Explanations) -> bool:
-    """Whether half of its trials and more were limited by what is no path."""
-    every = [each for its in column.trials.values() for each in its]
-    return 2 * sum((each.cell, each.flow) in explained for each in every) >= len(every)
+def _is_mostly_explained(column: MeshColumn, explained: Explanations) -> bool:
+    """Whether at least half of its trials have a limit other than the path."""
+    all_samples = [sample for samples in column.trials.values() for sample in samples]
+    return 2 * sum((sample.cell, sample.flow) in explained for sample in all_samples) >= len(
+        all_samples
+    )

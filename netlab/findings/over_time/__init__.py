@@ -1,1 +1,1 @@
-"""Over the time of a run and of a trial: drift, warm-up, dips with a period. Pure."""
+"""Findings about changes within a run or a trial: drift, warm-up, periodic dips. Pure."""

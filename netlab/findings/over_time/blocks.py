@@ -1,4 +1,4 @@
-"""Blocks: what each cell came to in each of them, for the trials that ran within theirs. Pure."""
+"""The figure of each cell in each block, of trials that ran within their block. Pure."""
 
 from __future__ import annotations
 
@@ -13,59 +13,59 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 CellFlow = tuple[str, str]
-"""Key of a cell, and the prefix of its flow's values."""
+"""Key of a cell, and the prefix of the values of its flow."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockTable:
-    """The figures of the cells that have one in each of the first blocks."""
+    """The figures of the cells that have a figure in each of the first blocks."""
 
     quantity: str
     """Name of the value."""
     figures: Mapping[CellFlow, tuple[float, ...]]
-    """Above 0, a block each, from the first on."""
+    """One figure above 0 per block, starting with the first block."""
 
     @property
     def blocks(self) -> int:
-        """How many each has."""
+        """Number of blocks."""
         return len(next(iter(self.figures.values()), ()))
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Their keys, each once."""
+        """Keys of the cells, each once."""
         return tuple(dict.fromkeys(cell for cell, _ in self.figures))
 
     def trials(self) -> tuple[tuple[str, int], ...]:
-        """All of them, as findings name them."""
-        return tuple((cell, 1 + at) for cell in self.cells for at in range(self.blocks))
+        """All trials, as (cell, number)."""
+        return tuple((cell, 1 + block) for cell in self.cells for block in range(self.blocks))
 
 
 def tables(run: Run, series: Iterable[Series]) -> tuple[BlockTable, ...]:
-    """A table a quantity; nothing of streams that were offered at a rate.
+    """One table per quantity, without paced streams.
 
-    Cells differ in their number of trials where each is measured until it is tight: as many blocks
-    are taken as leave most figures.
+    If cells are repeated until their interval is tight, their numbers of trials differ: the number
+    of blocks is then chosen so that the table has the most figures.
     """
-    known: dict[str, dict[CellFlow, dict[int, float]]] = {}
+    by_quantity: dict[str, dict[CellFlow, dict[int, float]]] = {}
     inside = within_blocks(run)
-    for each in series:
-        for point in each.points:
-            if point.paced and each.test == "stream":
+    for one_series in series:
+        for point in one_series.points:
+            if point.paced and one_series.test == "stream":
                 continue
-            its = {
+            figures = {
                 trial: figure
                 for trial, figure in enumerate(point.figures, 1)
                 if figure is not None and figure > 0 and (point.cell, trial) in inside
             }
-            known.setdefault(each.quantity, {})[point.cell, point.prefix] = its
-    return tuple(_complete(quantity, cells) for quantity, cells in known.items())
+            by_quantity.setdefault(one_series.quantity, {})[point.cell, point.prefix] = figures
+    return tuple(_complete(quantity, cells) for quantity, cells in by_quantity.items())
 
 
 def within_blocks(run: Run) -> frozenset[tuple[str, int]]:
-    """The trials with a result that began before the next block did.
+    """The trials with a result that began before the next block.
 
-    What was measured again later tells of another time. Trials of which nobody noted when they
-    began are none of these.
+    Trials that were repeated later belong to another time. Trials without a recorded start are
+    left out.
     """
     begins: dict[int, str] = {}
     for record in run.records:
@@ -83,27 +83,27 @@ def within_blocks(run: Run) -> frozenset[tuple[str, int]]:
 
 
 def lasted_s(run: Run, trials: Iterable[tuple[str, int]]) -> float | None:
-    """From the beginning of the first of some trials to that of the last."""
+    """Time from the start of the first of these trials to the start of the last, in seconds."""
     begins = [utc_of(run.latest[trial].started_at) for trial in trials if trial in run.latest]
-    known = [each for each in begins if each is not None]
+    known = [begin for begin in begins if begin is not None]
     return (max(known) - min(known)).total_seconds() if known else None
 
 
 def _complete(quantity: str, cells: Mapping[CellFlow, Mapping[int, float]]) -> BlockTable:
-    """The first blocks in which the same cells have a figure, as many as make most of both."""
+    """The first blocks in which the same cells have figures: as many as maximise blocks x cells."""
     whole = {
-        cell: next(n for n in range(len(its) + 1) if n + 1 not in its)
-        for cell, its in cells.items()
+        cell: next(n for n in range(len(figures) + 1) if n + 1 not in figures)
+        for cell, figures in cells.items()
     }
     counts = sorted(set(whole.values()) - {0})
     if not counts:
         return BlockTable(quantity, {})
-    blocks = max(counts, key=lambda n: n * sum(has >= n for has in whole.values()))
+    blocks = max(counts, key=lambda n: n * sum(count >= n for count in whole.values()))
     return BlockTable(
         quantity,
         {
             cell: tuple(cells[cell][block] for block in range(1, blocks + 1))
-            for cell, has in whole.items()
-            if has >= blocks
+            for cell, count in whole.items()
+            if count >= blocks
         },
     )

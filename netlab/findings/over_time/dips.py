@@ -1,4 +1,4 @@
-"""Dips with a period: streams whose rate falls again and again after equal times. Pure."""
+"""Periodic dips: streams whose rate falls repeatedly at equal intervals. Pure."""
 
 from __future__ import annotations
 
@@ -20,29 +20,31 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 DEEP = 0.05
-"""Share of the usual rate that a dip must lack."""
+"""Least depth of a dip, as a share of the usual rate."""
 GRAINS = 3.0
-"""So many of the receiver's largest calls a dip must lack: bytes come in lumps as large."""
+"""Least depth of a dip in units of the receiver's largest call: data arrive in lumps this large."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Dipping:
-    """A trial in one flow of which the rate dips."""
+    """A trial whose rate dips in one flow."""
 
     record: Record
     dips: PeriodicDips
     interval_ns: float
     sent_again: int | None
-    """Segments, over the whole window; ``None`` is not known, or UDP."""
+    """Segments retransmitted over the whole window; ``None``: not known, or UDP."""
 
 
 def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterator[Finding]:
-    """One finding a cell and flow of which more than half of the trials dip."""
+    """One finding per cell and flow if more than half of its trials have dips."""
     if imported:
         return
-    sent_again = {(each.cell, each.trial, each.flow): each.tcp.retransmissions for each in samples}
-    found: dict[tuple[str, str], list[_Dipping]] = defaultdict(list)
-    judged: dict[tuple[str, str], int] = defaultdict(int)
+    sent_again = {
+        (sample.cell, sample.trial, sample.flow): sample.tcp.retransmissions for sample in samples
+    }
+    dipping: dict[tuple[str, str], list[_Dipping]] = defaultdict(list)
+    judged_trials: dict[tuple[str, str], int] = defaultdict(int)
     for record in run.latest.values():
         if record.status is not Status.OK or record.test != "stream":
             continue
@@ -51,45 +53,49 @@ def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterat
             interval_ns = number(record.values.get(f"{prefix}receiver_interval_ns"))
             if not isinstance(series, list) or not interval_ns:
                 continue
-            judged[record.cell, prefix] += 1
-            seen = _seen(record, prefix, series)
-            if seen is not None:
-                again = sent_again.get((record.cell, record.trial, flow))
-                found[record.cell, prefix].append(_Dipping(record, seen, interval_ns, again))
-    for place, those in found.items():
-        if 2 * len(those) > judged[place]:
-            yield _finding(place[1], those, judged[place])
+            judged_trials[record.cell, prefix] += 1
+            trial_dips = _dips_of_trial(record, prefix, series)
+            if trial_dips is not None:
+                retransmitted = sent_again.get((record.cell, record.trial, flow))
+                dipping[record.cell, prefix].append(
+                    _Dipping(record, trial_dips, interval_ns, retransmitted)
+                )
+    for cell_and_flow, trials in dipping.items():
+        if 2 * len(trials) > judged_trials[cell_and_flow]:
+            yield _finding(cell_and_flow[1], trials, judged_trials[cell_and_flow])
 
 
-def _seen(record: Record, prefix: str, series: list[int] | list[float]) -> PeriodicDips | None:
-    """The last interval has another length than the others, and is left out."""
-    values = [float(each) for each in series[:-1]]
-    found = periodic_dips(values)
+def _dips_of_trial(
+    record: Record, prefix: str, series: list[int] | list[float]
+) -> PeriodicDips | None:
+    """The periodic dips of one flow; its last interval, which has another length, is left out."""
+    values = [float(value) for value in series[:-1]]
+    period = periodic_dips(values)
     largest = number(record.values.get(f"{prefix}receiver_largest_receive_bytes"))
-    if found is None or largest is None:
+    if period is None or largest is None:
         return None
     grain = GRAINS * largest / median(values)
-    return found if found.depth_share > max(DEEP, grain) else None
+    return period if period.depth_share > max(DEEP, grain) else None
 
 
-def _finding(prefix: str, those: list[_Dipping], number_of_trials: int) -> Finding:
-    """Told by the trial in the middle by depth."""
-    told = sorted(those, key=lambda each: each.dips.depth_share)[len(those) // 2]
-    known = [each.sent_again for each in those if each.sent_again is not None]
+def _finding(prefix: str, trials: list[_Dipping], number_of_trials: int) -> Finding:
+    """The figures are those of the trial with the median depth."""
+    middle = sorted(trials, key=lambda trial: trial.dips.depth_share)[len(trials) // 2]
+    known = [trial.sent_again for trial in trials if trial.sent_again is not None]
     figures = {
-        "period_ns": told.dips.period * told.interval_ns,
-        "depth_share": told.dips.depth_share,
-        "interval_ns": told.interval_ns,
-        "trials": len(those),
+        "period_ns": middle.dips.period * middle.interval_ns,
+        "depth_share": middle.dips.depth_share,
+        "interval_ns": middle.interval_ns,
+        "trials": len(trials),
         "of_trials": number_of_trials,
         "retransmissions": median(known) if known else None,
     }
-    again = bool(known) and len(known) == len(those) and all(known)
+    all_retransmitted = bool(known) and len(known) == len(trials) and all(known)
     return finding(
-        Kind.CONGESTION_DIPS if again else Kind.PERIODIC_DIPS,
-        group_of(told.record, prefix),
-        (told.record.cell,),
+        Kind.CONGESTION_DIPS if all_retransmitted else Kind.PERIODIC_DIPS,
+        group_of(middle.record, prefix),
+        (middle.record.cell,),
         figures,
-        in_trials(len(those), number_of_trials),
-        tuple((each.record.cell, each.record.trial) for each in those),
+        in_trials(len(trials), number_of_trials),
+        tuple((trial.record.cell, trial.record.trial) for trial in trials),
     )

@@ -1,4 +1,4 @@
-"""Drift over the blocks of a run, and first trials that are slower than the rest. Pure."""
+"""Drift over the blocks of a run, and first trials that are slower than the others. Pure."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 LEAST_BLOCKS = 6
 LEAST_BLOCKS_CONSISTENT, LEAST_CELLS_CONSISTENT = 3, 5
-"""With fewer blocks so many cells at least must drift alike."""
+"""With fewer blocks than ``LEAST_BLOCKS``, at least this many cells must drift alike."""
 BY_CHANCE = 0.01
 LEAST_CHANGE = 0.01
-"""Over the run, as a share."""
+"""Least change over the run, as a share."""
 LEAST_TAU = 0.6
-"""Kendall's: pairs of blocks that go the same way, less the others, as a share of all. A run that
-wanders, each block hanging together with the one before, seldom gets there; a drift that it does
-not dwarf does."""
+"""Kendall's tau: pairs of blocks that change in one direction minus the others, as a share of all.
+A random walk, in which each block depends on the one before, rarely reaches this value; a drift
+that is not much smaller than the random walk does."""
 LATER = 0.25
-"""Share of the change that comes after the second block at least: a first block that differs is
-a warm-up and no drift."""
+"""Least share of the change after the second block: if only the first block differs, it is a
+warm-up and not a drift."""
 
 FIRST_BLOCKS = 3
 FIRST_CHANGE = 0.02
 FIRST_ALONE = 3.0
-"""So many times farther off than any later block the first one is."""
+"""The first block deviates at least this many times more than any later block."""
 
 _WHAT: Mapping[str, Message] = {
     "throughput_bit_per_s": _("throughput"),
@@ -43,7 +43,7 @@ _WHAT: Mapping[str, Message] = {
 
 
 def drifts(run: Run, series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
-    """At most one finding a quantity: over all cells together."""
+    """At most one finding per quantity, about all cells together."""
     for table in () if imported else tables(run, series):
         if table.blocks >= LEAST_BLOCKS:
             yield from _drift(run, table)
@@ -52,7 +52,7 @@ def drifts(run: Run, series: Iterable[Series], *, imported: bool) -> Iterator[Fi
 
 
 def first_trials(run: Run, series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
-    """At most one finding a quantity, where the first trials of most cells are the slower ones."""
+    """At most one finding per quantity: the first trials of most cells are slower."""
     for table in () if imported else tables(run, series):
         if table.blocks >= FIRST_BLOCKS:
             yield from _first(table)
@@ -67,7 +67,7 @@ def _drift(run: Run, table: BlockTable) -> Iterator[Finding]:
 
 
 def _consistent(run: Run, table: BlockTable) -> Iterator[Finding]:
-    """Each block beyond the one before, and that in cells enough."""
+    """Drift with few blocks: every block exceeds the one before, in enough cells."""
     residuals = _residuals(table)
     middle = _medians(residuals)
     whole, last = middle[-1] - middle[0], middle[-1] - middle[1]
@@ -96,15 +96,15 @@ def _finding(
 
 
 def _first(table: BlockTable) -> Iterator[Finding]:
-    """Slower: less throughput, longer round trips."""
+    """Slower means less throughput or longer round trips."""
     sign = 1 if table.quantity.endswith("_ns") else -1
     residuals = [
-        [sign * (math.log(x) - median(list(map(math.log, its[1:])))) for x in its]
-        for its in table.figures.values()
+        [sign * (math.log(figure) - median(list(map(math.log, of_cell[1:])))) for figure in of_cell]
+        for of_cell in table.figures.values()
     ]
-    # A cell that is no slower and no faster says nothing (Dixon and Mood).
-    firsts = [each[0] for each in residuals if each[0]]
-    slower = sum(each > 0 for each in firsts)
+    # The sign test ignores ties (Dixon and Mood).
+    firsts = [of_cell[0] for of_cell in residuals if of_cell[0]]
+    slower = sum(residual > 0 for residual in firsts)
     first, *later = _medians(residuals)
     if (
         2 * slower > len(firsts)
@@ -124,20 +124,20 @@ def _first(table: BlockTable) -> Iterator[Finding]:
 
 
 def _residuals(table: BlockTable) -> list[list[float]]:
-    """Of each cell: logarithms less their mean."""
-    found = []
-    for its in table.figures.values():
-        logs = [math.log(value) for value in its]
+    """For each cell, the logarithms of its figures minus their mean."""
+    residuals = []
+    for figures in table.figures.values():
+        logs = [math.log(value) for value in figures]
         middle = mean(logs)
-        found.append([each - middle for each in logs])
-    return found
+        residuals.append([log - middle for log in logs])
+    return residuals
 
 
 def _medians(residuals: list[list[float]]) -> list[float]:
-    """Of each block, over the cells."""
+    """The median of each block over the cells."""
     return [median(list(block)) for block in zip(*residuals, strict=True)]
 
 
 def _change(middle: list[float]) -> float:
-    """From the first block to the last by the Theil-Sen slope, as a logarithm."""
+    """Change from the first block to the last by the Theil-Sen slope, as a logarithm."""
     return theil_sen(middle) * (len(middle) - 1)

@@ -1,1 +1,1 @@
-"""What round trips and connections took, and what that shows: rules about two kinds of test."""
+"""Findings about the times of round trips and connections."""

@@ -1,8 +1,8 @@
-"""Connections whose first packet was lost: they take TCP's first time-out longer. Pure.
+"""Connections whose first packet was lost: TCP's first time-out lengthens them. Pure.
 
-TCP sends the packet that opens a connection again after 1 s (RFC 6298, 2), then after 2 s and 4 s
-more; newer kernels of Linux several times after 1 s each. Nobody tells of how many connections
-that was so: their times do.
+TCP retransmits the packet that opens a connection after 1 s (RFC 6298, 2), then after 2 s and 4 s
+more; newer Linux kernels retransmit it several times after 1 s each. No counter shows how many
+connections this affects, so they are recognised by their times.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from netlab.findings.trial_words import in_trials
 from netlab.stats.histogram import middle_of
 
 TIMEOUTS_S = (1, 2, 3, 4, 5, 7)
-"""After which a packet that opens a connection has been sent again."""
+"""Times after which the packet that opens a connection has been retransmitted."""
 LATE = 0.125
-"""Share by which a timer may be late: Linux keeps timers by eighths of their length."""
+"""Share by which a timer may be late: Linux rounds timers to eighths of their length."""
 EARLY = 0.01
-"""A bucket's middle may lie so much below the times in it."""
+"""Share by which the middle of a bucket may be below the times in it."""
 SHORT_NS = 2e8
-"""The others must be this short in the middle, or a second is nothing special to them."""
+"""The median must not exceed this: with longer connections, 1 s is not conspicuous."""
 MOST = 0.8
-"""Of the connections of 0.9 s and more, those near a time-out at least."""
+"""Least share of connections near a time-out, of those that took at least 0.9 s."""
 FIRST = 0.5
-"""And those near the first one: twice in a row is rarer."""
+"""Least share of connections near the first time-out: losing two packets in a row is rarer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostFirst:
-    """A trial with such connections."""
+    """A trial with connections whose first packet was lost."""
 
     trial: TripTrial
     connections: int
@@ -40,35 +40,35 @@ class LostFirst:
     longest_ns: float
     mean_ns: float
     without_ns: float
-    """Mean of the others."""
+    """Mean of the other connections."""
 
 
 def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
-    """A warning for each cell of connections with such ones."""
+    """A warning for each cell with connections whose first packet was lost."""
     for cell in trip_cells(series):
-        found = first_packets(cell)
-        if not found:
+        lossy = first_packets(cell)
+        if not lossy:
             continue
-        worst = max(found, key=lambda each: each.lost / each.connections)
+        worst = max(lossy, key=lambda lossy_trial: lossy_trial.lost / lossy_trial.connections)
         figures: dict[str, float | None] = {
-            "lost_connections": sum(each.lost for each in found),
-            "connections": sum(each.connections for each in found),
-            "longest_trip_ns": max(each.longest_ns for each in found),
+            "lost_connections": sum(lossy_trial.lost for lossy_trial in lossy),
+            "connections": sum(lossy_trial.connections for lossy_trial in lossy),
+            "longest_trip_ns": max(lossy_trial.longest_ns for lossy_trial in lossy),
             "mean_trip_ns": worst.mean_ns,
             "mean_without_trip_ns": worst.without_ns,
-            "trials": len(found),
+            "trials": len(lossy),
             "of_trials": len(cell.trials),
         }
-        trials = tuple(each.trial.key for each in found)
-        words = in_trials(len(found), len(cell.trials))
+        trials = tuple(lossy_trial.trial.key for lossy_trial in lossy)
+        words = in_trials(len(lossy), len(cell.trials))
         yield finding(Kind.FIRST_PACKET_LOST, cell.group, (cell.cell,), figures, words, trials)
 
 
 def first_packets(cell: TripCell) -> list[LostFirst]:
-    """The trials with such connections; none of round trips, whose connection stands."""
+    """The trials with such connections; none of round trips, which use an open connection."""
     if cell.test != "connect":
         return []
-    return [found for trial in cell.calm if (found := _lost_first(trial)) is not None]
+    return [lost for trial in cell.calm if (lost := _lost_first(trial)) is not None]
 
 
 def _lost_first(trial: TripTrial) -> LostFirst | None:
@@ -76,17 +76,17 @@ def _lost_first(trial: TripTrial) -> LostFirst | None:
     half_ns = None if times is None else times.percentile(0.5)
     if times is None or half_ns is None or half_ns > SHORT_NS:
         return None
-    values = [(middle_of(bucket, times.bits), n) for bucket, n in times.counts.items()]
-    long = [(value, n) for value, n in values if value >= 9e8]
-    near = [(value, n) for value, n in long if _near(value, half_ns)]
-    number_long, lost = sum(n for _value, n in long), sum(n for _value, n in near)
-    first = sum(n for value, n in near if value <= _latest(TIMEOUTS_S[0], half_ns))
+    values = [(middle_of(bucket, times.bits), count) for bucket, count in times.counts.items()]
+    long = [(value, count) for value, count in values if value >= 9e8]
+    near = [(value, count) for value, count in long if _near(value, half_ns)]
+    number_long, lost = sum(count for _value, count in long), sum(count for _value, count in near)
+    first = sum(count for value, count in near if value <= _latest(TIMEOUTS_S[0], half_ns))
     stalled_ns = sum(trial.number(f"{end}_stalled_ns") or 0.0 for end in ENDS)
     if not lost or lost < MOST * number_long or first < FIRST * number_long:
         return None
-    if 2 * stalled_ns >= sum(value * n for value, n in near):
+    if 2 * stalled_ns >= sum(value * count for value, count in near):
         return None
-    total_ns, rest = sum(value * n for value, n in values), times.count - lost
+    total_ns, rest = sum(value * count for value, count in values), times.count - lost
     if not rest:
         return None
     return LostFirst(
@@ -95,14 +95,15 @@ def _lost_first(trial: TripTrial) -> LostFirst | None:
         lost=lost,
         longest_ns=max(value for value, _n in near),
         mean_ns=total_ns / times.count,
-        without_ns=(total_ns - sum(value * n for value, n in near)) / rest,
+        without_ns=(total_ns - sum(value * count for value, count in near)) / rest,
     )
 
 
 def _near(value_ns: float, half_ns: float) -> bool:
-    """Whether a time is one of the time-outs and what a connection takes besides."""
+    """Whether a time is one of the time-outs plus the time of a usual connection."""
     return any(
-        (1 - EARLY) * 1e9 * each <= value_ns <= _latest(each, half_ns) for each in TIMEOUTS_S
+        (1 - EARLY) * 1e9 * timeout_s <= value_ns <= _latest(timeout_s, half_ns)
+        for timeout_s in TIMEOUTS_S
     )
 
 

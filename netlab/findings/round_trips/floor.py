@@ -1,4 +1,4 @@
-"""The floor of a round trip: what the frames of both ways take on the link that is stated. Pure."""
+"""The floor of a round trip: the time of its frames, both ways, on the stated link. Pure."""
 
 from __future__ import annotations
 
@@ -16,22 +16,28 @@ from netlab.units import format_rate
 
 TOLERANCE = 0.01
 TOLERANCE_NS = 1000.0
-"""What clocks may take off a time, as a share of it and besides."""
+"""Error of the clocks: by this share plus this constant, a time may be too short."""
 
 
 def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
-    """A warning for each pairing, protocol and size of which some round trip was shorter than its
-    frames take on that link, both ways; those first of which most trips were.
+    """A warning for each pairing, protocol and size with a round trip below its floor.
+
+    Groups whose typical round trip is below the floor come first.
     """
     if link is None:
         return ()
     groups: dict[tuple[str, Group], list[TripCell]] = defaultdict(list)
     for cell in trip_cells(series):
-        own = cell.group
-        groups[cell.test, Group(own.pairing, own.protocol, own.message_bytes)].append(cell)
-    found = (_of_group(test, group, cells, link) for (test, group), cells in groups.items())
-    told = [each for each in found if each is not None]
-    return tuple(sorted(told, key=lambda each: "typical_trip_ns" not in each.evidence))
+        of_cell = cell.group
+        groups[cell.test, Group(of_cell.pairing, of_cell.protocol, of_cell.message_bytes)].append(
+            cell
+        )
+    findings = [
+        below
+        for (test, group), cells in groups.items()
+        if (below := _of_group(test, group, cells, link)) is not None
+    ]
+    return tuple(sorted(findings, key=lambda below: "typical_trip_ns" not in below.evidence))
 
 
 def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) -> Finding | None:
@@ -42,10 +48,10 @@ def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) ->
         if (floor := floor_ns(trial, cell.test, link)) is not None
         and (least := _shortest_ns(trial)) is not None
     ]
-    below = [each for each in judged if is_below(each[2], each[1])]
+    below = [entry for entry in judged if is_below(entry[2], entry[1])]
     if not below:
         return None
-    _trial, floor, least = min(below, key=lambda each: each[2] / each[1])
+    _trial, floor, least = min(below, key=lambda entry: entry[2] / entry[1])
     typical = median_of(_typical_ns(trial) for trial, _floor, _least in below)
     figures: dict[str, float | None] = {
         "shortest_trip_ns": least,
@@ -56,44 +62,49 @@ def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) ->
         "of_trials": len(judged),
     }
     trials = tuple(trial.key for trial, _floor, _least in below)
-    words = {"what": WHAT[test], "link": _of_link(link), **in_trials(len(below), len(judged))}
+    words = {
+        "what": WHAT[test],
+        "link": _of_link(link),
+        **in_trials(len(below), len(judged)),
+    }
     keys = tuple(dict.fromkeys(cell for cell, _number in trials))
     return finding(Kind.BELOW_FLOOR, group, keys, figures, words, trials)
 
 
 def is_below(time_ns: float, floor: float) -> bool:
-    """By more than clocks explain."""
+    """Whether a time is below the floor by more than the clocks explain."""
     return time_ns < (1 - TOLERANCE) * floor - TOLERANCE_NS
 
 
 def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
-    """What request and answer take on the link, of a connection with the two packets that open it;
-    ``None`` where no wire was touched, or what is sent is not known.
+    """Time of request and answer on the link; for ``connect``, with the two opening packets.
+
+    ``None`` if both ends are one host, or if the sizes are not known.
     """
-    request = _asked(trial, "message_bytes")
+    request = _requested(trial, "message_bytes")
     if trial.same_host or not request:
         return None
-    answer = trial.number("client_response_bytes") or _asked(trial, "response_bytes") or request
+    answer = trial.number("client_response_bytes") or _requested(trial, "response_bytes") or request
     sides = (("client", request), ("server", answer))
     sent = [_packets(trial, end, round(size), link) for end, size in sides]
     if test == "connect":
-        # Without options: which of them a system asks for is not recorded of each connection.
+        # Without TCP options: the record does not show which of them each connection has.
         opening = (IP_BYTES[ip_version_of(trial.settings)] + TCP_BYTES,)
         sent += [opening, opening]
     total_bytes = 0
-    for each in sent:
-        if each is None:
+    for packet_bytes in sent:
+        if packet_bytes is None:
             return None
-        total_bytes += transfer_floor_bytes(each, vlan=link.vlan, cables=link.hops + 1)
+        total_bytes += transfer_floor_bytes(packet_bytes, vlan=link.vlan, cables=link.hops + 1)
     return 8e9 * total_bytes / link.rate_bit_per_s
 
 
 def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ...] | None:
-    """Of one message by itself; an option or a limit of the path that nobody told of leaves it
-    shorter, never longer.
+    """The IP packets of one message; an unknown option or path limit makes the floor too low, never
+    too high.
     """
-    told = trial.number(f"{end}_path_mtu_bytes")
-    mtu = link.mtu_bytes if told is None else round(told)
+    path_mtu = trial.number(f"{end}_path_mtu_bytes")
+    mtu = link.mtu_bytes if path_mtu is None else round(path_mtu)
     mss = trial.number("mss_bytes")
     try:
         if trial.settings.get("protocol") == "UDP":
@@ -110,19 +121,19 @@ def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ..
         return None
 
 
-def _asked(trial: TripTrial, name: str) -> float | None:
+def _requested(trial: TripTrial, name: str) -> float | None:
     value = trial.settings.get(name)
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _shortest_ns(trial: TripTrial) -> float | None:
-    """The shortest one; where single times are not recorded their mean, which is no less."""
+    """The shortest round trip; their mean, which is not shorter, if single times are missing."""
     least = trial.number("rtt_min_ns")
     return trial.mean_ns if least is None else least
 
 
 def _typical_ns(trial: TripTrial) -> float | None:
-    """Their median, or what is nearest to it of what is recorded."""
+    """The median round trip, or their mean if there is no histogram."""
     times = trial.histogram
     half = None if times is None else times.percentile(0.5)
     return trial.mean_ns if half is None else float(half)
@@ -132,4 +143,4 @@ def _of_link(link: Link) -> Message:
     rate = format_rate(link.rate_bit_per_s)
     if not link.hops:
         return _("a link of {rate}", rate=rate)
-    return _("{cables} links of {rate}, one after the other", cables=link.hops + 1, rate=rate)
+    return _("{cables} links of {rate} in series", cables=link.hops + 1, rate=rate)

@@ -1,4 +1,4 @@
-"""What the time of a round trip is made of, as far as the ends recorded it. Pure."""
+"""The parts of a round trip's time, as far as the ends recorded them. Pure."""
 
 from __future__ import annotations
 
@@ -12,26 +12,30 @@ from netlab.findings.sample import WINDOW_NS
 from netlab.findings.series import Series
 
 PARTS = ("wire", "stack", "hold", "client_cpu", "server_cpu", "wait")
-"""Names of the parts, in the order in which they are told; each is ``NAME_trip_ns``."""
+"""Names of the parts, in the order of the text; the figures are called ``NAME_trip_ns``."""
 FEWEST = 2
 LEAST = 0.25
-"""Of the whole, what the parts must come to: of less there is little to be learnt."""
+"""Least share of the round trip that the parts must explain: less is not informative."""
 TICK_NS = 15_625_000
-"""Windows counts the time of threads in such ticks."""
+"""Windows counts the CPU time of threads in ticks of this length."""
 TICKS = 20
-"""Fewer of them are no figure."""
+"""Fewer ticks are too coarse for a figure."""
 
 
 def made_of(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
-    """A note for each cell with two parts and more that are together no longer than the whole."""
+    """A note for each cell with at least two parts whose sum does not exceed the round trip."""
     for cell in trip_cells(series):
-        trials = [t for t in cell.calm if t.mean_ns and t.under_way == 1 and not t.paced]
-        known = [parts_ns(trial, cell, link) for trial in trials]
+        trials = [
+            trial
+            for trial in cell.calm
+            if trial.mean_ns and trial.under_way == 1 and not trial.paced
+        ]
+        parts_of_trials = [parts_ns(trial, cell, link) for trial in trials]
         mean_ns = median_of(trial.mean_ns for trial in trials)
         parts = {
-            f"{name}_trip_ns": median_of(each.get(name) for each in known)
+            f"{name}_trip_ns": median_of(of_trial.get(name) for of_trial in parts_of_trials)
             for name in PARTS
-            if known and all(name in each for each in known)
+            if parts_of_trials and all(name in of_trial for of_trial in parts_of_trials)
         }
         together_ns = sum(value for value in parts.values() if value)
         if mean_ns is None or len(parts) < FEWEST:
@@ -44,7 +48,7 @@ def made_of(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
 
 
 def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, float]:
-    """Name of a part → its time in one round trip, on average; what is not known is absent."""
+    """Name of a part → its mean time per round trip; unknown parts are absent."""
     wire = None if link is None else floor_ns(trial, cell.test, link)
     least = trial.number("rtt_min_ns") or trial.mean_ns
     if wire is not None and least is not None and is_below(least, wire):
@@ -52,27 +56,27 @@ def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, f
     hold_s = trial.settings.get("mirror_hold_s")
     hold = 1e9 * hold_s if isinstance(hold_s, float) and hold_s > 0 else None
     stack = trial.number("server_stack_mean_ns")
-    asked, answered = trial.number("transactions"), trial.number("server_received_messages")
-    client = _each(trial, "client", "thread_ns", asked)
-    server = _each(trial, "server", "thread_ns", answered)
-    waits = [_each(trial, "client", "run_queue_delay_ns", asked)]
+    requests, answered = trial.number("transactions"), trial.number("server_received_messages")
+    client = _per_message(trial, "client", "thread_ns", requests)
+    server = _per_message(trial, "server", "thread_ns", answered)
+    waits = [_per_message(trial, "client", "run_queue_delay_ns", requests)]
     if stack is None:
-        waits.append(_each(trial, "server", "run_queue_delay_ns", answered))
+        waits.append(_per_message(trial, "server", "run_queue_delay_ns", answered))
     if hold is not None or stack is not None:
         server = None
-    found = {
+    all_parts = {
         "wire": wire,
         "stack": stack,
         "hold": hold if stack is None else None,
         "client_cpu": None if _spins(trial, "client") else client,
         "server_cpu": None if _spins(trial, "server") else server,
-        "wait": sum(each or 0.0 for each in waits) or None,
+        "wait": sum(wait or 0.0 for wait in waits) or None,
     }
-    return {name: ns for name, ns in found.items() if ns is not None}
+    return {name: ns for name, ns in all_parts.items() if ns is not None}
 
 
-def _each(trial: TripTrial, end: str, name: str, number: float | None) -> float | None:
-    """What an end recorded of its window, for each of the messages that it had in it."""
+def _per_message(trial: TripTrial, end: str, name: str, number: float | None) -> float | None:
+    """A time that an end recorded over its window, divided by the messages in the window."""
     total_ns = trial.number(f"{end}_{name}")
     if not total_ns or not number or (trial.number("elapsed_ns") or 0.0) < WINDOW_NS:
         return None

@@ -1,4 +1,4 @@
-"""The shape of many times: two groups of them, or a few that are far longer than the rest. Pure."""
+"""The shape of a distribution of times: two groups, or a few far longer times. Pure."""
 
 from __future__ import annotations
 
@@ -21,62 +21,70 @@ from netlab.stats.modes import Modes, two_modes
 from netlab.units import format_seconds
 
 LONG = 10
-"""So many medians a round trip is far longer than the rest."""
+"""A round trip of more than this many medians counts as long."""
 FEWEST_LONG = 5
 OF_ALL_TIME = 0.1
-"""Of the time that all took together, what the long ones took beyond the median at least."""
+"""Least share of the total time that the long round trips took beyond the median."""
 HALF = 0.5
-"""Of such trials, those that must show it; of a time or a count, what explains it."""
+"""Share of the trials that must show it; share of a time or a count that explains it."""
 OF_DISTANCE = 0.25
-"""Of the distance of two groups, what a state or a timer that may cause it takes at least."""
+"""A CPU's idle state or a timer may cause the distance of two groups if its time is at least this
+share of the distance."""
 
 
 def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
-    """A note for each cell whose times fall into two groups in more than half of its trials."""
+    """A note for each cell whose times form two groups in more than half of its trials."""
     for cell in trip_cells(series):
-        told = [(t, each) for t in cell.calm if (each := t.histogram) and each.count]
-        found = [(trial, modes) for trial, each in told if (modes := two_modes(each))]
-        if not found or len(found) <= HALF * len(told):
+        timed = [
+            (timed_trial, times)
+            for timed_trial in cell.calm
+            if (times := timed_trial.histogram) and times.count
+        ]
+        bimodal = [(trial, modes) for trial, times in timed if (modes := two_modes(times))]
+        if not bimodal or len(bimodal) <= HALF * len(timed):
             continue
-        found.sort(key=lambda each: each[1].lower_share)
-        trial, modes = found[len(found) // 2]
+        bimodal.sort(key=lambda entry: entry[1].lower_share)
+        trial, modes = bimodal[len(bimodal) // 2]
         figures: dict[str, float | None] = {
             "lower_trip_ns": modes.lower,
             "upper_trip_ns": modes.upper,
             "lower_share": modes.lower_share,
             "upper_share": 1 - modes.lower_share,
-            "trials": len(found),
+            "trials": len(bimodal),
             "of_trials": len(cell.trials),
         }
-        words = {"suspect": suspect(trial, modes, facts), **in_trials(len(found), len(cell.trials))}
-        known = {name: text for name, text in words.items() if text}
-        trials = tuple(sorted(each.key for each, _modes in found))
-        yield finding(Kind.TWO_MODES, cell.group, (cell.cell,), figures, known, trials)
+        words = {
+            "suspect": suspect(trial, modes, facts),
+            **in_trials(len(bimodal), len(cell.trials)),
+        }
+        present = {name: text for name, text in words.items() if text}
+        trials = tuple(sorted(bimodal_trial.key for bimodal_trial, _modes in bimodal))
+        yield finding(Kind.TWO_MODES, cell.group, (cell.cell,), figures, present, trials)
 
 
 def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
-    """What the facts show that may put such a distance between two groups; ``None``: nothing.
+    """A possible cause of the distance between two groups, from the facts; ``None``: none known.
 
-    The state that a CPU wakes from most slowly, where that end sleeps until a message comes; or
-    how long an interface holds an interrupt back.
+    It is either the idle state from which a CPU wakes most slowly, if this end sleeps until a
+    message arrives, or the time by which an interface delays interrupts.
     """
     apart_ns = modes.upper - modes.lower
     for end, host in (("client", trial.record.client), ("server", trial.record.server)):
-        known: dict[str, Any] = {}
-        for each in facts.get(host, ()):
-            known |= each
-        wakes_us = number(known.get("idle_state_latency_us")) or 0.0
-        held_us = number(known.get("interface_coalesce_rx_us")) or 0.0
+        known_facts: dict[str, Any] = {}
+        for fact in facts.get(host, ()):
+            known_facts |= fact
+        wakes_us = number(known_facts.get("idle_state_latency_us")) or 0.0
+        held_us = number(known_facts.get("interface_coalesce_rx_us")) or 0.0
         if 1000 * wakes_us >= OF_DISTANCE * apart_ns and not _spins(trial, end):
             return _(
-                "the CPUs of {host} may sleep in {state}, from which they wake within {time}",
+                "the CPUs of {host} may sleep in {state}, which takes up to {time} to leave",
                 host=host,
-                state=str(known.get("idle_state_deepest", "")),
+                state=str(known_facts.get("idle_state_deepest", "")),
                 time=_time(wakes_us),
             )
         if 1000 * held_us >= OF_DISTANCE * apart_ns and not trial.same_host:
             return _(
-                "the interface of {host} holds interrupts back for up to {time}",
+                "the interface of {host} delays interrupts by up to {time}",
                 host=host,
                 time=_time(held_us),
             )
@@ -93,7 +101,7 @@ def _time(time_us: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tail:
-    """A trial in which few round trips took much of the time."""
+    """A trial in which a few round trips took a large share of the time."""
 
     trial: TripTrial
     trips: int
@@ -101,47 +109,49 @@ class _Tail:
     median_ns: float
     mean_ns: float
     without_ns: float
-    """Mean of the others."""
+    """Mean without the long round trips."""
     longest_ns: float
     beyond_ns: float
-    """What the long ones took beyond the median, together."""
+    """Total time of the long round trips beyond the median."""
 
 
 def outliers(series: Iterable[Series]) -> Iterator[Finding]:
-    """A note for each cell in more than half of whose trials few round trips, ten times as long as
-    the median, took a tenth of all time; not of trials that another finding explains.
+    """A note for each cell in which a few round trips are far longer than the median.
+
+    In more than half of its trials, round trips of more than ten medians took at least a tenth of
+    the total time. Trials that another finding explains do not count.
     """
     for cell in trip_cells(series):
-        explained = {each.trial.key for each, _best in waiting_of(cell)}
-        explained |= {each.trial.key for each in first_packets(cell)}
-        told = [trial for trial in cell.calm if trial.histogram is not None]
-        found = [t for each in told if each.key not in explained and (t := _tail(each))]
-        if not found or len(found) <= HALF * len(told):
+        explained = {waiting_trial.trial.key for waiting_trial, _best in waiting_of(cell)}
+        explained |= {lost.trial.key for lost in first_packets(cell)}
+        timed = [trial for trial in cell.calm if trial.histogram is not None]
+        tails = [tail for trial in timed if trial.key not in explained and (tail := _tail(trial))]
+        if not tails or len(tails) <= HALF * len(timed):
             continue
-        found.sort(key=lambda each: each.beyond_ns)
-        yield _outliers(cell, found)
+        tails.sort(key=lambda trial_tail: trial_tail.beyond_ns)
+        yield _outliers(cell, tails)
 
 
-def _outliers(cell: TripCell, found: Sequence[_Tail]) -> Finding:
-    middle = found[len(found) // 2]
-    waits = [waiting(each.trial) for each in found]
-    waited = sum(each.waited_ns for each in waits if each is not None)
-    again = sum(_sent_again(each.trial) for each in found)
-    beyond, long = sum(each.beyond_ns for each in found), sum(each.long for each in found)
+def _outliers(cell: TripCell, tails: Sequence[_Tail]) -> Finding:
+    middle = tails[len(tails) // 2]
+    waits = [waiting(tail.trial) for tail in tails]
+    waited = sum(wait.waited_ns for wait in waits if wait is not None)
+    retransmitted = sum(_sent_again(tail.trial) for tail in tails)
+    beyond, long = sum(tail.beyond_ns for tail in tails), sum(tail.long for tail in tails)
     figures: dict[str, float | None] = {
         "long_trips": middle.long,
         "trips": middle.trips,
         "median_trip_ns": middle.median_ns,
-        "longest_trip_ns": max(each.longest_ns for each in found),
-        "mean_trip_ns": median(each.mean_ns for each in found),
-        "mean_without_trip_ns": median(each.without_ns for each in found),
-        "sent_again": again if again >= HALF * long else None,
-        "waited_ns": waited / len(found) if waited >= HALF * beyond else None,
-        "trials": len(found),
+        "longest_trip_ns": max(tail.longest_ns for tail in tails),
+        "mean_trip_ns": median(tail.mean_ns for tail in tails),
+        "mean_without_trip_ns": median(tail.without_ns for tail in tails),
+        "sent_again": retransmitted if retransmitted >= HALF * long else None,
+        "waited_ns": waited / len(tails) if waited >= HALF * beyond else None,
+        "trials": len(tails),
         "of_trials": len(cell.trials),
     }
-    trials = tuple(sorted(each.trial.key for each in found))
-    words = {"what": WHAT[cell.test], **in_trials(len(found), len(cell.trials))}
+    trials = tuple(sorted(tail.trial.key for tail in tails))
+    words = {"what": WHAT[cell.test], **in_trials(len(tails), len(cell.trials))}
     return finding(Kind.RTT_OUTLIERS, cell.group, (cell.cell,), figures, words, trials)
 
 
@@ -150,14 +160,14 @@ def _tail(trial: TripTrial) -> _Tail | None:
     half_ns = None if times is None else times.percentile(0.5)
     if times is None or not half_ns:
         return None
-    values = [(middle_of(bucket, times.bits), n) for bucket, n in times.counts.items()]
-    long = [(value, n) for value, n in values if value > LONG * half_ns]
-    number_long = sum(n for _value, n in long)
-    total_ns = sum(value * n for value, n in values)
-    beyond_ns = sum((value - half_ns) * n for value, n in long)
+    values = [(middle_of(bucket, times.bits), count) for bucket, count in times.counts.items()]
+    long = [(value, count) for value, count in values if value > LONG * half_ns]
+    number_long = sum(count for _value, count in long)
+    total_ns = sum(value * count for value, count in values)
+    beyond_ns = sum((value - half_ns) * count for value, count in long)
     if number_long < FEWEST_LONG or beyond_ns < OF_ALL_TIME * total_ns:
         return None
-    rest_ns = total_ns - sum(value * n for value, n in long)
+    rest_ns = total_ns - sum(value * count for value, count in long)
     return _Tail(
         trial=trial,
         trips=times.count,
@@ -171,7 +181,7 @@ def _tail(trial: TripTrial) -> _Tail | None:
 
 
 def _sent_again(trial: TripTrial) -> float:
-    """Segments that either end's TCP sent again within the window."""
+    """Segments that the TCP of both ends retransmitted within the window."""
     total = 0.0
     for end in ENDS:
         begin, after = (

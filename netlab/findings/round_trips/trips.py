@@ -1,6 +1,6 @@
-"""Trips: what the trials of a cell of round trips or connections recorded. Pure.
+"""The recorded trials of cells with round trips or connections. Pure.
 
-series → cells with their trials, those left out that another finding says were disturbed
+series → cells with their trials; disturbed trials have findings of their own
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ WHAT: Mapping[str, Message] = {
     "round_trip": _("round trips"),
     "connect": _("transactions"),
 }
-"""Kind of test → what its times are of."""
+"""Kind of test → name of what it times."""
 ENDS = ("client", "server")
 
 
 @dataclass(frozen=True, slots=True)
 class TripTrial:
-    """One trial that has a result."""
+    """One trial with a result."""
 
     record: Record
 
@@ -39,48 +39,48 @@ class TripTrial:
 
     @property
     def settings(self) -> Mapping[str, Value]:
-        """What was asked for."""
+        """The requested settings."""
         return self.record.settings
 
     def number(self, name: str) -> float | None:
-        """A measured number; ``None`` where it is not recorded."""
+        """A measured number; ``None`` if it is not recorded."""
         return number(self.record.values.get(name))
 
     @property
     def mean_ns(self) -> float | None:
-        """Of its round trips, or of its connections from the first packet to the answer."""
-        found = self.number("rtt_mean_ns")
-        return found if found is not None and found > 0 else None
+        """Mean of the round trips, or of the connections from the first packet to the answer."""
+        mean_ns = self.number("rtt_mean_ns")
+        return mean_ns if mean_ns is not None and mean_ns > 0 else None
 
     @property
     def histogram(self) -> Histogram | None:
-        """Of its single times; ``None`` where they were not recorded, or not whole."""
+        """Histogram of the single times; ``None`` if it is missing or damaged."""
         pairs, bits = self.record.values.get("rtt_histogram"), self.number("rtt_histogram_bits")
         if not isinstance(pairs, list | tuple) or not pairs or bits is None:
             return None
         try:
-            return from_pairs([int(each) for each in pairs], int(bits))
+            return from_pairs([int(entry) for entry in pairs], int(bits))
         except ValueError:
             return None
 
     @property
     def same_host(self) -> bool:
-        """No wire was touched."""
+        """Whether both ends are one host, so that no traffic crossed a cable."""
         return self.record.values.get("same_host") is True
 
     @property
     def under_way(self) -> float:
-        """Requests at once."""
+        """Number of requests under way at once."""
         return max(1.0, number(self.settings.get("outstanding")) or 1.0)
 
     @property
     def paced(self) -> bool:
-        """Requests were due at a rate."""
+        """Whether requests were sent at a given rate."""
         return self.settings.get("message_rate_per_s") is not None
 
     @property
     def disturbed(self) -> bool:
-        """Whether data stopped, or a process was held up: findings of their own say so."""
+        """Whether data stopped or a process was held up; other findings report this."""
         if any(True for _ in interruptions(self.record)):
             return True
         window_ns = self.number("elapsed_ns") or 0.0
@@ -92,7 +92,7 @@ class TripTrial:
 
 @dataclass(frozen=True, slots=True)
 class TripCell:
-    """A cell with the trials that have a result."""
+    """A cell with its trials that have a result."""
 
     group: Group
     cell: str
@@ -101,21 +101,25 @@ class TripCell:
 
     @property
     def calm(self) -> tuple[TripTrial, ...]:
-        """Those that no other finding says were disturbed."""
-        return tuple(each for each in self.trials if not each.disturbed)
+        """The trials that were not disturbed."""
+        return tuple(trial for trial in self.trials if not trial.disturbed)
 
 
 def trip_cells(series: Iterable[Series]) -> Iterator[TripCell]:
     """Every measured cell of these tests, in the plan's order."""
-    for each in series:
-        for point in each.points if each.test in WHAT else ():
-            records = (r for r in point.records if r is not None and r.status is Status.OK)
+    for one_series in series:
+        for point in one_series.points if one_series.test in WHAT else ():
+            records = (
+                record
+                for record in point.records
+                if record is not None and record.status is Status.OK
+            )
             trials = tuple(TripTrial(record) for record in records)
             if trials:
-                yield TripCell(each.group, point.cell, each.test, trials)
+                yield TripCell(one_series.group, point.cell, one_series.test, trials)
 
 
 def median_of(values: Iterable[float | None]) -> float | None:
-    """Of those that are known; ``None`` of none."""
+    """Median of the known values; ``None`` if none is known."""
     known = [value for value in values if value is not None]
     return median(known) if known else None

@@ -1,4 +1,4 @@
-"""Variants: cells that differ in one setting alone, and by how much their times do. Pure."""
+"""Variants: how much the times of cells differ that differ in one setting only. Pure."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ AXES = (
     *("protocol", "ip_version", "server_receive", "client_receive", "nodelay", "udp_checksum"),
     *("congestion", "close"),
 )
-"""Settings of which a ratio says something: not how long messages are, nor how many."""
+"""Settings for which a ratio is informative: not the length or the number of messages."""
 MOST_LEVELS = 4
 LEVEL = 0.01
-"""Of the tests. Nobody asked for these comparisons: one in a hundred may be wrong."""
+"""Significance level. Nobody requested these comparisons, so only one in a hundred may be wrong."""
 FEWEST = 3
-"""Trials a side: of two hardly any difference shows."""
+"""Least trials per side: with two, hardly any difference is significant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Compared:
-    """One level of a setting against another, in cells that are alike otherwise."""
+    """One level of a setting compared with another, in cells that are otherwise equal."""
 
     pairing: str
     axis: str
@@ -40,95 +40,106 @@ class _Compared:
     contender: Level
     cells: tuple[str, ...]
     together: ComparisonResult
-    """Of all pairs of cells."""
+    """The comparison of all pairs of cells together."""
     single: tuple[ComparisonResult, ...]
-    """Of each pair."""
+    """The comparison of each pair."""
 
 
 def variants(series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
-    """A note a setting that the cells differ in, and level of it."""
+    """A note for each setting in which cells differ, and for each of its levels."""
     kinds: dict[tuple[str, str], list[TripCell]] = defaultdict(list)
     for cell in trip_cells(series):
         kinds[cell.test, cell.group.pairing].append(cell)
-    found = [
-        each
+    comparisons = [
+        comparison
         for cells in kinds.values()
         for axis in AXES
-        for each in _along(axis, cells, paired=not imported)
+        for comparison in _along(axis, cells, paired=not imported)
     ]
-    judged = judged_together([each.together for each in found], LEVEL)
-    singles = iter(judged_together([one for each in found for one in each.single], LEVEL))
-    for each, result in zip(found, judged, strict=True):
-        yield _finding(each, result, [next(singles) for _one in each.single])
+    judged = judged_together([comparison.together for comparison in comparisons], LEVEL)
+    singles = iter(
+        judged_together(
+            [single for comparison in comparisons for single in comparison.single], LEVEL
+        )
+    )
+    for comparison, result in zip(comparisons, judged, strict=True):
+        yield _finding(comparison, result, [next(singles) for _pair in comparison.single])
 
 
 def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_Compared]:
-    """Each other level against the setting's default, or against the first."""
-    known = [_settings_of(cell) for cell in cells]
-    levels = list(dict.fromkeys(each[axis] for each in known if each.get(axis) is not None))
+    """Compare each level with the setting's default, or with the first level if it has none."""
+    all_settings = [_settings_of(cell) for cell in cells]
+    levels = list(
+        dict.fromkeys(settings[axis] for settings in all_settings if settings.get(axis) is not None)
+    )
     if not 2 <= len(levels) <= MOST_LEVELS:
         return
     usual = DEFAULTS_OF[cells[0].test].get(axis)
     baseline = usual if usual in levels else levels[0]
     for contender in levels:
-        asked = Comparison(axis, {axis: baseline}, {axis: contender})
-        pairs = [] if contender == baseline else asked.pairs_in(known)
+        comparison = Comparison(axis, {axis: baseline}, {axis: contender})
+        pairs = [] if contender == baseline else comparison.pairs_in(all_settings)
         sides = [(_figures(cells[old]), _figures(cells[new])) for old, new in pairs]
-        full = [at for at, side in enumerate(sides) if min(map(len, side)) >= FEWEST]
-        told = _aligned([sides[at] for at in full], paired=paired)
-        if not told or len(told[0][0]) < FEWEST:
+        full = [position for position, side in enumerate(sides) if min(map(len, side)) >= FEWEST]
+        aligned = _aligned([sides[position] for position in full], paired=paired)
+        if not aligned or len(aligned[0][0]) < FEWEST:
             continue
-        whole = [_means([side[which] for side in told]) for which in (0, 1)]
+        whole = [_means([side[number] for side in aligned]) for number in (0, 1)]
         yield _Compared(
             pairing=cells[0].group.pairing,
             axis=axis,
             baseline=baseline,
             contender=contender,
-            cells=tuple(dict.fromkeys(cells[at].cell for pair in full for at in pairs[pair])),
+            cells=tuple(
+                dict.fromkeys(cells[position].cell for pair in full for position in pairs[pair])
+            ),
             together=compare(whole[0], whole[1], paired=paired, confidence=1 - LEVEL),
-            single=tuple(compare(*side, paired=paired, confidence=1 - LEVEL) for side in told),
+            single=tuple(compare(*side, paired=paired, confidence=1 - LEVEL) for side in aligned),
         )
 
 
 def _aligned(
     sides: Sequence[tuple[Mapping[int, float], Mapping[int, float]]], *, paired: bool
 ) -> list[tuple[list[float], list[float]]]:
-    """The same blocks of each pair of cells; of imported ones as many trials, which have none."""
-    every = [side for both in sides for side in both]
+    """The figures of the blocks that all cells have; imported cells, which have no blocks, are cut
+    to the same number of trials.
+    """
+    all_sides = [side for both in sides for side in both]
     if not paired:
-        fewest = min(map(len, every), default=0)
+        fewest = min(map(len, all_sides), default=0)
         return [([*a.values()][:fewest], [*b.values()][:fewest]) for a, b in sides]
-    common = set.intersection(*(set(each) for each in every)) if every else set()
-    kept = [
-        tuple({k: v for k, v in side.items() if k in common} for side in both) for both in sides
+    common = set.intersection(*(set(side) for side in all_sides)) if all_sides else set()
+    common_sides = [
+        tuple({trial: figure for trial, figure in side.items() if trial in common} for side in both)
+        for both in sides
     ]
-    return [pairs_by_block(a, b) for a, b in kept]
+    return [pairs_by_block(a, b) for a, b in common_sides]
 
 
 def _means(sides: Sequence[Sequence[float]]) -> list[float]:
-    """Of each block the geometric mean over the cells."""
+    """The geometric mean of each block over the cells."""
     return [
-        math.exp(mean([math.log(each) for each in block])) for block in zip(*sides, strict=True)
+        math.exp(mean([math.log(figure) for figure in block])) for block in zip(*sides, strict=True)
     ]
 
 
 def _settings_of(cell: TripCell) -> dict[str, Level]:
     settings: Mapping[str, Value] = cell.trials[0].settings
-    plain = {name: v for name, v in settings.items() if not isinstance(v, list)}
+    plain = {name: value for name, value in settings.items() if not isinstance(value, list)}
     return {**plain, "test": cell.test, "pairing": cell.group.pairing}
 
 
 def _figures(cell: TripCell) -> dict[int, float]:
-    """Trial → its mean time; of those that nothing disturbed."""
-    return {each.record.trial: mean for each in cell.calm if (mean := each.mean_ns) is not None}
+    """Trial → its mean time, for undisturbed trials."""
+    return {trial.record.trial: mean for trial in cell.calm if (mean := trial.mean_ns) is not None}
 
 
 def _finding(
-    each: _Compared, together: ComparisonResult, single: Sequence[ComparisonResult]
+    compared: _Compared, together: ComparisonResult, single: Sequence[ComparisonResult]
 ) -> Finding:
-    ratios = [one.ratio for one in single if one.verdict == "different" and one.ratio]
+    ratios = [pair.ratio for pair in single if pair.verdict == "different" and pair.ratio]
     whole = together.ratio if together.verdict == "different" else None
-    # Of single pairs that the mean goes over, or that go the other way, the mean says nothing.
+    # The mean is meaningless if it hides a difference of single pairs or contradicts one.
     apart = bool(ratios) and not _agree(whole, ratios)
     figures: dict[str, float | None] = {
         "n": together.n,
@@ -141,16 +152,16 @@ def _finding(
     shown = whole is not None or apart
     if not shown and together.smallest_ratio is not None:
         figures["detectable_share"] = together.smallest_ratio - 1
-    words = {"baseline": _named(each.axis, each.baseline)}
+    words = {"baseline": _named(compared.axis, compared.baseline)}
     if len(single) > 1:
         words["pairs_of_cells"] = _("{number} pairs of cells", number=len(single))
     kind = Kind.VARIANTS if shown else Kind.NO_DIFFERENCE
-    return finding(kind, _group(each), each.cells, figures, words)
+    return finding(kind, _group(compared), compared.cells, figures, words)
 
 
 def _agree(whole: float | None, ratios: Sequence[float]) -> bool:
-    """Whether the mean shows a difference, and no single pair one the other way."""
-    return whole is not None and all((one > 1) == (whole > 1) for one in ratios)
+    """Whether the mean shows a difference and no single pair shows one the other way."""
+    return whole is not None and all((ratio > 1) == (whole > 1) for ratio in ratios)
 
 
 def _of_pairs(ratios: Sequence[float]) -> dict[str, float | None]:
@@ -159,10 +170,10 @@ def _of_pairs(ratios: Sequence[float]) -> dict[str, float | None]:
     return {"least_ratio": min(ratios), "most_ratio": max(ratios)}
 
 
-def _group(each: _Compared) -> Group:
-    if each.axis == "protocol":
-        return Group(each.pairing, str(each.contender))
-    return Group(each.pairing, conditions=((each.axis, each.contender),))
+def _group(compared: _Compared) -> Group:
+    if compared.axis == "protocol":
+        return Group(compared.pairing, str(compared.contender))
+    return Group(compared.pairing, conditions=((compared.axis, compared.contender),))
 
 
 def _named(axis: str, level: Level) -> str:

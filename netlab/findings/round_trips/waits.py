@@ -1,7 +1,7 @@
-"""Waits: round trips that were longer because their ends were ready to run and had no CPU. Pure.
+"""Waits: round trips that are longer because their ends were ready to run but had no CPU. Pure.
 
-A wait explains a longer time only as far as it is long enough, and only against trials of the same
-cell with less of it. A quota needs no other trial: its waits are its own.
+Waits explain a longer mean only if they are long enough, and only compared with trials of the same
+cell that waited less. A CPU quota needs no comparison: every wait it causes is its effect.
 """
 
 from __future__ import annotations
@@ -22,25 +22,24 @@ from netlab.messages import Message, _
 from netlab.stats import median_absolute_deviation
 
 LEAST_SHARE = 0.05
-"""Of a trial's time, its waits at least; and of its mean, what the others' is less."""
+"""Least share of waits in a trial's time, and of its mean by which the others are faster."""
 ALONE = 0.2
-"""Of its mean, what a single other trial's is less at least."""
+"""The same share of the mean if there is only one other trial."""
 HALF = 0.5
-"""Of the time lost, what waits account for at least; and of these waits, what others have at most.
-"""
+"""Least share of the lost time that waits explain; largest share of these waits in other trials."""
 
 SCATTERS = 4.5
-"""So many median absolute deviations of the others' means, three standard deviations, and more."""
+"""Least excess in median absolute deviations of the others' means: three standard deviations."""
 ENOUGH = 4
-"""Fewer trials have no scatter."""
+"""Least number of trials for a scatter."""
 
 Wait = Literal["delay", "quota", "steal"]
 
 WORDS: Mapping[tuple[Wait, str], Message] = {
     ("delay", "client"): _("the client was ready to run and had no CPU"),
     ("delay", "server"): _("the server was ready to run and had no CPU"),
-    ("quota", "client"): _("a quota kept the client from its CPU"),
-    ("quota", "server"): _("a quota kept the server from its CPU"),
+    ("quota", "client"): _("a CPU quota throttled the client"),
+    ("quota", "server"): _("a CPU quota throttled the server"),
     ("steal", "client"): CAUSES[Cause.STEAL, "client"],
     ("steal", "server"): CAUSES[Cause.STEAL, "server"],
 }
@@ -48,108 +47,111 @@ WORDS: Mapping[tuple[Wait, str], Message] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """How long a trial's ends waited for a CPU, over its window."""
+    """How long the ends of a trial waited for a CPU during its window."""
 
     trial: TripTrial
     waited_ns: float
-    """Both ends together; what overlaps counts once."""
+    """Both ends together; overlapping waits count once."""
     wait: Wait
     end: str
-    """Which of them waited longest."""
+    """The end that waited longest."""
     longest_ns: float
-    """How long that end did."""
+    """The wait of this end."""
     mean_ns: float
     number: float
-    """Round trips of the window."""
+    """Number of round trips in the window."""
 
     @property
     def each_ns(self) -> float:
-        """Of one round trip."""
+        """Wait per round trip."""
         return self.waited_ns / self.number
 
     @property
     def share(self) -> float:
-        """Of the time that its round trips took, those under way at once side by side."""
+        """The waits as a share of the time of its round trips, parallel requests counted once."""
         return self.waited_ns * self.trial.under_way / (self.mean_ns * self.number)
 
 
 def waited(series: Iterable[Series]) -> Iterator[Finding]:
-    """A warning for each cell with trials whose round trips waits made longer."""
+    """A warning for each cell with trials whose round trips are longer because of waits."""
     for cell in trip_cells(series):
-        found = waiting_of(cell)
-        if not found:
+        longer = waiting_of(cell)
+        if not longer:
             continue
-        worst, best_ns = max(found, key=lambda each: each[0].share)
+        worst, best_ns = max(longer, key=lambda entry: entry[0].share)
         figures: dict[str, float | None] = {
             "mean_trip_ns": worst.mean_ns,
             "waited_trip_ns": worst.longest_ns * worst.trial.under_way / worst.number,
             "waited_share": worst.share,
             "best_trip_ns": best_ns,
-            "trials": len(found),
+            "trials": len(longer),
             "of_trials": len(cell.trials),
         }
-        words = {"cause": WORDS[worst.wait, worst.end], **in_trials(len(found), len(cell.trials))}
-        trials = tuple(each.trial.key for each, _best in found)
+        words = {"cause": WORDS[worst.wait, worst.end], **in_trials(len(longer), len(cell.trials))}
+        trials = tuple(waiting_trial.trial.key for waiting_trial, _best in longer)
         kind = Kind.TRIP_WAITED_FOR_CPU
         yield finding(kind, cell.group, (cell.cell,), figures, words, trials)
 
 
 def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
-    """The trials that waits made longer, each with what others took that had less of it."""
-    known = [each for trial in cell.calm if (each := waiting(trial)) is not None]
-    found: list[tuple[Waiting, float | None]] = []
-    for each in known:
-        if each.share < LEAST_SHARE:
+    """The trials that waits lengthened, each with the median mean of those that waited less."""
+    known = [candidate for trial in cell.calm if (candidate := waiting(trial)) is not None]
+    longer: list[tuple[Waiting, float | None]] = []
+    for candidate in known:
+        if candidate.share < LEAST_SHARE:
             continue
-        fewer = [other for other in known if other.each_ns < HALF * each.each_ns]
-        if not fewer and each.wait == "quota" and _throttled(each):
-            found.append((each, None))
-        elif fewer and _accounts(each, fewer):
-            found.append((each, median(other.mean_ns for other in fewer)))
-    return found
+        fewer = [other for other in known if other.each_ns < HALF * candidate.each_ns]
+        if not fewer and candidate.wait == "quota" and _throttled(candidate):
+            longer.append((candidate, None))
+        elif fewer and _explains(candidate, fewer):
+            longer.append((candidate, median(other.mean_ns for other in fewer)))
+    return longer
 
 
-def _accounts(each: Waiting, fewer: Sequence[Waiting]) -> bool:
-    """Whether each trial with fewer waits was faster, by more than those differ among themselves,
-    and the waits that it had more are half of what it took longer, or more.
+def _explains(slow: Waiting, fewer: Sequence[Waiting]) -> bool:
+    """Whether waits explain why a trial is slower than the trials that waited less.
+
+    All of these must be faster, by more than their scatter, and the additional waits must be at
+    least half of the additional time.
     """
     means = [other.mean_ns for other in fewer]
     best_ns = median(means)
-    lost_ns = each.mean_ns - best_ns
+    lost_ns = slow.mean_ns - best_ns
     scatter_ns = median_absolute_deviation(means) if len(means) >= ENOUGH else 0.0
     least = LEAST_SHARE if len(means) > 1 else ALONE
-    if max(means) >= each.mean_ns or lost_ns < max(least * each.mean_ns, SCATTERS * scatter_ns):
+    if max(means) >= slow.mean_ns or lost_ns < max(least * slow.mean_ns, SCATTERS * scatter_ns):
         return False
-    more_ns = each.each_ns - median(other.each_ns for other in fewer)
-    return more_ns * each.trial.under_way >= HALF * lost_ns
+    more_ns = slow.each_ns - median(other.each_ns for other in fewer)
+    return more_ns * slow.trial.under_way >= HALF * lost_ns
 
 
 def waiting(trial: TripTrial) -> Waiting | None:
-    """``None`` where no end tells of its waits, there is no mean, or the window is too short for
-    what a kernel counts.
+    """The waits of a trial; ``None`` if no end reports them, if there is no mean, or if the window
+    is too short for the kernel's counters.
     """
     mean_ns, number = trial.mean_ns, trial.number("rtt_count") or trial.number("transactions")
     window_ns = trial.number("elapsed_ns")
     if not mean_ns or not number or not window_ns or window_ns < WINDOW_NS:
         return None
-    own = {(wait, end): ns for end in ENDS for wait, ns in _waits(trial, end, window_ns)}
-    if not own:
+    waits = {(wait, end): ns for end in ENDS for wait, ns in _waits(trial, end, window_ns)}
+    if not waits:
         return None
     of_ends = [
         max(
-            (ns for (wait, end), ns in own.items() if end == which and wait != "steal"), default=0.0
+            (ns for (wait, end), ns in waits.items() if end == side and wait != "steal"),
+            default=0.0,
         )
-        for which in ENDS
+        for side in ENDS
     ]
-    # Two ends on one machine tell of the same CPUs: the larger one counts, not the sum.
-    stolen = max((ns for (wait, _end), ns in own.items() if wait == "steal"), default=0.0)
-    wait, end = max(own, key=own.__getitem__)
+    # Two ends on one machine report the same CPUs: the larger value counts, not the sum.
+    stolen = max((ns for (wait, _end), ns in waits.items() if wait == "steal"), default=0.0)
+    wait, end = max(waits, key=waits.__getitem__)
     return Waiting(
         trial=trial,
         waited_ns=max(sum(of_ends), stolen),
         wait=wait,
         end=end,
-        longest_ns=own[wait, end],
+        longest_ns=waits[wait, end],
         mean_ns=mean_ns,
         number=number,
     )
@@ -162,14 +164,14 @@ def _waits(trial: TripTrial, end: str, window_ns: float) -> Iterator[tuple[Wait,
     if delay_ns is not None:
         yield "delay", delay_ns
     if quota_ns is not None:
-        # Of all CPUs together: no thread waits for longer than there was time.
+        # The counter sums over all CPUs, but no thread waits longer than the window.
         yield "quota", min(quota_ns, window_ns)
     if stolen is not None:
         yield "steal", stolen * window_ns
 
 
-def _throttled(each: Waiting) -> bool:
-    """Whether a quota held its end back in more than a twentieth of the periods that it ran in."""
-    periods = each.trial.number(f"{each.end}_quota_periods")
-    held = each.trial.number(f"{each.end}_quota_throttled_periods")
-    return bool(periods) and (held or 0.0) > LEAST_SHARE * (periods or 0.0)
+def _throttled(slow: Waiting) -> bool:
+    """Whether a quota throttled its end in more than a twentieth of its periods."""
+    periods = slow.trial.number(f"{slow.end}_quota_periods")
+    throttled_periods = slow.trial.number(f"{slow.end}_quota_throttled_periods")
+    return bool(periods) and (throttled_periods or 0.0) > LEAST_SHARE * (periods or 0.0)

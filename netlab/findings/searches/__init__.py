@@ -1,1 +1,1 @@
-"""Searches: whose limit the highest rate and the largest payload are, by their records. Pure."""
+"""Findings about searches: what limits the highest rate and the largest payload. Pure."""

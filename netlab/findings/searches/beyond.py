@@ -1,4 +1,4 @@
-"""Beyond the rate found: what a device does with more than it forwards, and with bursts. Pure.
+"""Beyond the found rate: how a device handles overload and bursts. Pure.
 
 The frame loss rate (RFC 2544, 26.3) and back-to-back frames (26.4; RFC 9004) of each search.
 """
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 SLOWED = 0.9
-"""Share of the rate found below which a device that is offered more is slowed by it."""
+"""An overloaded device that forwards less than this share of the found rate is slowed down."""
 
 MORE = 1.1
-"""So many times the rate found must have been sent: less is scatter about the limit."""
+"""Overload is at least this multiple of the found rate: less is scatter around the limit."""
 
 _OWN = ("tester-loss", "generator-bound")
 
 _NO_BURST = {
     "generator-bound": _("our own sender sent no burst at line rate"),
-    "receiver-bound": _("our own receiver dropped frames of it"),
-    "failed": _("its trials came to nothing"),
+    "receiver-bound": _("our own receiver dropped frames of the burst"),
+    "failed": _("its trials failed"),
 }
 
 
 def beyond(run: Run) -> Iterator[Finding]:
-    """What was measured beside the rate of each search."""
+    """Findings about the frame loss rate and the bursts of each search."""
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _losses(group)
         yield from _bursts(group)
@@ -44,8 +44,10 @@ def beyond(run: Run) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Overload:
-    """The most that was sent beyond the rate found, of the trials that the device lost frames in,
-    or the one of which least came out; frames a second each way.
+    """A trial beyond the found rate in which the device lost frames, in frames/s per direction.
+
+    It is the one from which fewest frames came out if the device slows down, else the one with the
+    highest rate.
     """
 
     sent_per_s: float
@@ -54,42 +56,50 @@ class _Overload:
 
     @property
     def out_share(self) -> float:
-        """What came out, as a share of what passes without loss."""
+        """The output rate as a share of the rate without loss."""
         return self.out_per_s / self.found_per_s
 
     @property
     def lost_share(self) -> float:
-        """Of the frames sent."""
+        """Lost share of the sent frames."""
         return max(0.0, 1 - self.out_per_s / self.sent_per_s)
 
     @property
     def slows(self) -> bool:
-        """Whether less comes out than passes without loss."""
+        """Whether the device forwards less than at the rate without loss."""
         return self.out_share < SLOWED
 
 
 def _losses(group: SizeGroup) -> Iterator[Finding]:
-    every = [each for size in group.sizes for each in size]
-    known = {each.key: found for each in every if (found := _overload(each)) is not None}
-    slowed = group.where(each for each in every if each.key in known and known[each.key].slows)
+    trials = [trial for size in group.sizes for trial in size]
+    overloads = {
+        trial.key: overload for trial in trials if (overload := _overload(trial)) is not None
+    }
+    slowed = group.where(
+        trial for trial in trials if trial.key in overloads and overloads[trial.key].slows
+    )
     if slowed:
-        parts = {"overloads": _listed(slowed, known, _came_out)}
-        least = min(known[each.key].out_share for size in slowed for each in size.trials)
+        parts = {"overloads": _listed(slowed, overloads, _came_out)}
+        least = min(overloads[trial.key].out_share for size in slowed for trial in size.trials)
         figures = {"least_forwarded_share": least}
         yield of_searches(Kind.SEARCH_OVERLOAD, group, slowed, figures, parts)
-    steady = group.where(each for each in every if each.key in known and not known[each.key].slows)
+    steady = group.where(
+        trial for trial in trials if trial.key in overloads and not overloads[trial.key].slows
+    )
     if steady:
-        parts = {"losses": _listed(steady, known, _was_lost)}
-        most = max(known[each.key].lost_share for size in steady for each in size.trials)
+        parts = {"losses": _listed(steady, overloads, _was_lost)}
+        most = max(overloads[trial.key].lost_share for size in steady for trial in size.trials)
         yield of_searches(Kind.SEARCH_LOSS, group, steady, {"most_lost_share": most}, parts)
-    own = group.where(each for each in every if set(_OWN) & set(each.losses.verdicts))
+    own = group.where(trial for trial in trials if set(_OWN) & set(trial.losses.verdicts))
     if own:
-        shares = sorted({share for size in own for each in size.trials for share in _own(each)})
-        said = joined(", ", [format_share(each) for each in shares])
-        yield of_searches(Kind.SEARCH_LOSS_OWN, group, own, {}, {"shares": said})
+        shares = sorted(
+            {share for size in own for trial in size.trials for share in _shares_lost_by_us(trial)}
+        )
+        listed = joined(", ", [format_share(share) for share in shares])
+        yield of_searches(Kind.SEARCH_LOSS_OWN, group, own, {}, {"shares": listed})
 
 
-def _own(sample: RateSample) -> Iterable[float]:
+def _shares_lost_by_us(sample: RateSample) -> Iterable[float]:
     tried = zip(sample.losses.line_share, sample.losses.verdicts, strict=True)
     return [share for share, verdict in tried if verdict in _OWN]
 
@@ -99,31 +109,31 @@ def _overload(sample: RateSample) -> _Overload | None:
     if sample.per_s is None:
         return None
     tried = zip(losses.verdicts, losses.sent, losses.received, losses.duration_s, strict=True)
-    found = [
+    overloads = [
         _Overload(sent / each_s, received / each_s, sample.per_s)
         for verdict, sent, received, duration_s in tried
         if verdict == "lost" and (each_s := duration_s * sample.ways) > 0
     ]
-    more = [each for each in found if each.sent_per_s >= MORE * sample.per_s]
-    slowed = [each for each in more if each.slows]
+    more = [overload for overload in overloads if overload.sent_per_s >= MORE * sample.per_s]
+    slowed = [overload for overload in more if overload.slows]
     if slowed:
-        return min(slowed, key=lambda each: each.out_per_s)
-    return max(more, key=lambda each: each.sent_per_s, default=None)
+        return min(slowed, key=lambda overload: overload.out_per_s)
+    return max(more, key=lambda overload: overload.sent_per_s, default=None)
 
 
 def _listed(
     shown: Iterable[SizeSample],
-    known: Mapping[tuple[str, int], _Overload],
+    overloads: Mapping[tuple[str, int], _Overload],
     form: Callable[[int, _Overload], Message],
 ) -> Message:
-    """Of each size, by the medians over its trials."""
+    """The text for each size, with medians over its trials."""
     parts = []
     for size in shown:
-        each = [known[trial.key] for trial in size.trials]
+        loads = [overloads[trial.key] for trial in size.trials]
         middle = _Overload(
-            median(one.sent_per_s for one in each),
-            median(one.out_per_s for one in each),
-            median(one.found_per_s for one in each),
+            median(load.sent_per_s for load in loads),
+            median(load.out_per_s for load in loads),
+            median(load.found_per_s for load in loads),
         )
         parts.append(form(size.frame_bytes, middle))
     return joined(", ", parts)
@@ -131,7 +141,7 @@ def _listed(
 
 def _came_out(frame_bytes: int, load: _Overload) -> Message:
     return _(
-        "{out}/s of {sent}/s at {size} bytes, where {found}/s pass without loss",
+        "{out}/s of {sent}/s at {size} bytes ({found}/s pass without loss)",
         out=f"{load.out_per_s:,.0f}",
         sent=f"{load.sent_per_s:,.0f}",
         size=frame_bytes,
@@ -149,31 +159,33 @@ def _was_lost(frame_bytes: int, load: _Overload) -> Message:
 
 
 def _bursts(group: SizeGroup) -> Iterator[Finding]:
-    every = [each for size in group.sizes for each in size]
+    trials = [trial for size in group.sizes for trial in size]
     device = group.where(
-        each
-        for each in every
-        if each.values.get("back_to_back_limit") == "device"
-        and number(each.values.get("back_to_back_frames")) is not None
+        trial
+        for trial in trials
+        if trial.values.get("back_to_back_limit") == "device"
+        and number(trial.values.get("back_to_back_frames")) is not None
     )
     if device:
-        bursts = joined(", ", [_burst(each) for each in device])
+        bursts = joined(", ", [_burst(size) for size in device])
         first = number(device[0].trials[0].values.get("back_to_back_frames"))
         figures = {"burst_frames": first}
         yield of_searches(Kind.SEARCH_BURST, group, device, figures, {"bursts": bursts})
     for limit, because in _NO_BURST.items():
-        own = group.where(each for each in every if each.values.get("back_to_back_limit") == limit)
+        own = group.where(
+            trial for trial in trials if trial.values.get("back_to_back_limit") == limit
+        )
         if own:
             yield of_searches(Kind.SEARCH_BURST_OWN, group, own, {}, {"because": because})
 
 
 def _burst(size: SizeSample) -> Message:
     frames, waiting = (
-        median(number(each.values.get(name)) or 0.0 for each in size.trials)
+        median(number(trial.values.get(name)) or 0.0 for trial in size.trials)
         for name in ("back_to_back_frames", "back_to_back_waiting_frames")
     )
     return _(
-        "{frames} frames of {size} bytes ({waiting} of them wait)",
+        "{frames} frames of {size} bytes ({waiting} of them queued in the device)",
         frames=f"{frames:,.0f}",
         size=size.frame_bytes,
         waiting=f"{waiting:,.0f}",

@@ -1,4 +1,4 @@
-"""One byte more: what throughput loses above the payload that fills a frame, by the sweep. Pure."""
+"""One byte more: how much throughput drops above the payload that fills a frame. Pure."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 BELOW, ABOVE = (-2, -1, 0), (1, 2)
-"""Sizes about the payload, as the sweep has them, that lie within 0.3 % of each other's ceiling."""
+"""Sizes of the sweep around the payload, whose ceilings differ by at most 0.3 %."""
 
 SCATTER = 2
-"""The difference must exceed so many times what sizes on one side differ by."""
+"""The difference must exceed this multiple of the spread of the sizes on one side."""
 
 LEAST = 0.01
-"""And this share of the rate: short streams scatter."""
+"""The difference must also exceed this share of the rate, because short streams scatter."""
 
 
 def byte_more(run: Run, link: Link | None) -> Iterator[Finding]:
-    """UDP messages that need a second frame; TCP cuts its own segments, whatever a message has."""
+    """The cost of a second frame for UDP; TCP cuts segments independently of the message size."""
     for records in cells_of_payloads(run):
-        steps = [step for each in records if (step := _step(each)) is not None]
-        if not steps or records[0].settings.get("protocol") != "UDP":
+        measured_steps = [step for record in records if (step := _step(record)) is not None]
+        if not measured_steps or records[0].settings.get("protocol") != "UDP":
             continue
-        found = [each for each in steps if _shows(each)]
-        if 2 * len(found) <= len(records):
+        costly = [step for step in measured_steps if _shows(step)]
+        if 2 * len(costly) <= len(records):
             continue
-        yield _finding(records, found, link)
+        yield _finding(records, costly, link)
 
 
 _Step = tuple[int, int, list[float], list[float]]
@@ -43,15 +43,15 @@ _Step = tuple[int, int, list[float], list[float]]
 
 
 def _step(record: Record) -> _Step | None:
-    """Of one trial; ``None`` where the sweep lacks a size."""
+    """The step of one trial; ``None`` if the sweep lacks a size."""
     way = way_of(record, "")
     sizes = record.values.get("sweep_message_bytes")
     rates = record.values.get("sweep_throughput_bit_per_s")
     if way is None or not isinstance(sizes, list) or not isinstance(rates, list):
         return None
-    known = dict(zip(sizes, rates, strict=False))
+    rate_of = dict(zip(sizes, rates, strict=False))
     below, above = (
-        [known[size] for step in steps if (size := way.payload_bytes + step) in known]
+        [rate_of[size] for step in steps if (size := way.payload_bytes + step) in rate_of]
         for steps in (BELOW, ABOVE)
     )
     if len(below) < len(BELOW) or len(above) < len(ABOVE):
@@ -62,14 +62,14 @@ def _step(record: Record) -> _Step | None:
 def _shows(step: _Step) -> bool:
     _trial, _payload, below, above = step
     falls = median(below) - median(above)
-    spread = max(max(each) - min(each) for each in (below, above))
+    spread = max(max(rates) - min(rates) for rates in (below, above))
     return falls > LEAST * median(below) and falls > SCATTER * spread
 
 
-def _finding(records: Sequence[Record], found: Sequence[_Step], link: Link | None) -> Finding:
-    cell, payload_bytes = records[0].cell, found[0][1]
-    below = median(median(each[2]) for each in found)
-    above = median(median(each[3]) for each in found)
+def _finding(records: Sequence[Record], steps: Sequence[_Step], link: Link | None) -> Finding:
+    cell, payload_bytes = records[0].cell, steps[0][1]
+    below = median(median(step[2]) for step in steps)
+    above = median(median(step[3]) for step in steps)
     wire = [_ceiling(records[0], payload_bytes + more, link) for more in (0, 1)]
     figures = {
         "payload_message_bytes": payload_bytes,
@@ -79,8 +79,8 @@ def _finding(records: Sequence[Record], found: Sequence[_Step], link: Link | Non
         "cost_share": 1 - above / below,
         "wire_cost_share": 1 - wire[1] / wire[0] if wire[0] and wire[1] else None,
     }
-    words = in_trials(len(found), len(records)) if len(found) < len(records) else {}
-    trials = tuple((cell, each[0]) for each in found)
+    words = in_trials(len(steps), len(records)) if len(steps) < len(records) else {}
+    trials = tuple((cell, step[0]) for step in steps)
     group = group_of_payload(records[0])
     return finding(Kind.BYTE_MORE, group, (cell,), figures, words, trials)
 

@@ -1,4 +1,4 @@
-"""Doubts about searches for the highest rate: what makes it not to be believed as it is. Pure."""
+"""Doubts about searches for the highest rate: why a result may be unreliable. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PAUSE_FRAMES = tuple(f"{host}_pause_frames_{way}" for host in HOSTS for way in 
 
 
 def doubts(run: Run) -> Iterator[Finding]:
-    """No sharp limit, another line than stated, buffers that were not given, flow control."""
+    """No sharp limit, a line rate other than stated, smaller buffers, flow control."""
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _jumps(group)
         yield from _outrun(group)
@@ -28,19 +28,21 @@ def doubts(run: Run) -> Iterator[Finding]:
 
 
 def _jumps(group: SizeGroup) -> Iterator[Finding]:
-    jumps = group.where(each for size in group.sizes for each in size if each.jumps)
+    jumps = group.where(trial for size in group.sizes for trial in size if trial.jumps)
     if jumps:
         yield of_searches(Kind.SEARCH_NOT_MONOTONE, group, jumps, {})
 
 
 def _outrun(group: SizeGroup) -> Iterator[Finding]:
-    """Where the sender's buffer is on record: without it, what it held was taken for sent."""
+    """Senders faster than the line rate, if the record has the sender's buffer: older records count
+    data in the buffer as sent.
+    """
     faster = group.where(
-        each
+        trial
         for size in group.sizes
-        for each in size
-        if not each.link_paced
-        and any(name.endswith("sender_send_buffer_bytes") for name in each.values)
+        for trial in size
+        if not trial.link_paced
+        and any(name.endswith("sender_send_buffer_bytes") for name in trial.values)
     )
     if faster:
         line = {"link_rate_bit_per_s": faster[0].trials[0].line_bit_per_s}
@@ -48,39 +50,45 @@ def _outrun(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _capped(group: SizeGroup) -> Iterator[Finding]:
-    """Buffers that came to less than was asked for."""
-    those = {
-        each.key: sizes
+    """Socket buffers that are smaller than requested."""
+    capped = {
+        trial.key: sizes
         for size in group.sizes
-        for each in size
-        if (sizes := _capped_bytes(each.values))
+        for trial in size
+        if (sizes := _capped_bytes(trial.values))
     }
-    shown = group.where(each for size in group.sizes for each in size if each.key in those)
+    shown = group.where(trial for size in group.sizes for trial in size if trial.key in capped)
     if shown:
-        asked, given = zip(*(pair for pairs in those.values() for pair in pairs), strict=True)
-        figures = {"asked_buffer_bytes": max(asked), "least_buffer_bytes": min(given)}
+        requested, effective = zip(
+            *(pair for pairs in capped.values() for pair in pairs), strict=True
+        )
+        figures = {"asked_buffer_bytes": max(requested), "least_buffer_bytes": min(effective)}
         yield of_searches(Kind.SEARCH_BUFFER_CAPPED, group, shown, figures)
 
 
 def _paused(group: SizeGroup) -> Iterator[Finding]:
-    """Pause frames hide loss: the queue in front of a full one fills in its place."""
+    """Pause frames hide loss: instead of the full queue, the queue before it fills."""
     frames = {
-        each.key: counted
+        trial.key: counted
         for size in group.sizes
-        for each in size
-        if (counted := sum(number(each.values.get(name)) or 0 for name in _PAUSE_FRAMES))
+        for trial in size
+        if (counted := sum(number(trial.values.get(name)) or 0 for name in _PAUSE_FRAMES))
     }
-    shown = group.where(each for size in group.sizes for each in size if each.key in frames)
+    shown = group.where(trial for size in group.sizes for trial in size if trial.key in frames)
     if shown:
         yield of_searches(Kind.SEARCH_PAUSED, group, shown, {"pause_frames": sum(frames.values())})
 
 
 def _capped_bytes(values: Mapping[str, Value]) -> list[tuple[float, float]]:
-    """Asked for and given, of each end that got less."""
+    """Requested and effective bytes of each end whose buffer is smaller than requested."""
     names = [name.removesuffix("_capped") for name in values if name.endswith("_buffer_capped")]
     pairs = [
         (number(values.get(f"{name}_requested_bytes")), number(values.get(f"{name}_bytes")))
         for name in names
         if values[f"{name}_capped"] == 1
     ]
-    return [(asked, given) for asked, given in pairs if asked is not None and given is not None]
+    return [
+        (requested, effective)
+        for requested, effective in pairs
+        if requested is not None and effective is not None
+    ]

@@ -1,7 +1,7 @@
-"""One rate over several frame sizes: frames a second, or bits a second by some way to count. Pure.
+"""One rate over several frame sizes: in frames/s, or in bit/s by one way of counting. Pure.
 
-A search tells a rate between two bounds: one that passed, and the next of its grid that did not.
-Rates are the same where one figure lies between the bounds of every size.
+A search gives two bounds of a rate: one that passed, and the next of its grid that failed. The
+rates of several sizes are the same if one figure is between the bounds of every size.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from netlab.ethernet import FCS_BYTES, GAP_BYTES, HEADER_BYTES, PREAMBLE_BYTES
 from netlab.findings.searches.sample import SizeSample
 
 SIZES, SPAN = 3, 4
-"""Least frame sizes that share a rate, and the least factor that they lie apart."""
+"""Least number of frame sizes that share a rate, and least ratio of the largest to the smallest."""
 
 BELOW = 0.95
-"""Each of them below so much of the line rate."""
+"""Each rate must be below this share of the line rate."""
 
 SAME = 0.01
-"""By what share the bounds of two sizes may miss each other: trials scatter."""
+"""Share by which the bounds of two sizes may miss each other, because trials scatter."""
 
 CLOSE_FRAMES, CLOSE_BITS = 0.10, 0.05
-"""The bounds of three sizes at least may lie so far apart, as a share of the rate: with a coarser
-grid any rates would do. Ways to count bits lie 4 % and more apart over a factor of four."""
+"""Largest distance of the bounds of at least three sizes, as a share of the rate: with a coarser
+grid, any rates would agree. Over a factor of four in size, ways to count bits differ by at least
+4 %."""
 
 ACCOUNTS: Mapping[str, int] = {
     "wire": PREAMBLE_BYTES + GAP_BYTES,
@@ -31,42 +32,41 @@ ACCOUNTS: Mapping[str, int] = {
     "frames-without-fcs": -FCS_BYTES,
     "packets": -FCS_BYTES - HEADER_BYTES,
 }
-"""Way to count the bytes of a frame → how many more it counts than the frame's size, in which
-header and FCS are counted."""
+"""Way to count the bytes of a frame → its bytes beyond the frame size (with header and FCS)."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneRate:
-    """A rate that some sizes share."""
+    """A rate that several frame sizes share."""
 
     sizes: tuple[SizeSample, ...]
     per_s: float
-    """Frames or bits a second: the most that all of them show to pass at one of them."""
+    """Frames/s or bit/s: the highest rate that passed at a size with close bounds."""
     accounts: tuple[str, ...] = ()
-    """Of bits: each way to count by which it is one rate."""
+    """For bits: every way to count by which it is one rate."""
 
 
 def one_frame_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
-    """The longest run of neighbouring sizes with one frame rate; ``None`` where there is none."""
-    return _longest(sizes, _frames)
+    """The longest run of neighbouring sizes with one frame rate; ``None`` if there is none."""
+    return _longest_run(sizes, _frames)
 
 
 def one_bit_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
-    """The longest run of neighbouring sizes with one rate in bit/s by some way to count."""
-    return _longest(sizes, _bits)
+    """The longest run of neighbouring sizes with one bit rate; ``None`` if there is none."""
+    return _longest_run(sizes, _bits)
 
 
-def _longest(
-    sizes: Sequence[SizeSample], one: Callable[[tuple[SizeSample, ...]], OneRate | None]
+def _longest_run(
+    sizes: Sequence[SizeSample], rate_of: Callable[[tuple[SizeSample, ...]], OneRate | None]
 ) -> OneRate | None:
     runs = [
-        found
+        rate
         for start in range(len(sizes))
         for end in range(start + SIZES, len(sizes) + 1)
         if sizes[end - 1].frame_bytes >= SPAN * sizes[start].frame_bytes
-        and (found := one(tuple(sizes[start:end]))) is not None
+        and (rate := rate_of(tuple(sizes[start:end]))) is not None
     ]
-    return max(runs, key=lambda each: len(each.sizes), default=None)
+    return max(runs, key=lambda rate: len(rate.sizes), default=None)
 
 
 def _frames(sizes: tuple[SizeSample, ...]) -> OneRate | None:
@@ -92,23 +92,23 @@ def _bits_of(more_bytes: int) -> Callable[[int], float]:
 def _common(
     sizes: tuple[SizeSample, ...], weight: Callable[[int], float], close: float
 ) -> float | None:
-    """What lies between the bounds of every size, each frame weighed by its size.
+    """The rate between the bounds of every size, with each frame weighted by its size.
 
-    Sizes of near bounds must show it by themselves; of the others nothing may speak against it.
+    Sizes with close bounds must show the rate by themselves; the others must not contradict it.
     """
     bounds: dict[int, tuple[float, float]] = {}
     near: list[int] = []
-    for each in sizes:
-        low, high, line = each.per_s, each.upper_per_s, each.line_per_s
+    for size in sizes:
+        low, high, line = size.per_s, size.upper_per_s, size.line_per_s
         if not low or high is None or not line or low >= BELOW * line:
             return None
-        by = weight(each.frame_bytes)
-        bounds[each.frame_bytes] = by * low, by * high
-        near += [each.frame_bytes] if high <= (1 + close) * low else []
+        frame_weight = weight(size.frame_bytes)
+        bounds[size.frame_bytes] = frame_weight * low, frame_weight * high
+        near += [size.frame_bytes] if high <= (1 + close) * low else []
     if len(near) < SIZES or near[-1] < SPAN * near[0]:
         return None
     most_passed = max(low for low, _ in bounds.values())
     least_failed = min(high for _, high in bounds.values())
     if most_passed > (1 + SAME) * least_failed:
         return None
-    return max(bounds[size][0] for size in near)
+    return max(bounds[frame_bytes][0] for frame_bytes in near)

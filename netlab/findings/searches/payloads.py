@@ -1,8 +1,8 @@
-"""Payloads: what searches for the longest message in one frame found, each way. Pure.
+"""Payloads: the results of searches for the longest message in one frame, per direction. Pure.
 
-What stopped it is in the record: the sender's own system (``emsgsize``), a router that told it so
-(``icmp``, RFC 1191 and RFC 8201), silence (``timeout``: a black hole, RFC 2923), the segments that
-TCP agreed on (``mss``), an interface that drops what its system let out (``dropped``).
+The record states the evidence of the limit: the sender's own system (``emsgsize``), a router's
+report (``icmp``, RFC 1191 and RFC 8201), no answer (``timeout``: a black hole, RFC 2923), the
+segment size of TCP (``mss``), or an interface that drops what its system sends (``dropped``).
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 OVER = 4
-"""Bytes that a packet may be longer than the MTU of the interface that takes it in: a virtual cable
-has room for a VLAN tag."""
+"""Bytes by which a packet may exceed the MTU of the receiving interface: a virtual cable has room
+for a VLAN tag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WayFound:
-    """What one direction of a path was found to carry in one trial; ``None`` is not known."""
+    """What one direction of a path carries, by one trial; ``None``: not known."""
 
     trial: int
     payload_bytes: int
     path_mtu_bytes: int | None
     evidence: str
     interface_mtu_bytes: int | None
-    """Of the asking end's interface."""
+    """MTU of the interface at the sending end."""
     other_mtu_bytes: int | None
-    """Of the other end's."""
+    """MTU of the interface at the other end."""
     lost_probes: int
-    """Messages lost of sizes that pass."""
+    """Lost messages of sizes that pass."""
 
 
 _WAYS: Mapping[str, tuple[str, Message]] = {
     "": ("to_client_", _("to the server")),
     "to_client_": ("", _("to the client")),
 }
-"""Prefix of a direction's values → that of the other's, and how it is called."""
+"""Prefix of a direction's values → the prefix of the other direction, and the direction's name."""
 
 _KNOWN_BY: Mapping[str, Message] = {
-    "emsgsize": _("the sender’s own system takes no more"),
-    "icmp": _("a router told the sender so (ICMP)"),
-    "timeout": _("longer packets vanish without a word"),
-    "dropped": _("an interface of the sender drops longer ones"),
-    "mss": _("TCP agreed on such segments"),
-    "protocol": _("no message is longer"),
+    "emsgsize": _("the sender’s own system accepts no longer packets"),
+    "icmp": _("a router reported it to the sender (ICMP)"),
+    "timeout": _("longer packets are lost without an error message"),
+    "dropped": _("an interface of the sender drops longer packets"),
+    "mss": _("TCP agreed on this segment size"),
+    "protocol": _("the protocol allows no longer message"),
 }
 
 
 def payloads(run: Run, link: Link | None) -> Iterator[Finding]:
-    """The answer of each search, and where the path carries less than it should."""
+    """The result of each search, and paths that carry less than they should."""
     for records in cells_of_payloads(run):
         yield from _answers(records)
         for way in _WAYS:
@@ -68,7 +68,7 @@ def payloads(run: Run, link: Link | None) -> Iterator[Finding]:
 
 
 def cells_of_payloads(run: Run) -> Iterator[list[Record]]:
-    """The records of each cell that searched for a payload over a wire and have a result."""
+    """The records of each payload search over a cable that have a result."""
     cells: dict[str, list[Record]] = {}
     for cell, _trial, record in run.stored.trials():
         if (
@@ -83,14 +83,14 @@ def cells_of_payloads(run: Run) -> Iterator[list[Record]]:
 
 
 def group_of_payload(record: Record) -> Group:
-    """Its pairing and protocol, with the version of IP."""
+    """The group of a record: pairing, protocol and IP version."""
     version = record.settings.get("ip_version")
     conditions = (("ip_version", version),) if isinstance(version, int) else ()
     return Group(record.pairing, str(record.settings.get("protocol", "")), conditions=conditions)
 
 
 def way_of(record: Record, prefix: str) -> WayFound | None:
-    """One direction of one trial; ``None`` where it says no payload."""
+    """One direction of one trial; ``None`` if it has no payload."""
     values, other = record.values, _WAYS[prefix][0]
     payload = _whole(values.get(prefix + "payload_bytes"))
     if payload is None:
@@ -110,16 +110,16 @@ def way_of(record: Record, prefix: str) -> WayFound | None:
 
 
 def _answers(records: Sequence[Record]) -> Iterator[Finding]:
-    """One sentence where both ways are alike, else one a way; for each answer of the trials."""
-    found: dict[tuple[str, _Answer], list[int]] = {}
+    """One finding per different answer: for both directions if they agree, else per direction."""
+    by_answer: dict[tuple[str, _Answer], list[int]] = {}
     for record in records:
         ways = {prefix: way_of(record, prefix) for prefix in _WAYS}
         answers = {prefix: _answer(way) for prefix, way in ways.items() if way is not None}
         if len(answers) == len(_WAYS) and len(set(answers.values())) == 1:
             answers = {_BOTH: answers[""]}
         for prefix, answer in answers.items():
-            found.setdefault((prefix, answer), []).append(record.trial)
-    for (prefix, answer), trials in found.items():
+            by_answer.setdefault((prefix, answer), []).append(record.trial)
+    for (prefix, answer), trials in by_answer.items():
         payload_bytes, mtu_bytes, evidence = answer
         where = "" if prefix == _BOTH else _WAYS[prefix][1]
         words = {
@@ -127,7 +127,7 @@ def _answers(records: Sequence[Record]) -> Iterator[Finding]:
             "known_by": _KNOWN_BY.get(evidence, ""),
         }
         figures = {"payload_message_bytes": payload_bytes, "path_mtu_bytes": mtu_bytes}
-        yield _of(Kind.PAYLOAD_FOUND, records, trials, figures, words)
+        yield _finding_of(Kind.PAYLOAD_FOUND, records, trials, figures, words)
 
 
 _BOTH = "both"
@@ -143,9 +143,9 @@ def _answer(way: WayFound) -> _Answer:
 
 
 def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterator[Finding]:
-    """The path carries less than the sender's interface, or the link, takes."""
-    found: dict[tuple[int, str, str], list[int]] = {}
-    figures: dict[tuple[int, str, str], dict[str, float | None]] = {}
+    """Paths that carry less than the sender's interface or the link allows."""
+    by_place: dict[tuple[int, str, str], list[int]] = {}
+    figures_of: dict[tuple[int, str, str], dict[str, float | None]] = {}
     for record in records:
         way = way_of(record, prefix)
         kind = None if way is None else _narrow_kind(way, link)
@@ -153,14 +153,14 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
             continue
         place = _place(way, record, prefix)
         key = (way.path_mtu_bytes, kind, place)
-        found.setdefault(key, []).append(way.trial)
-        figures[key] = {
+        by_place.setdefault(key, []).append(way.trial)
+        figures_of[key] = {
             "path_mtu_bytes": way.path_mtu_bytes,
             "interface_mtu_bytes": way.interface_mtu_bytes,
             "link_mtu_bytes": None if link is None else link.mtu_bytes,
             "payload_message_bytes": way.payload_bytes,
         }
-    for key, trials in found.items():
+    for key, trials in by_place.items():
         _mtu_bytes, kind, place = key
         words = {
             "way": _way_and_trials(_WAYS[prefix][1], len(trials), len(records)),
@@ -169,11 +169,11 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
         if kind != "timeout":
             words["known_by"] = _KNOWN_BY[kind]
         named = Kind.BLACK_HOLE if kind == "timeout" else Kind.PATH_MTU_SMALLER
-        yield _of(named, records, trials, figures[key], words)
+        yield _finding_of(named, records, trials, figures_of[key], words)
 
 
 def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
-    """The evidence where it says that the path carries less; ``None`` where it does not."""
+    """The evidence that the path carries less; ``None`` if there is none."""
     mtu, own = way.path_mtu_bytes, way.interface_mtu_bytes
     if mtu is None:
         return None
@@ -187,7 +187,7 @@ def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
 
 
 def _place(way: WayFound, record: Record, prefix: str) -> str:
-    """The host whose interface has that MTU; empty where it is neither: somewhere between."""
+    """The receiving host if its interface has this MTU; empty if the limit is on the path."""
     other, mtu = way.other_mtu_bytes, way.path_mtu_bytes
     if other is None or mtu is None or not other <= mtu <= other + OVER:
         return ""
@@ -195,31 +195,33 @@ def _place(way: WayFound, record: Record, prefix: str) -> str:
 
 
 def _fragments_lost(records: Sequence[Record], prefix: str) -> Iterator[Finding]:
-    """One byte more is cut up by the sender, which knows the path, and yet it does not arrive."""
+    """The sender fragments a message one byte longer correctly, but it does not arrive."""
     ways = [
         way
-        for each in records
-        if each.values.get(prefix + "next_passed") is False
-        and (way := way_of(each, prefix)) is not None
+        for record in records
+        if record.values.get(prefix + "next_passed") is False
+        and (way := way_of(record, prefix)) is not None
         and way.evidence in ("emsgsize", "icmp")
     ]
     if ways:
         figures = {"next_message_bytes": ways[0].payload_bytes + 1}
         words = {"way": _way_and_trials(_WAYS[prefix][1], len(ways), len(records))}
-        yield _of(Kind.FRAGMENTS_LOST, records, [each.trial for each in ways], figures, words)
+        yield _finding_of(
+            Kind.FRAGMENTS_LOST, records, [lost.trial for lost in ways], figures, words
+        )
 
 
 # ---- what they have in common --------------------------------------------------------------------
 
 
 def _way_and_trials(way: Message | str, times: int, number_of: int) -> Message | str:
-    said = in_trials(times, number_of).get("in_trials")
-    if said is None:
+    in_words = in_trials(times, number_of).get("in_trials")
+    if in_words is None:
         return way or _("both ways")
-    return _("{way}, {trials}", way=way or _("both ways"), trials=said)
+    return _("{way}, {trials}", way=way or _("both ways"), trials=in_words)
 
 
-def _of(
+def _finding_of(
     kind: Kind,
     records: Sequence[Record],
     trials: Iterable[int],
@@ -228,10 +230,10 @@ def _of(
 ) -> Finding:
     cell = records[0].cell
     judged = tuple((cell, trial) for trial in dict.fromkeys(trials))
-    kept = {name: word for name, word in words.items() if word}
-    return finding(kind, group_of_payload(records[0]), (cell,), figures, kept, judged)
+    present = {name: word for name, word in words.items() if word}
+    return finding(kind, group_of_payload(records[0]), (cell,), figures, present, judged)
 
 
 def _whole(value: Value | None) -> int | None:
-    known = number(value)
-    return None if known is None else round(known)
+    figure = number(value)
+    return None if figure is None else round(figure)

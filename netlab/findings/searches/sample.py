@@ -1,6 +1,6 @@
-"""Samples of searches: what one trial of a ``throughput_search`` found, and what stopped it. Pure.
+"""Samples of searches: the result of one trial of a ``throughput_search``, and its limit. Pure.
 
-records → a sample a trial, in groups of cells that differ in their frame size alone
+records → one sample per trial, in groups of cells that differ only in their frame size
 """
 
 from __future__ import annotations
@@ -21,75 +21,73 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 NO_RATE = "no-rate"
-"""Word for a search in which not even the lowest rate of the grid passed."""
+"""Limit of a search in which even the lowest rate of the grid failed."""
 
 OWN_LIMITS = ("generator-bound", "receiver-bound")
-"""Words of a search for a limit that is our own hosts'."""
+"""Limits of a search that are those of our own hosts."""
 
 
 _WHOLE = 0.95
-"""A trial of this share of the full length is one: its frames are whole numbers."""
+"""Share of the full length from which a trial counts as full: its frames are whole numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tries:
-    """Trials of one search or of its loss rate, in their order; a place each in every list."""
+    """Trials of one search or of its loss test, in order: one element per trial in every list."""
 
     line_share: tuple[float, ...] = ()
     duration_s: tuple[float, ...] = ()
     sent: tuple[float, ...] = ()
     received: tuple[float, ...] = ()
     queue_ns: tuple[float, ...] = ()
-    """By how much longer the frames took to come out than to go in."""
+    """How much longer the frames took to leave the device than to enter it."""
     verdicts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class RateSample:
-    """What one trial of a search for the highest rate found; ``None`` is not known."""
+    """The result of one trial of a search for the highest rate; ``None``: not known."""
 
     cell: str
     trial: int
     frame_bytes: int
-    """Header and FCS counted."""
+    """With header and FCS."""
     ways: int
-    """Directions that frames went at once."""
+    """Number of directions in which frames were sent at once."""
     limit: str
-    """What ended it, as the record has it; ``NO_RATE`` where no rate passed at all for the device.
-    Empty: not told."""
+    """What ended it, as recorded; ``NO_RATE`` if the device passed no rate. Empty: not known."""
     found: bool = True
     """Whether a rate was found."""
     line_per_s: float | None = None
-    """Frames a second that the line carries."""
+    """Frames/s that the line carries."""
     line_bit_per_s: float | None = None
     per_s: float | None = None
-    """The highest rate that passed, frames a second each way."""
+    """The highest rate that passed, in frames/s per direction."""
     upper_per_s: float | None = None
-    """The lowest rate above it that did not."""
+    """The lowest rate above it that failed."""
     limit_host: str = ""
     core_share: float | None = None
-    """Of the limiting host's busiest core, in the trials that failed for it."""
+    """Load of the limiting host's busiest core in the trials that failed."""
     one_machine: bool = False
-    """Some of the hosts are one machine: shares of CPUs are those of all of them."""
+    """Whether some of the hosts are one machine: CPU loads are then those of the machine."""
     step_share: float | None = None
-    """Of the rates tried, as a share of the line rate."""
+    """Step between the tried rates, as a share of the line rate."""
     full_s: float | None = None
     """Length of a trial that counts."""
     monotone: bool = True
     link_paced: bool = True
-    """False: the sender was faster than the line rate stated."""
+    """False: the sender was faster than the stated line rate."""
     tries: Tries = Tries()
     losses: Tries = Tries()
     dropped: Mapping[tuple[str, str], tuple[float, ...]] = field(default_factory=dict)
-    """Key of a host and place → frames it dropped, in each of the ``tries``; those that dropped
-    none are absent."""
+    """(key of a host, place) → frames dropped there, in each of the ``tries``; absent if none."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Key of a host → its name."""
     values: Mapping[str, Value] = field(default_factory=dict)
 
     @cached_property
     def line_share(self) -> float | None:
-        """The rate found, as a share of the line's."""
+        """The found rate as a share of the line rate."""
         return None if self.per_s is None or not self.line_per_s else self.per_s / self.line_per_s
 
     @property
@@ -99,17 +97,18 @@ class RateSample:
 
     @property
     def jumps(self) -> bool:
-        """Whether a rate passed at full length, or failed, on the wrong side of the one found by
-        more than one step: less is the scatter of trials at the limit.
+        """Whether a higher rate passed at full length, or a lower one failed.
+
+        It must differ from the found rate by more than one step: less is scatter at the limit.
         """
-        found, step, tries = self.line_share, self.step_share, self.tries
-        if self.monotone or found is None or step is None or self.full_s is None:
+        found_share, step, tries = self.line_share, self.step_share, self.tries
+        if self.monotone or found_share is None or step is None or self.full_s is None:
             return False
         least_s = _WHOLE * self.full_s
         return any(
-            (verdict == "passed" and at > found + 1.5 * step and length_s >= least_s)
-            or (verdict in ("lost", "absorbed") and at < found - 0.5 * step)
-            for at, length_s, verdict in zip(
+            (verdict == "passed" and tried_share > found_share + 1.5 * step and length_s >= least_s)
+            or (verdict in ("lost", "absorbed") and tried_share < found_share - 0.5 * step)
+            for tried_share, length_s, verdict in zip(
                 tries.line_share, tries.duration_s, tries.verdicts, strict=True
             )
         )
@@ -117,80 +116,82 @@ class RateSample:
 
 @dataclass(frozen=True, kw_only=True)
 class SizeSample:
-    """Trials of one cell, and so of one frame size, that show the same."""
+    """Trials of one cell, that is one frame size, that show the same."""
 
     frame_bytes: int
     trials: tuple[RateSample, ...]
     of_trials: int
-    """Trials of the cell that came to an end, whatever they show."""
+    """Number of the cell's trials that ended, whatever they show."""
 
     @property
     def cell(self) -> str:
-        """Its key."""
+        """Key of the cell."""
         return self.trials[0].cell
 
     @cached_property
     def per_s(self) -> float | None:
-        """Median of the rates found; ``None`` where some trial has none."""
-        return _middle(each.per_s for each in self.trials)
+        """Median of the found rates; ``None`` if a trial has none."""
+        return _middle(trial.per_s for trial in self.trials)
 
     @cached_property
     def upper_per_s(self) -> float | None:
-        """Median of the rates that did not pass."""
-        return _middle(each.upper_per_s for each in self.trials)
+        """Median of the lowest rates that failed."""
+        return _middle(trial.upper_per_s for trial in self.trials)
 
     @cached_property
     def line_per_s(self) -> float | None:
-        """Frames a second that the line carries."""
-        return _middle(each.line_per_s for each in self.trials)
+        """Frames/s that the line carries."""
+        return _middle(trial.line_per_s for trial in self.trials)
 
     @cached_property
     def line_share(self) -> float | None:
-        """The rate found, as a share of the line's."""
-        return _middle(each.line_share for each in self.trials)
+        """The found rate as a share of the line rate."""
+        return _middle(trial.line_share for trial in self.trials)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SizeGroup:
-    """Searches that differ in their frame size alone, the smallest first."""
+    """Searches that differ only in their frame size, the smallest first."""
 
     group: Group
     sizes: tuple[tuple[RateSample, ...], ...]
-    """The trials of each size that came to an end."""
+    """The trials of each size that ended."""
 
     def showing(self, *limits: str) -> tuple[SizeSample, ...]:
-        """The sizes of which some trial was ended by one of these limits, with those trials."""
-        return self.where([each for size in self.sizes for each in size if each.limit in limits])
+        """The sizes with trials that one of these limits ended, with these trials."""
+        return self.where([trial for size in self.sizes for trial in size if trial.limit in limits])
 
     def where(self, trials: Iterable[RateSample]) -> tuple[SizeSample, ...]:
-        """The sizes of some trials, with these."""
-        those = {each.key for each in trials}
+        """The sizes of the given trials, with these trials."""
+        keys = {trial.key for trial in trials}
         return tuple(
             SizeSample(frame_bytes=size[0].frame_bytes, trials=shown, of_trials=len(size))
             for size in self.sizes
-            if (shown := tuple(each for each in size if each.key in those))
+            if (shown := tuple(trial for trial in size if trial.key in keys))
         )
 
 
 def groups_of(run: Run) -> tuple[SizeGroup, ...]:
-    """All searches of a run that touched a wire, in the plan's order."""
+    """All searches of a run over a cable, in the plan's order."""
     cells = [cell for cell in run.plan.cells if cell.test == "throughput_search"]
     varying = [
         name
         for name in dict.fromkeys(name for cell in cells for name in cell.settings)
         if name not in _IN_GROUP and len({repr(cell.settings.get(name)) for cell in cells}) > 1
     ]
-    found: dict[Group, dict[int, list[RateSample]]] = {}
+    by_group: dict[Group, dict[int, list[RateSample]]] = {}
     for cell, _, record in run.stored.trials():
         sample = None if record is None else sample_of(record)
         if cell.test != "throughput_search" or sample is None:
             continue
         settings = tuple((name, _plain(cell.settings.get(name))) for name in varying)
-        by_size = found.setdefault(Group(cell.pairing, conditions=settings), {})
+        by_size = by_group.setdefault(Group(cell.pairing, conditions=settings), {})
         by_size.setdefault(sample.frame_bytes, []).append(sample)
     return tuple(
-        SizeGroup(group=group, sizes=tuple(tuple(each) for _, each in sorted(by_size.items())))
-        for group, by_size in found.items()
+        SizeGroup(
+            group=group, sizes=tuple(tuple(samples) for _, samples in sorted(by_size.items()))
+        )
+        for group, by_size in by_group.items()
     )
 
 
@@ -198,7 +199,7 @@ _IN_GROUP = frozenset({"frame_bytes", "protocol"})
 
 
 def sample_of(record: Record) -> RateSample | None:
-    """One trial; ``None`` where it came to nothing that says anything of the hosts or the path."""
+    """The sample of a trial; ``None`` if it shows nothing about the hosts or the path."""
     values, size = record.values, record.settings.get("frame_bytes")
     if not isinstance(size, int) or values.get("same_host") is True:
         return None
@@ -245,12 +246,12 @@ def sample_of(record: Record) -> RateSample | None:
 
 
 def _tries(values: Mapping[str, Value], prefix: str) -> Tries:
-    """Empty where a list is missing or they are not of one length."""
+    """The trials of a search; empty if a list is missing or the lengths differ."""
     names = ("line_share", "duration_s", "sent_frames", "received_frames", "queue_ns", "verdict")
     lists = [_series(values.get(prefix + name)) for name in names]
-    if len({len(each) for each in lists}) != 1:
+    if len({len(numbers) for numbers in lists}) != 1:
         return Tries()
-    words = tuple(VERDICTS[int(each)] for each in lists[-1] if 0 <= each < len(VERDICTS))
+    words = tuple(VERDICTS[int(verdict)] for verdict in lists[-1] if 0 <= verdict < len(VERDICTS))
     if len(words) != len(lists[-1]):
         return Tries()
     share, duration_s, sent, received, queue_ns = lists[:-1]
@@ -265,22 +266,22 @@ def _tries(values: Mapping[str, Value], prefix: str) -> Tries:
 
 
 def _dropped(values: Mapping[str, Value]) -> dict[tuple[str, str], tuple[float, ...]]:
-    found = {
+    dropped = {
         (key, place): _series(values.get(f"trial_{key}_{place}_dropped_frames"))
         for key in HOSTS
         for place in PLACES
     }
-    return {where: frames for where, frames in found.items() if frames}
+    return {where: frames for where, frames in dropped.items() if frames}
 
 
 def _series(value: Value | None) -> tuple[float, ...]:
-    return tuple(float(each) for each in value) if isinstance(value, list) else ()
+    return tuple(float(element) for element in value) if isinstance(value, list) else ()
 
 
 def _middle(values: Iterable[float | None]) -> float | None:
-    known: Sequence[float | None] = tuple(values)
-    found = [each for each in known if each is not None]
-    return median(found) if found and len(found) == len(known) else None
+    figures: Sequence[float | None] = tuple(values)
+    numbers = [figure for figure in figures if figure is not None]
+    return median(numbers) if numbers and len(numbers) == len(figures) else None
 
 
 def _plain(value: Value | None) -> str | int | float | bool | None:

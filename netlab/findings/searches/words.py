@@ -1,4 +1,4 @@
-"""Words of findings about searches: which frame sizes, how many trials, which rates. Pure."""
+"""Texts of findings about searches: frame sizes, numbers of trials, rates. Pure."""
 
 from __future__ import annotations
 
@@ -18,62 +18,64 @@ def of_searches(
     figures: Mapping[str, float | None],
     words: Mapping[str, str] | None = None,
 ) -> Finding:
-    """A finding about some sizes of a group, in the trials that show it."""
-    said = {**of_sizes(shown, group), **(words or {})}
-    kept = {name: word for name, word in said.items() if word}
-    return finding(kind, group.group, cells_of(shown), figures, kept, trials_of(shown))
+    """A finding about some sizes of a group, with the trials that show it."""
+    all_words = {**of_sizes(shown, group), **(words or {})}
+    present = {name: word for name, word in all_words.items() if word}
+    return finding(kind, group.group, cells_of(shown), figures, present, trials_of(shown))
 
 
 def of_sizes(shown: Sequence[SizeSample], group: SizeGroup) -> dict[str, str]:
-    """Which frame sizes, with their trials where not each of several shows it."""
-    those, every = len(_trials(shown)), sum(each.of_trials for each in shown)
+    """The frame sizes, with the number of trials if not all of several show it."""
+    showing, judged = len(_trials(shown)), sum(size.of_trials for size in shown)
     sizes = _sizes(shown, group)
-    said = in_trials(those, every).get("in_trials") if every > len(shown) else None
-    return {"sizes": sizes if said is None else _("{sizes} ({trials})", sizes=sizes, trials=said)}
+    in_words = in_trials(showing, judged).get("in_trials") if judged > len(shown) else None
+    if in_words is None:
+        return {"sizes": sizes}
+    return {"sizes": _("{sizes} ({trials})", sizes=sizes, trials=in_words)}
 
 
 def rates_of(shown: Sequence[SizeSample]) -> Message | None:
-    """``7,440/s at 64 bytes (5 % of the line rate), …``; ``None`` where one is not known."""
+    """``7,440/s at 64 bytes (5 %), …``; ``None`` if a rate is not known."""
     parts = [
         _(
             "{rate}/s at {size} bytes ({share})",
-            rate=f"{each.per_s:,.0f}",
-            size=each.frame_bytes,
-            share=format_share(round(each.line_share, 4)),
+            rate=f"{size.per_s:,.0f}",
+            size=size.frame_bytes,
+            share=format_share(round(size.line_share, 4)),
         )
-        for each in shown
-        if each.per_s is not None and each.line_share is not None
+        for size in shown
+        if size.per_s is not None and size.line_share is not None
     ]
     return joined(", ", parts) if len(parts) == len(shown) else None
 
 
 def trials_of(shown: Sequence[SizeSample]) -> tuple[tuple[str, int], ...]:
-    """Cell and trial of all that was judged."""
+    """(cell, trial) of all judged trials."""
     return tuple(_trials(shown))
 
 
 def cells_of(shown: Sequence[SizeSample]) -> tuple[str, ...]:
-    """The cells, those of the shortest frames first."""
-    return tuple(each.cell for each in shown)
+    """The cells, with the shortest frames first."""
+    return tuple(size.cell for size in shown)
 
 
 def _trials(shown: Sequence[SizeSample]) -> list[tuple[str, int]]:
-    return [trial.key for each in shown for trial in each.trials]
+    return [trial.key for size in shown for trial in size.trials]
 
 
 def _sizes(shown: Sequence[SizeSample], group: SizeGroup) -> Message:
-    every = [size[0].frame_bytes for size in group.sizes]
-    its = [each.frame_bytes for each in shown]
-    if len(its) == 1:
-        return _("at {size} bytes", size=its[0])
-    if its == every:
+    all_sizes = [size[0].frame_bytes for size in group.sizes]
+    sizes = [sample.frame_bytes for sample in shown]
+    if len(sizes) == 1:
+        return _("at {size} bytes", size=sizes[0])
+    if sizes == all_sizes:
         return _("at every frame size")
-    first = every.index(its[0])
-    if every[first : first + len(its)] != its or len(its) < 3:
-        if every[first:] == its:
-            return _("from {size} bytes on", size=its[0])
-        listed = [str(each) for each in its]
+    first = all_sizes.index(sizes[0])
+    if all_sizes[first : first + len(sizes)] != sizes or len(sizes) < 3:
+        if all_sizes[first:] == sizes:
+            return _("from {size} bytes upwards", size=sizes[0])
+        listed = [str(size) for size in sizes]
         return _("at {some} and {last} bytes", some=joined(", ", listed[:-1]), last=listed[-1])
-    if first + len(its) == len(every):
-        return _("from {size} bytes on", size=its[0])
-    return _("from {first} to {last} bytes", first=its[0], last=its[-1])
+    if first + len(sizes) == len(all_sizes):
+        return _("from {size} bytes upwards", size=sizes[0])
+    return _("from {first} to {last} bytes", first=sizes[0], last=sizes[-1])

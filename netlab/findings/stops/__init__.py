@@ -1,1 +1,1 @@
-"""Trials in which data stopped: those that stand with it, and those measured again. Pure."""
+"""Findings about interrupted and delayed trials, including trials repeated since. Pure."""

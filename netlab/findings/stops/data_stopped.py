@@ -1,6 +1,6 @@
-"""Stops: trials without data for a while, what stopped it, and what all attempts came to. Pure.
+"""Stops: trials in which data stopped for a time, with the cause and all attempts. Pure.
 
-records → findings a cell and flow; ``experiment.interruptions`` says what an interruption is
+records → findings per cell and flow; ``experiment.interruptions`` defines an interruption
 """
 
 from __future__ import annotations
@@ -41,51 +41,53 @@ CAUSES: Mapping[tuple[Cause, str], Message] = {
     (Cause.SUSPENDED, "client"): _("the client was suspended"),
     (Cause.SUSPENDED, "server"): _("the server was suspended"),
 }
-"""Cause and end (none: of either) → in words."""
+"""(cause, end) → its text; the end is empty if both ends share the cause."""
 
 SILENT = 20
-"""So many mean distances of its messages a stream is silent where it is spoken of."""
+"""A finding needs a silence of at least this many mean distances between the stream's messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """An attempt at a trial, and what stopped in one flow of it."""
+    """An attempt at a trial, and the interruption of one of its flows."""
 
     record: Record
     stop: Interruption
 
 
 def stopped(run: Run) -> Iterator[Finding]:
-    """Warnings about the trials that stand, notes about those measured again since."""
+    """Warnings about trials that count, notes about trials that were repeated since."""
     standing: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     replaced: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     for record in run.records:
         latest = run.latest.get((record.cell, record.trial))
-        # Nothing replaces what the plan has not, nor what failed or was put off when tried again.
+        # A trial outside the plan, or whose last attempt failed or is pending, has no result.
         if latest is None or latest.status is not Status.OK:
             continue
         for stop in interruptions(record):
-            found = standing if latest is record else replaced
-            found[record.cell, stop.flow].append(_Attempt(record, stop))
-    every = _attempts_of(run.records)
+            attempts_by_flow = standing if latest is record else replaced
+            attempts_by_flow[record.cell, stop.flow].append(_Attempt(record, stop))
+    all_attempts = _attempts_of(run.records)
     for attempts in standing.values():
-        yield _finding(Kind.DATA_STOPPED, attempts, every)
+        yield _finding(Kind.DATA_STOPPED, attempts, all_attempts)
     for flow, attempts in replaced.items():
-        stand = {each.record.trial for each in standing.get(flow, ())}
-        if again := [each for each in attempts if each.record.trial not in stand]:
-            yield _finding(Kind.MEASURED_AGAIN, again, every)
+        standing_trials = {attempt.record.trial for attempt in standing.get(flow, ())}
+        if measured_again := [
+            attempt for attempt in attempts if attempt.record.trial not in standing_trials
+        ]:
+            yield _finding(Kind.MEASURED_AGAIN, measured_again, all_attempts)
 
 
 def silent_streams(run: Run) -> Iterator[Finding]:
-    """Notes about cells in which one stream was silent while others went on."""
-    found: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
+    """Notes about cells in which one stream was silent while others continued."""
+    silent: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     for record in run.latest.values():
         for flow in FLOWS if record.status is Status.OK else ():
             stop = _silence(record, flow)
             if stop is not None:
-                found[record.cell, flow].append(_Attempt(record, stop))
-    for attempts in found.values():
-        worst = max(attempts, key=lambda each: each.stop.stopped_ns)
+                silent[record.cell, flow].append(_Attempt(record, stop))
+    for attempts in silent.values():
+        worst = max(attempts, key=lambda attempt: attempt.stop.stopped_ns)
         figures = {
             "streams": number(worst.record.settings.get("streams")),
             "stopped_ns": worst.stop.stopped_ns,
@@ -96,35 +98,39 @@ def silent_streams(run: Run) -> Iterator[Finding]:
 
 
 def _attempts_of(records: Iterable[Record]) -> Mapping[str, Mapping[int, list[Record]]]:
-    """Cell → trial → its attempts that have a result."""
-    found: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    """Cell → trial → its attempts with a result."""
+    attempts: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         if record.status is Status.OK:
-            found[record.cell][record.trial].append(record)
-    return found
+            attempts[record.cell][record.trial].append(record)
+    return attempts
 
 
 def _finding(
     kind: Kind,
     attempts: list[_Attempt],
-    every: Mapping[str, Mapping[int, list[Record]]],
+    all_attempts: Mapping[str, Mapping[int, list[Record]]],
 ) -> Finding:
-    """One cell's, by the attempt in which data stopped for longest."""
-    worst = max(attempts, key=lambda each: each.stop.stopped_ns)
+    """The finding of one cell: its figures are those of the longest interruption."""
+    worst = max(attempts, key=lambda attempt: attempt.stop.stopped_ns)
     record, stop = worst.record, worst.stop
-    trials = len({each.record.trial for each in attempts})
+    trials = len({attempt.record.trial for attempt in attempts})
     figures: dict[str, float | None] = {
         "stopped_ns": stop.stopped_ns,
         "window_ns": stop.window_ns,
         "at_ns": stop.at_ns,
         "gaps": stop.gaps,
         "trials": trials,
-        "of_trials": len(every[record.cell]),
+        "of_trials": len(all_attempts[record.cell]),
     }
     for name in ("throughput_bit_per_s", "rtt_mean_ns"):
-        for place, each in enumerate(every[record.cell][record.trial], start=1):
-            figures[f"attempt_{place}_{name}"] = number(each.values.get(stop.flow + name))
-    words = {"cause": _in_words(stop), **in_trials(trials, len(every[record.cell]))}
+        for attempt_number, attempt_record in enumerate(
+            all_attempts[record.cell][record.trial], start=1
+        ):
+            figures[f"attempt_{attempt_number}_{name}"] = number(
+                attempt_record.values.get(stop.flow + name)
+            )
+    words = {"cause": _in_words(stop), **in_trials(trials, len(all_attempts[record.cell]))}
     return finding(kind, group_of(record, stop.flow), (record.cell,), figures, words)
 
 
@@ -135,7 +141,7 @@ def _in_words(stop: Interruption) -> Message:
 
 
 def group_of(record: Record, flow: str) -> Group:
-    """What a finding about one flow of a cell is about; ``flow`` is the prefix of its values."""
+    """The group of a finding about one flow of a cell; ``flow`` is the prefix of its values."""
     size = record.settings.get("message_bytes")
     return Group(
         record.pairing,
@@ -146,21 +152,21 @@ def group_of(record: Record, flow: str) -> Group:
 
 
 def _silence(record: Record, flow: str) -> Interruption | None:
-    """The longest silence of a stream among several, where all of them together had none so long.
+    """The longest silence of one of several streams while the others continued.
 
-    Records from before there were gaps say nothing of it.
+    ``None`` for old records, which have no gaps.
     """
-    said = {
+    gaps = {
         name: number(record.values.get(f"{flow}receiver_{name}"))
         for name in ("gap_count", "gap_total_ns", "longest_gap_ns", "marks", "elapsed_ns")
     }
     streams = number(record.settings.get("streams")) or 1
-    longest_ns, window_ns, marks = said["longest_gap_ns"], said["elapsed_ns"], said["marks"]
-    if said["gap_count"] is None or streams < 2 or not (longest_ns and window_ns and marks):
+    longest_ns, window_ns, marks = gaps["longest_gap_ns"], gaps["elapsed_ns"], gaps["marks"]
+    if gaps["gap_count"] is None or streams < 2 or not (longest_ns and window_ns and marks):
         return None
     each_ns = window_ns * streams / marks
     short = longest_ns < max(least_ns(window_ns), SILENT * each_ns)
-    if short or longest_ns <= (said["gap_total_ns"] or 0):
+    if short or longest_ns <= (gaps["gap_total_ns"] or 0):
         return None
     return Interruption(
         flow=flow, stopped_ns=round(longest_ns), gaps=1, at_ns=0, window_ns=round(window_ns)

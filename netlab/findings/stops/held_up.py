@@ -1,8 +1,8 @@
-"""Held up: trials in which a probe had not all of its window, in pauses too short for gaps. Pure.
+"""Delayed trials: a probe lost part of its window in pauses too short for gaps. Pure.
 
-records → findings a cell and flow: a process that did not run for part of its window, CPUs that a
-hypervisor gave to others meanwhile, a sender that left out messages that were due, a window in
-which messages came that had been held up before it
+records → findings per cell and flow: a process did not run for part of its window, a hypervisor
+gave CPU time to others, a sender omitted messages that were due, or messages that were delayed
+before the window arrived in it
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 STALLED = 0.03
-"""Share of its window that a process must not have run for a warning. TCP may need as much time
-again to regain its rate, and a figure that is 5 % off needs a warning."""
+"""Share of the window without CPU from which there is a warning. TCP may need the same time again
+to regain its rate, and a figure that is 5 % off needs a warning."""
 LATE = 1.03
-"""Times what was offered: more than a sender's catching up and a call's length come to."""
+"""Ratio of received to offered data that a sender's catching up or one call cannot explain."""
 RAN = 1.1
-"""A thread's time on a CPU and the pauses together are no more than the window, with room for how
-kernels count CPU time: else ticks were late while the thread that measures ran."""
+"""CPU time plus pauses may not exceed this multiple of the window, with room for the kernel's
+accounting. If they do, ticks were late while the measuring thread ran."""
 
 
 @dataclass(frozen=True, slots=True)
 class _HeldUp:
-    """One flow of a trial, how much of it is missing, and the figures and words that show it."""
+    """One flow of a trial, its missing share, and the figures and words of the finding."""
 
     record: Record
     share: float
@@ -47,46 +47,46 @@ class _HeldUp:
 
 
 def held_up(run: Run, link: Link | None) -> Iterator[Finding]:
-    """Warnings about processes that did not run for 3 % of their window and more, about
-    hosts without a twentieth of their CPUs' time, about senders that sent less than asked, and
-    about windows in which more came than was offered.
+    """Warnings about delayed trials.
 
-    Each trial has one at most, and none where data stopped: that says it already. A printed table
-    shows no window.
+    They concern processes that did not run for at least 3 % of their window, hosts that lost at
+    least 5 % of their CPU time, senders that sent less than requested, and windows in which more
+    arrived than was offered. A trial has at most one of them, and none if data stopped, which has
+    its own finding. Imported tables have no windows.
     """
     if run.plan.source is not None:
         return
     rules: tuple[tuple[Kind, Callable[[Record, str], _HeldUp | None]], ...] = (
-        (Kind.PROCESS_STALLED, _pause),
-        (Kind.CPUS_TAKEN, _taken),
-        (Kind.MESSAGES_LEFT_OUT, lambda record, flow: _left_out(record, flow, link)),
-        (Kind.MESSAGES_LATE, _late),
+        (Kind.PROCESS_STALLED, _process_pause),
+        (Kind.CPUS_TAKEN, _stolen_cpus),
+        (Kind.MESSAGES_LEFT_OUT, lambda record, flow: _omitted_messages(record, flow, link)),
+        (Kind.MESSAGES_LATE, _late_messages),
     )
-    found: dict[tuple[Kind, str, str], list[_HeldUp]] = defaultdict(list)
+    by_rule: dict[tuple[Kind, str, str], list[_HeldUp]] = defaultdict(list)
     for record in run.latest.values():
-        stopped = {each.flow for each in interruptions(record)}
+        stopped = {interruption.flow for interruption in interruptions(record)}
         for flow in FLOWS if record.status is Status.OK else ():
             for kind, rule in rules if flow not in stopped else ():
-                if one := rule(record, flow):
-                    found[kind, record.cell, flow].append(one)
+                if delayed := rule(record, flow):
+                    by_rule[kind, record.cell, flow].append(delayed)
                     break
     trials = _trials_of(run)
-    for (kind, cell, flow), those in found.items():
-        worst = max(those, key=lambda each: each.share)
-        words = {**worst.words, **in_trials(len(those), trials[cell])}
+    for (kind, cell, flow), delayed_trials in by_rule.items():
+        worst = max(delayed_trials, key=lambda trial: trial.share)
+        words = {**worst.words, **in_trials(len(delayed_trials), trials[cell])}
         yield finding(kind, group_of(worst.record, flow), (cell,), worst.figures, words)
 
 
 def _trials_of(run: Run) -> dict[str, int]:
-    """Cell → how many trials of it have a result."""
-    found: dict[str, int] = defaultdict(int)
+    """Cell → number of its trials with a result."""
+    counts: dict[str, int] = defaultdict(int)
     for record in run.latest.values():
-        found[record.cell] += record.status is Status.OK
-    return found
+        counts[record.cell] += record.status is Status.OK
+    return counts
 
 
-def _pause(record: Record, flow: str) -> _HeldUp | None:
-    """The end whose process did not run for longest; ``None``: both ran, or it is not told."""
+def _process_pause(record: Record, flow: str) -> _HeldUp | None:
+    """The end whose process paused longest; ``None`` if both ran or it is not known."""
     whole_ns = number(record.values.get(f"{flow}elapsed_ns"))
     pauses = []
     for end in ("sender", "receiver", "client", "server"):
@@ -101,12 +101,13 @@ def _pause(record: Record, flow: str) -> _HeldUp | None:
             figures: dict[str, float | None] = {"stalled_ns": stalled_ns, "window_ns": window_ns}
             words: dict[str, str] = {"cause": CAUSES[Cause.PROCESS, end]}
             pauses.append(_HeldUp(record, stalled_ns / window_ns, figures, words))
-    return max(pauses, key=lambda each: each.share, default=None)
+    return max(pauses, key=lambda pause: pause.share, default=None)
 
 
-def _taken(record: Record, flow: str) -> _HeldUp | None:
-    """The end of a stream of which a hypervisor took most, where that is a twentieth and more; the
-    median of round trips hardly knows of it.
+def _stolen_cpus(record: Record, flow: str) -> _HeldUp | None:
+    """The end of a stream that lost most CPU time to a hypervisor, if that is at least 5 %.
+
+    Round trips are left out: their median hardly changes.
     """
     ends = ("sender", "receiver")
     shares = {end: _stolen_share(record, flow + end) for end in ends}
@@ -118,14 +119,14 @@ def _taken(record: Record, flow: str) -> _HeldUp | None:
 
 
 def _stolen_share(record: Record, end: str) -> float:
-    """0 of a window too short for shares of CPU time."""
+    """Share of stolen CPU time; 0 if the window is too short for it."""
     window_ns = number(record.values.get(f"{end}_elapsed_ns")) or 0.0
     share = number(record.values.get(f"{end}_host_steal_share")) or 0.0
     return share if window_ns >= WINDOW_NS else 0.0
 
 
-def _left_out(record: Record, flow: str, link: Link | None) -> _HeldUp | None:
-    """A paced sender that left out messages and sent less than asked, not for want of a wire."""
+def _omitted_messages(record: Record, flow: str, link: Link | None) -> _HeldUp | None:
+    """A paced sender that omitted messages and sent less than requested below the wire ceiling."""
     size, values = number(record.settings.get("message_bytes")), record.values
     offered = _offered_bit_per_s(record)
     skipped, messages, window_ns, throughput = (
@@ -151,8 +152,8 @@ def _left_out(record: Record, flow: str, link: Link | None) -> _HeldUp | None:
     return _HeldUp(record, 1 - sent / offered, figures, {})
 
 
-def _late(record: Record, flow: str) -> _HeldUp | None:
-    """A paced stream of which more came within the window than was offered in it."""
+def _late_messages(record: Record, flow: str) -> _HeldUp | None:
+    """A paced stream that received more within the window than was offered."""
     received = number(record.values.get(f"{flow}throughput_bit_per_s"))
     offered = _offered_bit_per_s(record)
     is_coarse = record.values.get(f"{flow}receiver_coarse") == 1
@@ -166,6 +167,6 @@ def _late(record: Record, flow: str) -> _HeldUp | None:
 
 
 def _offered_bit_per_s(record: Record) -> float | None:
-    """What the matrix asks for; ``None``: as fast as it goes."""
+    """The offered rate of the matrix; ``None`` if it is unlimited."""
     size = number(record.settings.get("message_bytes"))
     return None if size is None else offered_bit_per_s(record.settings, round(size))

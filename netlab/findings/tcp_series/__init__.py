@@ -1,1 +1,1 @@
-"""What TCP said of itself over time, and what that shows."""
+"""Findings from the state of TCP over time."""

@@ -1,4 +1,4 @@
-"""What single trials show → a finding a group of cells, which says in how many of them. Pure."""
+"""Figures of single trials → one finding per group of cells, with the number of trials. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netlab.findings.trial_words import in_trials
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialFigures:
-    """The figures of one trial, and by what it is the worst of several."""
+    """The figures of one trial, and the size by which the worst of several is chosen."""
 
     size: float
     figures: Mapping[str, float]
@@ -21,23 +21,27 @@ class TrialFigures:
 def by_group(
     samples: Iterable[StreamSample],
     kind: Kind,
-    judged: Callable[[StreamSample], TrialFigures | None],
+    judge: Callable[[StreamSample], TrialFigures | None],
 ) -> Iterator[Finding]:
-    """A finding a group with a trial that shows it: the figures are those of its worst trial."""
+    """One finding per group with a trial that shows it: the figures are those of the worst one."""
     groups: dict[Group, list[StreamSample]] = {}
-    for each in samples:
-        if each.tcp_series is not None:
-            groups.setdefault(each.group, []).append(each)
-    for group, those in groups.items():
-        shown = [(each, found) for each in those if (found := judged(each)) is not None]
+    for sample in samples:
+        if sample.tcp_series is not None:
+            groups.setdefault(sample.group, []).append(sample)
+    for group, of_group in groups.items():
+        shown = [
+            (sample, trial_figures)
+            for sample in of_group
+            if (trial_figures := judge(sample)) is not None
+        ]
         if not shown:
             continue
-        worst = max((found for _, found in shown), key=lambda each: each.size)
+        worst = max((figures for _, figures in shown), key=lambda trial: trial.size)
         yield finding(
             kind,
             group,
-            tuple(dict.fromkeys(each.cell for each, _ in shown)),
-            {**worst.figures, "trials": len(shown), "of_trials": len(those)},
-            in_trials(len(shown), len(those)),
-            tuple((each.cell, each.trial) for each, _ in shown),
+            tuple(dict.fromkeys(sample.cell for sample, _ in shown)),
+            {**worst.figures, "trials": len(shown), "of_trials": len(of_group)},
+            in_trials(len(shown), len(of_group)),
+            tuple((sample.cell, sample.trial) for sample, _ in shown),
         )

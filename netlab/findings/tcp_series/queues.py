@@ -1,7 +1,7 @@
-"""Queues: how far a stream's own data lengthened its round trips, and how much waited. Pure.
+"""Queues: how much a stream's own data lengthen its round trips, and how much data wait. Pure.
 
-TCP's round trip grows by the time that data wait in queues between the TCPs of the two hosts, the
-sender's own interface included. What waits is that time x the rate at which it leaves.
+TCP's round trip includes the time for which data wait in queues between the TCPs of the two hosts,
+including the sender's own interface. The queue length is this time x the rate.
 """
 
 from __future__ import annotations
@@ -18,44 +18,46 @@ from netlab.findings.tcp_series.of_trials import TrialFigures, by_group
 from netlab.results.tcp_series import TcpSeries
 
 POINTS, LEAST_US = 50, 1_000_000
-"""Points and length of a series that tells what is usual in it."""
+"""Least number of samples and least length of a usable series."""
 
 STANDING_US = 5_000
-"""A queue that holds data up for less is none to speak of: CoDel's target (RFC 8289, 4.2)."""
+"""Least delay of a standing queue: CoDel's target (RFC 8289, 4.2)."""
 
 OF_BASE = 0.5
-"""The same, of the shortest round trip: the times of a long path are not that steady."""
+"""Least delay as a share of the shortest round trip: the times of a long path vary more."""
 
 LEAST_BYTES = 10 * 1500
-"""Ten packets: what TCP begins with at once (RFC 6928)."""
+"""Ten packets: TCP's initial window (RFC 6928)."""
 
 ON_ITS_WAY = 1.25
-"""No more than the congestion window is on its way; both are known a little apart in time."""
+"""The data in flight do not exceed the congestion window, with room because both are sampled at
+slightly different times."""
 
 TOGETHER, STEADY = 0.5, 1.25
-"""The round trip follows the congestion window (Pearson's r), or nine tenths of it are at most so
-many times the shortest tenth: else something other than this stream's data makes it longer."""
+"""Either the round trip follows the congestion window (least Pearson's r), or it is steady (largest
+ratio of the 95th to the 10th percentile). Otherwise something other than this stream's data
+lengthens it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingQueue:
-    """What waited between the two ends of a stream, and how long that took."""
+    """The data that waited between the two ends of a stream, and their delay."""
 
     queue_bytes: float
-    """Payload that waited where the round trip was longest, but for its longest twentieth."""
+    """Queued payload at the 95th percentile of the round trip."""
     least_rtt_us: float
     half_rtt_us: float
-    """Half of the points have no longer one."""
+    """Median."""
     most_rtt_us: float
-    """95 % of the points have no longer one."""
+    """95th percentile."""
     overflowed: bool
-    """Segments were sent again meanwhile: it may have held no more."""
+    """Whether segments were retransmitted: the queue may have been full."""
 
 
 def queue_of(sample: StreamSample) -> StandingQueue | None:
-    """The queue that a stream's own data made; ``None``: none that its series shows."""
+    """The queue that a stream's own data formed; ``None`` if its series shows none."""
     series = sample.tcp_series
-    if series is None or not _tells(sample, series):
+    if series is None or not _can_be_judged(sample, series):
         return None
     rtts = sorted(series.rtt_us)
     least, half, most = _shortest_us(sample, rtts), median(rtts), _at(rtts, 0.95)
@@ -70,36 +72,36 @@ def queue_of(sample: StreamSample) -> StandingQueue | None:
         least_rtt_us=least,
         half_rtt_us=half,
         most_rtt_us=most,
-        overflowed=any(b > a for a, b in pairwise(series.retransmissions)),
+        overflowed=any(after > before for before, after in pairwise(series.retransmissions)),
     )
 
 
 def queue_bytes(sample: StreamSample) -> float | None:
-    """The bytes of ``queue_of``."""
-    found = queue_of(sample)
-    return None if found is None else found.queue_bytes
+    """``queue_bytes`` of ``queue_of``."""
+    queue = queue_of(sample)
+    return None if queue is None else queue.queue_bytes
 
 
 def queues(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Notes about streams whose data waited in a queue: a finding a group, by its longest."""
+    """Notes about streams whose data waited in a queue: one per group, for its longest queue."""
     return by_group(samples, Kind.QUEUE_ON_PATH, _judged)
 
 
 def _judged(sample: StreamSample) -> TrialFigures | None:
-    found = queue_of(sample)
-    if found is None:
+    queue = queue_of(sample)
+    if queue is None:
         return None
     figures = {
-        "queue_bytes": 1024 * round(found.queue_bytes / 1024),
-        "least_rtt_us": found.least_rtt_us,
-        "half_rtt_us": found.half_rtt_us,
-        "most_rtt_us": found.most_rtt_us,
+        "queue_bytes": 1024 * round(queue.queue_bytes / 1024),
+        "least_rtt_us": queue.least_rtt_us,
+        "half_rtt_us": queue.half_rtt_us,
+        "most_rtt_us": queue.most_rtt_us,
     }
-    return TrialFigures(size=found.queue_bytes, figures=figures)
+    return TrialFigures(size=queue.queue_bytes, figures=figures)
 
 
-def _tells(sample: StreamSample, series: TcpSeries) -> bool:
-    """Whether a longer round trip can be no other's than that of the data in a queue."""
+def _can_be_judged(sample: StreamSample, series: TcpSeries) -> bool:
+    """Whether only queued data can explain a longer round trip."""
     points = len(series.time_us)
     stolen = any((end.steal_share or 0) > STARVED for end in sample.ends)
     return (
@@ -111,12 +113,12 @@ def _tells(sample: StreamSample, series: TcpSeries) -> bool:
 
 
 def _shortest_us(sample: StreamSample, rtts: Sequence[int]) -> float:
-    known = sample.tcp.min_rtt_us
-    return min(rtts[0], known) if known else rtts[0]
+    kernel_least = sample.tcp.min_rtt_us
+    return min(rtts[0], kernel_least) if kernel_least else rtts[0]
 
 
 def _fits_window(sample: StreamSample, series: TcpSeries, rtt_us: float) -> bool:
-    """Whether as much as the rate needs for that round trip was allowed to be on its way."""
+    """Whether the congestion window allowed the data in flight that the rate needs."""
     if series.delivered_bytes:
         rate = series.delivered_bytes[-1] / (series.time_us[-1] - series.time_us[0])
     elif sample.streams == 1:

@@ -1,7 +1,7 @@
-"""Recoveries: how long TCP took to get its rate back after segments were lost. Pure.
+"""Recoveries: how long TCP took to regain its rate after lost segments. Pure.
 
 A series' delivered bytes → rates of short spans → runs of spans below the window's median rate that
-begin with a segment sent again. Where segments are lost all the time no run is that of a loss.
+begin with a retransmitted segment. If segments are lost all the time, no run belongs to a loss.
 """
 
 from __future__ import annotations
@@ -17,38 +17,37 @@ from netlab.findings.tcp_series.of_trials import TrialFigures, by_group
 from netlab.results.tcp_series import TcpSeries
 
 BACK = 0.95
-"""A rate is back at this share of the window's median."""
+"""A rate has recovered at this share of the window's median."""
 
 SPAN_US, SPAN_RTTS, SPANS = 100_000, 3, 20
-"""A rate is of so long and of so many round trips, and as many of them tell what is usual."""
+"""Least length of a span, in microseconds and in round trips, and least number of spans."""
 
 SKIPPED = 2
-"""Of points further apart than so many spans nothing is known in between."""
+"""Between samples further apart than this many spans, the rate is not known."""
 
 LEAST_SPANS, DEEP = 2, 0.85
-"""A recovery is of so many spans, of which the slowest has no more than such a share of the median:
-what is shorter or less is told from chance by nothing. (Congestion control takes a rate to 50 or
-70 % of what it was, less what a queue makes up for.)"""
+"""Least number of spans of a recovery, and largest rate of its slowest span as a share of the
+median: less cannot be distinguished from chance. (Congestion control reduces a rate to 50 or 70 %,
+less what a queue compensates.)"""
 
 BEFORE = 2
-"""What is sent again is acknowledged first: a run begins so many spans behind its loss at most."""
+"""Most spans between a loss and its run: retransmitted data are acknowledged first."""
 
 CHANCE = 0.05
-"""As many of the slow runs would begin behind a loss with no more than this probability, if they
-had nothing to do with losses (binomial)."""
+"""Largest probability that as many slow runs begin after a loss by chance (binomial)."""
 
 LEAST_SHARE, MOST_SHARE = 0.05, 0.4
-"""So much of the window is spoken of; with more the median is no usual rate."""
+"""Shares of the window for which there is a finding: above, the median is not the usual rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """A time in which TCP's rate was below what is usual, after a loss."""
+    """A time after a loss in which TCP's rate was below its usual rate."""
 
     from_us: int
-    """From the window's opening on: the beginning of the first slow span."""
+    """Start of the first slow span, counted from the window's opening."""
     length_us: int
-    """Until the rate was back, or the series ended."""
+    """Time until the rate had recovered, or the series ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,50 +60,50 @@ class _SpanRate:
 
 @dataclass(frozen=True, slots=True)
 class _SlowRun:
-    """Spans below a rate, one behind the other."""
+    """Consecutive spans below a rate."""
 
     from_us: int
     until_us: int
     spans: int
     least_rate: float
     after_loss: bool
-    """A segment was sent again in the first of them, or shortly before it."""
+    """Whether a segment was retransmitted in the first span or shortly before it."""
 
 
 def recoveries_of(series: TcpSeries) -> tuple[Recovery, ...]:
-    """Each recovery of a series, in their order; empty where it is too short to tell."""
+    """The recoveries of a series, in order; empty if it is too short."""
     spans = list(_spans(series))
     if len(spans) < SPANS:
         return ()
-    usual = median(each.rate for each in spans)
+    usual = median(span.rate for span in spans)
     slow = [
-        each
-        for each in _runs(spans, BACK * usual)
-        if each.spans >= LEAST_SPANS and each.least_rate <= DEEP * usual
+        run
+        for run in _runs(spans, BACK * usual)
+        if run.spans >= LEAST_SPANS and run.least_rate <= DEEP * usual
     ]
-    lost = tuple(
-        Recovery(from_us=each.from_us, length_us=each.until_us - each.from_us)
-        for each in slow
-        if each.after_loss
+    after_losses = tuple(
+        Recovery(from_us=run.from_us, length_us=run.until_us - run.from_us)
+        for run in slow
+        if run.after_loss
     )
-    by_chance = 1 - (1 - sum(each.lost for each in spans) / len(spans)) ** (BEFORE + 1)
-    return lost if _at_least(len(lost), len(slow), by_chance) <= CHANCE else ()
+    by_chance = 1 - (1 - sum(span.lost for span in spans) / len(spans)) ** (BEFORE + 1)
+    return after_losses if _at_least(len(after_losses), len(slow), by_chance) <= CHANCE else ()
 
 
 def recovering_share(sample: StreamSample) -> float | None:
-    """Share of its window that a stream was short of its usual rate after losses.
+    """Share of its window in which a stream was below its usual rate after losses.
 
-    ``None``: not known. 0: no loss cost it as much as can be told.
+    ``None``: not known. 0: no detectable recovery.
     """
     series = sample.tcp_series
-    if series is None or not _told(sample, series):
+    if series is None or not _can_be_judged(sample, series):
         return None
     length_us = series.time_us[-1] - series.time_us[0]
-    return sum(each.length_us for each in recoveries_of(series)) / length_us
+    return sum(recovery.length_us for recovery in recoveries_of(series)) / length_us
 
 
 def recoveries(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Notes about streams that spent much of their window so: a finding a group, by its worst."""
+    """Notes about streams that recovered for much of their window: one per group, for its worst."""
     return by_group(samples, Kind.LOSS_RECOVERY, _judged)
 
 
@@ -114,10 +113,10 @@ def _judged(sample: StreamSample) -> TrialFigures | None:
         return None
     if not LEAST_SHARE <= share <= MOST_SHARE:
         return None
-    found = recoveries_of(series)
-    longest = max(found, key=lambda each: each.length_us)
+    all_recoveries = recoveries_of(series)
+    longest = max(all_recoveries, key=lambda recovery: recovery.length_us)
     figures = {
-        "recoveries": len(found),
+        "recoveries": len(all_recoveries),
         "longest_us": longest.length_us,
         "longest_from_us": longest.from_us,
         "recovering_share": share,
@@ -126,8 +125,8 @@ def _judged(sample: StreamSample) -> TrialFigures | None:
     return TrialFigures(size=share, figures=figures)
 
 
-def _told(sample: StreamSample, series: TcpSeries) -> bool:
-    """The series is of the first stream: of several it does not tell the rate."""
+def _can_be_judged(sample: StreamSample, series: TcpSeries) -> bool:
+    """Whether the series gives the rate: it is that of the first stream, not of several."""
     return (
         sample.streams == 1
         and bool(series.retransmissions and series.delivered_bytes)
@@ -136,27 +135,27 @@ def _told(sample: StreamSample, series: TcpSeries) -> bool:
 
 
 def _spans(series: TcpSeries) -> Iterator[_SpanRate]:
-    """Neighbouring spans, each as long as it takes for its rate to be one."""
+    """Consecutive spans, each long enough for a rate."""
     if not series.retransmissions or not series.delivered_bytes:
         return
     least_us = max(SPAN_US, SPAN_RTTS * median(series.rtt_us or [0]))
-    begun = 0
+    start = 0
     for end, until_us in enumerate(series.time_us):
-        from_us = series.time_us[begun]
+        from_us = series.time_us[start]
         if until_us - from_us < least_us:
             continue
         if until_us - from_us <= SKIPPED * least_us:
-            brought = series.delivered_bytes[end] - series.delivered_bytes[begun]
-            lost = series.retransmissions[end] > series.retransmissions[begun]
-            yield _SpanRate(from_us, until_us, brought / (until_us - from_us), lost)
-        begun = end
+            delivered = series.delivered_bytes[end] - series.delivered_bytes[start]
+            lost = series.retransmissions[end] > series.retransmissions[start]
+            yield _SpanRate(from_us, until_us, delivered / (until_us - from_us), lost)
+        start = end
 
 
-def _at_least(those: int, number: int, probability: float) -> float:
-    """The probability of ``those`` and more of a number of independent ones."""
+def _at_least(least: int, number: int, probability: float) -> float:
+    """The probability of at least ``least`` successes in ``number`` independent trials."""
     return sum(
-        comb(number, each) * probability**each * (1 - probability) ** (number - each)
-        for each in range(those, number + 1)
+        comb(number, count) * probability**count * (1 - probability) ** (number - count)
+        for count in range(least, number + 1)
     )
 
 
@@ -164,20 +163,20 @@ def _runs(spans: Sequence[_SpanRate], back: float) -> Iterator[_SlowRun]:
     run: list[_SpanRate] = []
     last_lost: int | None = None
     after_loss = False
-    for place, each in enumerate(spans):
-        adjacent = place > 0 and spans[place - 1].until_us == each.from_us
-        if run and not (adjacent and each.rate < back):
+    for place, span in enumerate(spans):
+        adjacent = place > 0 and spans[place - 1].until_us == span.from_us
+        if run and not (adjacent and span.rate < back):
             yield _slow_run(run, after_loss=after_loss)
             run = []
-        last_lost = place if each.lost else last_lost
-        if each.rate < back:
+        last_lost = place if span.lost else last_lost
+        if span.rate < back:
             if not run:
                 after_loss = last_lost is not None and place - last_lost <= BEFORE
-            run.append(each)
+            run.append(span)
     if run:
         yield _slow_run(run, after_loss=after_loss)
 
 
 def _slow_run(run: Sequence[_SpanRate], *, after_loss: bool) -> _SlowRun:
-    least = min(each.rate for each in run)
+    least = min(span.rate for span in run)
     return _SlowRun(run[0].from_us, run[-1].until_us, len(run), least, after_loss)

@@ -1,1 +1,1 @@
-"""Traffic: what an interface carried beside the streams that were measured over it. Pure."""
+"""Findings about other traffic on the interfaces of measured streams. Pure."""

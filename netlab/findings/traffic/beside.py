@@ -1,4 +1,4 @@
-"""Beside: traffic of others that left room on the link, by host and direction. Pure."""
+"""Other traffic that left room on the link, by host and direction. Pure."""
 
 from __future__ import annotations
 
@@ -14,27 +14,32 @@ from netlab.findings.trial_words import in_trials
 def filled_by_others(
     samples: Iterable[StreamSample],
 ) -> Mapping[tuple[str, int, str], OtherTraffic]:
-    """(cell, trial, flow) → the traffic that left a stream no more of the link."""
-    found = {(each.cell, each.trial, each.flow): each.filled_by_others for each in samples}
-    return {key: other for key, other in found.items() if other is not None}
+    """(cell, trial, flow) → the other traffic that filled the rest of the link."""
+    others = {
+        (sample.cell, sample.trial, sample.flow): sample.filled_by_others for sample in samples
+    }
+    return {key: other for key, other in others.items() if other is not None}
 
 
 def beside(samples: Iterable[StreamSample], limited: Iterable[Finding]) -> Iterator[Finding]:
-    """One finding a host and direction, but for the cells of which ``limited`` says that others
-    left no room: of how many trials with that host, and how much at the median of these.
+    """One finding per host and direction: the number of affected trials, and the median rate.
+
+    Cells in which other traffic is the bottleneck, by ``limited``, are left out.
     """
-    said = {cell for each in limited if each.kind is Kind.OTHER_TRAFFIC for cell in each.cells}
+    filled_cells = {
+        cell for limit in limited if limit.kind is Kind.OTHER_TRAFFIC for cell in limit.cells
+    }
     of_host: dict[str, set[tuple[str, int]]] = {}
-    seen: dict[tuple[str, bool], dict[tuple[str, int], float]] = {}
-    for each in samples:
-        trial = each.cell, each.trial
-        for end in each.ends:
+    rates: dict[tuple[str, bool], dict[tuple[str, int], float]] = {}
+    for sample in samples:
+        trial = sample.cell, sample.trial
+        for end in sample.ends:
             of_host.setdefault(end.host, set()).add(trial)
-        if each.cell in said or each.filled_by_others is not None:
+        if sample.cell in filled_cells or sample.filled_by_others is not None:
             continue
-        for other in each.others:
-            seen.setdefault((other.host, other.receiving), {})[trial] = other.bit_per_s
-    for (host, receiving), trials in seen.items():
+        for other in sample.others:
+            rates.setdefault((other.host, other.receiving), {})[trial] = other.bit_per_s
+    for (host, receiving), trials in rates.items():
         number = len(of_host.get(host, ()))
         words = {"way": way(receiving=receiving), **in_trials(len(trials), number)}
         yield finding(

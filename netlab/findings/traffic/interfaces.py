@@ -1,4 +1,4 @@
-"""Interfaces: what each end's carried within its window, held against what was ours. Pure."""
+"""Interfaces: the traffic of each end's interface in its window, compared with ours. Pure."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from netlab.findings.traffic.own_bytes import (
 )
 
 OF_LINK, OF_OWN = 0.01, 0.05
-"""Other traffic is spoken of above so much of the link, and of what was ours."""
+"""Other traffic is reported above these shares of the link's rate and of our traffic."""
 
 STEPS = 2
-"""And above what was ours in so many of the times in which the counters stand still."""
+"""Other traffic must also exceed our traffic in this many update intervals of the counters."""
 
 CONTROL_BYTES, CONTROL_BYTES_PER_S = 10_000, 10_000
-"""What the control connections of a test may carry on the same interface, at the most."""
+"""The most that the control connections of a test carry on the same interface."""
 
 AS_LONG = 0.005
-"""Share by which frames may differ in length that are as long as each other."""
+"""Share by which frames of the same length may differ."""
 
 SAME_WINDOW = 0.02
-"""By how much the windows of two flows of one host may differ to be taken for one."""
+"""Share by which the windows of two flows of one host may differ to count as one."""
 
 LOOPBACK = ("lo", "lo0")
-"""Names of the interface that reaches no other machine."""
+"""Names of the loopback interface, which reaches no other machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ class _Role:
     end: str
     """``sender`` or ``receiver``."""
     place: str
-    """``server`` or ``client``: the host's part in the test."""
+    """``server`` or ``client``: the host's role in the test."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """One direction of an interface over a window of a role, and what was ours of it."""
+    """The traffic of one direction of an interface over a role's window, and our part of it."""
 
     bytes: float
     packets: float
@@ -64,83 +64,88 @@ class _Counted:
     step_s: float
     own: OwnBytes
     lost: OwnBytes
-    """Of ours, what never came to the test: where that was is not known."""
+    """Our traffic that did not reach the test; it is not known where it was lost."""
 
     @property
     def control_bytes(self) -> float:
-        """What control connections may have carried beside."""
+        """The most that control connections have carried."""
         return CONTROL_BYTES + CONTROL_BYTES_PER_S * self.window_s
 
 
 CountedWays = Sequence[tuple[str, bool, _Counted]]
-"""Host, whether receiving, and what is known, of each direction of each interface of a record."""
+"""(host, whether receiving, traffic) of each direction of each interface of a record."""
 
 
 def others_of(
     record: Record, link: Link | None, ways: CountedWays | None = None
 ) -> tuple[OtherTraffic, ...]:
-    """Traffic of others on the interfaces of a stream's hosts; empty too where nothing shows it.
+    """Other traffic on the interfaces of a stream's hosts; empty if there is none or none is known.
 
-    ``ways``: those of the record, where they are at hand.
+    ``ways``: the result of ``ways_of`` for this record, if it is already computed.
     """
     if link is None:
         return ()
-    found = []
+    others = []
     stopped = any(True for _ in interruptions(record))
     for host, receiving, counted in ways_of(record, link) if ways is None else ways:
-        other = _other(counted, link)
+        other = _other_traffic(counted, link)
         if other is None:
             continue
         rate, share = other
-        # A full link loses by itself as many frames as others bring.
+        # On a full link, other traffic displaces as many of our frames as it has itself.
         full = share >= LINK_FULL and not stopped
         if full or not _may_be_lost(counted, link):
-            found.append(
+            others.append(
                 OtherTraffic(host=host, receiving=receiving, bit_per_s=rate, filled_share=share)
             )
-    return tuple(found)
+    return tuple(others)
 
 
 def likely_others(
     ways: CountedWays, link: Link | None, sender: str, receiver: str
 ) -> tuple[float, float]:
-    """The most that others are likely to have used in the direction of a stream's data, at either
-    host's interface, also where it is too little to be told from ours; and what of it may be ours
-    since the counters stand still: shares of the link. 0 where that is not known.
+    """The likely other traffic in the direction of a stream's data, and its uncertainty.
+
+    Both are shares of the link's rate, at the interface with more of it; 0 if not known. The first
+    may be too small to be distinguished from our traffic. The second is the part that may be ours
+    because the counters are updated at intervals.
     """
     if link is None:
         return 0.0, 0.0
-    known = [
+    shares = [
         (
-            8 * (each.bytes - each.own.counted(each.packets)) / each.window_s / link.rate_bit_per_s,
-            8 * each.own.most * each.step_s / each.window_s**2 / link.rate_bit_per_s,
+            8
+            * (counted.bytes - counted.own.counted(counted.packets))
+            / counted.window_s
+            / link.rate_bit_per_s,
+            8 * counted.own.most * counted.step_s / counted.window_s**2 / link.rate_bit_per_s,
         )
-        for host, receiving, each in ways
+        for host, receiving, counted in ways
         if host == (receiver if receiving else sender)
     ]
-    share, doubt = max(known, default=(0.0, 0.0))
+    share, doubt = max(shares, default=(0.0, 0.0))
     return max(0.0, share), doubt
 
 
 def ways_of(record: Record, link: Link | None) -> CountedWays:
-    """What each interface of a stream's hosts carried, as far as that is known."""
-    return () if link is None else tuple(_every(record, link))
+    """The traffic of each interface of a stream's hosts, as far as it is known."""
+    return () if link is None else tuple(_directions(record, link))
 
 
-def _every(record: Record, link: Link) -> Iterator[tuple[str, bool, _Counted]]:
+def _directions(record: Record, link: Link) -> Iterator[tuple[str, bool, _Counted]]:
     if record.status is not Status.OK or record.values.get("same_host") is not False:
         return
     if record.test != "stream" or record.settings.get("count") is not None:
         return
     for roles in _by_interface(record):
         for receiving in (False, True):
-            counted = _counted(record, roles, link, receiving=receiving)
+            counted = _count_direction(record, roles, link, receiving=receiving)
             if counted is not None:
                 yield roles[0].host, receiving, counted
 
 
 def _by_interface(record: Record) -> Iterator[list[_Role]]:
-    """The ends of a record's flows, those of one host and interface together."""
+    """The ends of a record's flows, grouped by host and interface."""
     together: dict[tuple[str, str], list[_Role]] = {}
     for flow in FLOWS:
         if flow + "throughput_bit_per_s" not in record.values:
@@ -159,33 +164,35 @@ def _by_interface(record: Record) -> Iterator[list[_Role]]:
     yield from together.values()
 
 
-def _counted(record: Record, roles: list[_Role], link: Link, *, receiving: bool) -> _Counted | None:
-    """``None`` where something of it is not known."""
+def _count_direction(
+    record: Record, roles: list[_Role], link: Link, *, receiving: bool
+) -> _Counted | None:
+    """The traffic of one direction of an interface; ``None`` if a part of it is not known."""
     way = "received" if receiving else "sent"
     words = [_words(record, role, link) for role in roles]
-    if any(each is None for each in words):
+    if any(end_words is None for end_words in words):
         return None
-    said = [each for each in words if each is not None]
-    windows = [each.number("interface_window_ns") for each in said]
-    steps = [each.number("interface_counter_step_ns") for each in said]
-    carried = said[0].number(f"interface_window_{way}_bytes")
-    packets = said[0].number(f"interface_window_{way}_packets")
-    spans_ns = [each for each in windows if each]
-    if len(spans_ns) < len(said) or carried is None or packets is None or None in steps:
+    known_words = [end_words for end_words in words if end_words is not None]
+    windows = [end_words.number("interface_window_ns") for end_words in known_words]
+    steps = [end_words.number("interface_counter_step_ns") for end_words in known_words]
+    carried = known_words[0].number(f"interface_window_{way}_bytes")
+    packets = known_words[0].number(f"interface_window_{way}_packets")
+    spans_ns = [window for window in windows if window]
+    if len(spans_ns) < len(known_words) or carried is None or packets is None or None in steps:
         return None
     window_ns = spans_ns[0]
     own = lost = OwnBytes()
-    for role, each, its_ns in zip(roles, said, spans_ns, strict=True):
-        part = _own(record, role, each, receiving=receiving)
-        elapsed_ns = each.number("elapsed_ns")
-        if part is None or not elapsed_ns or abs(its_ns / window_ns - 1) > SAME_WINDOW:
+    for role, end_words, span_ns in zip(roles, known_words, spans_ns, strict=True):
+        part = _own_of_role(record, role, end_words, receiving=receiving)
+        elapsed_ns = end_words.number("elapsed_ns")
+        if part is None or not elapsed_ns or abs(span_ns / window_ns - 1) > SAME_WINDOW:
             return None
-        # The counters were not read at the very moments at which the window began and ended.
-        apart_ns = abs(its_ns - elapsed_ns) + abs(its_ns - window_ns)
+        # The counters are not read exactly when the window begins and ends.
+        apart_ns = abs(span_ns - elapsed_ns) + abs(span_ns - window_ns)
         own += part + OwnBytes(most=part.most * apart_ns / elapsed_ns)
         if receiving and role.end == "receiver" and record.settings.get("protocol") == "UDP":
-            lost += udp_lost(each)
-    step_ns = max(each for each in steps if each is not None)
+            lost += udp_lost(end_words)
+    step_ns = max(step for step in steps if step is not None)
     return _Counted(carried, packets, window_ns / 1e9, step_ns / 1e9, own, lost)
 
 
@@ -211,29 +218,31 @@ def _words(record: Record, role: _Role, link: Link) -> EndWords | None:
     )
 
 
-def _own(record: Record, role: _Role, said: EndWords, *, receiving: bool) -> OwnBytes | None:
-    """What one role put on its interface, or took from it."""
+def _own_of_role(
+    record: Record, role: _Role, end_words: EndWords, *, receiving: bool
+) -> OwnBytes | None:
+    """The traffic that one role sent to its interface, or received from it."""
     sends = role.end == "sender"
     if record.settings.get("protocol") == "UDP":
         if sends == receiving:  # nothing goes against the messages
             return OwnBytes()
         try:
             if sends:
-                return udp_sent(said)
+                return udp_sent(end_words)
             return udp_received(
-                said, as_whole(record.values.get(f"{role.place}_softnet_dropped_frames"))
+                end_words, as_whole(record.values.get(f"{role.place}_softnet_dropped_frames"))
             )
         except ValueError:  # no such message over this MTU
             return None
     streams = record.settings.get("streams")
     number = streams if isinstance(streams, int) else 1
-    data = (tcp_data_sent if sends else tcp_data_received)(said, number)
-    return data if sends != receiving else tcp_acknowledgements(said, data)
+    data = (tcp_data_sent if sends else tcp_data_received)(end_words, number)
+    return data if sends != receiving else tcp_acknowledgements(end_words, data)
 
 
-def _other(counted: _Counted, link: Link) -> tuple[float, float] | None:
-    """The rate of others in bit/s as the interface counts it, and the share of the link that all
-    filled together; ``None`` where there is too little of it to be told from ours."""
+def _other_traffic(counted: _Counted, link: Link) -> tuple[float, float] | None:
+    """The rate of other traffic in bit/s, as the interface counts it, and the filled share of the
+    link; ``None`` if there is too little to be distinguished from our traffic."""
     own, window_s = counted.own, counted.window_s
     certain = _certain_bytes(counted, own, link)
     if not certain:
@@ -245,7 +254,7 @@ def _other(counted: _Counted, link: Link) -> tuple[float, float] | None:
 
 
 def _certain_bytes(counted: _Counted, own: OwnBytes, link: Link) -> float:
-    """What is no part of ``own`` for certain; 0 where that is too little to be spoken of."""
+    """The bytes that are certainly not part of ``own``; 0 if they are too few to be reported."""
     certain = counted.bytes - own.most - counted.control_bytes
     least = max(
         OF_LINK * link.rate_bit_per_s * counted.window_s / 8,
@@ -256,23 +265,24 @@ def _certain_bytes(counted: _Counted, own: OwnBytes, link: Link) -> float:
 
 
 def _may_be_lost(counted: _Counted, link: Link) -> bool:
-    """Whether what came on top may be our lost messages: no more of it, its frames as long as ours.
+    """Whether the excess may be our lost messages: not more of them, and frames of the same length.
 
-    What a host drops behind its interface, as a packet filter does, is in no other counter.
+    Packets that a host drops behind its interface, as a packet filter does, are in no other
+    counter.
     """
     own, lost = counted.own, counted.lost
     frames = counted.packets - own.frames
     if not lost.frames or frames <= 0 or _certain_bytes(counted, own + lost, link):
         return False
-    beside, ours = counted.bytes - own.counted(counted.packets), lost.payload / lost.frames
-    most = (1 + AS_LONG) * ours + FCS_BYTES + TAG_BYTES
-    return (1 - AS_LONG) * ours <= beside / frames and (
-        (beside - counted.control_bytes) / frames <= most
+    excess, our_bytes = counted.bytes - own.counted(counted.packets), lost.payload / lost.frames
+    most = (1 + AS_LONG) * our_bytes + FCS_BYTES + TAG_BYTES
+    return (1 - AS_LONG) * our_bytes <= excess / frames and (
+        (excess - counted.control_bytes) / frames <= most
     )
 
 
 def _wire_bytes(own: OwnBytes, link: Link) -> float:
-    """What ours took of the wire, framing included."""
+    """Bytes of our traffic on the wire, framing included."""
     if not own.frames:
         return 0.0
     ip_bytes = (own.payload + own.header) / own.frames - 14

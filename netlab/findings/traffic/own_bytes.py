@@ -1,7 +1,7 @@
-"""Own traffic: what one end of a stream put on its interface and took from it, as a span. Pure.
+"""Own traffic: bounds of what one end of a stream sent and received on its interface. Pure.
 
-An interface counts frames without their check sequence, some cards with it; a tag where there is
-one; packets before they are cut up, or after. So what is ours is known within bounds only.
+Most interfaces count frames without the FCS, some with it; with a VLAN tag if there is one; and
+packets before or after segmentation. So our traffic is known only within bounds.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from netlab.ethernet import (
 )
 
 MOST_OPTIONS_BYTES = 40
-"""Of a TCP header; selective acknowledgements take what timestamps leave."""
+"""Most options of a TCP header; selective acknowledgements use what timestamps leave."""
 
 QUEUED_BYTES = 1 << 17
-"""What TCP may have handed to the interface's queue beyond the edges of a window: two super-packets
-of 64 KiB, as Linux limits it."""
+"""Bytes that TCP may have in the interface's queue at the edges of a window: two super-packets of
+64 KiB, Linux's limit."""
 
 AROUND_BYTES = PREAMBLE_BYTES + FCS_BYTES + GAP_BYTES
-"""What the wire carries beside what an interface counts of a frame."""
+"""Bytes of a frame on the wire that an interface does not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnBytes:
-    """What one direction of an interface carried of ours within a window."""
+    """Our traffic in one direction of an interface within a window."""
 
     payload: float = 0.0
-    """What the protocol above carried, resent ones included; of UDP whole IP packets and frames."""
+    """TCP payload with retransmissions; for UDP, whole IP packets with the Ethernet header."""
     frames: float = 0.0
-    """As they are on a wire, at the most."""
+    """Number of frames on the wire, at most."""
     header: float = 0.0
-    """Bytes of all frames' headers together as an interface counts them."""
+    """Header bytes of all frames, as an interface counts them."""
     most: float = 0.0
-    """All of it at the most: frames padded, tagged, with their check sequence."""
+    """Upper bound of all bytes: padded and tagged frames with FCS."""
 
     def __add__(self, other: OwnBytes) -> OwnBytes:
         return OwnBytes(
@@ -57,9 +57,9 @@ class OwnBytes:
         )
 
     def counted(self, packets: float | None) -> float:
-        """What an interface is likely to have counted of it, which counted so many packets in all.
+        """The bytes that an interface with this packet count has probably counted.
 
-        One that counts packets before they are cut up counts fewer of their headers.
+        An interface that counts packets before segmentation counts fewer headers.
         """
         share = 1.0 if packets is None or not self.frames else min(1.0, packets / self.frames)
         return self.payload + self.header * share
@@ -67,7 +67,7 @@ class OwnBytes:
 
 @dataclass(frozen=True, slots=True)
 class EndWords:
-    """What one end of a stream recorded, and its peer, by name; ``None`` where it is no number."""
+    """The recorded values of one end of a stream, and of its peer."""
 
     values: Mapping[str, Any]
     end: str
@@ -79,25 +79,24 @@ class EndWords:
     timestamps: bool
 
     def number(self, name: str, *, peer: bool = False) -> float | None:
-        """A number that is not negative."""
+        """A recorded number; ``None`` if it is missing, negative or not a number."""
         value = self.values.get((self.peer if peer else self.end) + name)
         fits = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
         return float(value or 0) if fits else None
 
     @property
     def mss_bytes(self) -> float:
-        """The most that a segment of the sender's carries."""
+        """The largest payload of the sender's segments."""
         most = self.mtu_bytes - IP_BYTES[self.ip_version] - TCP_BYTES
-        told = [
+        recorded = [
             self.number(f"tcp_{edge}_snd_mss", peer=not self.end.endswith("sender_"))
             for edge in ("begin", "end")
         ]
-        return max((each for each in told if each), default=float(most))
+        return max((mss for mss in recorded if mss), default=float(most))
 
     @property
     def resent_bytes(self) -> float | None:
-        """What the sender sent again, of one stream, with a segment's room for the windows' edges;
-        ``None`` is not known."""
+        """Retransmitted bytes of one stream, as full segments; ``None``: not known."""
         edges = [
             self.number(f"tcp_{edge}_total_retrans", peer=not self.end.endswith("sender_"))
             for edge in ("begin", "end")
@@ -110,58 +109,58 @@ class EndWords:
 # ---- TCP -----------------------------------------------------------------------------------------
 
 
-def tcp_data_sent(said: EndWords, streams: int) -> OwnBytes | None:
-    """Of a sender: its segments."""
-    payload, slack = said.number("tcp_window_sent_bytes"), float(QUEUED_BYTES)
+def tcp_data_sent(words: EndWords, streams: int) -> OwnBytes | None:
+    """The data segments of a sender."""
+    payload, slack = words.number("tcp_window_sent_bytes"), float(QUEUED_BYTES)
     if payload is None:
-        acknowledged, again = said.number("sent_bytes"), said.resent_bytes
-        buffer = said.number("send_buffer_bytes")
-        if acknowledged is None or again is None or buffer is None or streams > 1:
+        acknowledged, resent = words.number("sent_bytes"), words.resent_bytes
+        buffer = words.number("send_buffer_bytes")
+        if acknowledged is None or resent is None or buffer is None or streams > 1:
             return None
-        payload, slack = acknowledged + again, slack + buffer
-    return _segments(said, payload, said.number("tcp_window_segs_out"), slack)
+        payload, slack = acknowledged + resent, slack + buffer
+    return _segments(words, payload, words.number("tcp_window_segs_out"), slack)
 
 
-def tcp_data_received(said: EndWords, streams: int) -> OwnBytes | None:
-    """Of a receiver: the segments that came, those that came twice or out of order among them."""
-    in_order, data = said.number("tcp_window_received_bytes"), None
-    segments = said.number("tcp_window_data_segs_in")
-    known = []
+def tcp_data_received(words: EndWords, streams: int) -> OwnBytes | None:
+    """The data segments that reached a receiver, including duplicates and reordered ones."""
+    in_order, data = words.number("tcp_window_received_bytes"), None
+    segments = words.number("tcp_window_data_segs_in")
+    bounds = []
     if segments is not None:
-        known.append(segments * said.mss_bytes)
-    in_order = said.number("received_bytes") if in_order is None else in_order
-    again, buffer = said.resent_bytes, said.number("receive_buffer_bytes")
-    if in_order is not None and again is not None and buffer is not None and streams == 1:
-        known.append(in_order + again + buffer)
-    data = min(known, default=None)
+        bounds.append(segments * words.mss_bytes)
+    in_order = words.number("received_bytes") if in_order is None else in_order
+    resent, buffer = words.resent_bytes, words.number("receive_buffer_bytes")
+    if in_order is not None and resent is not None and buffer is not None and streams == 1:
+        bounds.append(in_order + resent + buffer)
+    data = min(bounds, default=None)
     if data is None:
         return None
-    usual = data if in_order is None else min(data, in_order + (again or 0.0))
-    return _segments(said, usual, said.number("tcp_window_segs_in"), data - usual)
+    usual = data if in_order is None else min(data, in_order + (resent or 0.0))
+    return _segments(words, usual, words.number("tcp_window_segs_in"), data - usual)
 
 
-def tcp_acknowledgements(said: EndWords, data: OwnBytes | None) -> OwnBytes | None:
-    """What goes against the data: none to one a segment where nobody counted them."""
-    name = "tcp_window_segs_in" if said.end.endswith("sender_") else "tcp_window_segs_out"
-    frames = said.number(name)
+def tcp_acknowledgements(words: EndWords, data: OwnBytes | None) -> OwnBytes | None:
+    """The acknowledgements; if they were not counted, zero to one per segment."""
+    name = "tcp_window_segs_in" if words.end.endswith("sender_") else "tcp_window_segs_out"
+    frames = words.number(name)
     if frames is None:
         if data is None:
             return None
         frames = data.frames
-    header = _header_bytes(said)
-    options = MOST_OPTIONS_BYTES - (TIMESTAMPS_BYTES if said.timestamps else 0)
+    header = _header_bytes(words)
+    options = MOST_OPTIONS_BYTES - (TIMESTAMPS_BYTES if words.timestamps else 0)
     most = max(MIN_FRAME_BYTES + TAG_BYTES, header + options + FCS_BYTES + TAG_BYTES)
     return OwnBytes(frames=frames, header=frames * header, most=frames * most)
 
 
-def _segments(said: EndWords, payload: float, segments: float | None, slack: float) -> OwnBytes:
-    """``slack`` is how much more it may be."""
+def _segments(words: EndWords, payload: float, segments: float | None, slack: float) -> OwnBytes:
+    """TCP segments of this payload; ``slack`` is the payload that there may be in addition."""
     frames = segments
-    if frames is None:  # each message may have been pushed out by itself
-        frames = payload / said.mss_bytes + payload / min(said.message_bytes, said.mss_bytes)
-    header = _header_bytes(said)
+    if frames is None:  # TCP may have sent each message at once
+        frames = payload / words.mss_bytes + payload / min(words.message_bytes, words.mss_bytes)
+    header = _header_bytes(words)
     around = max(MIN_FRAME_BYTES + TAG_BYTES, header + FCS_BYTES + TAG_BYTES)
-    beyond = slack * (1 + around / said.mss_bytes)
+    beyond = slack * (1 + around / words.mss_bytes)
     return OwnBytes(
         payload=payload,
         frames=frames,
@@ -170,59 +169,59 @@ def _segments(said: EndWords, payload: float, segments: float | None, slack: flo
     )
 
 
-def _header_bytes(said: EndWords) -> int:
-    options = TIMESTAMPS_BYTES if said.timestamps else 0
-    return HEADER_BYTES + IP_BYTES[said.ip_version] + TCP_BYTES + options
+def _header_bytes(words: EndWords) -> int:
+    options = TIMESTAMPS_BYTES if words.timestamps else 0
+    return HEADER_BYTES + IP_BYTES[words.ip_version] + TCP_BYTES + options
 
 
 # ---- UDP -----------------------------------------------------------------------------------------
 
 
-def udp_sent(said: EndWords) -> OwnBytes | None:
-    """Of a sender: what its send calls took, and what may have waited in the socket before."""
-    messages, buffer = said.number("sent_messages_window"), said.number("send_buffer_bytes")
+def udp_sent(words: EndWords) -> OwnBytes | None:
+    """The datagrams of a sender: those of its send calls, and those that waited in the socket."""
+    messages, buffer = words.number("sent_messages_window"), words.number("send_buffer_bytes")
     if messages is None or buffer is None:
         return None
-    return _datagrams(said, messages, buffer / said.message_bytes)
+    return _datagrams(words, messages, buffer / words.message_bytes)
 
 
-def udp_received(said: EndWords, dropped_behind: float | None) -> OwnBytes | None:
-    """Of a receiver: what came, and what came and was lost in this host.
+def udp_received(words: EndWords, dropped_behind: float | None) -> OwnBytes | None:
+    """The datagrams that reached a receiver, including those lost within its host.
 
-    Of a message in several frames that is lost all frames but one may have come.
+    Of a lost message in several frames, all frames except one may have arrived.
     """
-    messages, lost = said.number("received_messages"), said.number("lost_messages")
-    in_socket = said.number("queue_drops")
-    waiting = said.number("queue_close_bytes")
+    messages, lost = words.number("received_messages"), words.number("lost_messages")
+    in_socket = words.number("queue_drops")
+    waiting = words.number("queue_close_bytes")
     if waiting is None:
-        waiting = said.number("receive_buffer_bytes")
+        waiting = words.number("receive_buffer_bytes")
     if messages is None or waiting is None or (lost is None and in_socket is None):
         return None
-    one_frame = len(_packets(said)) == 1
+    one_frame = len(_packets(words)) == 1
     if lost is None or (one_frame and in_socket is not None and dropped_behind is not None):
-        here = (in_socket or 0.0) + (dropped_behind or 0.0)
-        lost = here if lost is None else min(lost, here)
-    twice = said.number("duplicate_messages") or 0.0
-    largest = said.number("largest_receive_bytes") or said.message_bytes
-    slack = (waiting + largest) / said.message_bytes
-    return _datagrams(said, messages + lost + twice, slack)
+        lost_here = (in_socket or 0.0) + (dropped_behind or 0.0)
+        lost = lost_here if lost is None else min(lost, lost_here)
+    twice = words.number("duplicate_messages") or 0.0
+    largest = words.number("largest_receive_bytes") or words.message_bytes
+    slack = (waiting + largest) / words.message_bytes
+    return _datagrams(words, messages + lost + twice, slack)
 
 
-def udp_lost(said: EndWords) -> OwnBytes:
-    """Of a receiver: what never came to the test, wherever it was lost."""
-    return _datagrams(said, said.number("lost_messages") or 0.0, 0.0)
+def udp_lost(words: EndWords) -> OwnBytes:
+    """The datagrams of a receiver that did not reach the test, wherever they were lost."""
+    return _datagrams(words, words.number("lost_messages") or 0.0, 0.0)
 
 
-def _packets(said: EndWords) -> tuple[int, ...]:
-    return fragments(said.message_bytes, mtu_bytes=said.mtu_bytes, ip_version=said.ip_version)
+def _packets(words: EndWords) -> tuple[int, ...]:
+    return fragments(words.message_bytes, mtu_bytes=words.mtu_bytes, ip_version=words.ip_version)
 
 
-def _datagrams(said: EndWords, messages: float, slack: float) -> OwnBytes:
-    packets = _packets(said)
+def _datagrams(words: EndWords, messages: float, slack: float) -> OwnBytes:
+    packets = _packets(words)
     around = HEADER_BYTES + FCS_BYTES + TAG_BYTES
-    padded = sum(max(MIN_FRAME_BYTES + TAG_BYTES, each + around) for each in packets)
+    padded = sum(max(MIN_FRAME_BYTES + TAG_BYTES, packet + around) for packet in packets)
     return OwnBytes(
-        payload=messages * sum(each + HEADER_BYTES for each in packets),
+        payload=messages * sum(packet + HEADER_BYTES for packet in packets),
         frames=messages * len(packets),
         most=(messages + slack) * padded,
     )

@@ -1,4 +1,4 @@
-"""Directions of an interface, in words. Pure."""
+"""Names of the directions of an interface. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Round trips of a mesh: which host adds to all of its own, on runs made up at random."""
+"""Round trips of a mesh: the host that lengthens all of its round trips, on random runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(
     both_ways: bool = True,
     seed: int = 1,
 ) -> Analysis:
-    """100 µs between any two, and what each host adds."""
+    """A run with 100 µs between any two hosts, plus what each host adds."""
     drawn = random.Random(seed)  # noqa: S311
     cells, records = [], []
     for server, client in (permutations if both_ways else combinations)(hosts, 2):
@@ -44,52 +44,52 @@ def run(
     return run_of(plan_of(cells, repeats=3), records)
 
 
-def test_the_host_that_adds_to_each_of_its_round_trips_is_named_with_how_much() -> None:
-    made = run(HOSTS[:4], {"linux-b": 50.0}, scatter_us=0)
-    (said,) = far_hosts(made, imported=False)
-    assert (said.kind, said.group.host) == (Kind.FAR_HOST, "linux-b")
-    assert statement(said) == "adds 50 µs to each of its round trips; 100 µs is typical"
-    assert len(said.cells) == 6
-    assert of_run(made) == ["linux-b"]
-    assert list(far_hosts(made, imported=True)) == []
+def test_a_host_that_lengthens_its_round_trips_is_named_with_the_time() -> None:
+    analysis = run(HOSTS[:4], {"linux-b": 50.0}, scatter_us=0)
+    (finding,) = far_hosts(analysis, imported=False)
+    assert (finding.kind, finding.group.host) == (Kind.FAR_HOST, "linux-b")
+    assert statement(finding) == "adds 50 µs to each of its round trips, where 100 µs are typical"
+    assert len(finding.cells) == 6
+    assert of_run(analysis) == ["linux-b"]
+    assert list(far_hosts(analysis, imported=True)) == []
 
 
-def of_run(made: Analysis) -> list[str]:
-    return [each.group.host for each in made.findings if each.kind is Kind.FAR_HOST]
+def of_run(analysis: Analysis) -> list[str]:
+    return [finding.group.host for finding in analysis.findings if finding.kind is Kind.FAR_HOST]
 
 
-def test_three_hosts_are_too_few_to_be_taken_apart() -> None:
+def test_three_hosts_are_too_few_to_separate_their_effects() -> None:
     assert of_run(run(HOSTS[:3], {"linux-b": 50.0})) == []
 
 
-def test_what_hosts_add_is_found_again_exactly() -> None:
+def test_the_effects_of_hosts_are_recovered_exactly() -> None:
     drawn = random.Random(5)  # noqa: S311
     for _ in range(50):
         hosts = HOSTS[: drawn.randint(5, 8)]
         added = dict.fromkeys(hosts, 0.0) | {drawn.choice(hosts): drawn.uniform(1, 9)}
         trials = {(a, b): [10 + added[a] + added[b]] for a, b in permutations(hosts, 2)}
-        found = host_effects(trials)
-        assert found is not None
-        assert found.added == pytest.approx(added)
-        assert found.typical == pytest.approx(10)
+        effects = host_effects(trials)
+        assert effects is not None
+        assert effects.added == pytest.approx(added)
+        assert effects.typical == pytest.approx(10)
 
 
 @pytest.mark.parametrize("both_ways", [True, False])
-def test_drawn_hosts_are_named_and_nobody_else(both_ways: bool) -> None:
+def test_random_far_hosts_are_named_and_no_others(both_ways: bool) -> None:
     drawn = random.Random(3)  # noqa: S311
     wrong = missed = 0
     for seed in range(150):
         hosts = HOSTS[: drawn.randint(4, 8)]
         far = drawn.choice([*hosts, ""])
-        made = run(
+        analysis = run(
             hosts,
             {far: drawn.uniform(30, 300)},
             scatter_us=drawn.choice([0.5, 3, 8]),
             both_ways=both_ways,
             seed=seed,
         )
-        said = {each.group.host for each in far_hosts(made, imported=False)}
+        findings = {finding.group.host for finding in far_hosts(analysis, imported=False)}
         expected = {far} - {""}
-        wrong, missed = wrong + len(said - expected), missed + len(expected - said)
+        wrong, missed = wrong + len(findings - expected), missed + len(expected - findings)
     assert wrong <= 1
     assert missed <= 8

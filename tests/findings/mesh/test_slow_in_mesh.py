@@ -1,4 +1,4 @@
-"""Hosts against hosts: who is named, on meshes drawn at random with a cause or none."""
+"""Slow hosts and pairs of a mesh: which are named, on random meshes with one cause or none."""
 
 from __future__ import annotations
 
@@ -26,134 +26,140 @@ LINK = Link(1e8, 1500)
 THREE = HOSTS[:3]
 
 
-def found(mesh: MadeMesh, limited: Sequence[Finding] = (), seed: int = 1) -> tuple[Finding, ...]:
+def findings_of(
+    mesh: MadeMesh, limited: Sequence[Finding] = (), seed: int = 1
+) -> tuple[Finding, ...]:
     return slow_in_mesh(mesh.samples(seed), limited, LINK)
 
 
 def test_one_slow_host_of_three_is_named_and_no_pair() -> None:
-    (said,) = found(MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}, scatter=0))
-    assert (said.kind, said.group) == (Kind.SLOW_HOST, Group(host="linux-c"))
-    assert statement(said) == (
+    (result,) = findings_of(
+        MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}, scatter=0)
+    )
+    assert (result.kind, result.group) == (Kind.SLOW_HOST, Group(host="linux-c"))
+    assert statement(result) == (
         "18.83 Mbit/s with every peer (linux-a and linux-b), both ways; others 94.10 Mbit/s: "
         "consistent with a link of 20 Mbit/s at that host, but the matrix states 100 Mbit/s"
     )
-    assert len(said.cells) == 4
-    assert len(said.trials) == 12
+    assert len(result.cells) == 4
+    assert len(result.trials) == 12
 
 
-def test_among_four_it_is_said_without_a_doubt() -> None:
-    (said,) = found(MadeMesh(HOSTS[:4], sends={"linux-c": 0.2}, receives={"linux-c": 0.2}))
-    assert "with every peer, both ways; others 94." in statement(said)
-    assert "as over a link of" in statement(said)
+def test_with_four_hosts_the_slow_one_is_certain() -> None:
+    (result,) = findings_of(MadeMesh(HOSTS[:4], sends={"linux-c": 0.2}, receives={"linux-c": 0.2}))
+    assert "with every peer, both ways; others 94." in statement(result)
+    assert "as over a link of" in statement(result)
 
 
-def test_one_slow_direction_is_told_from_both() -> None:
-    sends = found(MadeMesh(HOSTS[:4], sends={"linux-b": 0.2}, scatter=0))
-    assert [statement(each) for each in sends] == [
+def test_one_slow_direction_is_distinguished_from_both() -> None:
+    sends = findings_of(MadeMesh(HOSTS[:4], sends={"linux-b": 0.2}, scatter=0))
+    assert [statement(one) for one in sends] == [
         "sends at most 18.83 Mbit/s to every peer; receives 94.10 Mbit/s"
     ]
-    receives = found(MadeMesh(THREE, receives={"linux-b": 0.2}, scatter=0))
-    assert [statement(each) for each in receives] == [
+    receives = findings_of(MadeMesh(THREE, receives={"linux-b": 0.2}, scatter=0))
+    assert [statement(one) for one in receives] == [
         "receives at most 18.83 Mbit/s from every peer (linux-a and linux-c); sends 94.10 Mbit/s: "
         "consistent with a slow receiver"
     ]
 
 
-def test_a_pair_below_both_of_its_ends_is_told_once_for_both_ways() -> None:
+def test_a_pair_slower_than_both_of_its_hosts_has_one_finding_for_both_directions() -> None:
     slow = {("linux-a", "linux-b"): 0.2, ("linux-b", "linux-a"): 0.2}
-    (said,) = found(MadeMesh(THREE, pairs=slow, scatter=0))
-    assert statement(said) == (
-        "between linux-a and linux-b at most 18.83 Mbit/s, both ways, but each of them reaches "
+    (result,) = findings_of(MadeMesh(THREE, pairs=slow, scatter=0))
+    assert statement(result) == (
+        "between linux-a and linux-b at most 18.83 Mbit/s, both ways, where each of them reaches "
         "94.10 Mbit/s with others"
     )
-    (one,) = found(MadeMesh(THREE, pairs={("linux-a", "linux-b"): 0.2}, scatter=0))
-    assert statement(one).startswith("from linux-a to linux-b 18.83 Mbit/s, but")
+    (one,) = findings_of(MadeMesh(THREE, pairs={("linux-a", "linux-b"): 0.2}, scatter=0))
+    assert statement(one).startswith("from linux-a to linux-b 18.83 Mbit/s, where")
 
 
-def test_all_alike_are_the_mesh_and_no_host() -> None:
-    (said,) = found(MadeMesh(THREE, every=0.2, scatter=0))
-    assert (said.kind, said.group) == (Kind.SLOW_MESH, Group())
-    assert statement(said) == (
+def test_equally_slow_pairs_are_a_slow_mesh_and_no_slow_host() -> None:
+    (result,) = findings_of(MadeMesh(THREE, every=0.2, scatter=0))
+    assert (result.kind, result.group) == (Kind.SLOW_MESH, Group())
+    assert statement(result) == (
         "all 3 pairs reach 18.83 Mbit/s, 20 % of what a link of 100 Mbit/s carries: no host "
         "stands out"
     )
 
 
-def test_a_mesh_is_not_slow_where_another_protocol_fills_its_links() -> None:
-    assert found(MadeMesh(THREE, every=0.9995)) == ()
+def test_a_mesh_is_not_slow_if_another_protocol_fills_its_links() -> None:
+    assert findings_of(MadeMesh(THREE, every=0.9995)) == ()
     slow = MadeMesh(THREE, sends=dict.fromkeys(THREE, 0.5), protocols=("TCP", "UDP"))
     slow.slow_at = ("TCP",)
-    assert found(slow) == ()
+    assert findings_of(slow) == ()
 
 
 def test_a_host_that_is_slow_at_one_protocol_only_is_named_with_it() -> None:
     mesh = MadeMesh(HOSTS[:4], sends={"linux-a": 0.5}, receives={"linux-a": 0.5})
     mesh.protocols = ("TCP", "UDP")
-    (both,) = found(mesh)
+    (both,) = findings_of(mesh)
     assert both.group == Group(host="linux-a")
     mesh.slow_at = ("UDP",)
-    (alone,) = found(mesh)
+    (alone,) = findings_of(mesh)
     assert alone.group == Group(host="linux-a", protocol="UDP")
     assert all(cell.endswith("UDP") for cell in alone.cells)
     assert "link" not in statement(alone), "TCP shows that its link carries more"
 
 
-def test_what_limits_the_host_itself_is_said_instead_of_a_link() -> None:
+def test_a_limit_of_the_host_itself_is_reported_instead_of_a_link() -> None:
     mesh = MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2})
-    cells = tuple(dict.fromkeys(each.cell for each in mesh.samples() if "linux-c" in each.cell))
+    cells = tuple(
+        dict.fromkeys(sample.cell for sample in mesh.samples() if "linux-c" in sample.cell)
+    )
     starved = finding(Kind.RECEIVER_STARVED, Group(), cells)
-    (said,) = found(mesh, [starved])
-    assert statement(said).endswith("limited by other programs on the receiver’s CPU")
-    (part,) = found(mesh, [replace(starved, cells=cells[1:])])
+    (result,) = findings_of(mesh, [starved])
+    assert statement(result).endswith("limited by others on the receiver’s CPU")
+    (part,) = findings_of(mesh, [replace(starved, cells=cells[1:])])
     assert "limited" not in statement(part)
 
 
-def test_a_pair_or_mesh_that_its_hosts_limit_is_left_to_that() -> None:
+def test_a_pair_or_mesh_limited_by_its_hosts_has_no_own_finding() -> None:
     pair = MadeMesh(THREE, pairs={("linux-a", "linux-b"): 0.2})
-    assert found(pair, [finding(Kind.SENDER_CPU, Group(), ("linux-b+linux-a-TCP",))]) == ()
+    assert findings_of(pair, [finding(Kind.SENDER_CPU, Group(), ("linux-b+linux-a-TCP",))]) == ()
     mesh = MadeMesh(THREE, every=0.5)
-    every = tuple(each.cell for each in mesh.samples())
-    assert found(mesh, [finding(Kind.SENDER_CPU, Group(), every)]) == ()
-    assert found(mesh, [finding(Kind.CONGESTION, Group(), every)]) != ()
+    cells = tuple(sample.cell for sample in mesh.samples())
+    assert findings_of(mesh, [finding(Kind.SENDER_CPU, Group(), cells)]) == ()
+    assert findings_of(mesh, [finding(Kind.CONGESTION, Group(), cells)]) != ()
 
 
 def test_two_hosts_are_no_mesh() -> None:
-    assert found(MadeMesh(HOSTS[:2], every=0.2)) == ()
+    assert findings_of(MadeMesh(HOSTS[:2], every=0.2)) == ()
 
 
-def test_neither_imports_nor_paced_streams_nor_loopback_are_asked() -> None:
+def test_imports_paced_streams_and_loopback_are_left_out() -> None:
     samples = MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}).samples()
-    for known in ({"imported": True}, {"offered_bit_per_s": 1e7}, {"same_host": True}):
-        those: list[StreamSample] = [replace(each, **known) for each in samples]
-        assert slow_in_mesh(those, (), LINK) == ()
+    for change in ({"imported": True}, {"offered_bit_per_s": 1e7}, {"same_host": True}):
+        changed: list[StreamSample] = [replace(sample, **change) for sample in samples]
+        assert slow_in_mesh(changed, (), LINK) == ()
 
 
 def test_hosts_of_pairings_by_letters_are_those_of_the_records() -> None:
-    (said,) = found(
+    (result,) = findings_of(
         MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}, letters=True)
     )
-    assert said.group.host == "linux-c"
+    assert result.group.host == "linux-c"
 
 
-def test_where_the_server_sends_the_direction_is_its() -> None:
+def test_if_the_server_sends_the_direction_follows_it() -> None:
     mesh = MadeMesh(HOSTS[:4], sends={"linux-a": 0.2})
     turned = []
-    for each in mesh.samples():
-        server, client = each.pairing.split("+")
-        back = each.conditions.replace("client-sends", "server-sends")
-        turned.append(replace(each, pairing=f"{client}+{server}", conditions=back))
-    (said,) = slow_in_mesh(turned, (), LINK)
-    assert "sends at most" in statement(said)
-    assert said.group.host == "linux-a"
+    for sample in mesh.samples():
+        server, client = sample.pairing.split("+")
+        back = sample.conditions.replace("client-sends", "server-sends")
+        turned.append(replace(sample, pairing=f"{client}+{server}", conditions=back))
+    (result,) = slow_in_mesh(turned, (), LINK)
+    assert "sends at most" in statement(result)
+    assert result.group.host == "linux-a"
 
 
 def test_without_a_link_throughput_itself_is_compared() -> None:
     samples = [
-        replace(each, ceiling_bit_per_s=None)
-        for each in MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}).samples()
+        replace(sample, ceiling_bit_per_s=None)
+        for sample in MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}).samples()
     ]
-    (said,) = slow_in_mesh(samples, (), None)
-    assert "consistent with a slow host" in statement(said)
+    (result,) = slow_in_mesh(samples, (), None)
+    assert "consistent with a slow host" in statement(result)
 
 
 # ---- drawn at random -----------------------------------------------------------------------------
@@ -162,7 +168,7 @@ Names = frozenset[tuple[str, ...]]
 
 
 def drawn_mesh(drawn: random.Random, strength: float) -> tuple[MadeMesh, Names]:
-    """A mesh of 3 to 8 hosts with one cause, and what is to be said of it."""
+    """A mesh of 3 to 8 hosts with one cause, and the expected findings."""
     hosts = HOSTS[: drawn.randint(3, 8)]
     mesh = MadeMesh(
         hosts,
@@ -189,32 +195,32 @@ def drawn_mesh(drawn: random.Random, strength: float) -> tuple[MadeMesh, Names]:
 def named(findings: Sequence[Finding]) -> Names:
     ways = {"both_ways": "both", "sends_at_most": "sends", "receives_at_most": "receives"}
     names: set[tuple[str, ...]] = set()
-    for each in findings:
-        if each.kind is Kind.SLOW_HOST:
-            (way,) = [w for name, w in ways.items() if f"{name}_bit_per_s" in each.evidence]
-            names.add((str(each.kind), each.group.host, way))
-        elif each.kind is Kind.SLOW_PAIR:
-            names.add((str(each.kind), *each.group.pairing.split("+")))
+    for one in findings:
+        if one.kind is Kind.SLOW_HOST:
+            (way,) = [w for name, w in ways.items() if f"{name}_bit_per_s" in one.evidence]
+            names.add((str(one.kind), one.group.host, way))
+        elif one.kind is Kind.SLOW_PAIR:
+            names.add((str(one.kind), *one.group.pairing.split("+")))
         else:
-            names.add((str(each.kind),))
+            names.add((str(one.kind),))
     return frozenset(names)
 
 
 @pytest.mark.parametrize(("strength", "missed"), [(0.4, 0.02), (0.2, 0.02), (0.1, 0.05)])
-def test_drawn_causes_are_found_and_nothing_else(strength: float, missed: float) -> None:
+def test_random_causes_are_found_and_nothing_else(strength: float, missed: float) -> None:
     drawn = random.Random(f"mesh {strength}")  # noqa: S311
     count: Counter[str] = Counter()
     for seed in range(300):
         mesh, expected = drawn_mesh(drawn, strength)
-        said = named(found(mesh, seed=seed))
-        count["right"] += len(said & expected)
-        count["wrong"] += len(said - expected)
-        count["missed"] += len(expected - said)
+        findings = named(findings_of(mesh, seed=seed))
+        count["right"] += len(findings & expected)
+        count["wrong"] += len(findings - expected)
+        count["missed"] += len(expected - findings)
     assert count["wrong"] <= 4, count
     assert count["missed"] <= missed * 300, count
 
 
-def test_clean_meshes_are_silent_however_much_they_scatter() -> None:
+def test_meshes_without_a_cause_have_no_finding_with_any_scatter() -> None:
     drawn = random.Random(7)  # noqa: S311
     wrong = 0
     for seed in range(400):
@@ -223,12 +229,12 @@ def test_clean_meshes_are_silent_however_much_they_scatter() -> None:
             scatter=drawn.choice([0, 0.005, 0.02, 0.1]),
             trials=drawn.choice([1, 2, 3, 5]),
         )
-        wrong += bool(found(mesh, seed=seed))
+        wrong += bool(findings_of(mesh, seed=seed))
     assert wrong <= 8
 
 
-def test_one_way_is_not_said_again_of_what_a_slow_sender_explains() -> None:
-    """Of a whole run: cells, records and findings."""
+def test_a_slow_direction_that_a_slow_sender_explains_has_no_second_finding() -> None:
+    """The same for a whole run, with cells, records and findings."""
     cells, records = [], []
     for server, client in permutations(THREE, 2):
         settings: dict[str, Value] = {"protocol": "TCP", "message_bytes": 1448, "duration_s": 5.0}
@@ -243,7 +249,7 @@ def test_one_way_is_not_said_again_of_what_a_slow_sender_explains() -> None:
             record = made_record(cell, trial, values=values)
             records.append(replace(record, server=server, client=client))
     run = run_of(plan_of(cells, repeats=3), records)
-    kinds = {str(each.kind) for each in run.findings}
+    kinds = {str(one.kind) for one in run.findings}
     assert "slow-host" in kinds
     assert not kinds & {"one-way", "slow-pair", "slow-mesh"}
     evidence = RunEvidence(run)

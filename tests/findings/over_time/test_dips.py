@@ -1,4 +1,4 @@
-"""Dips with a period: found with it, and not made of noise, of one hole or of lumps."""
+"""Periodic dips: found with their period, and not found in noise, one hole or lumps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def series(
 ) -> list[int]:
     drawn = random.Random(seed)  # noqa: S311
     begin = drawn.random()
-    low = [(at / period + begin) % 1 < width for at in range(n)]
+    low = [(index / period + begin) % 1 < width for index in range(n)]
     return [round(USUAL * (1 - depth * dip) * (1 + drawn.gauss(0, noise))) for dip in low]
 
 
@@ -51,53 +51,53 @@ def run(
     return run_of(plan_of([cell], repeats=len(trials)), records)
 
 
-def found(made: Analysis) -> list[Finding]:
-    return [each for each in made.findings if each.kind in KINDS]
+def findings_of(analysis: Analysis) -> list[Finding]:
+    return [finding for finding in analysis.findings if finding.kind in KINDS]
 
 
-def test_dips_are_told_with_their_period_and_depth_and_in_how_many_trials() -> None:
+def test_dips_are_reported_with_period_depth_and_number_of_trials() -> None:
     flat = series(100, 10, 0, noise=0.01)
-    (said,) = found(run([series(100, 10, 0.4, seed=n) for n in (1, 2)] + [flat]))
-    assert said.kind is Kind.PERIODIC_DIPS
-    assert statement(said).startswith("in 2 of 3 trials: the rate falls by 4")
-    assert statement(said).endswith("every 1 s")
-    assert said.trials == ((said.cells[0], 1), (said.cells[0], 2))
+    (finding,) = findings_of(run([series(100, 10, 0.4, seed=n) for n in (1, 2)] + [flat]))
+    assert finding.kind is Kind.PERIODIC_DIPS
+    assert statement(finding).startswith("in 2 of 3 trials: the rate falls by 4")
+    assert statement(finding).endswith("every 1 s")
+    assert finding.trials == ((finding.cells[0], 1), (finding.cells[0], 2))
 
 
-def test_with_segments_sent_again_it_is_congestion_control() -> None:
-    (said,) = found(run([series(100, 20, 0.3)], sent_again=12))
-    assert (said.kind, said.severity) == (Kind.CONGESTION_DIPS, "note")
-    assert "with 12 segments sent again: TCP’s congestion control" in statement(said)
-    (other,) = found(run([series(100, 20, 0.3)], sent_again=0))
+def test_dips_with_retransmissions_are_congestion_control() -> None:
+    (finding,) = findings_of(run([series(100, 20, 0.3)], sent_again=12))
+    assert (finding.kind, finding.severity) == (Kind.CONGESTION_DIPS, "note")
+    assert "with 12 segments sent again: TCP’s congestion control" in statement(finding)
+    (other,) = findings_of(run([series(100, 20, 0.3)], sent_again=0))
     assert other.kind is Kind.PERIODIC_DIPS
 
 
-def test_one_trial_of_three_is_not_the_cell() -> None:
+def test_dips_in_one_trial_of_three_are_no_finding() -> None:
     flat = series(100, 10, 0)
-    assert found(run([series(100, 10, 0.4), flat, flat])) == []
+    assert findings_of(run([series(100, 10, 0.4), flat, flat])) == []
 
 
-def test_shallow_dips_lumps_and_short_series_are_none() -> None:
-    assert found(run([series(100, 10, 0.04, noise=0.001)])) == []
-    assert found(run([series(100, 10, 0.2)], largest=130_320)) == []
-    assert found(run([series(38, 5, 0.5)])) == []
+def test_shallow_dips_lumps_and_short_series_have_no_finding() -> None:
+    assert findings_of(run([series(100, 10, 0.04, noise=0.001)])) == []
+    assert findings_of(run([series(100, 10, 0.2)], largest=130_320)) == []
+    assert findings_of(run([series(38, 5, 0.5)])) == []
 
 
 def _following(drawn: random.Random, n: int, share: float) -> list[float]:
-    found, off = [], 0.0
+    values, off = [], 0.0
     for _ in range(n):
         off = share * off + drawn.gauss(0, 3)
-        found.append(max(1.0, 100 + off))
-    return found
+        values.append(max(1.0, 100 + off))
+    return values
 
 
 def _holes(drawn: random.Random, n: int) -> list[float]:
-    found = [100 + drawn.gauss(0, 0.5) for _ in range(n)]
+    values = [100 + drawn.gauss(0, 0.5) for _ in range(n)]
     for _ in range(drawn.randint(1, 5)):
         begin = drawn.randrange(n)
-        for at in range(begin, min(n, begin + drawn.randint(1, 10))):
-            found[at] *= drawn.random()
-    return found
+        for index in range(begin, min(n, begin + drawn.randint(1, 10))):
+            values[index] *= drawn.random()
+    return values
 
 
 STATIONARY: dict[str, Callable[[random.Random, int], list[float]]] = {
@@ -109,24 +109,24 @@ STATIONARY: dict[str, Callable[[random.Random, int], list[float]]] = {
 
 
 @pytest.mark.parametrize("kind", STATIONARY)
-def test_what_has_no_period_is_not_given_one(kind: str) -> None:
+def test_series_without_a_period_have_no_dips(kind: str) -> None:
     drawn = random.Random(kind)  # noqa: S311
-    said = [
+    all_dips = [
         periodic_dips(STATIONARY[kind](drawn, drawn.choice([40, 100, 300]))) for _ in range(300)
     ]
-    assert sum(each is not None for each in said) <= 3
+    assert sum(dips is not None for dips in all_dips) <= 3
 
 
-def test_drawn_periods_are_found_again() -> None:
+def test_random_periods_are_found() -> None:
     drawn = random.Random(2)  # noqa: S311
     missed = wrong = 0
     for seed in range(200):
         n = drawn.choice([100, 200, 400])
         period, depth = drawn.uniform(3.2, n / 4.1), drawn.uniform(0.1, 0.8)
         width = drawn.uniform(max(0.15, 1.2 / period), 0.45)
-        made = series(n, period, depth, width=width, noise=0.1 * depth, seed=seed)
-        said = periodic_dips([float(each) for each in made])
-        missed += said is None
-        wrong += said is not None and abs(said.period / period - 1) > 0.1
+        values = series(n, period, depth, width=width, noise=0.1 * depth, seed=seed)
+        dips = periodic_dips([float(value) for value in values])
+        missed += dips is None
+        wrong += dips is not None and abs(dips.period / period - 1) > 0.1
     assert missed <= 8
     assert wrong <= 8

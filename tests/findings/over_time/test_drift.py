@@ -1,4 +1,4 @@
-"""Drift over blocks and slower first trials, on runs made up at random: found, and not made up."""
+"""Drift over blocks and slower first trials on random runs: found if present, else not."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def run(
     round_trips: bool = False,
     began: bool = True,
 ) -> Analysis:
-    """Block after block, each cell once, each figure times ``factor`` of its block (from 0)."""
+    """A run by blocks: each cell once per block, its figure times ``factor`` of the block."""
     drawn = random.Random(seed)  # noqa: S311
     clock = ticking()
     test = "round_trip" if round_trips else "stream"
-    made = []
+    planned_cells = []
     for number in range(cells):
         size = 1000 + number
         settings: dict[str, Value] = {"protocol": "TCP", "message_bytes": size, "duration_s": 1.0}
-        made.append(PlannedCell(f"cell-{number}", "LL", test, settings))
+        planned_cells.append(PlannedCell(f"cell-{number}", "LL", test, settings))
     records: list[Record] = []
     for block in range(blocks):
-        for cell in drawn.sample(made, cells):
+        for cell in drawn.sample(planned_cells, cells):
             size = int(str(cell.settings["message_bytes"]))
             value = 1e4 * size * factor(block) * math.exp(drawn.gauss(0, scatter))
             values: dict[str, Value] = {"rtt_mean_ns": value, "same_host": False}
@@ -54,87 +54,91 @@ def run(
             record = made_record(cell, block + 1, values=values)
             at = clock() if began else ""
             records.append(replace(record, test=test, started_at=at))
-    return run_of(plan_of(made, None, repeats=blocks), records)
+    return run_of(plan_of(planned_cells, None, repeats=blocks), records)
 
 
-def found(made: Analysis) -> list[Finding]:
-    return [each for each in made.findings if each.kind in KINDS]
+def findings_of(analysis: Analysis) -> list[Finding]:
+    return [finding for finding in analysis.findings if finding.kind in KINDS]
 
 
-def test_a_run_that_slows_down_by_four_per_cent_is_said_to_with_its_size() -> None:
-    made = run(12, 8, lambda block: 1 - 0.04 * block / 7, scatter=0)
-    (said,) = found(made)
-    assert said.kind is Kind.DRIFT
-    assert sentence(said, RunIndex(made)) == (
-        "Throughput: -4 % from the first to the last of 8 blocks, over 1 min 35 s, as the median "
-        "of 12 cells; chance alone gives this in one of 20,000 runs."
+def test_a_run_that_slows_down_by_four_per_cent_is_a_drift_of_this_size() -> None:
+    analysis = run(12, 8, lambda block: 1 - 0.04 * block / 7, scatter=0)
+    (finding,) = findings_of(analysis)
+    assert finding.kind is Kind.DRIFT
+    assert sentence(finding, RunIndex(analysis)) == (
+        "Throughput: -4 % from the first of 8 blocks to the last, over 1 min 35 s, in the middle "
+        "one of 12 cells; by chance in one of 20,000 runs."
     )
-    assert len(said.trials) == 96
+    assert len(finding.trials) == 96
 
 
 def test_round_trips_that_grow_by_little_keep_the_digits_that_show_it() -> None:
-    (said,) = found(run(6, 10, lambda block: 1 + 0.013 * block / 9, scatter=0, round_trips=True))
-    assert statement(said).startswith("round trips: +1.3 % from the first to the last of 10")
+    (finding,) = findings_of(
+        run(6, 10, lambda block: 1 + 0.013 * block / 9, scatter=0, round_trips=True)
+    )
+    assert statement(finding).startswith("round trips: +1.3 % from the first of 10 blocks")
 
 
 def test_one_cell_measured_often_is_enough() -> None:
-    (said,) = found(run(1, 12, lambda block: 1.01**block))
-    assert said.kind is Kind.DRIFT
-    assert said.evidence["change_share"] == pytest.approx(1.01**11 - 1, abs=0.03)
+    (finding,) = findings_of(run(1, 12, lambda block: 1.01**block))
+    assert finding.kind is Kind.DRIFT
+    assert finding.evidence["change_share"] == pytest.approx(1.01**11 - 1, abs=0.03)
 
 
-def test_what_drifts_by_less_than_a_per_cent_or_jumps_once_is_none() -> None:
-    assert found(run(12, 8, lambda block: 1 - 0.008 * block / 7, scatter=0)) == []
-    assert found(run(12, 10, lambda block: 1.0 if block < 8 else 0.9)) == []
+def test_less_than_one_per_cent_or_a_single_jump_is_no_drift() -> None:
+    assert findings_of(run(12, 8, lambda block: 1 - 0.008 * block / 7, scatter=0)) == []
+    assert findings_of(run(12, 10, lambda block: 1.0 if block < 8 else 0.9)) == []
 
 
 def test_four_blocks_are_consistent_with_drift_and_two_are_nothing() -> None:
-    (said,) = found(run(12, 4, lambda block: 1 - 0.02 * block))
-    assert said.kind is Kind.CONSISTENT_WITH_DRIFT
-    assert "consistent with drift, but 4 blocks are too few to prove it" in statement(said)
-    assert found(run(12, 2, lambda block: 1 - 0.02 * block)) == []
-    assert found(run(2, 4, lambda block: 1 - 0.02 * block)) == [], "of two cells nobody can tell"
+    (finding,) = findings_of(run(12, 4, lambda block: 1 - 0.02 * block))
+    assert finding.kind is Kind.CONSISTENT_WITH_DRIFT
+    assert "consistent with drift, of which 4 blocks are no proof" in statement(finding)
+    assert findings_of(run(12, 2, lambda block: 1 - 0.02 * block)) == []
+    assert findings_of(run(2, 4, lambda block: 1 - 0.02 * block)) == [], (
+        "of two cells nobody can tell"
+    )
 
 
 @pytest.mark.parametrize("blocks", [3, 5, 10])
 def test_first_trials_that_are_slower_are_a_warm_up_and_no_drift(blocks: int) -> None:
-    (said,) = found(run(12, blocks, lambda block: 1.0 if block else 0.95))
-    assert said.kind is Kind.FIRST_TRIAL_SLOWER
-    assert statement(said).startswith("throughput of the first trials: -")
-    assert said.evidence["change_share"] == pytest.approx(-0.05, abs=0.005)
-    assert f"slower in 12 of 12 cells (n = {blocks} trials each)" in statement(said)
-    (slow,) = found(run(12, blocks, lambda block: 1.0 if block else 1.05, round_trips=True))
+    (finding,) = findings_of(run(12, blocks, lambda block: 1.0 if block else 0.95))
+    assert finding.kind is Kind.FIRST_TRIAL_SLOWER
+    assert statement(finding).startswith("throughput of the first trials: -")
+    assert finding.evidence["change_share"] == pytest.approx(-0.05, abs=0.005)
+    assert f"slower in 12 of 12 cells (n = {blocks} trials each)" in statement(finding)
+    (slow,) = findings_of(run(12, blocks, lambda block: 1.0 if block else 1.05, round_trips=True))
     assert statement(slow).startswith("round trips of the first trials: +")
-    assert found(run(12, blocks, lambda block: 1.0 if block else 1.05)) == [], "it is faster"
+    assert findings_of(run(12, blocks, lambda block: 1.0 if block else 1.05)) == [], "it is faster"
 
 
 def test_a_few_cells_are_too_few_for_the_first_trial() -> None:
-    assert found(run(4, 5, lambda block: 1.0 if block else 0.9)) == []
+    assert findings_of(run(4, 5, lambda block: 1.0 if block else 0.9)) == []
 
 
-def test_trials_measured_again_after_their_block_and_without_a_time_say_nothing() -> None:
-    made = run(3, 8, lambda block: 1 - 0.04 * block / 7)
-    assert found(run(12, 8, lambda block: 1 - 0.04 * block / 7, began=False)) == []
-    again = replace(made.records[0], attempt=2, started_at="2026-01-31T13:00:00.000000Z")
-    later = run_of(made.plan, [*made.records, again])
+def test_trials_repeated_after_their_block_or_without_a_time_do_not_count() -> None:
+    analysis = run(3, 8, lambda block: 1 - 0.04 * block / 7)
+    assert findings_of(run(12, 8, lambda block: 1 - 0.04 * block / 7, began=False)) == []
+    again = replace(analysis.records[0], attempt=2, started_at="2026-01-31T13:00:00.000000Z")
+    later = run_of(analysis.plan, [*analysis.records, again])
     assert (again.cell, 1) not in within_blocks(later)
     assert len(within_blocks(later)) == 23
 
 
-def test_imports_are_not_asked() -> None:
-    made = run(12, 8, lambda block: 1 - 0.04 * block / 7)
-    series = series_of(made)
-    assert list(drifts(made, series, imported=True)) == []
-    assert list(first_trials(made, series, imported=True)) == []
+def test_imports_are_left_out() -> None:
+    analysis = run(12, 8, lambda block: 1 - 0.04 * block / 7)
+    series = series_of(analysis)
+    assert list(drifts(analysis, series, imported=True)) == []
+    assert list(first_trials(analysis, series, imported=True)) == []
 
 
-def test_stationary_runs_are_said_to_drift_or_warm_up_by_chance_only() -> None:
+def test_stationary_runs_drift_or_warm_up_only_by_chance() -> None:
     drawn = random.Random(11)  # noqa: S311
     wrong: list[Sequence[Finding]] = []
     for seed in range(400):
         scatter = drawn.choice([0.001, 0.01, 0.05])
         block_scatter = drawn.choice([0, 0.003, 0.02])
-        made = run(
+        analysis = run(
             drawn.choice([1, 5, 12, 30]),
             drawn.choice([3, 5, 6, 10, 15]),
             lambda block, by=block_scatter, key=seed: math.exp(  # type: ignore[misc]
@@ -143,28 +147,31 @@ def test_stationary_runs_are_said_to_drift_or_warm_up_by_chance_only() -> None:
             scatter=scatter,
             seed=seed,
         )
-        series = series_of(made)
-        said = (*drifts(made, series, imported=False), *first_trials(made, series, imported=False))
-        wrong += [said] if said else []
-    warnings = [each for said in wrong for each in said if each.severity == "warning"]
+        series = series_of(analysis)
+        findings = (
+            *drifts(analysis, series, imported=False),
+            *first_trials(analysis, series, imported=False),
+        )
+        wrong += [findings] if findings else []
+    warnings = [finding for of_run in wrong for finding in of_run if finding.severity == "warning"]
     assert len(warnings) <= 4
     assert len(wrong) <= 16
 
 
-def test_drawn_drifts_are_found_with_their_way() -> None:
+def test_random_drifts_are_found_with_their_direction() -> None:
     drawn = random.Random(12)  # noqa: S311
     missed = 0
     for seed in range(100):
         whole = drawn.choice([-1, 1]) * drawn.uniform(0.05, 0.3)
         blocks = drawn.randint(7, 14)
-        made = run(
+        analysis = run(
             drawn.choice([3, 8, 20]),
             blocks,
             lambda block, by=whole, of=blocks: math.exp(by * block / (of - 1)),  # type: ignore[misc]
             scatter=drawn.choice([0.001, 0.005]),
             seed=seed,
         )
-        said = list(drifts(made, series_of(made), imported=False))
-        missed += not said
-        assert all(each.evidence["change_share"] * whole > 0 for each in said)
+        findings = list(drifts(analysis, series_of(analysis), imported=False))
+        missed += not findings
+        assert all(finding.evidence["change_share"] * whole > 0 for finding in findings)
     assert missed <= 3

@@ -1,4 +1,4 @@
-"""The floor of a round trip: worked out again from the framing, and held against drawn runs."""
+"""The floor of a round trip: recomputed from the framing, and checked on random runs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ KIND = "below-floor"
 
 
 def frame_ns(ip_bytes: int, rate: float, *, tag: int = 0) -> float:
-    """Preamble 8, header 14, FCS 4; 64 bytes from header to FCS at least."""
+    """Time of a frame: preamble 8, header 14, FCS 4; at least 64 bytes from header to FCS."""
     return 8e9 * (8 + max(ip_bytes + 18 + tag, 64)) / rate
 
 
 @pytest.mark.parametrize(
     ("settings", "values", "link", "frames_ns"),
     [
-        # The row of 1472 bytes at 100 Mbit/s: 1526 bytes each way.
+        # 1472 bytes at 100 Mbit/s: 1526 bytes per direction.
         ({"message_bytes": 1472}, {}, LINK, 2 * frame_ns(1500, 1e8)),
         ({"message_bytes": 1472}, {}, Link(1e8, 1500, hops=1), 4 * frame_ns(1500, 1e8)),
         ({"message_bytes": 18}, {}, LINK, 2 * frame_ns(46, 1e8)),
@@ -46,14 +46,14 @@ def frame_ns(ip_bytes: int, rate: float, *, tag: int = 0) -> float:
             LINK,
             frame_ns(1028, 1e8) + frame_ns(46, 1e8),
         ),
-        # A path of 1000 bytes from the client on: 976 of 1008 bytes go in the first fragment.
+        # A path MTU of 1000 bytes at the client: the first fragment has 976 of 1008 bytes.
         (
             {"message_bytes": 1000, "response_bytes": 18},
             {"client_path_mtu_bytes": 1000},
             LINK,
             frame_ns(996, 1e8) + 960 + frame_ns(52, 1e8) + frame_ns(46, 1e8),
         ),
-        # Of two fragments the last one again, on the second cable.
+        # On the second cable, only the last of two fragments adds time.
         (
             {"message_bytes": 1500},
             {},
@@ -74,7 +74,7 @@ def frame_ns(ip_bytes: int, rate: float, *, tag: int = 0) -> float:
         ),
     ],
 )
-def test_the_floor_is_what_the_frames_of_both_ways_take(
+def test_the_floor_is_the_time_of_the_frames_of_both_directions(
     tmp_path: Path, settings: dict[str, Any], values: dict[str, Any], link: Link, frames_ns: float
 ) -> None:
     run = trips_run(
@@ -84,7 +84,7 @@ def test_the_floor_is_what_the_frames_of_both_ways_take(
     assert floor_ns(cell.trials[0], cell.test, link) == pytest.approx(frames_ns)
 
 
-def test_a_connection_has_the_two_packets_that_open_it_as_well(tmp_path: Path) -> None:
+def test_the_floor_of_a_connection_includes_its_two_opening_packets(tmp_path: Path) -> None:
     cell = planned("connect", protocol="TCP", message_bytes=64)
     run = trips_run(tmp_path / "r", (cell, [timed([10**9] * 5)]))
     (only,) = trip_cells(series_of(run))
@@ -103,7 +103,7 @@ def test_the_floor_is_never_above_the_whole_time_on_equal_cables() -> None:
             assert floor == whole
 
 
-def test_trips_shorter_than_their_frames_are_told_with_both_times(tmp_path: Path) -> None:
+def test_trips_shorter_than_their_frames_are_reported_with_both_times(tmp_path: Path) -> None:
     times = [124_000] * 90 + [61_000] * 10
     trials = [timed(times), timed([300_000] * 100), timed(times)]
     run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), trials))
@@ -122,10 +122,10 @@ def test_over_a_router_both_cables_count(tmp_path: Path) -> None:
     values = {"mss_bytes": 1448, "tcp_timestamps": True}
     link = Link(1e8, 1500, hops=1)
     run = trips_run(tmp_path / "r", (cell, [timed([400_000] * 100, **values)]), link=link)
-    assert "take 488 µs on 2 links of 100 Mbit/s, one after the other" in said(run, KIND)
+    assert "take 488 µs on 2 links of 100 Mbit/s in series" in said(run, KIND)
 
 
-def test_drawn_runs_are_warned_of_only_below_the_floor(tmp_path: Path) -> None:
+def test_random_runs_have_a_warning_only_below_the_floor(tmp_path: Path) -> None:
     rng = random.Random(11)  # noqa: S311  (no secret)
     wrong, missed, cells, truths = 0, 0, [], []
     for index in range(150):
@@ -138,30 +138,28 @@ def test_drawn_runs_are_warned_of_only_below_the_floor(tmp_path: Path) -> None:
         cells.append((trip_cell(message_bytes=size, source_port=index + 1), [timed(times)]))
         truths.append(below)
     run = trips_run(tmp_path / "r", *cells)
-    told = {cell for each in found(run, KIND) for cell in each.cells}
+    reported = {cell for finding in found(run, KIND) for cell in finding.cells}
     for (cell, _trials), below in zip(cells, truths, strict=True):
-        wrong += cell.key in told and not below
-        missed += below and cell.key not in told
+        wrong += cell.key in reported and not below
+        missed += below and cell.key not in reported
     assert (wrong, missed) == (0, 0)
     assert 30 < sum(truths) < 120
 
 
 @pytest.mark.parametrize("more", [{"same_host": True}, {"rtt_min_ns": 243_000}])
-def test_no_wire_and_what_clocks_explain_are_no_finding(
-    tmp_path: Path, more: dict[str, Any]
-) -> None:
+def test_one_host_and_clock_errors_have_no_finding(tmp_path: Path, more: dict[str, Any]) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), [timed([300_000] * 9, **more)]))
     assert found(run, KIND) == []
 
 
-def test_without_a_stated_link_there_is_none(tmp_path: Path) -> None:
+def test_without_a_stated_link_there_is_no_finding(tmp_path: Path) -> None:
     run = trips_run(
         tmp_path / "r", (trip_cell(message_bytes=1472), [timed([10_000] * 9)]), link=None
     )
     assert found(run, KIND) == []
 
 
-def test_an_imported_mean_below_the_floor_is_told_by_the_mean(tmp_path: Path) -> None:
+def test_an_imported_mean_below_the_floor_is_reported(tmp_path: Path) -> None:
     values = {"rtt_mean_ns": 100_000.0, "same_host": False}
     run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), [values]))
     assert "round trips of 100 µs, the shortest 100 µs" in said(run, KIND)
@@ -180,17 +178,17 @@ def test_an_imported_mean_below_the_floor_is_told_by_the_mean(tmp_path: Path) ->
         ("reports/nettest-lab-unshaped", {}),
     ],
 )
-def test_of_the_recorded_runs_round_trips_over_a_shaped_cable_are_below(
+def test_recorded_round_trips_over_a_shaped_cable_are_below_the_floor(
     folder: str, sizes: dict[int, tuple[float, float]]
 ) -> None:
-    told = {
-        each.group.message_bytes: (
-            round(each.evidence["shortest_trip_ns"] / 1e3, 2),
-            round(each.evidence["floor_trip_ns"] / 1e3, 2),
+    reported = {
+        finding.group.message_bytes: (
+            round(finding.evidence["shortest_trip_ns"] / 1e3, 2),
+            round(finding.evidence["floor_trip_ns"] / 1e3, 2),
         )
-        for each in found(load(ROOT / folder), KIND)
+        for finding in found(load(ROOT / folder), KIND)
     }
-    assert told.keys() == sizes.keys()
+    assert reported.keys() == sizes.keys()
     for size, (least, floor) in sizes.items():
-        assert told[size][0] == pytest.approx(least, abs=0.05)
-        assert told[size][1] == floor
+        assert reported[size][0] == pytest.approx(least, abs=0.05)
+        assert reported[size][1] == floor

@@ -1,4 +1,4 @@
-"""Two groups of times, and few that are far longer: which trials, why, and when nothing is said."""
+"""Two groups of times, and a few far longer times: trials, causes, and cases without a finding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TWO = [about(12_000, 300) + about(62_000, 700) for _ in range(3)]
 ONE = [about(62_000, 1000) for _ in range(3)]
 
 
-def test_two_groups_are_told_with_their_places_and_shares(tmp_path: Path) -> None:
+def test_two_groups_are_reported_with_their_places_and_shares(tmp_path: Path) -> None:
     trials = [timed(times) for times in (TWO[0], TWO[1], ONE[0])]
     run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
     text = said(run, "two-modes")
@@ -54,24 +54,24 @@ DEEP = {"idle_state_deepest": "C6", "idle_state_latency_us": 133}
         (
             {"beta": DEEP},
             {},
-            "the CPUs of beta may sleep in C6, from which they wake within 133 µs",
+            "the CPUs of beta may sleep in C6, which takes up to 133 µs to leave",
         ),
         (
             {"alpha": DEEP},
             {},
-            "the CPUs of alpha may sleep in C6, from which they wake within 133 µs",
+            "the CPUs of alpha may sleep in C6, which takes up to 133 µs to leave",
         ),
         ({"beta": DEEP}, {"client_receive": "spinning"}, ""),
         ({"beta": {**DEEP, "idle_state_latency_us": 2}}, {}, ""),
         (
             {"alpha": {"interface_coalesce_rx_us": 50}},
             {"server_receive": "spinning"},
-            "the interface of alpha holds interrupts back for up to 50 µs",
+            "the interface of alpha delays interrupts by up to 50 µs",
         ),
         ({"alpha": {"interface_coalesce_rx_us": 3}}, {}, ""),
     ],
 )
-def test_a_cause_is_named_only_where_facts_show_one_that_is_long_enough(
+def test_a_cause_is_named_only_if_the_facts_show_one_that_is_long_enough(
     tmp_path: Path, facts: dict[str, Any], settings: dict[str, Any], words: str
 ) -> None:
     run = trips_run(
@@ -84,7 +84,7 @@ def test_a_cause_is_named_only_where_facts_show_one_that_is_long_enough(
 LONG = about(60_000, 990) + about(5_000_000, 10)
 
 
-def test_few_long_trips_are_told_with_the_mean_without_them(tmp_path: Path) -> None:
+def test_a_few_long_trips_are_reported_with_the_mean_without_them(tmp_path: Path) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(), [timed(LONG), timed(LONG)]), link=None)
     text = said(run, "rtt-outliers")
     assert text.startswith(
@@ -127,21 +127,21 @@ def test_what_explains_half_of_them_is_named(
         about(60_000, 990) + about(500_000, 10),  # not ten times as long
     ],
 )
-def test_few_short_or_cheap_ones_are_not_spoken_of(tmp_path: Path, times: list[int]) -> None:
+def test_a_few_shorter_round_trips_are_not_reported(tmp_path: Path, times: list[int]) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(), [timed(times)]), link=None)
     assert found(run, "rtt-outliers") == []
 
 
-def test_a_trial_whose_process_was_held_up_has_that_finding_alone(tmp_path: Path) -> None:
-    held = timed(LONG, elapsed_ns=1_000_000_000, client_stalled_ns=50_000_000)
-    run = trips_run(tmp_path / "r", (trip_cell(), [held]), link=None)
-    assert {str(each.kind) for each in run.findings} - {"off-time"} == {"process-stalled"}
+def test_a_trial_with_a_stalled_process_has_only_this_finding(tmp_path: Path) -> None:
+    delayed = timed(LONG, elapsed_ns=1_000_000_000, client_stalled_ns=50_000_000)
+    run = trips_run(tmp_path / "r", (trip_cell(), [delayed]), link=None)
+    assert {str(finding.kind) for finding in run.findings} - {"off-time"} == {"process-stalled"}
 
 
-def test_of_a_run_as_it_was_recorded_the_sleeping_mirrors_answer_in_two_groups() -> None:
+def test_in_a_recorded_run_sleeping_mirrors_answer_in_two_groups() -> None:
     run = load(ROOT / "tests" / "fixtures" / "two-modes")
-    told = found(run, "two-modes")
-    assert told
-    for each in told:
-        assert ("server_receive", "blocking") in each.group.conditions
-        assert each.evidence["lower_trip_ns"] < 20_000 < each.evidence["upper_trip_ns"]
+    bimodal = found(run, "two-modes")
+    assert bimodal
+    for finding in bimodal:
+        assert ("server_receive", "blocking") in finding.group.conditions
+        assert finding.evidence["lower_trip_ns"] < 20_000 < finding.evidence["upper_trip_ns"]

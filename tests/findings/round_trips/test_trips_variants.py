@@ -1,4 +1,4 @@
-"""Variants that differ in one setting, and what a time is made of."""
+"""Variants that differ in one setting, and the parts of a round trip."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def two(rng: random.Random, ratio: float, index: int = 0, **more: Any) -> list[A
     ]
 
 
-def test_a_shown_difference_is_told_as_a_ratio_with_its_interval(tmp_path: Path) -> None:
+def test_a_significant_difference_is_reported_as_a_ratio_with_its_interval(tmp_path: Path) -> None:
     rng = random.Random(1)  # noqa: S311  (no secret)
     run = trips_run(tmp_path / "r", *two(rng, 0.73), link=None)
     text = said(run, KIND)
@@ -70,7 +70,7 @@ def test_a_protocol_is_named_by_itself(tmp_path: Path) -> None:
     assert said(run, KIND).startswith("LL UDP: 0.89 times as long as with TCP (99 %: ")
 
 
-def test_where_none_is_shown_it_says_what_could_have_been(tmp_path: Path) -> None:
+def test_without_a_difference_the_detectable_one_is_stated(tmp_path: Path) -> None:
     rng = random.Random(4)  # noqa: S311  (no secret)
     run = trips_run(tmp_path / "r", *two(rng, 1.0, scatter=0.04), link=None)
     (only,) = found(run, "no-difference")
@@ -80,7 +80,7 @@ def test_where_none_is_shown_it_says_what_could_have_been(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_of_fewer_than_three_trials_nothing_is_said(tmp_path: Path, n: int) -> None:
+def test_fewer_than_three_trials_have_no_finding(tmp_path: Path, n: int) -> None:
     rng = random.Random(5)  # noqa: S311  (no secret)
     run = trips_run(tmp_path / "r", *two(rng, 0.5, n=n), link=None)
     assert found(run, KIND) == found(run, "no-difference") == []
@@ -93,7 +93,7 @@ def test_sizes_and_numbers_of_messages_are_no_variants(tmp_path: Path) -> None:
     assert found(run, KIND) == []
 
 
-def test_over_drawn_runs_differences_are_shown_where_there_are_any(tmp_path: Path) -> None:
+def test_random_runs_show_differences_exactly_if_there_are_any(tmp_path: Path) -> None:
     rng = random.Random(7)  # noqa: S311  (no secret)
     right = wrong = 0
     for index in range(60):
@@ -103,7 +103,7 @@ def test_over_drawn_runs_differences_are_shown_where_there_are_any(tmp_path: Pat
         assert shown != bool(found(run, "no-difference"))
         right += shown == (ratio != 1.0)
         wrong += shown and ratio == 1.0
-    # One in a hundred of those without a difference may show one by chance.
+    # By chance, one in a hundred of the runs without a difference may show one.
     assert wrong <= 1
     assert right >= 58
 
@@ -121,7 +121,7 @@ def made_of(number: int, **parts: int) -> dict[str, Value]:
     }
 
 
-def test_a_time_is_taken_apart_by_what_is_recorded(tmp_path: Path) -> None:
+def test_a_round_trip_is_split_into_its_recorded_parts(tmp_path: Path) -> None:
     values = made_of(
         10_000,
         client_thread_ns=25_001,
@@ -137,7 +137,7 @@ def test_a_time_is_taken_apart_by_what_is_recorded(tmp_path: Path) -> None:
     )
 
 
-def test_a_server_with_stamps_is_told_by_them(tmp_path: Path) -> None:
+def test_a_server_with_time_stamps_is_described_by_them(tmp_path: Path) -> None:
     values = made_of(10_000, client_thread_ns=25_001, server_thread_ns=20_000)
     values |= {"server_stack_mean_ns": 18_000.0, "server_run_queue_delay_ns": 10**7}
     run = trips_run(tmp_path / "r", (trip_cell(), [values]), link=None)
@@ -161,7 +161,7 @@ def test_a_server_with_stamps_is_told_by_them(tmp_path: Path) -> None:
         ({"client_receive": "spinning"}, {"client_thread_ns": 25_000, "server_thread_ns": 30_000}),
     ],
 )
-def test_what_does_not_add_up_is_not_told(
+def test_inconsistent_parts_are_not_reported(
     tmp_path: Path, settings: dict[str, Any], parts: dict[str, int]
 ) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(**settings), [made_of(10_000, **parts)]), link=None)

@@ -1,4 +1,4 @@
-"""Waits for a CPU: blamed where they account for longer times, counted over drawn runs."""
+"""Waits for a CPU: reported if they explain longer times, counted over random runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WINDOW_NS = 1_000_000_000
 
 
 def trial(mean_us: float, waited_share: float = 0.0, **more: Value) -> dict[str, Value]:
-    """A second of round trips, of which the client was without a CPU for a share."""
+    """A trial of 1 s in which the client had no CPU for a share of the time."""
     number = round(WINDOW_NS / (1e3 * mean_us))
     return {
         "transactions": number,
@@ -28,7 +28,7 @@ def trial(mean_us: float, waited_share: float = 0.0, **more: Value) -> dict[str,
     }
 
 
-def test_a_trial_that_waited_is_named_with_what_others_took(tmp_path: Path) -> None:
+def test_a_trial_that_waited_is_reported_with_the_time_of_the_others(tmp_path: Path) -> None:
     trials = [trial(60, 0.01), trial(100, 0.4), trial(61, 0.01)]
     run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
     assert said(run, KIND) == (
@@ -56,7 +56,7 @@ def test_a_trial_that_waited_is_named_with_what_others_took(tmp_path: Path) -> N
         [trial(60, 0.01), trial(100, 0.4, client_stalled_ns=10**8), trial(61, 0.01)],
     ],
 )
-def test_waits_that_do_not_account_for_it_are_not_blamed(
+def test_waits_that_do_not_explain_the_time_are_not_reported(
     tmp_path: Path, trials: list[dict[str, Value]]
 ) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
@@ -76,7 +76,7 @@ def test_waits_that_do_not_account_for_it_are_not_blamed(
         ),
         (
             {"server_quota_throttled_ns": 9 * 10**9 // 10},
-            "a quota kept the server from its CPU for",
+            "a CPU quota throttled the server for",
         ),
     ],
 )
@@ -88,7 +88,9 @@ def test_the_cause_and_its_end_are_named(
     assert words in said(run, KIND)
 
 
-def test_a_quota_that_holds_every_trial_back_needs_no_other(tmp_path: Path) -> None:
+def test_a_quota_that_throttles_every_trial_is_reported_without_a_comparison(
+    tmp_path: Path,
+) -> None:
     quota: dict[str, Value] = {
         "client_quota_periods": 10,
         "client_quota_throttled_periods": 9,
@@ -96,13 +98,13 @@ def test_a_quota_that_holds_every_trial_back_needs_no_other(tmp_path: Path) -> N
     }
     run = trips_run(tmp_path / "r", (trip_cell(), [trial(200, 0.0, **quota)] * 3), link=None)
     assert said(run, KIND) == (
-        "LL UDP 18: in 3 of 3 trials: a quota kept the client from its CPU for 140 µs of a mean "
+        "LL UDP 18: in 3 of 3 trials: a CPU quota throttled the client for 140 µs of a mean "
         "of 200 µs."
     )
 
 
-def test_of_drawn_runs_those_that_waited_are_named_and_no_others(tmp_path: Path) -> None:
-    """Trials whose time grows by what they waited, and such as are slow for another reason."""
+def test_random_trials_are_reported_exactly_if_they_waited(tmp_path: Path) -> None:
+    """Some trials are longer by their waits, others are slow for another reason."""
     rng = random.Random(17)  # noqa: S311  (no secret)
     right = wrong = missed = 0
     cells = []
@@ -121,9 +123,9 @@ def test_of_drawn_runs_those_that_waited_are_named_and_no_others(tmp_path: Path)
         trials = [trial(mean, share) for mean, share in zip(means, waited, strict=True)]
         cells.append((trip_cell(source_port=index + 1), trials, truth))
     run = trips_run(tmp_path / "r", *((cell, trials) for cell, trials, _truth in cells), link=None)
-    told = {each.cells[0]: each for each in found(run, KIND)}
+    findings = {finding.cells[0]: finding for finding in found(run, KIND)}
     for cell, _trials, truth in cells:
-        named = told.get(cell.key)
+        named = findings.get(cell.key)
         right += named is not None and truth == "waits" and named.trials == ((cell.key, 3),)
         wrong += named is not None and truth != "waits"
         missed += named is None and truth == "waits"

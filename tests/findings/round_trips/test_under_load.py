@@ -1,4 +1,4 @@
-"""What a full path does to round trips: said where it must be, and nowhere else."""
+"""Effects of a full path on round trips: reported if present, and only then."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from netlab.report.text.run_index import RunIndex
 MS = 1_000_000
 LINK = Link(1e8, 1500)
 CEILING = 1e8 * 1448 / 1538
-"""Of TCP with timestamps: payload of a full segment in a frame of 1538 bytes on the wire."""
+"""TCP with timestamps: payload of a full segment in a frame of 1538 bytes on the wire."""
 KINDS = {
     *(Kind.LOAD_BELOW_PATH, Kind.STANDING_QUEUE, Kind.NO_STANDING_QUEUE),
     Kind.REQUESTS_LOST_UNDER_LOAD,
@@ -35,7 +35,7 @@ def trial(
     idle_lost: int = 0,
     **more: Value,
 ) -> dict[str, Value]:
-    """What a trial of 500 requests idle and 2500 loaded recorded; ``None``: that median is lost."""
+    """A trial with 500 idle and 2500 loaded requests; ``None``: this median is missing."""
     values: dict[str, Value] = {
         "same_host": False,
         "tcp_timestamps": True,
@@ -55,41 +55,41 @@ def trial(
     return values | more
 
 
-def found(
+def findings_of(
     *trials: Mapping[str, Value], link: Link | None = LINK, **settings: Any
 ) -> dict[Kind, tuple[Finding, str]]:
-    """Of one cell: kind → the finding, of which there is one at most, and its sentence."""
+    """The findings of one cell: kind → finding (at most one) and its sentence."""
     cell = planned("latency_under_load", protocol="TCP", message_bytes=1448, **settings)
     records = [result(cell, number, values) for number, values in enumerate(trials, 1)]
     run = run_of(plan_of([cell], len(trials), link=link), records)
-    told = [each for each in run.findings if each.kind in KINDS]
-    assert len({each.kind for each in told}) == len(told)
-    return {each.kind: (each, str(sentence(each, RunIndex(run)))) for each in told}
+    of_kinds = [finding for finding in run.findings if finding.kind in KINDS]
+    assert len({finding.kind for finding in of_kinds}) == len(of_kinds)
+    return {finding.kind: (finding, str(sentence(finding, RunIndex(run)))) for finding in of_kinds}
 
 
-# ---- each by an example ----
+# ---- one example each ----
 
 
-def test_a_load_of_less_than_the_path_carries_is_said_with_its_share() -> None:
-    ((kind, (finding, said)),) = found(trial(share=0.5)).items()
+def test_a_load_below_the_capacity_of_the_path_is_reported_with_its_share() -> None:
+    ((kind, (finding, said)),) = findings_of(trial(share=0.5)).items()
     assert (kind, finding.severity) == (Kind.LOAD_BELOW_PATH, "warning")
     assert finding.evidence["load_share"] == pytest.approx(0.5)
     assert finding.evidence["throughput_bit_per_s"] == pytest.approx(CEILING / 2)
     assert "the load was 47.07 Mbit/s, 50 % of what the path carries at most" in said
 
 
-def test_a_standing_queue_is_said_in_time_and_in_bytes() -> None:
+def test_a_standing_queue_is_reported_in_time_and_in_bytes() -> None:
     """123 ms at 20 Mbit/s are 200 frames of 1538 bytes; their payload is 200 segments of 1448."""
     rate = 2e7 * 1448 / 1538
     values = trial(2.0, 125.0, throughput_bit_per_s=rate)
-    ((kind, (finding, said)),) = found(values, link=Link(2e7, 1500)).items()
+    ((kind, (finding, said)),) = findings_of(values, link=Link(2e7, 1500)).items()
     assert (kind, finding.severity) == (Kind.STANDING_QUEUE, "note")
     assert finding.evidence["queue_bytes"] == pytest.approx(200 * 1448, rel=0.004)
     assert "round trip grew from 2 ms to 120 ms (99th percentile 190 ms)" in said
     assert "283 KiB of payload wait on the path" in said
 
 
-def test_of_a_load_both_ways_nobody_knows_which_queue_holds_how_much() -> None:
+def test_with_load_in_both_directions_the_size_of_each_queue_is_not_known() -> None:
     both: dict[str, Value] = {
         "to_server_throughput_bit_per_s": 0.95 * CEILING,
         "to_client_throughput_bit_per_s": 0.90 * CEILING,
@@ -97,40 +97,40 @@ def test_of_a_load_both_ways_nobody_knows_which_queue_holds_how_much() -> None:
         "to_client_tcp_timestamps": True,
     }
     values = {n: v for n, v in trial(2.0, 125.0).items() if n != "throughput_bit_per_s"} | both
-    ((kind, (finding, said)),) = found(values, direction="both").items()
+    ((kind, (finding, said)),) = findings_of(values, direction="both").items()
     assert kind is Kind.STANDING_QUEUE
     assert "queue_bytes" not in finding.evidence
     assert said.endswith("round trips of 2 ms became 120 ms in the median.")
 
 
-def test_both_ways_the_better_direction_says_whether_the_path_was_full() -> None:
+def test_with_both_directions_the_better_one_decides_whether_the_path_was_full() -> None:
     def of(to_server: float, to_client: float) -> set[Kind]:
         values = {n: v for n, v in trial().items() if n != "throughput_bit_per_s"}
         values |= {
             "to_server_throughput_bit_per_s": to_server * CEILING,
             "to_client_throughput_bit_per_s": to_client * CEILING,
         }
-        return {*found(values, direction="both")}
+        return {*findings_of(values, direction="both")}
 
     assert of(0.95, 0.2) == of(0.2, 0.95) == {Kind.NO_STANDING_QUEUE}
     assert of(0.6, 0.7) == {Kind.LOAD_BELOW_PATH}
 
 
 def test_a_full_path_without_a_queue_is_a_result() -> None:
-    ((kind, (finding, said)),) = found(trial(10.0, 11.0)).items()
+    ((kind, (finding, said)),) = findings_of(trial(10.0, 11.0)).items()
     assert (kind, finding.severity) == (Kind.NO_STANDING_QUEUE, "note")
     assert "round trips of 10 ms became 11 ms in the median" in said
 
 
-def test_lost_requests_are_said_with_those_lost_before() -> None:
-    told = found(trial(2.0, 60.0, lost=250, idle_lost=1))
-    assert told.keys() == {Kind.STANDING_QUEUE, Kind.REQUESTS_LOST_UNDER_LOAD}
-    finding, said = told[Kind.REQUESTS_LOST_UNDER_LOAD]
+def test_lost_requests_are_reported_with_those_lost_before_the_load() -> None:
+    findings = findings_of(trial(2.0, 60.0, lost=250, idle_lost=1))
+    assert findings.keys() == {Kind.STANDING_QUEUE, Kind.REQUESTS_LOST_UNDER_LOAD}
+    finding, said = findings[Kind.REQUESTS_LOST_UNDER_LOAD]
     assert finding.evidence["lost_requests_share"] == pytest.approx(0.1)
     assert "250 of 2500 were lost under load (10 %); 1 of 500 before it" in said
 
 
-# ---- where the lines are ----
+# ---- thresholds ----
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_lost_requests_are_said_with_those_lost_before() -> None:
         (10.0, 9.0, False),
     ],
 )
-def test_a_queue_stands_from_5_ms_and_from_half_of_the_idle_round_trip_on(
+def test_a_queue_stands_from_5_ms_and_half_of_the_idle_round_trip_upwards(
     idle_ms: float, loaded_ms: float, *, stands: bool
 ) -> None:
-    full, below = (found(trial(idle_ms, loaded_ms, share)) for share in (0.97, 0.6))
+    full, below = (findings_of(trial(idle_ms, loaded_ms, share)) for share in (0.97, 0.6))
     assert full.keys() == {Kind.STANDING_QUEUE if stands else Kind.NO_STANDING_QUEUE}
     assert below.keys() == {Kind.STANDING_QUEUE if stands else Kind.LOAD_BELOW_PATH}
 
@@ -167,11 +167,11 @@ def test_a_queue_stands_from_5_ms_and_from_half_of_the_idle_round_trip_on(
         (2500, 51, False),
     ],
 )
-def test_losses_are_said_from_five_and_from_ten_times_those_before_on(
+def test_losses_are_reported_from_five_and_from_ten_times_those_before_the_load(
     lost: int, idle_lost: int, *, said: bool
 ) -> None:
-    told = found(trial(lost=lost, idle_lost=idle_lost))
-    assert (Kind.REQUESTS_LOST_UNDER_LOAD in told) is said
+    findings = findings_of(trial(lost=lost, idle_lost=idle_lost))
+    assert (Kind.REQUESTS_LOST_UNDER_LOAD in findings) is said
 
 
 @given(
@@ -182,7 +182,7 @@ def test_losses_are_said_from_five_and_from_ten_times_those_before_on(
     idle_lost=st.integers(0, 500) | st.integers(0, 3),
     link=st.booleans(),
 )
-def test_of_random_trials_each_kind_is_said_where_its_rule_holds(
+def test_random_trials_have_each_kind_exactly_if_its_rule_holds(
     *, idle_us: int, increase_us: int, share: float, lost: int, idle_lost: int, link: bool
 ) -> None:
     loaded_us = max(1, idle_us + increase_us)
@@ -195,51 +195,51 @@ def test_of_random_trials_each_kind_is_said_where_its_rule_holds(
         expected.add(Kind.NO_STANDING_QUEUE if share >= 0.9 else Kind.LOAD_BELOW_PATH)
     if lost >= 5 and lost * 500 >= 10 * idle_lost * 2500:
         expected.add(Kind.REQUESTS_LOST_UNDER_LOAD)
-    # At the very line a ceiling's last digit decides.
+    # Exactly at the threshold, the ceiling's last digit decides.
     if abs(share - 0.9) > 1e-9:
-        assert found(values, link=LINK if link else None).keys() == expected
+        assert findings_of(values, link=LINK if link else None).keys() == expected
 
 
-# ---- where nothing is known ----
+# ---- missing values ----
 
 
-def test_without_a_link_or_on_one_host_nobody_says_how_full_the_path_was() -> None:
-    assert found(trial(share=0.5), link=None) == {}
-    assert found(trial(share=0.99), link=None) == {}
-    assert found(trial(share=0.5, same_host=True)) == {}
-    assert found(trial(2.0, 60.0), link=None).keys() == {Kind.STANDING_QUEUE}
+def test_without_a_link_or_on_one_host_the_fill_of_the_path_is_not_known() -> None:
+    assert findings_of(trial(share=0.5), link=None) == {}
+    assert findings_of(trial(share=0.99), link=None) == {}
+    assert findings_of(trial(share=0.5, same_host=True)) == {}
+    assert findings_of(trial(2.0, 60.0), link=None).keys() == {Kind.STANDING_QUEUE}
 
 
 @pytest.mark.parametrize("share", [0.5, 0.97])
 @pytest.mark.parametrize(("idle_ms", "loaded_ms"), [(10.0, None), (None, 10.0), (None, None)])
-def test_where_a_median_is_lost_nothing_is_said_of_a_queue_nor_of_none(
+def test_a_missing_median_gives_no_finding_about_a_queue(
     share: float, idle_ms: float | None, loaded_ms: float | None
 ) -> None:
-    """A path that loses more than half of the requests is no path with room."""
-    told = found(trial(idle_ms, loaded_ms, share, lost=1400))
-    assert told.keys() == {Kind.REQUESTS_LOST_UNDER_LOAD}
+    """A path that loses more than half of the requests has no room left."""
+    findings = findings_of(trial(idle_ms, loaded_ms, share, lost=1400))
+    assert findings.keys() == {Kind.REQUESTS_LOST_UNDER_LOAD}
 
 
-def test_where_no_request_was_due_before_the_load_no_loss_is_compared() -> None:
-    assert Kind.REQUESTS_LOST_UNDER_LOAD not in found(trial(lost=100, idle_rtt_count=0))
+def test_without_requests_before_the_load_losses_are_not_compared() -> None:
+    assert Kind.REQUESTS_LOST_UNDER_LOAD not in findings_of(trial(lost=100, idle_rtt_count=0))
 
 
 # ---- several trials ----
 
 
-def test_it_is_said_of_a_cell_where_more_than_half_of_its_trials_show_it() -> None:
+def test_a_cell_has_a_finding_if_more_than_half_of_its_trials_show_it() -> None:
     standing, flat = trial(2.0, 60.0), trial(2.0, 2.5)
-    told = found(standing, standing, flat)
-    assert told.keys() == {Kind.STANDING_QUEUE}
-    finding, said = told[Kind.STANDING_QUEUE]
+    findings = findings_of(standing, standing, flat)
+    assert findings.keys() == {Kind.STANDING_QUEUE}
+    finding, said = findings[Kind.STANDING_QUEUE]
     assert [number for _, number in finding.trials] == [1, 2]
-    assert "in 2 of 3 trials: under load the median round trip grew from 2 ms to 60 ms" in said
-    assert found(standing, flat) == {}
+    assert "in 2 of 3 trials: under load round trips of 2 ms became 60 ms" in said
+    assert findings_of(standing, flat) == {}
 
 
-def test_what_it_says_are_medians_of_the_trials_that_show_it() -> None:
-    told = found(*(trial(2.0, loaded_ms) for loaded_ms in (40.0, 60.0, 90.0, 2.1)))
-    finding, _ = told[Kind.STANDING_QUEUE]
+def test_the_figures_are_medians_of_the_trials_that_show_it() -> None:
+    findings = findings_of(*(trial(2.0, loaded_ms) for loaded_ms in (40.0, 60.0, 90.0, 2.1)))
+    finding, _ = findings[Kind.STANDING_QUEUE]
     assert finding.evidence["loaded_rtt_ns"] == 60 * MS
     assert (finding.evidence["trials"], finding.evidence["of_trials"]) == (3, 4)
 
@@ -248,21 +248,21 @@ def test_trials_that_failed_show_nothing() -> None:
     cell = planned("latency_under_load", protocol="TCP", message_bytes=1448)
     records = [result(cell, 1, trial(2.0, 60.0)), failure(cell, 2), failure(cell, 3)]
     run = run_of(plan_of([cell], 3, link=LINK), records)
-    (only,) = [each for each in run.findings if each.kind in KINDS]
+    (only,) = [finding for finding in run.findings if finding.kind in KINDS]
     assert (only.evidence["trials"], only.evidence["of_trials"]) == (1, 1)
     run = run_of(plan_of([cell], 3, link=LINK), [failure(cell, 1)])
-    assert not [each for each in run.findings if each.kind in KINDS]
+    assert not [finding for finding in run.findings if finding.kind in KINDS]
 
 
-def test_each_cell_has_findings_of_its_own_told_apart_by_what_varies() -> None:
+def test_each_cell_has_its_own_findings_named_by_the_varying_settings() -> None:
     cells = [
         planned("latency_under_load", protocol="TCP", message_bytes=1448, congestion=word)
         for word in ("bbr", "cubic")
     ]
     records = [result(cells[0], 1, trial(2.0, 3.0)), result(cells[1], 1, trial(2.0, 90.0))]
     run = run_of(plan_of(cells, 1, link=LINK), records)
-    told = [each for each in run.findings if each.kind in KINDS]
-    assert {(each.kind, each.cells, each.group.conditions) for each in told} == {
+    findings = [finding for finding in run.findings if finding.kind in KINDS]
+    assert {(finding.kind, finding.cells, finding.group.conditions) for finding in findings} == {
         (Kind.STANDING_QUEUE, (cells[1].key,), (("congestion", "cubic"),)),
         (Kind.NO_STANDING_QUEUE, (cells[0].key,), (("congestion", "bbr"),)),
     }
@@ -272,4 +272,4 @@ def test_a_stream_or_a_round_trip_is_no_latency_under_load() -> None:
     for test in ("stream", "round_trip"):
         cell = planned(test, protocol="TCP", message_bytes=1448)
         run = run_of(plan_of([cell], 1, link=LINK), [result(cell, 1, trial(2.0, 90.0, lost=99))])
-        assert not [each for each in run.findings if each.kind in KINDS]
+        assert not [finding for finding in run.findings if finding.kind in KINDS]

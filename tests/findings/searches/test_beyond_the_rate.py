@@ -1,4 +1,4 @@
-"""What a device does with more than it forwards, and with bursts, in words."""
+"""Overload and bursts of a device: the findings and their texts."""
 
 from __future__ import annotations
 
@@ -20,22 +20,24 @@ KINDS = {
 }
 
 
-def found(
+def findings_of(
     more: Mapping[str, Value], ways: str = "client-sends", trials: int = 1
 ) -> list[tuple[Finding, str]]:
-    """Of searches that found about 148,800 frames a second at 64 bytes."""
+    """The findings of searches that found about 148,800 frames/s at 64 bytes."""
     cell = cell_of(64, direction=ways)
     random, truth = seeded(2), Truth(device_frames=148_800)
     records = [searched(truth, cell, trial, random) for trial in range(1, trials + 1)]
-    kept = [replace(each, values={**each.values, **more}) for each in records]
-    run = run_of(plan_of([cell], repeats=trials), kept)
+    changed = [replace(record, values={**record.values, **more}) for record in records]
+    run = run_of(plan_of([cell], repeats=trials), changed)
     return [
-        (each, str(sentence(each, RunIndex(run)))) for each in run.findings if each.kind in KINDS
+        (finding, str(sentence(finding, RunIndex(run))))
+        for finding in run.findings
+        if finding.kind in KINDS
     ]
 
 
 def losses(received_per_s: int, verdict: int = 1, ways: int = 1) -> dict[str, Value]:
-    """Of two rates: the line rate and a tenth of it."""
+    """The loss values of two rates: the line rate and a tenth of it."""
     return {
         "loss_line_share": [1.0, 0.1],
         "loss_duration_s": [2.0, 2.0],
@@ -48,44 +50,43 @@ def losses(received_per_s: int, verdict: int = 1, ways: int = 1) -> dict[str, Va
 
 
 @pytest.mark.parametrize("ways", ["client-sends", "both"])
-def test_a_device_that_forwards_less_when_offered_more_is_slowed_by_it(ways: str) -> None:
-    ((finding, said),) = found(losses(60_000, ways=2 if ways == "both" else 1), ways)
+def test_a_device_that_forwards_less_under_overload_is_slowed_down(ways: str) -> None:
+    ((finding, text),) = findings_of(losses(60_000, ways=2 if ways == "both" else 1), ways)
     assert finding.kind is Kind.SEARCH_OVERLOAD
-    assert (
-        "at a higher offered rate it forwards 60,000/s of 1,488,095/s at 64 bytes, where 141,369/s"
-        in said
-    )
+    assert "offered more it forwards 60,000/s of 1,488,095/s at 64 bytes (141,369/s" in text
 
 
-def test_one_that_goes_on_at_its_rate_loses_the_rest() -> None:
-    ((finding, said),) = found(losses(148_000))
+def test_a_device_that_keeps_its_rate_loses_the_rest() -> None:
+    ((finding, text),) = findings_of(losses(148_000))
     assert finding.kind is Kind.SEARCH_LOSS
-    assert "keeps forwarding at that rate: 90.1 % of 1,488,095/s at 64 bytes" in said
+    assert "goes on at it: 90.1 % of 1,488,095/s at 64 bytes" in text
 
 
 @pytest.mark.parametrize("verdict", [3, 4])
-def test_loss_of_our_own_hosts_is_none_of_the_devices(verdict: int) -> None:
-    ((finding, said),) = found(losses(60_000, verdict))
+def test_loss_of_our_own_hosts_is_not_attributed_to_the_device(verdict: int) -> None:
+    ((finding, text),) = findings_of(losses(60_000, verdict))
     assert (finding.kind, finding.severity) == (Kind.SEARCH_LOSS_OWN, "warning")
-    assert "at 100 % of the line rate" in said
+    assert "at 100 % of the line rate" in text
 
 
-def test_a_burst_is_told_with_what_of_it_waited() -> None:
+def test_a_burst_is_reported_with_its_queued_frames() -> None:
     more: dict[str, Value] = {
         "back_to_back_limit": "device",
         "back_to_back_frames": 222.5,
         "back_to_back_waiting_frames": 200.1,
     }
-    ((finding, said),) = found(more, trials=2)
+    ((finding, text),) = findings_of(more, trials=2)
     assert finding.kind is Kind.SEARCH_BURST
-    assert "passes a burst of 222 frames of 64 bytes (200 of them wait) at line rate" in said
+    assert (
+        "a burst at line rate of 222 frames of 64 bytes (200 of them queued in the device)" in text
+    )
 
 
 @pytest.mark.parametrize("limit", ["generator-bound", "receiver-bound", "failed"])
-def test_a_burst_that_our_own_hosts_spoilt_is_not_known(limit: str) -> None:
-    ((finding, _),) = found({"back_to_back_limit": limit})
+def test_a_burst_limited_by_our_own_hosts_is_not_known(limit: str) -> None:
+    ((finding, _),) = findings_of({"back_to_back_limit": limit})
     assert (finding.kind, finding.severity) == (Kind.SEARCH_BURST_OWN, "warning")
 
 
 def test_a_burst_of_any_length_is_no_finding() -> None:
-    assert found({"back_to_back_limit": "line rate"}) == []
+    assert findings_of({"back_to_back_limit": "line rate"}) == []

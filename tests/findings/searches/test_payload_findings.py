@@ -1,4 +1,4 @@
-"""Searches for a payload: the answer in words, a narrow path, a black hole, one byte more."""
+"""Payload searches: the result as text, a narrow path, a black hole, one byte more."""
 
 from __future__ import annotations
 
@@ -23,96 +23,98 @@ KINDS = {
 }
 
 
-def found(*trials: Mapping[str, Value], **settings: Any) -> list[tuple[Finding, str]]:
+def findings_of(*trials: Mapping[str, Value], **settings: Any) -> list[tuple[Finding, str]]:
     cell = planned("payload_search", **settings)
     records = [
         result(cell, n, {"same_host": False, **values}) for n, values in enumerate(trials, start=1)
     ]
     run = run_of(plan_of([cell], len(trials)), records)
     return [
-        (each, str(sentence(each, RunIndex(run)))) for each in run.findings if each.kind in KINDS
+        (finding, str(sentence(finding, RunIndex(run))))
+        for finding in run.findings
+        if finding.kind in KINDS
     ]
 
 
 def way(
     prefix: str, mtu: int, evidence: str, interface: int | None = 1500, **more: Value
 ) -> dict[str, Value]:
-    told: dict[str, Value] = {
+    values: dict[str, Value] = {
         "payload_bytes": mtu - 28,
         "path_mtu_bytes": mtu,
         "path_mtu_evidence": evidence,
         **({} if interface is None else {"interface_mtu_bytes": interface}),
         **more,
     }
-    return {prefix + name: value for name, value in told.items()}
+    return {prefix + name: value for name, value in values.items()}
 
 
 def both(mtu: int, evidence: str, interface: int = 1500) -> dict[str, Value]:
     return {**way("", mtu, evidence, interface), **way("to_client_", mtu, evidence, interface)}
 
 
-def test_the_answer_is_said_once_where_both_ways_are_alike() -> None:
-    ((answer, said),) = found(both(1500, "emsgsize"))
+def test_equal_answers_of_both_directions_are_one_finding() -> None:
+    ((answer, said),) = findings_of(both(1500, "emsgsize"))
     assert answer.evidence == {"payload_message_bytes": 1472, "path_mtu_bytes": 1500}
     assert "1472 bytes fill a frame both ways, packets of 1500 bytes: the sender’s own" in said
 
 
-def test_trials_that_differ_are_told_apart_and_counted() -> None:
-    answers = found(both(1500, "emsgsize"), both(1500, "emsgsize"), both(1492, "emsgsize"))
-    assert [len(each.trials) for each, _ in answers] == [2, 1]
+def test_different_trials_are_counted_separately() -> None:
+    answers = findings_of(both(1500, "emsgsize"), both(1500, "emsgsize"), both(1492, "emsgsize"))
+    assert [len(answer.trials) for answer, _ in answers] == [2, 1]
     assert "both ways, in 2 of 3 trials, packets of 1500 bytes" in answers[0][1]
 
 
 def test_a_black_hole_names_its_way_and_the_interface_that_has_its_mtu() -> None:
     values = {**way("", 1400, "timeout"), **way("to_client_", 1400, "emsgsize", 1400)}
-    hole, *answers = found(values)
+    hole, *answers = findings_of(values)
     assert (hole[0].kind, hole[0].severity) == (Kind.BLACK_HOLE, "warning")
-    assert "to the server packets of more than 1400 bytes vanish without an ICMP message" in hole[1]
-    assert "the interface of alpha has this MTU" in hole[1]
-    assert [each.kind for each, _ in answers] == [Kind.PAYLOAD_FOUND, Kind.PAYLOAD_FOUND]
+    assert "to the server packets of more than 1400 bytes vanish without a word" in hole[1]
+    assert "as the interface of alpha has its MTU" in hole[1]
+    assert [answer.kind for answer, _ in answers] == [Kind.PAYLOAD_FOUND, Kind.PAYLOAD_FOUND]
 
 
 def test_a_black_hole_between_the_hosts_names_none_of_them() -> None:
-    hole, *_ = found({**way("", 1400, "timeout"), **way("to_client_", 1500, "emsgsize")})
+    hole, *_ = findings_of({**way("", 1400, "timeout"), **way("to_client_", 1500, "emsgsize")})
     assert "interface" not in hole[1]
 
 
 @pytest.mark.parametrize("evidence", ["icmp", "dropped"])
-def test_a_narrow_path_is_said_with_how_it_is_known(evidence: str) -> None:
-    narrow, *_ = found({**way("", 1400, evidence), **way("to_client_", 1500, "emsgsize")})
+def test_a_narrow_path_is_reported_with_its_evidence(evidence: str) -> None:
+    narrow, *_ = findings_of({**way("", 1400, evidence), **way("to_client_", 1500, "emsgsize")})
     assert narrow[0].kind is Kind.PATH_MTU_SMALLER
     assert "carries packets of 1400 bytes, but the sender’s interface sends up to 1500" in narrow[1]
     assert narrow[0].trials == ((narrow[0].cells[0], 1),)
 
 
-def test_segments_that_leave_the_links_mtu_unused_are_said() -> None:
+def test_segments_that_leave_the_links_mtu_unused_are_reported() -> None:
     values = {**way("", 1400, "mss", None), **way("to_client_", 1500, "mss", None)}
-    narrow, *_ = found(values, protocol="TCP")
-    assert "but the matrix states 1500: TCP agreed on such segments" in narrow[1]
+    narrow, *_ = findings_of(values, protocol="TCP")
+    assert "where the link is stated with 1500: TCP agreed on this segment size" in narrow[1]
 
 
-def test_what_fills_its_interface_is_no_narrow_path() -> None:
+def test_a_payload_that_fills_the_interface_is_no_narrow_path() -> None:
     for evidence in ("emsgsize", "icmp", "timeout", "mss", "dropped", "protocol"):
-        kinds = {each.kind for each, _ in found(both(1500, evidence))}
+        kinds = {finding.kind for finding, _ in findings_of(both(1500, evidence))}
         assert kinds == {Kind.PAYLOAD_FOUND}
 
 
-def test_fragments_that_do_not_pass_are_said_and_those_of_a_black_hole_are_not() -> None:
+def test_lost_fragments_are_reported_except_in_a_black_hole() -> None:
     lost: dict[str, Value] = {"next_passed": False}
-    kinds = [each.kind for each, _ in found({**both(1500, "emsgsize"), **lost})]
+    kinds = [finding.kind for finding, _ in findings_of({**both(1500, "emsgsize"), **lost})]
     assert Kind.FRAGMENTS_LOST in kinds
-    kinds = [each.kind for each, _ in found({**both(1400, "timeout"), **lost})]
+    kinds = [finding.kind for finding, _ in findings_of({**both(1400, "timeout"), **lost})]
     assert Kind.FRAGMENTS_LOST not in kinds
 
 
 def test_loopback_has_no_path() -> None:
-    assert found({**both(1500, "icmp"), "same_host": True}) == []
+    assert findings_of({**both(1500, "icmp"), "same_host": True}) == []
 
 
 def swept(scatter: float, seed: int, mtu: int = 1500) -> dict[str, Value]:
-    """A cable that is the limit, with scatter downwards."""
+    """A sweep limited by the cable, with scatter downwards."""
     random = seeded(seed)
-    sizes = [each for each in sizes_around(mtu - 28, "UDP", 4) if each <= MAX_DATAGRAM_BYTES[4]]
+    sizes = [size for size in sizes_around(mtu - 28, "UDP", 4) if size <= MAX_DATAGRAM_BYTES[4]]
     rates = [
         ceiling_bit_per_s(1e8, "UDP", size, mtu) * (1 - scatter * random.random()) for size in sizes
     ]
@@ -120,29 +122,29 @@ def swept(scatter: float, seed: int, mtu: int = 1500) -> dict[str, Value]:
     return {**both(mtu, "emsgsize"), **swept}
 
 
-def test_a_byte_more_is_said_by_what_it_costs_whatever_the_scatter() -> None:
-    said = 0
+def test_the_cost_of_one_byte_more_is_reported_with_any_scatter() -> None:
+    reported = 0
     for seed in range(60):
         for scatter in (0.001, 0.005, 0.02):
-            for each, _ in found(swept(scatter, seed)):
-                if each.kind is Kind.BYTE_MORE:
-                    said += 1
-                    assert each.evidence["cost_share"] == pytest.approx(0.051, abs=0.02)
-                    assert each.evidence["wire_cost_share"] == pytest.approx(0.0512, abs=0.001)
-    assert said >= 120  # all of the first two
+            for finding, _ in findings_of(swept(scatter, seed)):
+                if finding.kind is Kind.BYTE_MORE:
+                    reported += 1
+                    assert finding.evidence["cost_share"] == pytest.approx(0.051, abs=0.02)
+                    assert finding.evidence["wire_cost_share"] == pytest.approx(0.0512, abs=0.001)
+    assert reported >= 120  # all of the first two
 
 
-def test_a_byte_more_that_costs_nothing_is_not_said() -> None:
+def test_one_byte_more_without_a_cost_is_not_reported() -> None:
     random = seeded(7)
     for _ in range(100):
         values = swept(0.0, 1)
         sizes = values["sweep_message_bytes"]
         assert isinstance(sizes, list)
         values["sweep_throughput_bit_per_s"] = [9e7 * random.uniform(0.97, 1) for _ in sizes]
-        kinds = [each.kind for each, _ in found(values)]
+        kinds = [finding.kind for finding, _ in findings_of(values)]
         assert Kind.BYTE_MORE not in kinds
 
 
-def test_tcp_cuts_its_own_segments_and_nothing_is_said_of_a_byte() -> None:
-    kinds = [each.kind for each, _ in found(swept(0.001, 1), protocol="TCP")]
+def test_tcp_cuts_its_own_segments_so_one_byte_more_has_no_finding() -> None:
+    kinds = [finding.kind for finding, _ in findings_of(swept(0.001, 1), protocol="TCP")]
     assert Kind.BYTE_MORE not in kinds

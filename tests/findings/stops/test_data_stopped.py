@@ -1,4 +1,4 @@
-"""Data that stopped: which trials, for how long, why, and what all attempts came to; in words."""
+"""Interruptions of data: trials, durations, causes and attempts in the text."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ MS, SECOND = 1_000_000, 1_000_000_000
 
 
 def gap(mbit: float, *pairs_ms: int, **more: Value) -> dict[str, Value]:
-    listed = [each * MS for each in pairs_ms]
+    gaps = [milliseconds * MS for milliseconds in pairs_ms]
     return {
         **(stream_values(mbit) or {}),
         "elapsed_ns": 4 * SECOND,
         "receiver_elapsed_ns": 4 * SECOND,
-        "receiver_gap_count": len(listed) // 2,
-        "receiver_gap_total_ns": sum(listed[1::2]),
-        **({"receiver_gaps": list(listed)} if listed else {}),
+        "receiver_gap_count": len(gaps) // 2,
+        "receiver_gap_total_ns": sum(gaps[1::2]),
+        **({"receiver_gaps": list(gaps)} if gaps else {}),
         **more,
     }
 
@@ -44,24 +44,24 @@ def run_with(folder: Path, cell: PlannedCell, repeats: int, *records: Record) ->
 
 def about_stops(run: Analysis) -> list[Finding]:
     kinds = {Kind.DATA_STOPPED, Kind.MEASURED_AGAIN, Kind.STREAM_SILENT}
-    return [each for each in run.findings if each.kind in kinds]
+    return [finding for finding in run.findings if finding.kind in kinds]
 
 
-def said(run: Analysis) -> str:
-    (found,) = about_stops(run)
-    return str(sentence(found, RunIndex(run)))
+def sentence_of(run: Analysis) -> str:
+    (finding,) = about_stops(run)
+    return str(sentence(finding, RunIndex(run)))
 
 
 CARRIER = {"receiver_interface_carrier_changes": 2}
 
 
-def test_it_says_how_long_when_and_why(tmp_path: Path) -> None:
+def test_the_sentence_states_duration_time_and_cause(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     one = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
     run = run_with(tmp_path / "run", cell, 1, one)
-    assert said(run) == "LL TCP 1448: no data for 2 s of 4 s, at 1.1 s; carrier lost."
-    (found,) = about_stops(run)
-    assert (found.kind, found.severity, found.cells) == (
+    assert sentence_of(run) == "LL TCP 1448: no data for 2 s of 4 s, at 1.1 s; carrier lost."
+    (finding,) = about_stops(run)
+    assert (finding.kind, finding.severity, finding.cells) == (
         Kind.DATA_STOPPED,
         "warning",
         (cell.key,),
@@ -81,10 +81,10 @@ def test_it_says_how_long_when_and_why(tmp_path: Path) -> None:
 def test_each_cause_has_its_words(tmp_path: Path, more: Any, words: str) -> None:
     cell = stream(duration_s=4.0)
     run = run_with(tmp_path / "run", cell, 1, result(cell, 1, gap(46.4, 1100, 2000, **more)))
-    assert said(run).endswith(f"at 1.1 s; {words}.")
+    assert sentence_of(run).endswith(f"at 1.1 s; {words}.")
 
 
-def test_of_several_trials_it_says_how_many_and_of_the_worst_what(tmp_path: Path) -> None:
+def test_several_trials_are_counted_and_the_worst_is_described(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     run = run_with(
         tmp_path / "run",
@@ -94,13 +94,13 @@ def test_of_several_trials_it_says_how_many_and_of_the_worst_what(tmp_path: Path
         result(cell, 2, gap(94.0)),
         result(cell, 3, gap(70.0, 200, 300, 1100, 900)),
     )
-    assert said(run) == (
+    assert sentence_of(run) == (
         "LL TCP 1448: in 2 of 3 trials: no data for 1.2 s of 4 s, in 2 gaps, the longest at 1.1 s; "
         "the record does not show what stopped it."
     )
 
 
-def test_what_nothing_replaced_is_not_said_to_be_measured_again(tmp_path: Path) -> None:
+def test_a_trial_without_a_later_result_is_not_measured_again(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     stopped = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
     for status, reason in ((Status.PENDING, "host-away"), (Status.FAILED, "no-peer")):
@@ -115,18 +115,18 @@ def test_what_nothing_replaced_is_not_said_to_be_measured_again(tmp_path: Path) 
     assert about_stops(less) == []
 
 
-def test_all_attempts_are_shown_where_the_last_one_is_interrupted_as_well(tmp_path: Path) -> None:
+def test_all_attempts_are_shown_if_the_last_one_is_also_interrupted(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     tries = [
         result(cell, 1, gap(mbit, 1100, 2000, **CARRIER), attempt=attempt)
         for attempt, mbit in enumerate((46.4, 47.0, 23.5), 1)
     ]
-    assert said(run_with(tmp_path / "run", cell, 1, *tries)).endswith(
-        "carrier lost; the attempts at the trial reached 46.40 Mbit/s, 47.00 Mbit/s, 23.50 Mbit/s."
+    assert sentence_of(run_with(tmp_path / "run", cell, 1, *tries)).endswith(
+        "carrier lost; attempts at the trial came to 46.40 Mbit/s, 47.00 Mbit/s, 23.50 Mbit/s."
     )
 
 
-def test_what_was_measured_again_is_a_note_with_all_attempts(tmp_path: Path) -> None:
+def test_a_repeated_trial_is_a_note_with_all_attempts(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     run = run_with(
         tmp_path / "run",
@@ -135,19 +135,21 @@ def test_what_was_measured_again_is_a_note_with_all_attempts(tmp_path: Path) -> 
         result(cell, 1, gap(46.4, 1100, 2000, **CARRIER)),
         result(cell, 1, gap(94.1), attempt=2),
     )
-    assert said(run) == (
+    assert sentence_of(run) == (
         "LL TCP 1448: measured again after no data for 2 s of 4 s, at 1.1 s; carrier lost; "
         "the attempts at the trial reached 46.40 Mbit/s, 94.10 Mbit/s."
     )
-    (found,) = about_stops(run)
-    assert (found.kind, found.severity) == (Kind.MEASURED_AGAIN, "note")
+    (finding,) = about_stops(run)
+    assert (finding.kind, finding.severity) == (Kind.MEASURED_AGAIN, "note")
 
 
 def test_one_silent_stream_among_others_is_a_note(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0, streams=4)
     silent = gap(94.0, receiver_longest_gap_ns=1500 * MS, receiver_marks=40_000)
     run = run_with(tmp_path / "silent", cell, 1, result(cell, 1, silent))
-    assert said(run).endswith("one of 4 streams had no data for 1.5 s of 4 s, while others had.")
+    assert sentence_of(run).endswith(
+        "one of 4 streams had no data for 1.5 s of 4 s, while others had."
+    )
     for values in (
         silent | {"receiver_longest_gap_ns": 150 * MS},
         silent | {"receiver_marks": 150},
@@ -157,7 +159,7 @@ def test_one_silent_stream_among_others_is_a_note(tmp_path: Path) -> None:
         assert about_stops(run_with(folder, cell, 1, result(cell, 1, values))) == []
 
 
-def test_round_trips_are_told_the_same_way(tmp_path: Path) -> None:
+def test_round_trips_are_reported_in_the_same_way(tmp_path: Path) -> None:
     cell = planned("round_trip", message_bytes=64, duration_s=4.0)
     values: dict[str, Value] = {
         "rtt_mean_ns": 250_000.0,
@@ -168,15 +170,15 @@ def test_round_trips_are_told_the_same_way(tmp_path: Path) -> None:
         "server_late_ticks": [SECOND, 890 * MS],
     }
     run = run_with(tmp_path / "run", cell, 1, result(cell, 1, values))
-    assert said(run) == (
+    assert sentence_of(run) == (
         "LL UDP 64: no data for 900 ms of 4 s, at 1 s; the server’s process did not run."
     )
 
 
-def test_a_clock_that_was_set_during_round_trips_is_told(tmp_path: Path) -> None:
+def test_a_clock_set_during_round_trips_is_reported(tmp_path: Path) -> None:
     cell = planned("round_trip", message_bytes=64, duration_s=4.0)
     values: dict[str, Value] = {"rtt_mean_ns": 250_000.0, "server_wall_step_ns": 5 * SECOND}
     run = run_with(tmp_path / "run", cell, 1, result(cell, 1, values))
-    (found,) = [each for each in run.findings if each.kind is Kind.CLOCK_STEP]
-    assert (found.group.host, found.cells) == ("alpha", (cell.key,))
-    assert "its clock was set by +5.0 s" in sentence(found, RunIndex(run)).lower()
+    (finding,) = [finding for finding in run.findings if finding.kind is Kind.CLOCK_STEP]
+    assert (finding.group.host, finding.cells) == ("alpha", (cell.key,))
+    assert "its clock was set by +5.0 s" in sentence(finding, RunIndex(run)).lower()

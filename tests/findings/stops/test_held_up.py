@@ -1,4 +1,4 @@
-"""Held up: processes that did not run for part of their window, senders that left messages out."""
+"""Delayed trials: processes that did not run for part of their window, omitted messages."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def values(
         "receiver_elapsed_ns": SECOND,
         **(more or {}),
     }
-    said = {prefix + name: value for name, value in plain.items()}
-    return {**(stream_values(mbit) or {}), **said}
+    prefixed = {prefix + name: value for name, value in plain.items()}
+    return {**(stream_values(mbit) or {}), **prefixed}
 
 
 def paced(sent: int, skipped: int, mbit: float = 5.1, stalled_ns: int = 0) -> dict[str, Value]:
@@ -48,10 +48,10 @@ def paced(sent: int, skipped: int, mbit: float = 5.1, stalled_ns: int = 0) -> di
     return values(counts, mbit)
 
 
-def said(run: Analysis) -> list[str]:
-    found = [each for each in run.findings if each.kind in KINDS]
-    assert all(each.severity == "warning" for each in found)
-    return [str(sentence(each, RunIndex(run))) for each in found]
+def sentences_of(run: Analysis) -> list[str]:
+    findings = [finding for finding in run.findings if finding.kind in KINDS]
+    assert all(finding.severity == "warning" for finding in findings)
+    return [str(sentence(finding, RunIndex(run))) for finding in findings]
 
 
 def run(folder: Path, cell: PlannedCell, *trials: dict[str, Value]) -> Analysis:
@@ -61,7 +61,7 @@ def run(folder: Path, cell: PlannedCell, *trials: dict[str, Value]) -> Analysis:
 @pytest.mark.parametrize("end", ["sender", "receiver"])
 def test_a_process_in_short_pauses_is_named(tmp_path: Path, end: str) -> None:
     one = run(tmp_path, stream(), values({f"{end}_stalled_ns": 400 * MS}))
-    assert said(one) == [
+    assert sentences_of(one) == [
         f"LL TCP 1448: the {end}’s process did not run for 400 ms of 1 s, in short pauses."
     ]
 
@@ -72,9 +72,9 @@ def test_a_process_in_short_pauses_is_named(tmp_path: Path, end: str) -> None:
         {},
         {"sender_stalled_ns": 0},
         {"sender_stalled_ns": 29 * MS},
-        # The thread that sends had a CPU all the while: only the one that ticks had not.
+        # The sending thread always had a CPU; only the ticking thread had none.
         {"sender_stalled_ns": 400 * MS, "sender_thread_ns": 950 * MS},
-        # Data stopped, and that is said.
+        # Data stopped, which has its own finding.
         {
             "sender_stalled_ns": 400 * MS,
             "receiver_gap_count": 1,
@@ -83,36 +83,36 @@ def test_a_process_in_short_pauses_is_named(tmp_path: Path, end: str) -> None:
         },
     ],
 )
-def test_nothing_is_said_of_others(tmp_path: Path, more: dict[str, Value]) -> None:
-    assert said(run(tmp_path, stream(duration_s=1.0), values(more))) == []
+def test_other_trials_have_no_finding(tmp_path: Path, more: dict[str, Value]) -> None:
+    assert sentences_of(run(tmp_path, stream(duration_s=1.0), values(more))) == []
 
 
-def test_the_worse_of_several_trials_and_ends_speaks_for_all(tmp_path: Path) -> None:
+def test_the_worst_of_several_trials_and_ends_is_described(tmp_path: Path) -> None:
     both: dict[str, Value] = {"sender_stalled_ns": 100 * MS, "receiver_stalled_ns": 300 * MS}
     one = run(tmp_path, stream(), values(), values({"sender_stalled_ns": 60 * MS}), values(both))
-    assert said(one) == [
+    assert sentences_of(one) == [
         "LL TCP 1448: in 2 of 3 trials: the receiver’s process did not run for 300 ms of 1 s, in "
         "short pauses."
     ]
 
 
-def test_flows_and_round_trips_have_their_own(tmp_path: Path) -> None:
+def test_flows_and_round_trips_have_their_own_sentences(tmp_path: Path) -> None:
     flow = run(tmp_path, stream(), values({"receiver_stalled_ns": 100 * MS}, prefix="to_client_"))
-    assert said(flow) == [
+    assert sentences_of(flow) == [
         "LL TCP 1448 to client: the receiver’s process did not run for 100 ms of 1 s, in short "
         "pauses."
     ]
     cell = planned("round_trip", "LL", protocol="UDP", message_bytes=64)
-    # A mirror does not say how long it mirrored.
+    # A mirror does not report the length of its window.
     trips: dict[str, Value] = {"elapsed_ns": SECOND, "rtt_mean_ns": 1e5, "server_stalled_ns": 5e7}
-    assert said(run(tmp_path / "trips", cell, trips)) == [
+    assert sentences_of(run(tmp_path / "trips", cell, trips)) == [
         "LL UDP 64: the server’s process did not run for 50 ms of 1 s, in short pauses."
     ]
 
 
-def test_a_sender_that_left_messages_out_is_named(tmp_path: Path) -> None:
-    assert said(run(tmp_path, PACED, paced(442, 421))) == [
-        "LL UDP 1448: the sender sent 5.12 Mbit/s of the requested 10 Mbit/s; it left out 421 "
+def test_a_sender_that_omitted_messages_is_named(tmp_path: Path) -> None:
+    assert sentences_of(run(tmp_path, PACED, paced(442, 421))) == [
+        "LL UDP 1448: the sender sent 5.12 Mbit/s of the 10 Mbit/s asked for; it left out 421 "
         "messages that were due."
     ]
 
@@ -122,31 +122,31 @@ def test_a_sender_that_left_messages_out_is_named(tmp_path: Path) -> None:
     [
         (PACED, paced(863, 0)),
         (PACED, paced(850, 13)),
-        # It sent less, and left nothing out: what it sent is not all in this window.
+        # It sent less but omitted nothing: some of its messages are outside this window.
         (PACED, paced(442, 0)),
-        # The wire carries no more.
+        # The stream is at the wire ceiling.
         (stream(protocol="UDP", rate_bit_per_s=1.2e8), paced(8260, 2000, 95.6)),
         # Not paced.
         (stream(protocol="UDP"), paced(442, 421)),
     ],
 )
-def test_one_that_sent_what_it_could_is_not(
+def test_a_sender_at_another_limit_is_not_named(
     tmp_path: Path, cell: PlannedCell, trial: dict[str, Value]
 ) -> None:
-    assert said(run(tmp_path, cell, trial)) == []
+    assert sentences_of(run(tmp_path, cell, trial)) == []
 
 
-def test_what_kept_the_sender_is_said_instead(tmp_path: Path) -> None:
-    assert said(run(tmp_path, PACED, paced(442, 421, stalled_ns=450 * MS))) == [
+def test_the_cause_of_a_slow_sender_is_reported_instead(tmp_path: Path) -> None:
+    assert sentences_of(run(tmp_path, PACED, paced(442, 421, stalled_ns=450 * MS))) == [
         "LL UDP 1448: the sender’s process did not run for 450 ms of 1 s, in short pauses."
     ]
 
 
-def test_more_than_was_offered_had_been_held_up(tmp_path: Path) -> None:
+def test_more_than_was_offered_had_been_delayed(tmp_path: Path) -> None:
     many = paced(863, 0, mbit=10.6)
-    assert said(run(tmp_path, PACED, paced(863, 0, mbit=10.0), many)) == [
-        "LL UDP 1448: in 1 of 2 trials: 10.60 Mbit/s arrived, but only 10 Mbit/s was offered: "
-        "the window includes delayed messages."
+    assert sentences_of(run(tmp_path, PACED, paced(863, 0, mbit=10.0), many)) == [
+        "LL UDP 1448: in 1 of 2 trials: 10.60 Mbit/s came where 10 Mbit/s were offered: messages "
+        "that had been held up came within the window."
     ]
 
 
@@ -158,15 +158,15 @@ def test_more_than_was_offered_had_been_held_up(tmp_path: Path) -> None:
         (stream(protocol="UDP"), paced(863, 0, mbit=10.6)),
     ],
 )
-def test_a_little_more_or_a_rate_that_nobody_asked_for_is_not(
+def test_a_small_excess_or_an_unpaced_stream_has_no_finding(
     tmp_path: Path, cell: PlannedCell, trial: dict[str, Value]
 ) -> None:
-    assert said(run(tmp_path, cell, trial)) == []
+    assert sentences_of(run(tmp_path, cell, trial)) == []
 
 
 def test_a_trial_whose_cpus_were_given_to_others_is_named(tmp_path: Path) -> None:
     taken: dict[str, Value] = {"sender_host_steal_share": 0.02, "receiver_host_steal_share": 0.089}
-    assert said(run(tmp_path, stream(), values(), values(taken))) == [
+    assert sentences_of(run(tmp_path, stream(), values(), values(taken))) == [
         "LL TCP 1448: in 1 of 2 trials: the receiver’s CPUs were given to other machines, 9 % of "
         "their time."
     ]
@@ -176,12 +176,10 @@ def test_a_trial_whose_cpus_were_given_to_others_is_named(tmp_path: Path) -> Non
     "more",
     [
         {"receiver_host_steal_share": 0.05},
-        # The kernel counts CPU time in ticks: a short window knows no shares.
+        # The kernel counts CPU time in ticks, so a short window has no usable shares.
         {"receiver_host_steal_share": 0.5, "receiver_elapsed_ns": 199 * MS},
         {"client_host_steal_share": 0.5, "client_elapsed_ns": SECOND},
     ],
 )
-def test_a_little_and_what_is_not_known_is_no_reason(
-    tmp_path: Path, more: dict[str, Value]
-) -> None:
-    assert said(run(tmp_path, stream(), values(more))) == []
+def test_little_or_unknown_steal_has_no_finding(tmp_path: Path, more: dict[str, Value]) -> None:
+    assert sentences_of(run(tmp_path, stream(), values(more))) == []

@@ -1,4 +1,4 @@
-"""Queues that a stream's own data made: told where they stand, as large as they are."""
+"""Queues of a stream's own data: reported if present, with the right size."""
 
 from __future__ import annotations
 
@@ -20,69 +20,69 @@ PATH = MadePath(rate=5.0, base_us=10_000, room=100_000)  # 40 Mbit/s, up to 20 m
 
 
 def sample_of(series: TcpSeries | None, base_us: float | None = None, **other: Any) -> StreamSample:
-    said = 0.0
+    rate = 0.0
     if series is not None and series.delivered_bytes:
-        said = series.delivered_bytes[-1] * 8e6 / (series.time_us[-1] - series.time_us[0])
+        rate = series.delivered_bytes[-1] * 8e6 / (series.time_us[-1] - series.time_us[0])
     known = {
-        "throughput_bit_per_s": said or 40e6,
+        "throughput_bit_per_s": rate or 40e6,
         "tcp": replace(ACCOUNT, min_rtt_us=None if base_us is None else int(base_us)),
         "tcp_series": series,
     }
     return tcp(**(known | other))
 
 
-def drawn(draw: Random) -> MadePath:
-    """From a tenth of a Mbit/s on a desk to 10 Gbit/s around the world, with any queue."""
+def random_path(draw: Random) -> MadePath:
+    """A random path: 0.1 Mbit/s to 10 Gbit/s, local to around the world, with any queue."""
     rate = 10 ** draw.uniform(-1.5, 3)
     base_us = 10 ** draw.uniform(2, 5)
     return MadePath(rate=rate, base_us=base_us, room=rate * 10 ** draw.uniform(2, 5.5))
 
 
-def test_queues_are_told_where_they_stand_and_as_large_as_they_are() -> None:
+def test_standing_queues_are_reported_with_their_size() -> None:
     draw = chance(20100117)
-    said = missed = wrong = 0
+    reported = missed = wrong = 0
     for _ in range(400):
-        path = drawn(draw)
+        path = random_path(draw)
         series = flow(path, draw)
         standing_us = median(series.rtt_us) - path.base_us
         highest_us = sorted(series.rtt_us)[int(0.95 * len(series.rtt_us))] - path.base_us
         threshold_us = max(STANDING_US, path.base_us / 2)
-        found = queue_of(sample_of(series, path.base_us))
+        queue = queue_of(sample_of(series, path.base_us))
         large = highest_us * path.rate > 2 * 15_000
-        if found is not None:
-            said += 1
+        if queue is not None:
+            reported += 1
             wrong += standing_us < 0.9 * threshold_us
-            assert found.queue_bytes == pytest.approx(highest_us * path.rate, rel=0.15)
+            assert queue.queue_bytes == pytest.approx(highest_us * path.rate, rel=0.15)
         elif standing_us > 1.1 * threshold_us and large:
             missed += 1
     assert wrong == 0
-    assert said > 60
-    assert missed <= said / 10, (missed, said)
+    assert reported > 60
+    assert missed <= reported / 10, (missed, reported)
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_round_trip_that_is_longer_for_another_reason_is_no_queue(seed: int) -> None:
-    """As over a radio link: it comes and goes, and the congestion window has no part in it."""
+    """As on a radio link, the delay varies independently of the congestion window."""
     draw = chance(seed)
     quiet = flow(replace(PATH, room=1_000), draw)
-    waves = [round(each + draw.choice((0, 8_000, 40_000)) + 6_000) for each in quiet.rtt_us]
+    waves = [round(rtt + draw.choice((0, 8_000, 40_000)) + 6_000) for rtt in quiet.rtt_us]
     assert queue_of(sample_of(replace(quiet, rtt_us=waves), PATH.base_us)) is None
 
 
 def test_a_window_too_small_for_the_round_trip_makes_no_queue() -> None:
     narrow = flow(replace(PATH, window=30_000), chance(1))
     assert queue_of(sample_of(narrow, PATH.base_us)) is None
-    # What is said to be on its way is more than the window: the round trip is not that of the data.
+    # The data in flight would exceed the window, so the round trip is not that of the data.
     longer = replace(narrow, rtt_us=[60_000] * len(narrow.rtt_us))
     assert queue_of(sample_of(longer, PATH.base_us)) is None
 
 
 def test_a_queue_that_a_socket_buffer_holds_steady_is_one() -> None:
     steady = flow(replace(PATH, window=130_000), chance(1))
-    found = queue_of(sample_of(steady, PATH.base_us))
-    assert found is not None
-    assert found.queue_bytes == pytest.approx(80_000, rel=0.1)
-    assert not found.overflowed
+    queue = queue_of(sample_of(steady, PATH.base_us))
+    assert queue is not None
+    assert queue.queue_bytes == pytest.approx(80_000, rel=0.1)
+    assert not queue.overflowed
     full = queue_of(sample_of(flow(PATH, chance(1)), PATH.base_us))
     assert full is not None and full.overflowed
 
@@ -105,25 +105,25 @@ SERIES = flow(PATH, chance(7))
         {"tcp_series": flow(PATH, chance(7), 450_000)},
     ],
 )
-def test_without_evidence_nothing_is_said(other: dict[str, Any]) -> None:
+def test_without_evidence_there_is_no_finding(other: dict[str, Any]) -> None:
     assert queue_bytes(sample_of(SERIES, PATH.base_us)) is not None
     assert queue_of(sample_of(SERIES, PATH.base_us, **other)) is None
 
 
-def test_a_system_that_does_not_say_what_was_delivered_has_its_throughput() -> None:
-    """Windows: and it tells no shortest round trip of the window, FreeBSD none at all."""
+def test_without_delivered_bytes_the_throughput_is_used() -> None:
+    """Windows, which has no shortest round trip of the window either; FreeBSD has none at all."""
     bare = replace(SERIES, delivered_bytes=(), retransmissions=(), rtt_us=(10_000, *SERIES.rtt_us))
-    bare = replace(bare, time_us=(0, *(each + 1 for each in SERIES.time_us)))
+    bare = replace(bare, time_us=(0, *(time + 1 for time in SERIES.time_us)))
     bare = replace(bare, cwnd_bytes=(MOST, *SERIES.cwnd_bytes))
-    found = queue_of(sample_of(bare, None, throughput_bit_per_s=40e6))
-    assert found is not None and not found.overflowed
-    assert found.queue_bytes == pytest.approx(100_000, rel=0.1)
+    queue = queue_of(sample_of(bare, None, throughput_bit_per_s=40e6))
+    assert queue is not None and not queue.overflowed
+    assert queue.queue_bytes == pytest.approx(100_000, rel=0.1)
 
 
 MOST = max(SERIES.cwnd_bytes)
 
 
-def test_trials_are_counted_and_the_longest_queue_is_told() -> None:
+def test_trials_are_counted_and_the_longest_queue_is_reported() -> None:
     short = flow(replace(PATH, room=1_000), chance(3))
     longer = flow(replace(PATH, room=150_000), chance(3))
     trials = [
@@ -132,10 +132,10 @@ def test_trials_are_counted_and_the_longest_queue_is_told() -> None:
     ]
     other = sample_of(short, PATH.base_us, cell="b", message_bytes=64)
     without = sample_of(None, cell="c", trial=9)
-    (found,) = queues([*trials, other, without])
-    assert found.kind is Kind.QUEUE_ON_PATH
-    assert found.severity == "note"
-    assert found.trials == (("a", 1), ("a", 3))
-    assert (found.evidence["trials"], found.evidence["of_trials"]) == (2, 3)
-    assert found.words["in_trials"] == "in 2 of 3 trials"
-    assert found.evidence["queue_bytes"] == pytest.approx(150_000, rel=0.1)
+    (finding,) = queues([*trials, other, without])
+    assert finding.kind is Kind.QUEUE_ON_PATH
+    assert finding.severity == "note"
+    assert finding.trials == (("a", 1), ("a", 3))
+    assert (finding.evidence["trials"], finding.evidence["of_trials"]) == (2, 3)
+    assert finding.words["in_trials"] == "in 2 of 3 trials"
+    assert finding.evidence["queue_bytes"] == pytest.approx(150_000, rel=0.1)

@@ -1,4 +1,4 @@
-"""Recoveries of TCP after a loss: how long they took, and no other slow times."""
+"""Recoveries of TCP after a loss: their length; other slow times are not reported."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from netlab.results.tcp_series import TcpSeries
 MS = 1_000
 
 
-def made(rates: list[float], lost_at: set[int]) -> TcpSeries:
-    """Rates in bytes a microsecond, one each 10 ms, and the places at which a segment is lost."""
+def series_of(rates: list[float], lost_at: set[int]) -> TcpSeries:
+    """A series from rates in bytes/µs, one per 10 ms, and the places of lost segments."""
     delivered, lost = [0], [0]
     for place, rate in enumerate(rates):
         delivered.append(delivered[-1] + round(rate * 10 * MS))
@@ -37,23 +37,23 @@ def made(rates: list[float], lost_at: set[int]) -> TcpSeries:
 
 
 def dented(*dents: tuple[int, int, float]) -> list[float]:
-    """10 s at one rate, but from a place on for so many places at a share of it."""
+    """10 s at one rate, with dents: (place, number of places, share of the rate)."""
     rates = [10.0] * 1000
     for place, length, share in dents:
         rates[place : place + length] = [10.0 * share] * length
     return rates
 
 
-def test_a_loss_and_its_recovery_are_told_with_their_length() -> None:
-    series = made(dented((300, 80, 0.6)), {300})
-    (found,) = recoveries_of(series)
-    assert found.from_us == pytest.approx(3_000 * MS, abs=100 * MS)
-    assert found.length_us == pytest.approx(800 * MS, abs=110 * MS)
+def test_a_loss_and_its_recovery_are_reported_with_the_length() -> None:
+    series = series_of(dented((300, 80, 0.6)), {300})
+    (recovery,) = recoveries_of(series)
+    assert recovery.from_us == pytest.approx(3_000 * MS, abs=100 * MS)
+    assert recovery.length_us == pytest.approx(800 * MS, abs=110 * MS)
     assert recovering_share(tcp(tcp_series=series)) == pytest.approx(0.08, abs=0.012)
-    (said,) = recoveries([tcp(tcp_series=series)])
-    assert said.kind is Kind.LOSS_RECOVERY
-    assert said.evidence["longest_us"] == found.length_us
-    assert said.evidence["retransmissions"] == 1
+    (finding,) = recoveries([tcp(tcp_series=series)])
+    assert finding.kind is Kind.LOSS_RECOVERY
+    assert finding.evidence["longest_us"] == recovery.length_us
+    assert finding.evidence["retransmissions"] == 1
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,15 @@ def test_a_loss_and_its_recovery_are_told_with_their_length() -> None:
         (dented(), {300}),
     ],
 )
-def test_what_is_not_shown_to_come_of_a_loss_is_not_told(
-    rates: list[float], lost_at: set[int]
-) -> None:
-    series = made(rates, lost_at)
+def test_slow_times_without_a_loss_are_not_reported(rates: list[float], lost_at: set[int]) -> None:
+    series = series_of(rates, lost_at)
     assert recovering_share(tcp(tcp_series=series)) == 0
     assert list(recoveries([tcp(tcp_series=series)])) == []
 
 
-def test_of_points_that_are_missing_nothing_is_told() -> None:
-    """The thread that takes them did not run: nor, perhaps, did those that send."""
-    whole = made(dented((300, 80, 0.6)), {300})
+def test_missing_samples_give_no_recovery() -> None:
+    """The sampling thread did not run, so the sending threads may not have run either."""
+    whole = series_of(dented((300, 80, 0.6)), {300})
     kept = [place for place in range(len(whole.time_us)) if not 290 < place < 390]
     holed = TcpSeries(
         **{
@@ -96,21 +94,21 @@ def test_of_points_that_are_missing_nothing_is_told() -> None:
     [
         {"tcp_series": None},
         {"streams": 2},
-        {"tcp_series": made([10.0] * 150, {100})},
-        {"tcp_series": replace(made(dented(), {300}), retransmissions=())},
-        {"tcp_series": replace(made(dented(), {300}), delivered_bytes=())},
+        {"tcp_series": series_of([10.0] * 150, {100})},
+        {"tcp_series": replace(series_of(dented(), {300}), retransmissions=())},
+        {"tcp_series": replace(series_of(dented(), {300}), delivered_bytes=())},
     ],
 )
-def test_where_the_series_does_not_tell_the_rate_nothing_is_known(other: dict[str, Any]) -> None:
-    series = made(dented((300, 80, 0.6)), {300})
+def test_a_series_without_the_rate_gives_no_share(other: dict[str, Any]) -> None:
+    series = series_of(dented((300, 80, 0.6)), {300})
     sample = tcp(**({"tcp_series": series} | other))
     assert recovering_share(sample) is None
     assert list(recoveries([sample])) == []
 
 
-def test_more_than_two_fifths_of_the_window_are_not_told_as_what_is_unusual() -> None:
+def test_recoveries_of_more_than_two_fifths_of_the_window_are_not_reported() -> None:
     dents = [(place, 50, 0.7) for place in range(0, 900, 100)]
-    series = made(dented(*dents), {place for place, _, _ in dents})
+    series = series_of(dented(*dents), {place for place, _, _ in dents})
     share = recovering_share(tcp(tcp_series=series))
     assert share is not None and share > MOST_SHARE
     assert list(recoveries([tcp(tcp_series=series)])) == []
@@ -118,11 +116,11 @@ def test_more_than_two_fifths_of_the_window_are_not_told_as_what_is_unusual() ->
 
 def slow_share(series: TcpSeries, rate: float) -> float:
     steps = [b - a for a, b in pairwise(series.delivered_bytes)]
-    return sum(each < 0.95 * rate * STEP_US for each in steps) / len(steps)
+    return sum(step < 0.95 * rate * STEP_US for step in steps) / len(steps)
 
 
-def test_rare_losses_on_a_long_path_are_told_and_those_that_a_queue_makes_up_for_are_not() -> None:
-    """A window that shrinks to 70 % leaves the path idle unless its queue held as much."""
+def test_rare_losses_on_a_long_path_are_reported_unless_a_queue_compensates_them() -> None:
+    """A window reduced to 70 % leaves the path idle unless the queue held as much."""
     draw = chance(20100117)
     planted = told = made_up_for = wrong = 0
     for _ in range(200):
@@ -150,10 +148,8 @@ def test_rare_losses_on_a_long_path_are_told_and_those_that_a_queue_makes_up_for
     assert told >= 0.6 * planted, (told, planted)  # where chance would do, it is silent
 
 
-def test_slow_times_that_have_nothing_to_do_with_losses_are_hardly_ever_taken_for_recoveries() -> (
-    None
-):
-    """Slow times and losses, both at random: the rule errs in fewer than one of 20."""
+def test_slow_times_unrelated_to_losses_are_rarely_reported_as_recoveries() -> None:
+    """With random slow times and random losses, the rule is wrong in fewer than one of 20 cases."""
     draw = chance(20100117)
     wrong = 0
     for _ in range(1000):
@@ -162,7 +158,7 @@ def test_slow_times_that_have_nothing_to_do_with_losses_are_hardly_ever_taken_fo
             (draw.randrange(0, 900), draw.randrange(20, 100), draw.uniform(0.4, 0.85))
             for _ in range(draw.randrange(1, 4))
         ]
-        rates = [each * draw.gauss(1, noise) for each in dented(*dents)]
+        rates = [rate * draw.gauss(1, noise) for rate in dented(*dents)]
         losses = {draw.randrange(1000) for _ in range(draw.randrange(0, 12))}
-        wrong += bool(list(recoveries([tcp(tcp_series=made(rates, losses))])))
+        wrong += bool(list(recoveries([tcp(tcp_series=series_of(rates, losses))])))
     assert wrong < 50

@@ -1,4 +1,4 @@
-"""Every interface that a host measured over is looked at, not only the one its facts follow."""
+"""All interfaces that a host used are checked, not only the one in its facts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ GOOD = {
 }
 
 
-def test_each_interface_that_a_host_measured_over_is_looked_at() -> None:
+def test_each_interface_that_a_host_used_is_checked() -> None:
     slow = {**GOOD, "route_interface": "eth1", "interface_speed_bit_per_s": 10_000_000}
     half = {**GOOD, "route_interface": "eth2", "interface_duplex": "half"}
     again = {**slow, "route_interface": "eth0"}
     facts, wired = {"nas": [GOOD], "pc": [GOOD]}, frozenset({"nas", "pc"})
-    found = hosts(facts, LINK, wired, {"nas": [slow, half, again]})
-    assert [(each.kind, each.group.host, each.words["interface"]) for each in found] == [
+    checks = hosts(facts, LINK, wired, {"nas": [slow, half, again]})
+    assert [(check.kind, check.group.host, check.words["interface"]) for check in checks] == [
         (Kind.LINK_SPEED, "nas", "eth1"),
         (Kind.DUPLEX, "nas", "eth2"),
     ]

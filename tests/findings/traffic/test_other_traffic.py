@@ -1,4 +1,4 @@
-"""Other traffic is named where it was, as much as it was, and never where there was none."""
+"""Other traffic: reported with its place and rate if present, and only then."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_traffic_of_our_own_is_never_taken_for_that_of_others() -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_plain_traffic_of_others_is_named_with_its_place_and_rate(place: tuple[str, bool]) -> None:
-    """A third of the link and as much as ours: where what may be ours is known to a tenth."""
+    """A third of the link and as much as our traffic, which is known to a tenth."""
     missed: list[object] = []
     wrong: list[object] = []
     number = 0
@@ -49,15 +49,15 @@ def test_plain_traffic_of_others_is_named_with_its_place_and_rate(place: tuple[s
             continue  # the queues at both edges are a large part of such a window
         rate = 0.3 * wire.link.rate_bit_per_s
         number += 1
-        found = others_of(record_of_wire(replace(wire, others={place: rate}), seed), wire.link)
-        if (*place,) not in {(each.host, each.receiving) for each in found}:
+        others = others_of(record_of_wire(replace(wire, others={place: rate}), seed), wire.link)
+        if (*place,) not in {(traffic.host, traffic.receiving) for traffic in others}:
             missed.append((seed, wire))
-        for each in found:
-            if (each.host, each.receiving) != place:
+        for traffic in others:
+            if (traffic.host, traffic.receiving) != place:
                 wrong.append((seed, wire))
-            # A card that counts padding and tags puts at most a tenth of ours on top.
-            elif not 0.75 * rate <= each.bit_per_s <= 1.25 * rate:
-                wrong.append((seed, wire, each.bit_per_s / rate))
+            # An interface that counts padding and tags adds at most a tenth of our traffic.
+            elif not 0.75 * rate <= traffic.bit_per_s <= 1.25 * rate:
+                wrong.append((seed, wire, traffic.bit_per_s / rate))
     assert number > 300
     assert (missed, wrong) == ([], [])
 
@@ -77,7 +77,7 @@ FULL = replace(PLAIN, others={("linux-b", True): 30.3e6})
 ROOM = replace(PLAIN, share=0.4, others={("linux-b", True): 30e6})
 
 
-def test_a_link_that_others_fill_is_the_limit_and_one_with_room_is_none() -> None:
+def test_a_link_filled_by_others_is_the_limit_and_one_with_room_is_not() -> None:
     full, room = sample(FULL), sample(ROOM)
     assert limit_of(full) is Kind.OTHER_TRAFFIC
     assert full.filled_by_others is not None
@@ -92,13 +92,13 @@ def found_in(wire: Wire, **other: Any) -> list[Finding]:
     record = replace(record_of_wire(wire, 1), **other)
     run = run_of(plan_of([cell_of_wire(record)], wire.link), [record])
     return [
-        each
-        for each in findings(run)
-        if each.kind in (Kind.OTHER_TRAFFIC, Kind.OTHER_TRAFFIC_BESIDE)
+        finding
+        for finding in findings(run)
+        if finding.kind in (Kind.OTHER_TRAFFIC, Kind.OTHER_TRAFFIC_BESIDE)
     ]
 
 
-def test_what_is_said_names_rate_host_and_direction() -> None:
+def test_the_sentence_states_rate_host_and_direction() -> None:
     ((full,), (room,)) = found_in(FULL), found_in(ROOM)
     assert full.kind is Kind.OTHER_TRAFFIC
     assert statement(full).startswith(
@@ -124,7 +124,7 @@ def test_what_is_said_names_rate_host_and_direction() -> None:
         {"settings": {**record_of_wire(FULL, 1).settings, "count": 1000}},
     ],
 )
-def test_where_it_cannot_be_judged_nothing_is_said(other: dict[str, Any]) -> None:
+def test_without_the_needed_values_there_is_no_finding(other: dict[str, Any]) -> None:
     assert others_of(record_of_wire(FULL, 1), LINK)
     assert others_of(replace(record_of_wire(FULL, 1), **other), LINK) == ()
     assert others_of(record_of_wire(FULL, 1), None) == ()
@@ -138,7 +138,7 @@ NEEDED = (
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_without_a_figure_that_it_needs_nothing_is_said(name: str) -> None:
+def test_without_a_needed_figure_there_is_no_finding(name: str) -> None:
     record = record_of_wire(FULL, 1)
     values = {key: value for key, value in record.values.items() if key != name}
     assert others_of(replace(record, values=values), LINK) == ()
@@ -157,8 +157,8 @@ def test_both_directions_of_a_stream_are_ours() -> None:
 
 
 def both_ways(wire: Wire) -> Record:
-    """Two streams, one each way: every interface carries the data of one and what answers the
-    other."""
+    """Two streams, one per direction: every interface carries the data of one and the
+    acknowledgements of the other."""
     there = record_of_wire(wire, 1)
     back = record_of_wire(replace(wire, others={}), 2)
     values: dict[str, Any] = {"same_host": False}
@@ -176,11 +176,11 @@ def both_ways(wire: Wire) -> Record:
     return replace(there, values=values, settings={**there.settings, "direction": "both"})
 
 
-# ---- what a host drops uncounted -----------------------------------------------------------------
+# ---- drops that no counter shows -----------------------------------------------------------------
 
 
 def filtered(wire: Wire, seed: int, length: float = 0.0) -> Record:
-    """A packet filter of the receiver drops a part: its interface counts it, and nothing else does.
+    """A packet filter of the receiver drops a part: only its interface counts these packets.
 
     In its place may be frames of others, so much longer than ours.
     """
@@ -211,7 +211,7 @@ def test_what_a_packet_filter_drops_is_not_blamed_on_others() -> None:
     assert told > 100
 
 
-def test_what_is_likely_is_that_of_the_data_s_direction() -> None:
+def test_the_likely_other_traffic_is_that_of_the_data_s_direction() -> None:
     for place in PLACES:
         found = sample(replace(PLAIN, share=0.5, others={place: 30e6})).likely_others_share
         against = place in [("linux-a", True), ("linux-b", False)]
@@ -221,10 +221,10 @@ def test_what_is_likely_is_that_of_the_data_s_direction() -> None:
 # ---- over trials ---------------------------------------------------------------------------------
 
 
-def seen(cell: str, trial: int, *others: OtherTraffic) -> StreamSample:
-    made = udp(cell=cell, trial=trial, others=others)
-    ends = replace(made.sender, host="linux-a"), replace(made.receiver, host="linux-b")
-    return replace(made, sender=ends[0], receiver=ends[1])
+def sample_with(cell: str, trial: int, *others: OtherTraffic) -> StreamSample:
+    stream = udp(cell=cell, trial=trial, others=others)
+    ends = replace(stream.sender, host="linux-a"), replace(stream.receiver, host="linux-b")
+    return replace(stream, sender=ends[0], receiver=ends[1])
 
 
 def other(bit_per_s: float = 3e7, filled: float = 0.7, host: str = "linux-b") -> OtherTraffic:
@@ -235,9 +235,9 @@ def other(bit_per_s: float = 3e7, filled: float = 0.7, host: str = "linux-b") ->
 
 def test_trials_are_counted_by_host_and_direction() -> None:
     trials = [
-        seen("a", 1, other(2e7), other(host="linux-a")),
-        seen("a", 2, other(4e7)),
-        seen("b", 1),
+        sample_with("a", 1, other(2e7), other(host="linux-a")),
+        sample_with("a", 2, other(4e7)),
+        sample_with("b", 1),
     ]
     one, two = beside(trials, ())
     assert (one.group.host, one.trials) == ("linux-b", (("a", 1), ("a", 2)))
@@ -246,11 +246,11 @@ def test_trials_are_counted_by_host_and_direction() -> None:
     assert (two.group.host, two.words["way"], two.trials) == ("linux-a", "sending", (("a", 1),))
 
 
-def test_what_limits_is_not_said_twice() -> None:
-    assert [*beside([seen("a", 1, other(filled=0.99))], ())] == []
+def test_a_bottleneck_is_not_reported_twice() -> None:
+    assert [*beside([sample_with("a", 1, other(filled=0.99))], ())] == []
 
 
 def test_what_was_lost_in_the_receiving_socket_is_not_blamed_on_others() -> None:
     lost = replace(udp().losses, sent=8_200, lost=4_200, receive_queue=4_200)
-    made = replace(seen("a", 1, other(filled=0.99)), losses=lost)
+    made = replace(sample_with("a", 1, other(filled=0.99)), losses=lost)
     assert limit_of(made) is Kind.RECEIVE_QUEUE_DROPS
