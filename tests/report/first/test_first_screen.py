@@ -44,7 +44,7 @@ QUESTIONS = (
         "lab-report",
         "Which pairing is slowest at 64 bytes over UDP, and how slow?",
         (),
-        "least 2.58 Mbit/s, 5.2 % of it, in WL with 64 bytes",
+        "lowest: 2.58 Mbit/s, 5.2 % of the ceiling, in WL with 64 bytes",
     ),
     Question(
         "lab-report",

@@ -63,8 +63,8 @@ def test_three_trials_have_their_interval(make: Make) -> None:
 @pytest.mark.parametrize(
     ("loaded_ms", "begin"),
     [
-        (0.105, "Under load round trips keep their length: 0.11 ms, before it 0.10 ms (LL, TCP"),
-        (None, "Under load half of the requests or more are lost (LL, TCP up, 90.00 Mbit/s); 0.10"),
+        (0.105, "Under load round trips take no longer: 0.11 ms, before the load 0.10 ms (LL, TCP"),
+        (None, "Under load at least half of the requests are lost (LL, TCP up, 90.00 Mbit/s); "),
     ],
 )
 def test_what_does_not_rise_and_what_is_lost_are_said_as_that(
@@ -88,7 +88,7 @@ def test_of_many_loads_one_line_names_the_least_and_the_most(make: Make) -> None
     (line,) = under_load.answers(readings(run))
     assert line.sentence == (
         "Under load round trips take longer by 100 ms (LL, TCP up, streams 1) to 400 ms "
-        "(LL, TCP up, streams 4); in 1 cell half of the requests or more are lost"
+        "(LL, TCP up, streams 4); in 1 cell at least half of the requests are lost"
     )
     assert (line.cells[0], line.chart) == (cells[3].key, "latency-over-time-4")
 
