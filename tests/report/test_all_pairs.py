@@ -99,7 +99,7 @@ def test_within_a_machine_is_marked_and_in_no_mean_nor_on_the_maps_scale() -> No
     assert isinstance(drawn, HeatMap)
     assert max(v for row in drawn.values for v in row if v is not None) == 90.0
     assert sum(v is not None for row in drawn.inside for v in row) == 3
-    assert any("3 pairs of them within one machine" in each for each in found.paragraphs)
+    assert any("3 pairs are within one machine" in each for each in found.paragraphs)
 
 
 def test_a_failed_pair_is_blank_with_its_reason_and_in_no_mean() -> None:

@@ -374,7 +374,7 @@ def test_where_messages_were_lost_is_a_table_by_what_both_hosts_count(make: Make
     _, sheet = part_of(make(plan_of(cells, 1), records), "loss-cpu").sheets
     assert sheet.columns == (
         *("messages lost", "never sent", "receiving socket", "receiver’s backlog"),
-        *("receiver’s interface", "sender’s interface", "queue before it"),
+        *("receiver’s interface", "sender’s interface", "sender’s queue"),
     )
     lines = {line.label: [place.value for place in line.places] for line in sheet.lines}
     assert lines == {"LL UDP 576": [50, 7, 40, None, 5, 3, 4]}

@@ -140,8 +140,8 @@ def test_loads_of_two_protocols_say_what_the_other_lacks(make: Make) -> None:
     ]
     load = part_of(make(plan_of([tcp, udp], 1), records), NAME).sheets[1]
     assert place(load, "UDP up", "messages lost, %").value == 1.5
-    assert why(load, place(load, "TCP up", "messages lost, %")) == "TCP sends again what is lost."
-    assert why(load, place(load, "TCP up", "fairness")) == "One stream shares with nobody."
+    assert why(load, place(load, "TCP up", "messages lost, %")) == "TCP retransmits what is lost."
+    assert why(load, place(load, "TCP up", "fairness")) == "There is only one stream."
 
 
 # Connections
@@ -151,12 +151,12 @@ def test_connections_have_a_table_of_their_own_with_the_rates_a_minute(make: Mak
     values = under_load_values(trips()) | connections()
     part = part_with(make, values | {"responsiveness_per_minute": 432.1})
     sheet = part.sheets[2]
-    assert sheet.title == "LL: connections with their first answer"
+    assert sheet.title == "LL: connections up to their first answer"
     assert place(sheet, "TCP up", "idle, median, ms").value == pytest.approx(0.3)
     assert place(sheet, "TCP up", "loaded, longest, ms").value == pytest.approx(200)
     assert place(sheet, "TCP up", "lost, %").value == pytest.approx(100 / 9)
     assert place(sheet, "TCP up", "RPM").value == 432.1
-    rate = place(sheet, "TCP up", "round trips a minute, loaded").value
+    rate = place(sheet, "TCP up", "round trips per minute, loaded").value
     assert rate == pytest.approx(600, rel=1e-3)
     assert any("draft-ietf-ippm-responsiveness-09" in text for text in part.paragraphs)
 
@@ -171,16 +171,16 @@ def test_where_rpm_is_not_known_it_says_why(make: Make) -> None:
         result(udp, 1, values),
     ]
     sheet = part_of(make(plan_of([known, short, udp], 1), records), NAME).sheets[2]
-    assert why(sheet, place(sheet, "UDP", "RPM")) == "RPM is of a load over TCP."
+    assert why(sheet, place(sheet, "UDP", "RPM")) == "RPM needs a load over TCP."
     lines = [line for line in sheet.lines if line.cell == short.key]
     (letter,) = lines[0].places[-1].notes
-    assert dict(sheet.footnotes)[letter] == "RPM takes a load of 20 s and more."
+    assert dict(sheet.footnotes)[letter] == "RPM needs a load of at least 20 s."
 
 
 def test_without_connections_the_rate_a_minute_is_left(make: Make) -> None:
     part = part_with(make, under_load_values(trips()), connect_rate_per_s=None)
-    assert part.sheets[2].title == "LL: round trips a minute"
-    assert part.sheets[2].columns == ("round trips a minute, loaded",)
+    assert part.sheets[2].title == "LL: round trips per minute"
+    assert part.sheets[2].columns == ("round trips per minute, loaded",)
 
 
 # Charts
@@ -243,7 +243,7 @@ def test_a_probe_that_told_no_single_round_trips_has_its_figures_and_no_chart(ma
     part = part_with(make, values)
     assert part.charts == ()
     assert place(part.sheets[0], "TCP up", "loaded, ms").value == pytest.approx(100, rel=1e-3)
-    assert any("1 trial did not record its round trips" in text for text in part.paragraphs)
+    assert any("1 trial did not record single round trips" in text for text in part.paragraphs)
 
 
 def test_many_loads_have_a_chart_each_up_to_a_number_and_the_rest_is_said(make: Make) -> None:
@@ -253,7 +253,7 @@ def test_many_loads_have_a_chart_each_up_to_a_number_and_the_rest_is_said(make: 
     strips = strips_of(part)
     assert [strip.name for strip in strips[:2]] == ["latency-over-time-1", "latency-over-time-2"]
     assert len(strips) == MOST
-    assert any("2 further cells have no chart over time" in text for text in part.paragraphs)
+    assert any("2 further cells have no chart over time here" in text for text in part.paragraphs)
 
 
 def test_a_distribution_ends_below_all_where_requests_were_lost(make: Make) -> None:

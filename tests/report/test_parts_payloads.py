@@ -70,10 +70,10 @@ def test_fragments_of_one_byte_more_are_shown_where_they_were_counted(make: Make
     (sheet,) = part_of(make(plan_of(cells, 1), records), "payload").sheets
     first, second = (line.label for line in sheet.lines)
     assert place(sheet, first, "fragments of one byte more").value == 6
-    assert place(sheet, first, "put together from them").value == 3
-    assert "did not arrive" in why(sheet, place(sheet, second, "put together from them"))
+    assert place(sheet, first, "reassembled from them").value == 3
+    assert "did not arrive" in why(sheet, place(sheet, second, "reassembled from them"))
     (plain,) = part_of(make(*payload_run()), "payload").sheets
-    assert "put together from them" not in plain.columns
+    assert "reassembled from them" not in plain.columns
 
 
 def test_sizes_of_a_sweep_without_a_result_are_named(make: Make) -> None:

@@ -1,4 +1,4 @@
-"""The report’s part about round trips: times, percentiles, and what a round trip is made of."""
+"""The report’s part about round trips: times, percentiles, and the parts of a round trip."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_percentile_that_so_few_cannot_tell_is_blank_with_the_number_needed(ma
     (sheet,) = part_of(run, "round-trip").sheets
     found = place(sheet, "UDP 18", "99.9 %, µs")
     assert (found.text, found.value) == ("", None)
-    assert "99.9 % cannot be told from fewer than 1,000" in why(sheet, found)
+    assert "The 99.9 % percentile needs at least 1,000 round trips" in why(sheet, found)
 
 
 def test_a_test_without_an_answer_is_blank_with_its_reason_and_never_a_number(make: Make) -> None:
@@ -163,16 +163,16 @@ def test_a_round_trip_is_cut_into_wire_stack_and_rest_that_add_up(make: Make) ->
     shares = [place(sheet, BLOCKING_18, column).value or 0.0 for column in columns]
     assert all(share > 0 for share in shares)
     assert sum(shares) == pytest.approx(place(sheet, BLOCKING_18, "round trip, µs").value)
-    assert place(sheet, BLOCKING_18, "stack, 99 % within, µs").value == pytest.approx(8.0, rel=0.01)
-    assert place(sheet, BLOCKING_18, "stamps").text == "software"
+    assert place(sheet, BLOCKING_18, "stack, 99 %, µs").value == pytest.approx(8.0, rel=0.01)
+    assert place(sheet, BLOCKING_18, "timestamps").text == "software"
 
 
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ({"stack_timed": False}, "takes no stamps (capability-missing)"),
+        ({"stack_timed": False}, "takes no timestamps (capability-missing)"),
         ({"agentless": True, "stack_timed": False}, "no agent"),
-        ({"stack_timed": True}, "gave no stamps"),
+        ({"stack_timed": True}, "returned no timestamps"),
     ],
 )
 def test_where_the_mirror_takes_no_stamps_its_share_and_the_rest_are_blank_with_the_reason(
@@ -217,10 +217,10 @@ def test_the_stack_s_percentiles_are_those_of_all_trials_together(make: Make) ->
     ]
     run = make(plan_of([cell], 2), records)
     _, sheet = part_of(run, "round-trip").sheets
-    assert place(sheet, "UDP 18", "stack, 99 % within, µs").value == pytest.approx(9.0, rel=0.01)
+    assert place(sheet, "UDP 18", "stack, 99 %, µs").value == pytest.approx(9.0, rel=0.01)
     alone = make(plan_of([cell], 2), records[1:])
     _, sheet = part_of(alone, "round-trip").sheets
-    found = place(sheet, "UDP 18", "stack, 99 % within, µs")
+    found = place(sheet, "UDP 18", "stack, 99 %, µs")
     assert found.value is None
     assert "fewer than 100" in why(sheet, found)
 

@@ -45,7 +45,10 @@ def _differences(quantity: Quantity, rows: Sequence[Judged]) -> Iterator[str]:
     different = [row.verdict for row in pairs if row.verdict.verdict == "different"]
     ratios = sorted(verdict.ratio for verdict in different if verdict.ratio is not None)
     if not ratios:
-        yield _("no difference shown in any of {cells} pairs of cells", cells=str(len(pairs)))
+        yield _(
+            "without a significant difference in any of {cells} pairs of cells",
+            cells=str(len(pairs)),
+        )
         return
     yield _(
         "{differences} in {some} of {all} pairs of cells",

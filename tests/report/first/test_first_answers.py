@@ -88,7 +88,7 @@ def test_a_comparison_is_a_line_with_how_many_cells_differ() -> None:
     )
     assert checksum.sentence == (
         "Without the UDP checksum, against with it: mean round trip and mean time in the mirror’s "
-        "stack no difference shown in any of 4 pairs of cells"
+        "stack without a significant difference in any of 4 pairs of cells"
     )
 
 
