@@ -306,7 +306,7 @@ _MEANING = _(
 )
 _LEARNING = _(
     "Before each trial, frames are sent for a tenth of a second at half its rate, so that the "
-    "device learns its ports and wakes up; none of them counts."
+    "device learns addresses and wakes up; none of them counts."
 )
 _LOSSES = _(
     "The frame loss rate is the share of the frames sent that did not arrive. It is measured from "
