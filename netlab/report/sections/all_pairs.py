@@ -287,7 +287,7 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
     for reading in readings:
         pairs[reading.pairing] |= _inside([reading], *labels_of(reading.pairing)[::-1])
     inside = sum(pairs.values())
-    named = counted(
+    total = counted(
         "{number} pair of hosts, server and client given by name.",
         "{number} pairs of hosts, server and client given by name.",
         len(pairs),
@@ -299,7 +299,7 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
         "the map’s scale.",
         inside,
     )
-    meaning = joined(" ", [named, _MEANING])
+    meaning = joined(" ", [total, _MEANING])
     return (meaning, within) if inside else (meaning,)
 
 

@@ -110,7 +110,7 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None
                 lines.append(Curve(joined(": ", words), len(lines), points, words=words))
     if not lines:
         return None
-    drawn = Chart(
+    bars = Chart(
         name="rate-without-loss-cpu",
         title=_("Busiest core of each host at the rate found"),
         x_label=_("frame size with header and FCS, bytes"),
@@ -121,7 +121,7 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None
         unit="%",
         as_bars=True,
     )
-    return in_panels(drawn)
+    return in_panels(bars)
 
 
 def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:

@@ -42,7 +42,7 @@ def sheet(name: str, readings: Sequence[Reading]) -> Table | None:
 
 def charts(groups: Mapping[str, Sequence[Reading]]) -> tuple[Chart, ...]:
     """Loss over the offered rate, a chart for each group, a line for each frame size."""
-    drawn = []
+    all_charts = []
     for number, (name, readings) in enumerate(groups.items(), start=1):
         lines = []
         for index, size in enumerate(_sizes(readings)):
@@ -51,7 +51,7 @@ def charts(groups: Mapping[str, Sequence[Reading]]) -> tuple[Chart, ...]:
                 points = tuple((100 * share, mean(losses[share])) for share in sorted(losses))
                 lines.append(Curve(_("{size} bytes", size=size), index, points))
         if lines:
-            drawn.append(
+            all_charts.append(
                 Chart(
                     name=f"frame-loss-{number}",
                     title=_("{group}: frames lost over the offered rate", group=name),
@@ -63,7 +63,7 @@ def charts(groups: Mapping[str, Sequence[Reading]]) -> tuple[Chart, ...]:
                     unit="%",
                 )
             )
-    return tuple(drawn)
+    return tuple(all_charts)
 
 
 def _sizes(readings: Sequence[Reading]) -> list[int]:

@@ -18,7 +18,7 @@ def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart
 
     ``groups``: name → frame size → trials.
     """
-    drawn = []
+    all_charts = []
     for number, (name, by_size) in enumerate(groups.items(), start=1):
         lines = []
         failed: list[tuple[float, float | None]] = []
@@ -36,7 +36,7 @@ def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart
             lines.append(Curve(_("did not pass"), len(by_size), tuple(failed), joined=False))
         most = max(len(line.points) for line in lines if line.joined)
         step = -(-most // _MOST_TICKS)
-        drawn.append(
+        all_charts.append(
             Chart(
                 name=f"rates-tried-{number}",
                 title=_("{group}: rates tried, trial by trial", group=name),
@@ -48,7 +48,7 @@ def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart
                 unit=_("% of the line rate"),
             )
         )
-    return tuple(drawn)
+    return tuple(all_charts)
 
 
 def _tried(reading: Reading) -> tuple[tuple[float, bool], ...]:

@@ -74,5 +74,5 @@ def _about(finding: Finding) -> Mapping[str, Any]:
         "message_bytes": group.message_bytes,
         "flow": group.flow or None,
     }
-    named = {name: value for name, value in properties.items() if value is not None}
-    return {**named, **({"settings": dict(group.conditions)} if group.conditions else {})}
+    bound = {name: value for name, value in properties.items() if value is not None}
+    return {**bound, **({"settings": dict(group.conditions)} if group.conditions else {})}

@@ -169,11 +169,11 @@ def _in_turn(findings: Sequence[Finding], index: RunIndex, most: int = MOST_NAME
         head = _("{where}: {statement}.", where=_named(same, most), statement=text)
     if not any(others):
         return head
-    named = _named(others, most)
+    names = _named(others, most)
     likewise = (
-        _("Likewise, with other figures: {others}.", others=named)
+        _("Likewise, with other figures: {others}.", others=names)
         if most > MOST_BRIEFLY
-        else _("Likewise: {others}.", others=named)
+        else _("Likewise: {others}.", others=names)
     )
     return joined(" ", (head, likewise))
 
@@ -261,9 +261,9 @@ def _distance(finding: Finding) -> float:
 
 def _named(names: Iterable[str], most: int) -> Message:
     words = [name for name in names if name]
-    shown = joined(", ", words[:most])
+    first = joined(", ", words[:most])
     more = len(words) - most
-    return shown if more <= 0 else _("{names} and {number} more", names=shown, number=more)
+    return first if more <= 0 else _("{names} and {number} more", names=first, number=more)
 
 
 _TOGETHER: Mapping[Kind, Callable[[Sequence[Finding], RunIndex], Message]] = {

@@ -18,7 +18,7 @@ MOST_POINTS = 900
 GAP = 3
 """Number of consecutive requests without an answer that leave a gap in the line."""
 SMALL_NS = 1e6
-"""Where every time is shorter they are told in µs."""
+"""If every round trip is shorter, the axis is in µs."""
 
 Timelines = Mapping[tuple[str, int], LoadTimeline]
 """Cell and trial → what it was like over its time, of those that recorded it."""
