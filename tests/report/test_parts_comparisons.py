@@ -18,9 +18,9 @@ from netlab.results.readings import readings
 from netlab.store.plan import Plan
 
 
-def compare(run: Analysis, **named: Any) -> Part:
-    asked = Comparison("asked", **named)
-    part = comparisons.part(readings(run), [asked])
+def compare(run: Analysis, **sides: Any) -> Part:
+    comparison = Comparison("asked", **sides)
+    part = comparisons.part(readings(run), [comparison])
     assert part is not None
     return part
 
@@ -96,8 +96,8 @@ def test_trials_are_paired_by_their_number_and_one_that_failed_leaves_its_pair_o
 ) -> None:
     plan, records = scattered([100, 110, 120], [200, 220, 240])
     broken = failure(plan.cells[1], 2)
-    kept = [r for r in records if not (r.cell == broken.cell and r.trial == 2)]
-    (sheet,) = compare(make(plan, [*kept, broken]), **RECEIVE).sheets
+    others = [r for r in records if not (r.cell == broken.cell and r.trial == 2)]
+    (sheet,) = compare(make(plan, [*others, broken]), **RECEIVE).sheets
     assert place(sheet, "UDP 18", "pairs").text == "2"
     assert place(sheet, "UDP 18", "ratio").value == pytest.approx(2.0)
     assert "(no-answer)" in why(sheet, place(sheet, "UDP 18", "baseline"))

@@ -42,7 +42,7 @@ def two_loads(make: Make, trials: int = 4) -> Analysis:
     records = [
         record
         for cell, time in ((up, 100.0), (down, 40.0))
-        for record in under_load_records(cell, [time + each for each in range(trials)])
+        for record in under_load_records(cell, [time + number for number in range(trials)])
     ]
     return make(plan_of([up, down], trials), records)
 
@@ -67,8 +67,8 @@ def test_a_row_a_load_has_the_medians_of_the_phases_and_their_increase(make: Mak
 
 def test_two_trials_have_no_interval_and_it_says_why(make: Make) -> None:
     sheet = part_of(two_loads(make, 2), NAME).sheets[0]
-    found = place(sheet, "TCP up", "± 95 %, ms")
-    assert (found.value, "Fewer than 3 trials" in why(sheet, found)) == (None, True)
+    cell_place = place(sheet, "TCP up", "± 95 %, ms")
+    assert (cell_place.value, "Fewer than 3 trials" in why(sheet, cell_place)) == (None, True)
 
 
 def test_a_percentile_that_is_one_of_the_lost_is_blank_and_says_so(make: Make) -> None:
@@ -88,9 +88,9 @@ def test_a_mean_leaves_out_no_trial_whose_requests_were_lost(make: Make) -> None
     ]
     sheet = part_of(make(plan_of([cell], 2), records), NAME).sheets[0]
     for column in ("loaded, ms", "increase, ms"):
-        found = place(sheet, "TCP up", column)
-        assert found.value is None
-        assert "1 of 2 trials: at least half of the requests were lost" in why(sheet, found)
+        cell_place = place(sheet, "TCP up", column)
+        assert cell_place.value is None
+        assert "1 of 2 trials: at least half of the requests were lost" in why(sheet, cell_place)
     assert place(sheet, "TCP up", "idle, ms").value == pytest.approx(0.1, rel=1e-3)
     assert place(sheet, "TCP up", "lost under load, %").value == 50
 
@@ -101,7 +101,7 @@ def test_a_load_without_a_result_is_blank_with_its_reason_and_never_a_number(mak
     part = part_of(run, NAME)
     (sheet,) = part.sheets
     assert part.charts == ()
-    assert all(each.value is None for each in sheet.lines[0].places[1:])
+    assert all(blank.value is None for blank in sheet.lines[0].places[1:])
     counted = place(sheet, "TCP up", "trials")
     assert (counted.text, "(peer-vanished)" in why(sheet, counted)) == ("0/1", True)
     assert "(peer-vanished)" in write_report(run).read_text(encoding="utf-8")
@@ -133,10 +133,10 @@ def test_of_both_ways_each_has_its_throughput_loss_and_fairness(make: Make) -> N
 
 def test_loads_of_two_protocols_say_what_the_other_lacks(make: Make) -> None:
     tcp, udp = under_load_cell(), under_load_cell(protocol="UDP", rate_bit_per_s=1e8, streams=2)
-    told = {"sent_messages": 200, "lost_messages": 3, "fairness_index": 0.8}
+    counts = {"sent_messages": 200, "lost_messages": 3, "fairness_index": 0.8}
     records = [
         *under_load_records(tcp, [100.0]),
-        result(udp, 1, under_load_values(trips()) | told),
+        result(udp, 1, under_load_values(trips()) | counts),
     ]
     load = part_of(make(plan_of([tcp, udp], 1), records), NAME).sheets[1]
     assert place(load, "UDP up", "messages lost, %").value == 1.5
@@ -162,15 +162,15 @@ def test_connections_have_a_table_of_their_own_with_the_rates_a_minute(make: Mak
 
 
 def test_where_rpm_is_not_known_it_says_why(make: Make) -> None:
-    known, short = under_load_cell(), under_load_cell(duration_s=10.0)
+    long, short = under_load_cell(), under_load_cell(duration_s=10.0)
     udp = under_load_cell(protocol="UDP", rate_bit_per_s=1e8)
     values = under_load_values(trips()) | connections()
     records = [
-        result(known, 1, values | {"responsiveness_per_minute": 432.1}),
+        result(long, 1, values | {"responsiveness_per_minute": 432.1}),
         result(short, 1, values),
         result(udp, 1, values),
     ]
-    sheet = part_of(make(plan_of([known, short, udp], 1), records), NAME).sheets[2]
+    sheet = part_of(make(plan_of([long, short, udp], 1), records), NAME).sheets[2]
     assert why(sheet, place(sheet, "UDP", "RPM")) == "RPM needs a load over TCP."
     lines = [line for line in sheet.lines if line.cell == short.key]
     (letter,) = lines[0].places[-1].notes
@@ -226,8 +226,8 @@ def test_a_load_that_never_drained_has_two_phases_and_a_blank(make: Make) -> Non
     part = part_with(make, values | {"after_rtt_count": 0})
     (strip,) = strips_of(part)
     assert [band.label for band in strip.bands] == ["idle", "loaded"]
-    found = place(part.sheets[0], "TCP up", "after, ms")
-    assert why(part.sheets[0], found).startswith("No request was due after the load")
+    blank = place(part.sheets[0], "TCP up", "after, ms")
+    assert why(part.sheets[0], blank).startswith("No request was due after the load")
 
 
 def test_without_the_load_s_series_the_round_trips_stand_alone(make: Make) -> None:

@@ -29,21 +29,21 @@ def test_searches_that_differ_show_all_that_they_found(make: Make) -> None:
     records = [result(cell, n, {"payload_bytes": size}) for n, size in ((1, 1472), (2, 1372))]
     run = make(plan_of([cell], 2), records)
     (sheet,) = part_of(run, "payload").sheets
-    found = place(sheet, "LL UDP", "payload")
-    assert (found.text, found.value) == ("1372, 1472", None)
+    cell = place(sheet, "LL UDP", "payload")
+    assert (cell.text, cell.value) == ("1372, 1472", None)
 
 
 def test_captured_frames_are_shown_where_they_were_asked_for_and_else_why_not(
     make: Make,
 ) -> None:
     cells = [planned("payload_search", capture=True, ip_version=version) for version in (4, 6)]
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "payload_bytes": 1472,
         "captured": True,
         "captured_frame_bytes": [1514],
     }
     records = [
-        result(cells[0], 1, {**found, "captured_next_frame_bytes": [35, 1514]}),
+        result(cells[0], 1, {**values, "captured_next_frame_bytes": [35, 1514]}),
         result(cells[1], 1, {"captured": False, "capture_reason": "beta: no tcpdump"}),
     ]
     (sheet,) = part_of(make(plan_of(cells, 1), records), "payload").sheets

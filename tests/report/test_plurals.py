@@ -43,7 +43,7 @@ def templates_of(kind: Kind) -> Templates:
     return (*kind.says, *kind.shown)
 
 
-def said(template: Message, number: int) -> str:
+def filled_in(template: Message, number: int) -> str:
     """A template with every count in it being ``number``."""
 
     def value(name: str) -> str | None:
@@ -61,7 +61,7 @@ def said(template: Message, number: int) -> str:
 @given(number=COUNTS)
 def test_a_finding_counts_as_people_do(kind: Kind, number: int) -> None:
     for template in templates_of(kind):
-        assert WRONG.search(said(template, number)) is None, template
+        assert WRONG.search(filled_in(template, number)) is None, template
 
 
 @pytest.mark.parametrize("name", _COUNTED)
@@ -92,7 +92,7 @@ def test_no_figure_for_people_has_an_exponent(value: float) -> None:
         plain_figures(value, 12),
         *(form(value) for form in _FORMS.values()),
     ]
-    assert [each for each in written if EXPONENT.search(each)] == []
+    assert [text for text in written if EXPONENT.search(text)] == []
 
 
 @given(st.floats(-1e12, 1e12, allow_nan=False), st.integers(1, 12))

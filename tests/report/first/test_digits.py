@@ -8,8 +8,8 @@ from netlab.report.tables.elements import Table, TableCell, TableLine
 
 def texts(columns: tuple[str, ...], *rows: tuple[str, ...]) -> list[list[str]]:
     lines = tuple(TableLine("row", tuple(TableCell(text) for text in row)) for row in rows)
-    shown = evened(Table("title", "cell", columns, lines))
-    return [[place.text for place in line.places] for line in shown.lines]
+    table = evened(Table("title", "cell", columns, lines))
+    return [[place.text for place in line.places] for line in table.lines]
 
 
 def test_a_column_has_the_decimals_of_its_largest_figure() -> None:

@@ -95,13 +95,13 @@ def test_a_comparison_is_a_line_with_how_many_cells_differ() -> None:
 @pytest.mark.parametrize("folder", sorted(REPORTS.glob("*/run.json")), ids=lambda p: p.parent.name)
 def test_every_line_leads_to_cells_of_its_run_and_warnings_are_few(folder: Path) -> None:
     run = load(folder.parent)
-    found, cells = Report(run, Wording()).first_lines, {cell.key for cell in run.plan.cells}
-    assert found.answers
-    for line in (*found.answers, *found.comparisons):
+    lines, cells = Report(run, Wording()).first_lines, {cell.key for cell in run.plan.cells}
+    assert lines.answers
+    for line in (*lines.answers, *lines.comparisons):
         assert line.cells
         assert line.section
-    assert all({*line.cells} <= cells for line in (*found.answers, *found.warnings))
-    assert len(found.warnings) <= MOST_WARNINGS
+    assert all({*line.cells} <= cells for line in (*lines.answers, *lines.warnings))
+    assert len(lines.warnings) <= MOST_WARNINGS
 
 
 def test_the_cell_that_a_line_opens_is_the_one_that_does_least() -> None:
@@ -117,7 +117,7 @@ def test_the_cell_that_a_line_opens_is_the_one_that_does_least() -> None:
         and c.settings.get("protocol") == "UDP"
         and values.get(c.key) is not None
     ]
-    assert values[udp.cells[0]] == min(each for each in beside if each is not None)
+    assert values[udp.cells[0]] == min(value for value in beside if value is not None)
 
 
 def test_a_search_says_from_which_frame_on_the_line_is_full_and_what_stopped_it_below(
