@@ -1,4 +1,4 @@
-"""Pairs by name in a report: places, means, maps, directions; offered, sent and received."""
+"""Named pairs in a report: places, means, maps, directions; offered, sent and received."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ def test_a_map_of_any_number_of_hosts_is_drawn_the_same_each_time(hosts: int) ->
     assert first.png == second.png
     assert f"{hosts} clients by {hosts} servers" in first.chart.alt
     assert bool(section.details) == (hosts > 20)
-    # Whatever their number, the places are what one sees, and not the lines between them.
+    # With any number of hosts the places dominate the picture, not the lines between them.
     red, _, blue, _ = imread(io.BytesIO(first.png)).transpose(2, 0, 1)
     assert (blue > red + 0.1).mean() > (0.3 if hosts > 20 else 0.05)
 

@@ -1,4 +1,4 @@
-"""A text that a copy of the process makes is the same, and the copy does not stay behind."""
+"""A copy of the process makes the same text as the process itself, and then ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page knows of each cell: pieces, small charts, the first sentences, loss and CPU."""
+"""The data of each cell on the page: pieces, small charts, the first sentences, loss and CPU."""
 
 from __future__ import annotations
 

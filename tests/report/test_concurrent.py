@@ -1,4 +1,4 @@
-"""What ran at the same time: sums of one common window, and why there is none; clocks apart."""
+"""Trials at the same time: sums over one common window, missing sums, clocks that differ."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAKE_CLOCK = SUPPORT / "fake_clock.py"
 
 
 def reading(pairing: str, *mbit_per_s: float | None, window: int = 1, **more: Any) -> Reading:
-    """A trial of a stream in the window of that number; two figures are two directions."""
+    """A trial of a stream in the window with this number; two figures are two directions."""
     values: dict[str, Any] = {
         "common_window": True,
         "common_window_trials": 2,
@@ -177,7 +177,7 @@ def test_a_sum_is_that_of_its_whole_window_or_there_is_none(
             assert together.bit_per_s is None
 
 
-# Real agents, whose clocks are apart and one of which runs fast
+# Real agents with different clocks, one of which runs fast
 
 MATRIX = """\
 title: five hosts, five clocks

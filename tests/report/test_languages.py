@@ -1,4 +1,4 @@
-"""Reports in other languages: what has words there, and what is the same in all of them."""
+"""Reports in other languages: what is translated, and what is the same in all of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def braces(template: str) -> set[str]:
 
 
 def translations(language: str) -> Iterator[tuple[str, str]]:
-    """(message, what the catalogue says) of every message that it has words for."""
+    """(message, its translation) of every message that the catalogue translates."""
     with (FOLDER / f"{language}.po").open("rb") as file:
         for message in read_po(file, locale=language):
             if isinstance(message.id, tuple):

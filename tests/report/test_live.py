@@ -1,4 +1,4 @@
-"""netlab report --watch: the page goes with the run, is never half a page, and comes to rest."""
+"""netlab report --watch: the page follows the run, is never incomplete, and stops at its end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TRIALS = [(cell, trial) for trial in (1, 2) for cell in made_plan().cells]
 
 
 class Clock:
-    """Time that goes on only while the watcher sleeps; what is to happen then happens then."""
+    """A clock that advances only while the watcher sleeps, and runs events that are due."""
 
     def __init__(self, happens: Callable[[int], None], limit: int = 400) -> None:
         self.now_s = 0.0
@@ -55,7 +55,7 @@ class Clock:
 def made_light(
     run: Analysis, _wording: object, *, narrow: bool, reload_s: int | None = None
 ) -> Path:
-    """A page as a report writes it, as far as the watcher is concerned."""
+    """A page with the parts of a report that the watcher needs."""
     assert not narrow
     counted = Counter(str(record.status) for record in run.latest.values())
     body = ", ".join(f"{number} {status}" for status, number in counted.items())

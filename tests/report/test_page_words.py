@@ -1,5 +1,4 @@
-"""Every word that the page has of its own comes out of the catalogue: of templates, of cells, of
-its script."""
+"""Every word of the page is from the catalogue: those of templates, of cells, of its script."""
 
 from __future__ import annotations
 
@@ -45,11 +44,11 @@ CODE = {
         "(prefers-color-scheme: dark)",
     ),
 }
-"""Of the script's literals what looks like prose."""
+"""Literals of the script that look like prose but are code."""
 
 
 def script_text() -> str:
-    """What of it is netlab's own."""
+    """The scripts that are netlab's own, without third-party code."""
     own = [name for name in SCRIPTS if name.startswith("script/")]
     return "\n".join((PAGE / name).read_text("utf-8") for name in own)
 
@@ -65,7 +64,7 @@ def cells_in(run: Analysis) -> Iterator[dict[str, Any]]:
 
 
 def texts_of(cell: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(place, text) of all that a reader is shown of a cell, but for what a host said."""
+    """(place, text) of all that a reader sees of a cell, except texts of a host."""
     yield "name", cell["name"]
     yield from (("figures", text) for text in cell["figures"])
     for finding in cell["findings"]:

@@ -1,4 +1,4 @@
-"""The report’s parts together: which there are, their pictures, figures and bytes."""
+"""All sections of a report: their names, pictures, figures and bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report’s part about searches for the right payload."""
+"""The report’s section on payload searches."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_searches_that_differ_show_all_that_they_found(make: Make) -> None:
     records = [result(cell, n, {"payload_bytes": size}) for n, size in ((1, 1472), (2, 1372))]
     run = make(plan_of([cell], 2), records)
     (sheet,) = part_of(run, "payload").sheets
-    cell = place(sheet, "LL UDP", "payload")
-    assert (cell.text, cell.value) == ("1372, 1472", None)
+    payload = place(sheet, "LL UDP", "payload")
+    assert (payload.text, payload.value) == ("1372, 1472", None)
 
 
 def test_captured_frames_are_shown_where_they_were_asked_for_and_else_why_not(

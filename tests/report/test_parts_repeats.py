@@ -1,4 +1,4 @@
-"""The report’s parts about repeats, and about what drifted over the time of the run."""
+"""The report’s sections on repeats and on drift over the time of the run."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def test_a_repeat_that_failed_is_a_blank_column_with_its_reason_and_in_no_mean(
         result(cell, 3, of_round_trips([3000] * 10)),
     ]
     sheet = part_of(make(plan_of([cell], 3), records), "repeats").sheets[0]
-    cell = place(sheet, "elapsed / transactions", "2")
-    assert cell.value is None
-    assert "(no-answer)" in why(sheet, cell)
+    blank = place(sheet, "elapsed / transactions", "2")
+    assert blank.value is None
+    assert "(no-answer)" in why(sheet, blank)
     assert place(sheet, "elapsed / transactions", "mean").value == pytest.approx(2.0)
 
 

@@ -110,7 +110,7 @@ def test_connections_show_the_handshake_by_itself(make: Make) -> None:
     assert part.title == "Connections"
 
 
-# What a round trip is made of
+# The parts of a round trip
 
 
 def timed(

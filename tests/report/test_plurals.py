@@ -1,4 +1,4 @@
-"""One is one, and many are many; and no figure for people has an exponent."""
+"""Counts of one are singular, others plural; no figure for people has an exponent."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ SEVERAL = re.compile(
     r".*_(bytes|per_s)|mtu_bytes|way|of_trials|packets|sent_messages|connections|pairs|streams"
     r"|blocks|fragments"
 )
-"""Words, and figures that are never one where their sentence is said: lengths of packets, rates,
-and that of which a part is told.
+"""Words, and figures that are never one in their sentence: lengths of packets, rates, totals.
 """
 
 

@@ -1,4 +1,4 @@
-"""A made-up language: whatever of a report is not said in it goes round the catalogue."""
+"""A made-up language finds every text of a report that does not come from the catalogue."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ NEVER_SAID = {
     "unit",
     "way",
 }
-"""Fields of nouns that no reader sees, or that are of every language."""
+"""Fields that no reader sees, or that are the same in every language."""
 
 LETTER = re.compile(r"[a-z]{1,2}")
 """Of a footnote."""
 
 
 def texts(noun: Any, where: str) -> Iterator[tuple[str, str]]:
-    """(place, text) of all that a reader sees of a noun."""
+    """(place, text) of all that a reader sees of a table, a chart or a part."""
     if isinstance(noun, str):
         if not LETTER.fullmatch(noun):
             yield where, noun
@@ -71,8 +71,8 @@ def nouns(run: Analysis, wording: Translated) -> Iterator[tuple[str, Any]]:
 
 
 def noted_of(run: Analysis) -> frozenset[str]:
-    """What was noted of hosts and sessions, as the page writes it, word for word; yes and no, which
-    are words of ours, are not among it."""
+    """The notes on hosts and sessions that the page shows word for word, without yes and no, which
+    are translated."""
     hosts = [facts for session in run.sessions for facts in session.get("hosts", {}).values()]
     notes = [*run.sessions, *hosts, *(note.get("facts", {}) for note in run.facts)]
     pairs = [(key, value) for note in notes for key, value in note.items()]
@@ -118,7 +118,7 @@ class Visible(html.parser.HTMLParser):
 
 
 def is_cut(text: str, whole: list[str]) -> bool:
-    """Whether it lost its middle for want of room, and stands there in full as well."""
+    """Whether a text is shortened in its middle, and its full form is also on the page."""
     head, gap, tail = text.partition("…")
     return bool(gap) and any(
         translated.startswith(head) and translated.endswith(tail) and len(translated) > len(text)

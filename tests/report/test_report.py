@@ -1,4 +1,4 @@
-"""The report as files: what is written, its bytes, and the page's soundness."""
+"""The report as files: which are written, their bytes, and valid links in the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tables.tex: what LaTeX makes of it, and that nothing a host said becomes a command."""
+"""tables.tex: it compiles with LaTeX, and no text of a host becomes a command."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_no_text_becomes_a_command_a_comment_or_an_open_brace(text: str) -> None
 
 
 def compiled(tex: str, folder: Path) -> str:
-    """Set it, and return the log; a complaint of LaTeX is a failure."""
+    """Compile it and return the log; an error of LaTeX is a failure."""
     folder.mkdir(exist_ok=True)
     (folder / "tables.tex").write_text(tex, encoding="utf-8")
     done = subprocess.run(

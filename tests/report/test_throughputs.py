@@ -1,4 +1,4 @@
-"""The part of the report that throughput searches have: tables, graphs and blanks."""
+"""The report’s section on throughput searches: tables, graphs and blanks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from netlab.store.run_folder import RunFolder
 
 
 def of_search(frame_bytes: int, share: float | None, limit: str, **more: Value) -> dict[str, Value]:
-    """What a search found at 1 Gbit/s, with steps of half a per cent."""
+    """The values of a search at 1 Gbit/s, with steps of half a per cent."""
     line = frames_per_s(1e9, frame_bytes)
     values: dict[str, Value] = {
         "line_rate_bit_per_s": 1e9,

@@ -1,6 +1,6 @@
-"""The palette: told apart by who sees all colours, and by who does not see one of three.
+"""The palette: its colours can be distinguished with normal sight and with colour blindness.
 
-The colours are read where they stand: in the style sheet of the page, and in what draws pictures.
+The colours are read from their sources: in the style sheet of the page, and in what draws pictures.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ SIGHTS = {
 STEP_APART = 8.0
 """CIE 1976 colour difference of neighbours on a scale; 2.3 can just be seen."""
 LINES_APART = 15.0
-"""CIEDE2000 of any two lines; 1 can just be seen, and from about 10 on at a glance."""
+"""CIEDE2000 of any two lines; 1 can just be seen, and from about 10 upwards at a glance."""
 CONTRAST = 3.0
-"""WCAG 2.2, 1.4.11: of graphics with what is beside them."""
+"""WCAG 2.2, 1.4.11: contrast of graphics with adjacent colours."""
 
 STYLE = (ROOT / "netlab" / "report" / "page" / "page.css").read_text("utf-8")
 

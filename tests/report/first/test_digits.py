@@ -1,4 +1,4 @@
-"""The digits of the page's tables: one number a column, as the interval bears it."""
+"""Decimals in the page's tables: the same in each column, as many as the interval justifies."""
 
 from __future__ import annotations
 

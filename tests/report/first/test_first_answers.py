@@ -1,4 +1,4 @@
-"""The lines of the first screen, made from recorded runs and from made ones."""
+"""The lines of the first screen, from recorded and from constructed runs."""
 
 from __future__ import annotations
 

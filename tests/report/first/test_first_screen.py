@@ -30,7 +30,7 @@ OPEN = "document.getElementById('cell').open"
 
 @dataclass(frozen=True)
 class Question:
-    """What a reader wants to know, where to click, and what is then to be seen."""
+    """A question of a reader, the clicks that lead to its answer, and the answer."""
 
     run: str
     asks: str
@@ -128,7 +128,7 @@ WORDS = """
   return words;
 })()
 """
-"""Words on the first two screens, without those of tables and pictures."""
+"""Most words on the first two screens, without those of tables and pictures."""
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Run → its page, made now."""
+    """Run → its page, written by this version."""
     pages = {}
     for name in RUNS:
         copy = tmp_path_factory.mktemp(name) / "run"

@@ -9,7 +9,7 @@ from netlab.report.text.load_figure import BLOCKS, LABEL, LOST, load_figure
 from netlab.results.load_timeline import timeline_of
 
 WIDTH = 62
-"""A column a tenth of a second: 6.2 s of requests."""
+"""One column is a tenth of a second: 6.2 s of requests."""
 
 
 def lines_of(requests: list[Trip]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the first screen, the terminal and the opened cell say of latency under load."""
+"""Latency under load on the first screen, on the terminal and in an opened cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts in panels: labels of what varies, a panel a level, shares of the ceiling. Pure."""
+"""Charts in panels: labels name what varies, a panel for each level, shares of the ceiling."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_panels_together_have_every_line_once() -> None:
     points = [curve.points for panel in chart.panels for curve in panel.lines]
     assert sorted(points) == sorted(curve.points for curve in curves)
     assert max(len(panel.lines) for panel in chart.panels) <= 4
-    # Of two dimensions the first goes from left to right.
+    # With two dimensions the first one varies from left to right.
     assert [panel.title for panel in chart.panels[:3]] == ["LL, 18", "WL, 18", "LW, 18"]
 
 

@@ -129,7 +129,7 @@ def _filled(line: Curve) -> Curve:
 
 
 def _moves(svg: bytes) -> int:
-    """How often the pen is lifted and set down anew in the measured lines."""
+    """How often the measured lines are interrupted."""
     lines = re.findall(
         r'<path d="([^"]+)" clip-path="[^"]*" style="[^"]*stroke-width: 1.4', _open(svg)
     )

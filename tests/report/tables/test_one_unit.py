@@ -1,4 +1,4 @@
-"""A table of throughputs has one unit, by its largest figure, and its headings name it."""
+"""A table of throughputs has one unit, chosen by its largest figure and named in its headings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the report's tables are laid out: rows, columns, which settings make a table of their own."""
+"""The layout of the report's tables: rows, columns, and the settings that split tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in the report's tables: figures, means, intervals, blanks and their footnotes."""
+"""The contents of the report's tables: figures, means, intervals, blanks and footnotes."""
 
 from __future__ import annotations
 
