@@ -45,7 +45,7 @@ class _LimitRow:
     """Number of cells with a result in these groups."""
     of_trials: int
     """Number of their trials."""
-    beside: int
+    of_trials_of_cells: int
     """Number of all trials in the cells with this limit."""
     finding: Finding | None
 
@@ -63,9 +63,9 @@ class _LimitRow:
     def counted(self) -> Message:
         """How many cells have this limit, and how many of their trials if it is not all of them."""
         cells = _("{some} of {all}", some=self.cells, all=self.of_cells)
-        if len(self.samples) == self.beside:
+        if len(self.samples) == self.of_trials_of_cells:
             return cells
-        trials = in_trials(len(self.samples), self.beside)["in_trials"]
+        trials = in_trials(len(self.samples), self.of_trials_of_cells)["in_trials"]
         return joined(", ", (cells, trials))
 
     @property
@@ -170,7 +170,7 @@ def _add(rows: list[_LimitRow], row: _LimitRow) -> None:
             (*last.samples, *row.samples),
             last.of_cells + row.of_cells,
             last.of_trials + row.of_trials,
-            last.beside + row.beside,
+            last.of_trials_of_cells + row.of_trials_of_cells,
             None,
         )
     rows.append(row)

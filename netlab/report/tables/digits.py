@@ -47,8 +47,10 @@ def evened_section(section: TableSection) -> TableSection:
         units.setdefault(table.keys, unit)
         scaled = in_one_unit(table, unit)
         half_widths = intervals.get(table.keys)
-        beside = {} if half_widths is None else _decimals_beside(in_one_unit(half_widths, unit))
-        evened_tables.append(_evened(scaled, beside))
+        known = (
+            {} if half_widths is None else _decimals_of_intervals(in_one_unit(half_widths, unit))
+        )
+        evened_tables.append(_evened(scaled, known))
     return replace(section, tables=tuple(evened_tables))
 
 
@@ -118,7 +120,7 @@ def _decimals_of(figures: Sequence[float], unit: str) -> int:
     return 0 if most >= 1000 else 1 if most >= 100 else _AS_THEY_ARE
 
 
-def _decimals_beside(half_widths: GridTable) -> dict[_Place, int]:
+def _decimals_of_intervals(half_widths: GridTable) -> dict[_Place, int]:
     """The decimals of a table's columns by their intervals, which are in another table."""
     return {
         (at, unit): _by_interval(_figures_of(_column(half_widths, at), unit))

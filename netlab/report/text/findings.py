@@ -101,7 +101,7 @@ def _in_cells(finding: Finding, index: RunIndex) -> Message | None:
 
     The number of trials follows if not all trials of these cells are concerned.
     """
-    every, concerned = index.cells_beside(finding.cells[0]), set(finding.cells)
+    every, concerned = index.cells_of_group(finding.cells[0]), set(finding.cells)
     in_trials = finding.words.get("in_trials")
     if len(every) <= len(concerned):
         in_every = _("in every cell") if len(concerned) > 1 else None

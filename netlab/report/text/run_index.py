@@ -50,7 +50,7 @@ class RunIndex:
         size = None if planned is None else planned.settings.get(AXIS)
         return size if isinstance(size, int) else None
 
-    def cells_beside(self, cell: str) -> tuple[str, ...]:
+    def cells_of_group(self, cell: str) -> tuple[str, ...]:
         """All cells with a result in the group of this cell, by socket buffer size."""
         return self.by_group.get(_common(self.cells[cell]), ())
 

@@ -11,7 +11,7 @@ from netlab.results.readings import FLOWS, Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 
 RISES = 1.1
-"""From this ratio upwards of loaded to idle round trips the sentence says that they rise."""
+"""At this ratio of loaded to idle round trips, or above, the sentence says that they rise."""
 
 
 def rise_words(trials: Sequence[Reading], load: str = "") -> Message:

@@ -21,7 +21,7 @@ SMALL_NS = 1e6
 """If every round trip is shorter, the axis is in µs."""
 
 Timelines = Mapping[tuple[str, int], LoadTimeline]
-"""Cell and trial → what it was like over its time, of those that recorded it."""
+"""(cell, trial) → its timeline, for trials that recorded single round trips."""
 
 Points = list[tuple[float, float | None]]
 
