@@ -31,7 +31,7 @@ MAX_SHOWN_ROLES = 20
 MAX_MAPS = 16
 
 INSIDE = _("within one machine: no cable was touched, and it is in no mean.")
-NOT_REQUESTED = _("not requested by the matrix.")
+NOT_ASKED = _("not requested by the matrix.")
 PARTLY = _("measured at the same time as others, but did not send over the whole common window.")
 
 
@@ -208,7 +208,7 @@ def _sheet(pair_matrix: PairMatrix, link: Link | None, *, imported: bool) -> Tab
         places = [
             pair_value.place(notes, link, strays.get((client, server)), imported=imported)
             if pair_value
-            else TableCell(notes=notes([NOT_REQUESTED]))
+            else TableCell(notes=notes([NOT_ASKED]))
             for server, pair_value in row.items()
         ]
         lines.append(
