@@ -24,8 +24,8 @@ _NOT_SHOWN = _("not shown")
 _MEANS = _(
     "The limits that the records show. Wire: throughput is at least 98 % of its ceiling (96 % "
     "with data both ways); all other limits only below that. Sender’s CPU: its one thread was on a "
-    "CPU for at least 95 % of the window. Receiver’s CPU: its queue was at least 80 % full at most "
-    "of the looks at it. Others on a CPU, or a quota: for more than 5 % of the window a thread was "
+    "CPU for at least 95 % of the window. Receiver’s CPU: its queue was at least 80 % full in most "
+    "samples. Others on a CPU, or a quota: for more than 5 % of the window a thread was "
     "ready to run but had no CPU, or the quota made it wait in more than 5 % of its periods. "
     "Sender’s call rate: its send calls take at least 80 % of the window, and nine of ten found "
     "room in the socket, so they do not wait for a queue. Window, buffer and congestion: TCP’s own "
