@@ -22,7 +22,7 @@ CI = [
     if not line.lstrip().startswith("#")
 ]
 LEFT_OUT = "…"
-LIMITS = "What limited throughput"
+LIMITS = "Bottlenecks"
 ROW = re.compile(r"LL (TCP|UDP) \d+ +(.+?) +(\d+) of 2( |$)")
 """A row of that table: messages, what limited them, of how many cells."""
 

@@ -61,7 +61,7 @@ def repeats_of(test: str, sheets: Mapping[str, Table]) -> Table:
 
 
 def counted(test: str, sheets: Mapping[str, Table]) -> Table:
-    return sheets[f"{TITLES[test]}: throughput over all repeats, as it is counted"]
+    return sheets[f"{TITLES[test]}: throughput over all repeats, by what is counted"]
 
 
 @pytest.mark.parametrize("test", PRINTED)
@@ -101,10 +101,10 @@ def test_the_printed_byte_rate_leaves_out_the_gaps_and_the_right_one_stands_belo
 ) -> None:
     sheet = counted(test, sheets)
     theirs, right = "frames with preamble, without the gaps", "frames with preamble and gaps"
-    assert place(sheet, theirs, "bytes a message").text == "1,526"
+    assert place(sheet, theirs, "bytes per message").text == "1,526"
     assert place(sheet, theirs, "byte/s").text.replace(",", "") == PRINTED[test]["derived_value"]
     assert place(sheet, theirs, "share of the link, %").text == "99.00"
-    assert place(sheet, right, "bytes a message").text == "1,538"
+    assert place(sheet, right, "bytes per message").text == "1,538"
     assert place(sheet, right, "share of the link, %").text == "99.78"
     assert sheet.footnotes == ()
 

@@ -1,4 +1,4 @@
-"""Pairs by name in a report: places, means, maps, directions; offered, sent and received."""
+"""Named pairs in a report: places, means, maps, directions; offered, sent and received."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def reading(pairing: str, mbit_per_s: float | None, trial: int = 1, **more: Any)
     )
 
 
-def said(readings: list[Reading]) -> Part:
-    found = part(readings, LINK, imported=False)
-    assert found is not None
-    return found
+def section_of(readings: list[Reading]) -> Part:
+    section = part(readings, LINK, imported=False)
+    assert section is not None
+    return section
 
 
-def sheet_of(found: Part, title: str) -> Table:
-    return next(sheet for sheet in (*found.sheets, *found.details) if title in sheet.title)
+def sheet_of(section: Part, title: str) -> Table:
+    return next(sheet for sheet in (*section.sheets, *section.details) if title in sheet.title)
 
 
 def place(sheet: Table, row: str, column: str) -> TableCell:
@@ -65,12 +65,12 @@ def place(sheet: Table, row: str, column: str) -> TableCell:
     return line.places[sheet.columns.index(column)]
 
 
-def why(sheet: Table, found: TableCell) -> str:
-    return " ".join(dict(sheet.footnotes)[letter] for letter in found.notes)
+def why(sheet: Table, cell: TableCell) -> str:
+    return " ".join(dict(sheet.footnotes)[letter] for letter in cell.notes)
 
 
 def test_a_row_is_a_client_and_a_column_a_server() -> None:
-    sheet = sheet_of(said([reading("nas+desk", 90.0), reading("desk+nas", 50.0)]), "TCP 1448")
+    sheet = sheet_of(section_of([reading("nas+desk", 90.0), reading("desk+nas", 50.0)]), "TCP 1448")
     assert place(sheet, "desk", "nas").value == 90.0
     assert place(sheet, "nas", "desk").value == 50.0
     for host in ("nas", "desk"):
@@ -80,7 +80,7 @@ def test_a_row_is_a_client_and_a_column_a_server() -> None:
 
 
 def test_within_a_machine_is_marked_and_in_no_mean_nor_on_the_maps_scale() -> None:
-    found = said(
+    section = section_of(
         [
             reading("a+a", 9000.0),
             reading("a@x+a@y", 8000.0),
@@ -89,21 +89,21 @@ def test_within_a_machine_is_marked_and_in_no_mean_nor_on_the_maps_scale() -> No
             reading("b+a", 80.0),
         ]
     )
-    sheet = sheet_of(found, "TCP")
+    sheet = sheet_of(section, "TCP")
     for client, server in (("a", "a"), ("a@y", "a@x"), ("c", "b")):
         assert INSIDE[1:] in why(sheet, place(sheet, client, server))
     assert place(sheet, "a", "mean (pairs)").text == "80.00 (1)"
     assert place(sheet, "c", "mean (pairs)").text == ""
     assert place(sheet, "mean (pairs)", "mean (pairs)").text == "85.00 (2)"
-    (drawn,) = found.charts
-    assert isinstance(drawn, HeatMap)
-    assert max(v for row in drawn.values for v in row if v is not None) == 90.0
-    assert sum(v is not None for row in drawn.inside for v in row) == 3
-    assert any("3 pairs of them within one machine" in each for each in found.paragraphs)
+    (heat_map,) = section.charts
+    assert isinstance(heat_map, HeatMap)
+    assert max(v for row in heat_map.values for v in row if v is not None) == 90.0
+    assert sum(v is not None for row in heat_map.inside for v in row) == 3
+    assert any("3 pairs are within one machine" in text for text in section.paragraphs)
 
 
 def test_a_failed_pair_is_blank_with_its_reason_and_in_no_mean() -> None:
-    sheet = sheet_of(said([reading("a+b", 90.0), reading("a+c", None)]), "TCP")
+    sheet = sheet_of(section_of([reading("a+b", 90.0), reading("a+c", None)]), "TCP")
     blank = place(sheet, "c", "a")
     assert (blank.text, blank.value) == ("", None)
     assert "(path-blocked)" in why(sheet, blank)
@@ -112,33 +112,33 @@ def test_a_failed_pair_is_blank_with_its_reason_and_in_no_mean() -> None:
 
 def test_trials_are_averaged_and_counted_those_without_a_figure_left_out() -> None:
     trials = [reading("a+b", 90.0, 1), reading("a+b", 92.0, 2), reading("a+b", None, 3)]
-    sheet = sheet_of(said(trials), "TCP")
-    found = place(sheet, "b", "a")
-    assert found.text == "91.00 (2)"
-    assert "(path-blocked)" in why(sheet, found)
+    sheet = sheet_of(section_of(trials), "TCP")
+    cell = place(sheet, "b", "a")
+    assert cell.text == "91.00 (2)"
+    assert "(path-blocked)" in why(sheet, cell)
 
 
 def test_what_lies_above_the_wire_ceiling_is_marked_as_that() -> None:
-    sheet = sheet_of(said([reading("a+b", 94.9), reading("b+a", 95.2)]), "TCP")
+    sheet = sheet_of(section_of([reading("a+b", 94.9), reading("b+a", 95.2)]), "TCP")
     assert place(sheet, "b", "a").notes == ()
     assert "above 94.93 Mbit/s" in why(sheet, place(sheet, "a", "b")).lower().replace("mb", "Mb")
 
 
 def test_each_protocol_and_size_has_a_table_and_a_map_and_the_offered_rate_is_in_its_name() -> None:
     udp = {"protocol": "UDP", "message_bytes": 1472, "rate_bit_per_s": 5e7}
-    found = said([reading("a+b", 90.0), reading("a+b", 49.9, settings=udp)])
-    assert [sheet.title.split(":")[0] for sheet in found.sheets] == [
+    section = section_of([reading("a+b", 90.0), reading("a+b", 49.9, settings=udp)])
+    assert [sheet.title.split(":")[0] for sheet in section.sheets] == [
         "TCP 1448",
         "UDP 1472, offered 50 Mbit/s",
     ]
-    assert len(found.charts) == 2
+    assert len(section.charts) == 2
 
 
 def test_one_trial_each_way_cannot_tell_a_difference() -> None:
-    sheet = sheet_of(said([reading("a+b", 90.0), reading("b+a", 30.0)]), "One direction")
+    sheet = sheet_of(section_of([reading("a+b", 90.0), reading("b+a", 30.0)]), "One direction")
     (line,) = sheet.lines
     assert line.label == "a ↔ b"
-    assert [each.text for each in line.places[:2]] == ["30.00 Mbit/s", "90.00 Mbit/s"]
+    assert [cell.text for cell in line.places[:2]] == ["30.00 Mbit/s", "90.00 Mbit/s"]
     assert line.places[-1].text == ONE_EACH
 
 
@@ -149,7 +149,7 @@ def test_a_difference_beyond_noise_stands_first_and_one_within_it_is_not_called_
         for trial in range(1, 6)
         for pairing, mbit_per_s in (("a+bb", 90.0), ("bb+a", 90.0), ("a+c", 90.0), ("c+a", 80.0))
     ]
-    sheet = sheet_of(said(trials), "One direction")
+    sheet = sheet_of(section_of(trials), "One direction")
     words = {line.label: line.places[-1].text for line in sheet.lines}
     assert [line.label for line in sheet.lines] == ["a ↔ c", "a ↔ bb"]
     assert "% more" in words["a ↔ c"]
@@ -157,14 +157,16 @@ def test_a_difference_beyond_noise_stands_first_and_one_within_it_is_not_called_
 
 
 def test_within_a_machine_there_are_no_directions_to_compare() -> None:
-    found = said([reading("a+b", 90.0, same_host=True), reading("b+a", 30.0, same_host=True)])
-    assert [sheet.title for sheet in found.sheets if "direction" in sheet.title] == []
+    section = section_of(
+        [reading("a+b", 90.0, same_host=True), reading("b+a", 30.0, same_host=True)]
+    )
+    assert [sheet.title for sheet in section.sheets if "direction" in sheet.title] == []
 
 
 def test_where_the_server_sends_the_data_go_the_other_way() -> None:
     back = {"direction": "server-sends"}
-    found = said([reading("a+b", 90.0, settings=back), reading("b+a", 30.0, settings=back)])
-    (line,) = sheet_of(found, "One direction").lines
+    section = section_of([reading("a+b", 90.0, settings=back), reading("b+a", 30.0, settings=back)])
+    (line,) = sheet_of(section, "One direction").lines
     assert line.places[0].text == "90.00 Mbit/s"
 
 
@@ -172,13 +174,13 @@ def test_offered_sent_and_received_stand_side_by_side_with_loss_and_jitter() -> 
     udp = {"protocol": "UDP", "message_bytes": 1472, "rate_bit_per_s": 5e7}
     counts = {"sent_messages": 1000, "lost_messages": 100}
     measured = {"sent_bit_per_s": 4.99e7, "receiver_jitter_ns": 12_000}
-    found = said(
+    section = section_of(
         [
             reading("a+b", 44.91, settings=udp, flow=counts, values=measured),
             reading("b+a", None, settings=udp),
         ]
     )
-    sheet = sheet_of(found, "offered, sent, received")
+    sheet = sheet_of(section, "offered, sent, received")
     row = {name: place(sheet, "b → a", name).text for name in sheet.columns}
     assert list(row.values()) == ["50.00", "49.90", "44.91", "10.00", "12.00"]
     blank = place(sheet, "a → b", "received, Mbit/s")
@@ -191,23 +193,25 @@ def test_what_was_offered_names_its_setup_where_there_are_several_and_who_sent()
     udp: dict[str, Value] = {"protocol": "UDP", "rate_bit_per_s": 5e7}
     sizes: list[dict[str, Value]] = [{**udp, "message_bytes": size} for size in (64, 1472)]
     sent = {"sent_bit_per_s": 4.99e7}
-    found = said([reading("a+b", 49.0, settings=each, values=sent) for each in sizes])
-    sheet = sheet_of(found, "offered, sent, received")
+    section = section_of([reading("a+b", 49.0, settings=udp, values=sent) for udp in sizes])
+    sheet = sheet_of(section, "offered, sent, received")
     assert [line.label for line in sheet.lines] == ["UDP 64: b → a", "UDP 1472: b → a"]
     back = {**sizes[0], "direction": "server-sends"}
-    sheet = sheet_of(said([reading("a+b", 49.0, settings=back, values=sent)]), "offered, sent")
+    sheet = sheet_of(
+        section_of([reading("a+b", 49.0, settings=back, values=sent)]), "offered, sent"
+    )
     assert [line.label for line in sheet.lines] == ["a → b"]
 
 
 def test_a_trial_that_missed_its_window_is_marked() -> None:
     together = {"common_window_trials": 2, "common_window": True, "clock_bound_ns": 30_000}
-    found = said(
+    section = section_of(
         [
             reading("a+b", 90.0, values=together),
             reading("c+d", 80.0, values={**together, "common_window": False}),
         ]
     )
-    sheet = sheet_of(found, "TCP")
+    sheet = sheet_of(section, "TCP")
     assert place(sheet, "b", "a").notes == ()
     assert "did not send over the whole" in why(sheet, place(sheet, "d", "c"))
 
@@ -216,21 +220,21 @@ def test_a_pair_that_does_not_go_with_the_others_is_marked_and_few_or_even_ones_
     pairs = [f"{server}+{client}" for server in "abc" for client in "abc" if server != client]
     even = [reading(pair, 90.0 + number / 10) for number, pair in enumerate(pairs)]
     slow = [*even[:-1], reading(pairs[-1], 26.3)]
-    sheet = sheet_of(said(slow), "TCP")
+    sheet = sheet_of(section_of(slow), "TCP")
     marked = why(sheet, place(sheet, "b", "c"))
-    assert "Below what its hosts reach with others, 90.00 Mbit/s" in marked
+    assert "Below what its two hosts reach with others, 90.00 Mbit/s" in marked
     assert all(
-        "with others" not in text.lower() for _, text in sheet_of(said(even), "TCP").footnotes
+        "with others" not in text.lower() for _, text in sheet_of(section_of(even), "TCP").footnotes
     )
-    # Of four nobody can tell which is the odd one.
-    few = sheet_of(said(slow[-4:]), "TCP")
+    # With four pairs it cannot be decided which one deviates.
+    few = sheet_of(section_of(slow[-4:]), "TCP")
     assert all("with others" not in text.lower() for _, text in few.footnotes)
 
 
 def test_pairs_of_a_slow_host_are_not_marked_nor_is_the_good_one_beside_them() -> None:
     pairs = [f"{server}+{client}" for server in "abc" for client in "abc" if server != client]
     slow = [reading(pair, 18.8 if "c" in pair else 94.1) for pair in pairs]
-    sheet = sheet_of(said(slow), "TCP")
+    sheet = sheet_of(section_of(slow), "TCP")
     assert all("with others" not in text.lower() for _, text in sheet.footnotes)
 
 
@@ -252,18 +256,18 @@ def test_a_pair_whose_round_trips_are_longer_than_its_hosts_make_them_is_marked(
         )
         for server, client in pairs
     ]
-    sheet = sheet_of(said(trials), "mean round trip")
+    sheet = sheet_of(section_of(trials), "mean round trip")
     marked = {
         (client, server)
         for server, client in pairs
-        if "Longer than what its two hosts add" in why(sheet, place(sheet, client, server))
+        if "Longer than its two hosts add" in why(sheet, place(sheet, client, server))
     }
     assert marked == {("a", "b")}
 
 
 def test_what_stayed_within_a_machine_makes_no_other_pair_look_slow() -> None:
     inside = [reading(f"{name}+{name}", 9000.0) for name in "abcdefg"]
-    sheet = sheet_of(said([*inside, reading("a+b", 90.0), reading("b+a", 80.0)]), "TCP")
+    sheet = sheet_of(section_of([*inside, reading("a+b", 90.0), reading("b+a", 80.0)]), "TCP")
     assert all("with others" not in text.lower() for _, text in sheet.footnotes)
 
 
@@ -280,16 +284,16 @@ def test_a_map_of_any_number_of_hosts_is_drawn_the_same_each_time(hosts: int) ->
         for server in range(hosts)
         for client in range(hosts)
     ]
-    found = said(trials)
-    (first,), (second,) = draw(found.charts), draw(found.charts)
+    section = section_of(trials)
+    (first,), (second,) = draw(section.charts), draw(section.charts)
     assert first.svg == second.svg
     assert first.png == second.png
     assert f"{hosts} clients by {hosts} servers" in first.chart.alt
-    assert bool(found.details) == (hosts > 20)
-    # Whatever their number, the places are what one sees, and not the lines between them.
+    assert bool(section.details) == (hosts > 20)
+    # With any number of hosts the places dominate the picture, not the lines between them.
     red, _, blue, _ = imread(io.BytesIO(first.png)).transpose(2, 0, 1)
     assert (blue > red + 0.1).mean() > (0.3 if hosts > 20 else 0.05)
 
 
 def test_a_map_without_any_figure_is_not_drawn() -> None:
-    assert said([reading("a+b", None)]).charts == ()
+    assert section_of([reading("a+b", None)]).charts == ()

@@ -1,4 +1,4 @@
-"""A text that a copy of the process makes is the same, and the copy does not stay behind."""
+"""A copy of the process makes the same text as the process itself, and then ends."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from netlab.report.beside import beside
 
 
 def test_the_text_is_made_by_another_process_which_knows_what_this_one_knew() -> None:
-    known = {"half": "\udc80", "who": str(os.getpid())}
-    with beside(lambda: f"{known} {os.getpid()}", worth_it=True) as asked:
-        before = str(known)
-        known["who"] = "changed since"
-        said, _, who = asked().rpartition(" ")
-    assert said == before
+    state = {"half": "\udc80", "who": str(os.getpid())}
+    with beside(lambda: f"{state} {os.getpid()}", worth_it=True) as result:
+        before = str(state)
+        state["who"] = "changed since"
+        answer, _, who = result().rpartition(" ")
+    assert answer == before
     assert who != str(os.getpid()) or not room._CAN_COPY
 
 
@@ -25,13 +25,13 @@ def test_where_no_copy_is_had_or_worth_it_this_process_makes_the_text(
     monkeypatch: pytest.MonkeyPatch, can_copy: bool
 ) -> None:
     monkeypatch.setattr(room, "_CAN_COPY", can_copy)
-    with beside(lambda: str(os.getpid()), worth_it=not can_copy) as asked:
-        assert asked() == str(os.getpid())
+    with beside(lambda: str(os.getpid()), worth_it=not can_copy) as result:
+        assert result() == str(os.getpid())
 
 
 def test_what_fails_in_the_copy_is_made_again_here_so_that_its_error_is_seen() -> None:
-    with beside(lambda: str(1 // 0), worth_it=True) as asked, pytest.raises(ZeroDivisionError):
-        asked()
+    with beside(lambda: str(1 // 0), worth_it=True) as result, pytest.raises(ZeroDivisionError):
+        result()
 
 
 def test_no_copy_stays_behind_when_the_block_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

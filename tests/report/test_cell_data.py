@@ -1,4 +1,4 @@
-"""What the page knows of each cell: pieces, small charts, the first sentences, loss and CPU."""
+"""The data of each cell on the page: pieces, small charts, the first sentences, loss and CPU."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_every_cell_of_the_plan_is_there_in_its_order_with_all_that_was_measured
     run = load(LIMITS)
     cells = unpacked(pieces_of(run, {run.plan.cells[0].key: (CellFinding("It is full."),)}))
     assert [cell["key"] for cell in cells] == [cell.key for cell in run.plan.cells]
-    assert [each["text"] for each in cells[0]["findings"]] == ["It is full."]
+    assert [finding["text"] for finding in cells[0]["findings"]] == ["It is full."]
     for cell in cells:
         for trial in cell["trials"]:
             record = run.latest[cell["key"], trial["trial"]]
@@ -78,14 +78,14 @@ def test_every_cell_of_the_plan_is_there_in_its_order_with_all_that_was_measured
 def test_a_trial_without_a_result_has_its_reason_and_no_figure(make: Make) -> None:
     cell = planned("stream")
     run = make(plan_of([cell], 2), [failure(cell, 1, "no-traffic", detail="alpha: nothing came")])
-    (found,) = unpacked(pieces_of(run))
-    failed, pending = found["trials"]
+    (cell_data,) = unpacked(pieces_of(run))
+    failed, pending = cell_data["trials"]
     assert failed["figures"] == pending["figures"] == [""]
     assert "(no-traffic)" in failed["why"]
     assert failed["detail"] == "alpha: nothing came"
     assert "(not-measured-yet)" in pending["why"]
     assert "values" not in pending
-    assert found["charts"] == []
+    assert cell_data["charts"] == []
 
 
 def test_many_cells_are_cut_into_pieces_that_each_can_be_read_alone(make: Make) -> None:
@@ -110,12 +110,12 @@ def test_nothing_that_a_host_says_ends_the_script_element(make: Make) -> None:
 def test_a_long_series_stands_there_by_its_length_and_is_drawn(make: Make) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips(drawn_ns(300, 90, 1)))])
-    (found,) = unpacked(pieces_of(run))
+    (cell_data,) = unpacked(pieces_of(run))
     record = run.latest[cell.key, 1]
     pairs = record.values["rtt_histogram"]
     assert isinstance(pairs, list)
-    assert found["trials"][0]["values"]["rtt_histogram"] == f"{len(pairs):,} numbers"
-    (chart,) = found["charts"]
+    assert cell_data["trials"][0]["values"]["rtt_histogram"] == f"{len(pairs):,} numbers"
+    (chart,) = cell_data["charts"]
     ys = [y for _, y in chart["lines"][0]["points"]]
     assert ys == sorted(ys)
     assert 70 < ys[0] < ys[-1] < 150
@@ -152,8 +152,8 @@ def test_a_stream_both_ways_has_a_chart_a_direction(make: Make) -> None:
         for name, value in (("interval_ns", 10**8), ("interval_bytes", [1, 2]))
     }
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
-    (found,) = unpacked(pieces_of(run))
-    titles = [chart["title"] for chart in found["charts"]]
+    (cell_data,) = unpacked(pieces_of(run))
+    titles = [chart["title"] for chart in cell_data["charts"]]
     assert titles == [
         "Throughput to server within the window",
         "Throughput to client within the window",
@@ -172,8 +172,8 @@ def test_what_tcp_says_over_time_is_drawn_with_what_it_sent_again(make: Make) ->
     cell = planned("stream", protocol="TCP")
     values = {f"sender_tcp_series_{name}": value for name, value in SERIES.items()}
     run = make(plan_of([cell], 2), [result(cell, n, values) for n in (1, 2)])
-    (found,) = unpacked(pieces_of(run))
-    window, round_trip, again = found["charts"]
+    (cell_data,) = unpacked(pieces_of(run))
+    window, round_trip, again = cell_data["charts"]
     assert (window["title"], window["y"]) == ("TCP’s congestion window", "KiB")
     assert window["x"] == round_trip["x"] == "seconds since the window opened"
     assert [(line["label"], line["joined"]) for line in window["lines"]] == [
@@ -189,8 +189,8 @@ def test_what_tcp_says_over_time_is_drawn_with_what_it_sent_again(make: Make) ->
 
 def test_of_a_system_that_tells_less_there_is_less_and_both_ways_have_their_own(make: Make) -> None:
     cell = planned("stream", protocol="TCP", direction="both")
-    told = {name: SERIES[name] for name in ("time_us", "rtt_us")}
-    values = {f"to_client_sender_tcp_series_{name}": value for name, value in told.items()}
+    series = {name: SERIES[name] for name in ("time_us", "rtt_us")}
+    values = {f"to_client_sender_tcp_series_{name}": value for name, value in series.items()}
     values |= {
         f"to_server_sender_tcp_series_{name}": SERIES[name] for name in ("time_us", "cwnd_bytes")
     }
@@ -272,9 +272,9 @@ def test_of_many_trials_as_many_are_drawn_as_can_be_told_apart(make: Make) -> No
     cell = planned("stream")
     values: dict[str, Any] = {"receiver_interval_ns": 10**8, "receiver_interval_bytes": [1, 2]}
     run = make(plan_of([cell], 20), [result(cell, n, values) for n in range(1, 21)])
-    (found,) = unpacked(pieces_of(run))
-    assert len(found["charts"][0]["lines"]) == MAX_LINES
-    assert len(found["trials"]) == 20
+    (cell_data,) = unpacked(pieces_of(run))
+    assert len(cell_data["charts"][0]["lines"]) == MAX_LINES
+    assert len(cell_data["trials"]) == 20
 
 
 # The first sentences
@@ -300,9 +300,9 @@ def test_an_import_is_said_to_be_one_and_its_time_is_not_made_up(make: Make) -> 
     cell = planned("stream")
     plan = plan_of([cell], 1, source="table.csv")
     run = make(plan, [result(cell, 1, {"throughput_bit_per_s": 1e6}, started_at="")])
-    said = " ".join(opening(run.plan, readings(run)))
-    assert said.startswith("Printed in a document: the throughput of streams over UDP")
-    assert "Each cell once." in said
+    text = " ".join(opening(run.plan, readings(run)))
+    assert text.startswith("Printed in a document: the throughput of streams over UDP")
+    assert "Each cell once." in text
 
 
 def test_trials_without_a_result_are_counted_by_how_they_ended(make: Make) -> None:
@@ -321,8 +321,8 @@ def test_hosts_by_name_are_counted_and_not_listed(make: Make) -> None:
     run = make(
         plan_of(cells, 1), [result(cell, 1, {"throughput_bit_per_s": 1e6}) for cell in cells]
     )
-    said = opening(run.plan, readings(run))
-    assert "Between: 3 pairs of 3 hosts, each by name, server and client." in said
+    lines = opening(run.plan, readings(run))
+    assert "Between: 3 pairs of 3 hosts, each by name, server and client." in lines
 
 
 # Loss and CPU
@@ -374,7 +374,7 @@ def test_where_messages_were_lost_is_a_table_by_what_both_hosts_count(make: Make
     _, sheet = part_of(make(plan_of(cells, 1), records), "loss-cpu").sheets
     assert sheet.columns == (
         *("messages lost", "never sent", "receiving socket", "receiver’s backlog"),
-        *("receiver’s interface", "sender’s interface", "queue before it"),
+        *("receiver’s interface", "sender’s interface", "sender’s queue"),
     )
     lines = {line.label: [place.value for place in line.places] for line in sheet.lines}
     assert lines == {"LL UDP 576": [50, 7, 40, None, 5, 3, 4]}

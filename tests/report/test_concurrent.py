@@ -1,4 +1,4 @@
-"""What ran at the same time: sums of one common window, and why there is none; clocks apart."""
+"""Trials at the same time: sums over one common window, missing sums, clocks that differ."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAKE_CLOCK = SUPPORT / "fake_clock.py"
 
 
 def reading(pairing: str, *mbit_per_s: float | None, window: int = 1, **more: Any) -> Reading:
-    """A trial of a stream in the window of that number; two figures are two directions."""
+    """A trial of a stream in the window with this number; two figures are two directions."""
     values: dict[str, Any] = {
         "common_window": True,
         "common_window_trials": 2,
@@ -54,8 +54,8 @@ def reading(pairing: str, *mbit_per_s: float | None, window: int = 1, **more: An
         same_host=more.get("same_host", False),
         settings={**settings, **more.get("settings", {})},
         flows={
-            flow: FlowReading(throughput_bit_per_s=None if each is None else each * 1e6)
-            for flow, each in zip(flows, mbit_per_s, strict=True)
+            flow: FlowReading(throughput_bit_per_s=None if rate is None else rate * 1e6)
+            for flow, rate in zip(flows, mbit_per_s, strict=True)
         },
         values={
             name: value
@@ -65,26 +65,26 @@ def reading(pairing: str, *mbit_per_s: float | None, window: int = 1, **more: An
     )
 
 
-def said(found: Sequence[Reading]) -> Part:
-    made = part(found)
-    assert made is not None
-    return made
+def section_of(measured: Sequence[Reading]) -> Part:
+    section = part(measured)
+    assert section is not None
+    return section
 
 
-def row(found: Sequence[Reading]) -> tuple[str, dict[str, TableCell], str]:
+def row(measured: Sequence[Reading]) -> tuple[str, dict[str, TableCell], str]:
     """The only line: its label, its places by column, and all footnotes."""
-    (sheet,) = said(found).sheets
+    (sheet,) = section_of(measured).sheets
     (line,) = sheet.lines
     places = dict(zip(sheet.columns, line.places, strict=True))
     return line.label, places, " ".join(text for _, text in sheet.footnotes)
 
 
 def test_the_flows_of_a_round_are_added_up_and_those_of_two_rounds_never() -> None:
-    found = [
+    measured = [
         *(reading("a+b", 90.0), reading("c+d", 80.0)),
         *(reading("a+c", 50.0, window=2), reading("b+d", 40.0, window=2)),
     ]
-    label, places, footnotes = row(found)
+    label, places, footnotes = row(measured)
     assert label == "UDP 1472, 2 pairs"
     assert [places[name].text for name in ("flows", "rounds added up")] == ["2", "2 of 2"]
     together = [places[name].value for name in ("together, Mbit/s", "least", "most")]
@@ -120,8 +120,8 @@ def test_pairings_by_letters_are_named_with_what_each_was_measured_with() -> Non
 def test_a_round_that_lacks_one_flow_has_no_sum_and_says_why(
     other: Reading | None, reason: str
 ) -> None:
-    found = [reading("a+b", 90.0), *([] if other is None else [other])]
-    _, places, footnotes = row(found)
+    measured = [reading("a+b", 90.0), *([] if other is None else [other])]
+    _, places, footnotes = row(measured)
     assert places["rounds added up"].text == "0 of 1"
     assert places["together, Mbit/s"].value is None
     assert footnotes == reason[0].upper() + reason[1:]
@@ -129,14 +129,14 @@ def test_a_round_that_lacks_one_flow_has_no_sum_and_says_why(
 
 def test_a_round_without_a_sum_is_in_no_mean_of_the_others() -> None:
     missed = {"common_window": False}
-    found = [
+    measured = [
         *(reading("a+b", 90.0), reading("c+d", 80.0)),
         *(reading("a+c", 5.0, window=2), reading("b+d", 4.0, window=2, values=missed)),
     ]
-    _, places, footnotes = row(found)
+    _, places, footnotes = row(measured)
     assert places["rounds added up"].text == "1 of 2"
     assert places["together, Mbit/s"].value == pytest.approx(170)
-    assert "was not sending" in footnotes
+    assert "did not send" in footnotes
 
 
 def test_what_ran_alone_or_within_a_machine_is_not_told() -> None:
@@ -147,7 +147,7 @@ def test_what_ran_alone_or_within_a_machine_is_not_told() -> None:
 
 
 def test_it_says_how_well_the_window_was_known() -> None:
-    (sentence,) = said([reading("a+b", 90.0), reading("c+d", 80.0)]).paragraphs
+    (sentence,) = section_of([reading("a+b", 90.0), reading("c+d", 80.0)]).paragraphs
     assert "2 trials in 1 round, up to 2 flows at once" in sentence
     assert "known to within 30.00 µs" in sentence
 
@@ -159,25 +159,25 @@ figures = st.lists(st.floats(0.1, 1e5), min_size=1, max_size=6)
 def test_a_sum_is_that_of_its_whole_window_or_there_is_none(
     rounds: list[tuple[list[float], bool, bool]],
 ) -> None:
-    found = []
+    trials = []
     for window, (rates, whole, in_step) in enumerate(rounds):
         values = {
             "common_window_trials": len(rates) + 1,
             "common_window": whole,
             "clock_drift_ns": 0 if in_step else 10**9,
         }
-        found += [
+        trials += [
             reading(f"s{n}+c{n}", rate, window=window, values=values)
             for n, rate in enumerate([1.0, *rates])
         ]
-    for made, (rates, whole, in_step) in zip(at_once(found), rounds, strict=True):
+    for together, (rates, whole, in_step) in zip(at_once(trials), rounds, strict=True):
         if whole and in_step:
-            assert made.bit_per_s == pytest.approx(1e6 * (1 + sum(rates)))
+            assert together.bit_per_s == pytest.approx(1e6 * (1 + sum(rates)))
         else:
-            assert made.bit_per_s is None
+            assert together.bit_per_s is None
 
 
-# Real agents, whose clocks are apart and one of which runs fast
+# Real agents with different clocks, one of which runs fast
 
 MATRIX = """\
 title: five hosts, five clocks
@@ -209,16 +209,20 @@ def test_planted_offsets_do_not_keep_flows_from_being_added_up_and_a_planted_ske
     outcome = run(Options(matrix=matrix, into=folder), Progress(as_json=True))
     assert outcome.counts == {"ok": 4}
     measured = load(folder)
-    # This one machine stands for five.
-    found = [dataclasses.replace(each, same_host=False) for each in readings(measured)]
-    drifts_ns = {each.pairing: each.number("clock_drift_ns") for each in found}
+    # One machine stands for five hosts, so the trials are made to look as if between machines.
+    of_cables = [dataclasses.replace(trial, same_host=False) for trial in readings(measured)]
+    drifts_ns = {trial.pairing: trial.number("clock_drift_ns") for trial in of_cables}
     assert drifts_ns["a+b"] == drifts_ns["b+a"] == drifts_ns["c+e"] == 0
     # One per cent of the third of a second before the window and of the window.
     assert (drifts_ns["c+d"] or 0) > 2e6
-    rounds = {frozenset(r.pairing for r in each.readings): each for each in at_once(found)}
+    rounds = {
+        frozenset(r.pairing for r in together.readings): together for together in at_once(of_cables)
+    }
     assert rounds.keys() == {frozenset({"a+b", "c+d"}), frozenset({"b+a", "c+e"})}
     assert rounds[frozenset({"a+b", "c+d"})].why_not == DRIFTED
-    added = [r.flows[""].throughput_bit_per_s or 0 for r in found if r.pairing in ("b+a", "c+e")]
-    assert rounds[frozenset({"b+a", "c+e"})].bit_per_s == sum(added) > 0
-    shown = next(each for each in parts_of(measured, found) if each.name == "together")
-    assert shown.sheets[0].lines[0].places[1].text == "1 of 2"
+    rates = [
+        r.flows[""].throughput_bit_per_s or 0 for r in of_cables if r.pairing in ("b+a", "c+e")
+    ]
+    assert rounds[frozenset({"b+a", "c+e"})].bit_per_s == sum(rates) > 0
+    section = next(s for s in parts_of(measured, of_cables) if s.name == "together")
+    assert section.sheets[0].lines[0].places[1].text == "1 of 2"

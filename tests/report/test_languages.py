@@ -1,4 +1,4 @@
-"""Reports in other languages: what has words there, and what is the same in all of them."""
+"""Reports in other languages: what is translated, and what is the same in all of them."""
 
 from __future__ import annotations
 
@@ -40,34 +40,34 @@ def braces(template: str) -> set[str]:
     return {name for _text, name, _form, _as in Formatter().parse(template) if name}
 
 
-def said(language: str) -> Iterator[tuple[str, str]]:
-    """(message, what the catalogue says) of every message that it has words for."""
+def translations(language: str) -> Iterator[tuple[str, str]]:
+    """(message, its translation) of every message that the catalogue translates."""
     with (FOLDER / f"{language}.po").open("rb") as file:
-        for each in read_po(file, locale=language):
-            if isinstance(each.id, tuple):
-                yield from ((each.id[1], form) for form in each.string or () if form)
-            elif each.id and each.string:
-                yield str(each.id), str(each.string)
+        for message in read_po(file, locale=language):
+            if isinstance(message.id, tuple):
+                yield from ((message.id[1], form) for form in message.string or () if form)
+            elif message.id and message.string:
+                yield str(message.id), str(message.string)
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_catalogue_has_the_texts_of_the_reports_and_no_others(language: str) -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "scripts" / "messages.py"))
-    assert (FOLDER / f"{language}.po").read_bytes() == made["updated"](language), "make messages"
+    script = runpy.run_path(str(ROOT / "docs" / "scripts" / "messages.py"))
+    assert (FOLDER / f"{language}.po").read_bytes() == script["updated"](language), "make messages"
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_what_a_catalogue_says_has_the_braces_of_its_message(language: str) -> None:
-    wrong = [text for message, text in said(language) if braces(text) != braces(message)]
+    wrong = [text for message, text in translations(language) if braces(text) != braces(message)]
     assert wrong == []
-    assert len([*said(language)]) > 400
+    assert len([*translations(language)]) > 400
 
 
 def test_every_setting_and_every_reason_has_german_words() -> None:
-    known = dict(said("de"))
+    german = dict(translations("de"))
     labels = [row.label for row in ROWS.values() if isinstance(row.label, Message)]
     words = [reason.words for reason in REASONS.values()]
-    assert [each.id for each in (*labels, *words) if each.id not in known] == []
+    assert [message.id for message in (*labels, *words) if message.id not in german] == []
     assert len(labels) > 30
 
 

@@ -1,4 +1,4 @@
-"""netlab report --watch: the page goes with the run, is never half a page, and comes to rest."""
+"""netlab report --watch: the page follows the run, is never incomplete, and stops at its end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TRIALS = [(cell, trial) for trial in (1, 2) for cell in made_plan().cells]
 
 
 class Clock:
-    """Time that goes on only while the watcher sleeps; what is to happen then happens then."""
+    """A clock that advances only while the watcher sleeps, and runs events that are due."""
 
     def __init__(self, happens: Callable[[int], None], limit: int = 400) -> None:
         self.now_s = 0.0
@@ -55,12 +55,12 @@ class Clock:
 def made_light(
     run: Analysis, _wording: object, *, narrow: bool, reload_s: int | None = None
 ) -> Path:
-    """A page as a report writes it, as far as the watcher is concerned."""
+    """A page with the parts of a report that the watcher needs."""
     assert not narrow
     counted = Counter(str(record.status) for record in run.latest.values())
-    said = ", ".join(f"{number} {status}" for status, number in counted.items())
-    said += "".join(f"; {each}" for each in run.damage)
-    html = f'<html><head>\n<meta charset="utf-8">\n</head>{said}</html>\n'
+    body = ", ".join(f"{number} {status}" for status, number in counted.items())
+    body += "".join(f"; {damage}" for damage in run.damage)
+    html = f'<html><head>\n<meta charset="utf-8">\n</head>{body}</html>\n'
     write_file(run.path / "index.html", reloading(html, reload_s).encode("utf-8"), mode=0o644)
     return run.path / "index.html"
 
@@ -86,7 +86,7 @@ def page_of(folder: Path) -> str:
 def test_the_page_follows_the_journal_and_is_at_rest_when_the_run_is_complete(
     folder: RunFolder,
 ) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     seen: list[tuple[int, bool]] = []
     trials = iter(TRIALS)
 
@@ -99,14 +99,14 @@ def test_the_page_follows_the_journal_and_is_at_rest_when_the_run_is_complete(
             folder.append(made_record(cell, trial))
 
     clock = Clock(happens)
-    watch(folder.path, "en", said.append, clock=clock, sleep=clock.sleep)
+    watch(folder.path, "en", messages.append, clock=clock, sleep=clock.sleep)
     counts = [count for count, _ in seen]
     assert counts == sorted(counts)
     assert set(counts) == set(range(len(TRIALS)))
     assert all(reloads for _, reloads in seen)
     assert not RELOADS.search(page_of(folder.path))
     assert f"{len(TRIALS)} ok" in page_of(folder.path)
-    assert said[-1].endswith("the run is complete")
+    assert messages[-1].endswith("the run is complete")
 
 
 @pytest.mark.usefixtures("light")
@@ -123,7 +123,7 @@ def test_beside_a_run_that_measures_with_this_machine_nothing_is_drawn_or_read(
 ) -> None:
     monkeypatch.setattr("netlab.store.this_machine.machine_id", lambda: host["machine_id"])
     folder.note("session", hosts={"near": host, "far": {"local": False, "machine_id": "another"}})
-    said: list[str] = []
+    messages: list[str] = []
     read: list[Path] = []
 
     def reading(path: Path) -> StoredRun:
@@ -140,9 +140,9 @@ def test_beside_a_run_that_measures_with_this_machine_nothing_is_drawn_or_read(
             folder.close()
 
     clock = Clock(happens)
-    watch(folder.path, "en", said.append, clock=clock, sleep=clock.sleep)
+    watch(folder.path, "en", messages.append, clock=clock, sleep=clock.sleep)
     assert len(read) == 2, "once to know where it measures, once for the page"
-    assert said[0].startswith("the run measures with this machine")
+    assert messages[0].startswith("the run measures with this machine")
     assert f"{len(TRIALS) - 1} ok" in page_of(folder.path)
 
 
@@ -151,13 +151,13 @@ def test_nothing_is_drawn_before_the_hosts_have_said_who_they_are(tmp_path: Path
     with RunFolder.open_for_writing(tmp_path / "run", made_plan()) as folder:
 
         def happens(nap: int) -> None:
-            drawn = (folder.path / "index.html").exists()
+            exists = (folder.path / "index.html").exists()
             if nap <= 10:
-                assert not drawn
+                assert not exists
             if nap == 10:
                 folder.note("session", hosts={"far": {"local": False, "machine_id": "another"}})
             if nap == 20:
-                assert drawn
+                assert exists
                 folder.close()
 
         clock = Clock(happens)
@@ -166,17 +166,17 @@ def test_nothing_is_drawn_before_the_hosts_have_said_who_they_are(tmp_path: Path
 
 @pytest.mark.usefixtures("light")
 def test_a_journal_that_does_not_grow_makes_no_report(folder: RunFolder) -> None:
-    made: list[int] = []
+    times_ns: list[int] = []
 
     def happens(nap: int) -> None:
-        made.append((folder.path / "index.html").stat().st_mtime_ns)
+        times_ns.append((folder.path / "index.html").stat().st_mtime_ns)
         if nap == 30:
             for cell, trial in TRIALS:
                 folder.append(made_record(cell, trial))
 
     clock = Clock(happens)
     watch(folder.path, "en", lambda _: None, clock=clock, sleep=clock.sleep)
-    assert len(set(made[:30])) == 1
+    assert len(set(times_ns[:30])) == 1
 
 
 @pytest.mark.parametrize("cost_s", [0.0, 8.0])
@@ -209,7 +209,7 @@ def test_reports_take_no_more_than_their_share_of_the_time(
 
 
 def test_it_ends_when_the_writer_has_gone_though_trials_remain(folder: RunFolder) -> None:
-    said: list[str] = []
+    messages: list[str] = []
 
     def happens(nap: int) -> None:
         if nap == 3:
@@ -217,8 +217,8 @@ def test_it_ends_when_the_writer_has_gone_though_trials_remain(folder: RunFolder
             folder.close()
 
     clock = Clock(happens)
-    watch(folder.path, "en", said.append, clock=clock, sleep=clock.sleep)
-    assert "8 trials remain" in said[-1]
+    watch(folder.path, "en", messages.append, clock=clock, sleep=clock.sleep)
+    assert "8 trials remain" in messages[-1]
     assert not RELOADS.search(page_of(folder.path))
     assert "1 failed" in page_of(folder.path)
 

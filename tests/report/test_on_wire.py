@@ -42,8 +42,8 @@ def test_what_no_cable_carries_is_told_as_the_arithmetic_tells_it(
     protocol: Any, size: int, mss_bytes: int | None, mtu_bytes: int, ip_version: Any
 ) -> None:
     link = Link(1e8, mtu_bytes)
-    said = packets_of(reading(protocol, mss_bytes, ip_version=ip_version), size, link)
+    sentence = packets_of(reading(protocol, mss_bytes, ip_version=ip_version), size, link)
     with pytest.raises(ValueError) as refused:
         packets(protocol, size, mtu_bytes, ip_version=ip_version, mss_bytes=mss_bytes)
-    assert said == f"{refused.value}."
-    assert isinstance(said, Message)
+    assert sentence == f"{refused.value}."
+    assert isinstance(sentence, Message)

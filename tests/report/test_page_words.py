@@ -1,5 +1,4 @@
-"""Every word that the page has of its own comes out of the catalogue: of templates, of cells, of
-its script."""
+"""Every word of the page is from the catalogue: those of templates, of cells, of its script."""
 
 from __future__ import annotations
 
@@ -45,11 +44,11 @@ CODE = {
         "(prefers-color-scheme: dark)",
     ),
 }
-"""Of the script's literals what looks like prose."""
+"""Literals of the script that look like prose but are code."""
 
 
 def script_text() -> str:
-    """What of it is netlab's own."""
+    """The scripts that are netlab's own, without third-party code."""
     own = [name for name in SCRIPTS if name.startswith("script/")]
     return "\n".join((PAGE / name).read_text("utf-8") for name in own)
 
@@ -65,15 +64,15 @@ def cells_in(run: Analysis) -> Iterator[dict[str, Any]]:
 
 
 def texts_of(cell: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(place, text) of all that a reader is shown of a cell, but for what a host said."""
+    """(place, text) of all that a reader sees of a cell, except texts of a host."""
     yield "name", cell["name"]
-    yield from (("figures", each) for each in cell["figures"])
-    for each in cell["findings"]:
-        yield from (("findings", each["text"]), ("advice", each["advice"]))
-    for name, asked, effective, _differs in cell["settings"]:
+    yield from (("figures", text) for text in cell["figures"])
+    for finding in cell["findings"]:
+        yield from (("findings", finding["text"]), ("advice", finding["advice"]))
+    for name, requested, effective, _differs in cell["settings"]:
         yield from (
             ("setting", name),
-            (f"value of {name}", asked),
+            (f"value of {name}", requested),
             (f"effect of {name}", effective),
         )
     for chart in cell["charts"]:
@@ -89,24 +88,24 @@ def texts_of(cell: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def test_no_text_of_a_cell_goes_round_the_catalogue(folder: Path) -> None:
     run = load(folder)
     names = names_of(run)
-    asked = {str(value) for cell in run.plan.cells for value in cell.settings.values()}
-    found = {
+    requested = {str(value) for cell in run.plan.cells for value in cell.settings.values()}
+    missing = {
         (where, unsaid(text, names)): text
         for cell in cells_in(run)
         for where, text in texts_of(cell)
-        if text not in asked and unsaid(text, names)
+        if text not in requested and unsaid(text, names)
     }
-    assert not found, "\n".join(f"{where}: {text!r}" for (where, _), text in found.items())
+    assert not missing, "\n".join(f"{where}: {text!r}" for (where, _), text in missing.items())
 
 
 def test_what_the_page_itself_says_of_a_cell_is_all_said() -> None:
     (cell, *_) = cells_in(load(FIXTURES / "limits-linux"))
     own = {"chart title", "chart x", "line", "status", "ends"}
-    said = [text for where, text in texts_of(cell) if where in own]
-    assert len(said) >= 5
-    assert [text for text in said if "⟦" not in text] == []
-    lengths = {each for trial in cell["trials"] for each in trial["values"] if "⟦" in str(each)}
-    assert all(re.fullmatch(r"\d+⟦ numbers⟧", each) for each in lengths)
+    own_texts = [text for where, text in texts_of(cell) if where in own]
+    assert len(own_texts) >= 5
+    assert [text for text in own_texts if "⟦" not in text] == []
+    lengths = {value for trial in cell["trials"] for value in trial["values"] if "⟦" in str(value)}
+    assert all(re.fullmatch(r"\d+⟦ numbers⟧", value) for value in lengths)
 
 
 @pytest.mark.parametrize("name", ["page.html.j2", "page_tables.html.j2"])
@@ -115,8 +114,8 @@ def test_a_template_has_no_words_but_those_that_are_translated(name: str) -> Non
     text = re.sub(r"\{%-? trans.*?endtrans -?%\}", "", text, flags=re.DOTALL)
     text = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", "", text, flags=re.DOTALL)
     read = re.findall(r'(?:aria-label|alt|title|placeholder)="([^"]*)"', text)
-    shown = " ".join([*read, re.sub(r'<[^>]*>| class="[^"]*"', " ", text)])
-    assert re.findall(r"[^\W\d_]{2,}", shown) == []
+    words = " ".join([*read, re.sub(r'<[^>]*>| class="[^"]*"', " ", text)])
+    assert re.findall(r"[^\W\d_]{2,}", words) == []
 
 
 def test_a_template_says_nothing_but_through_the_catalogue_in_its_expressions() -> None:
@@ -124,8 +123,8 @@ def test_a_template_says_nothing_but_through_the_catalogue_in_its_expressions() 
         text = (PAGE / name).read_text("utf-8")
         text = re.sub(r'gettext\("[^"]*"', "", text)
         blocks = re.findall(r"\{\{.*?\}\}|\{%.*?%\}", text, flags=re.DOTALL)
-        literals = [each for block in blocks for each in re.findall(r'"([^"]*)"', block)]
-        assert [each for each in literals if PROSE.search(each)] == []
+        literals = [literal for block in blocks for literal in re.findall(r'"([^"]*)"', block)]
+        assert [literal for literal in literals if PROSE.search(literal)] == []
 
 
 def test_the_script_has_no_words_of_its_own() -> None:
@@ -134,12 +133,12 @@ def test_the_script_has_no_words_of_its_own() -> None:
     literals = re.findall(r'"([^"\n]*)"|`([^`]*)`', script)
     words = {re.sub(r"\$\{[^}]*\}", "", one or other) for one, other in literals}
     assert len(words) > 40
-    assert {each for each in words if PROSE.search(each)} == CODE
+    assert {literal for literal in words if PROSE.search(literal)} == CODE
 
 
 def test_the_script_asks_for_the_words_that_the_page_has_and_for_no_others() -> None:
     calls = CALLS.findall(script_text())
-    assert {each for call in calls for each in call if each} == set(
+    assert {literal for call in calls for literal in call if literal} == set(
         json.loads(script_words(Wording()))
     )
 
@@ -156,7 +155,7 @@ def test_what_the_script_shows_is_said_in_the_page_s_language(tmp_path: Path) ->
         tab.open(written)
         tab.click('button[data-cell="0"]')
         tab.until("document.getElementById('cell').open")
-        shown = tab.run(
+        texts = tab.run(
             "[...document.querySelectorAll('#cell [aria-label]')]"
             ".map((each) => each.getAttribute('aria-label')).concat("
             "[...document.querySelectorAll('#cell :is(caption, th, summary, label, li, figcaption,"
@@ -165,16 +164,16 @@ def test_what_the_script_shows_is_said_in_the_page_s_language(tmp_path: Path) ->
         )
         assert tab.run("document.documentElement.lang") == "de"
         assert tab.complaints == []
-    names = names_of(run) | {name for each in run.records for name in each.values}
-    names |= {name for each in run.findings for name in each.evidence}
-    own = [of_data.sub(" ", text) for text in shown if text]
+    names = names_of(run) | {name for record in run.records for name in record.values}
+    names |= {name for finding in run.findings for name in finding.evidence}
+    own = [of_data.sub(" ", text) for text in texts if text]
     assert [text for text in own if unsaid(text, names)] == []
-    assert any("mean" in text for text in shown if text)
+    assert any("mean" in text for text in texts if text)
 
 
 def test_a_day_is_written_as_the_language_does(tmp_path: Path) -> None:
     run = load(FIXTURES / "limits-linux")
-    when = next(each for each in opening(run.plan, readings(run)) if each.startswith("Each"))
+    when = next(line for line in opening(run.plan, readings(run)) if line.startswith("Each"))
     year, month, day = re.findall(r"(\d{4})-(\d\d)-(\d\d)", when)[0]
     assert f"{day}.{month}.{year}" in pseudo().text(when)
 
@@ -188,8 +187,8 @@ def test_what_a_catalogue_says_is_text_and_no_markup(tmp_path: Path) -> None:
         '<p title="{% trans %}one{% endtrans %}">{{ text }}'
         "{% trans name=name | said %}Of {{ name }}{% endtrans %}</p>"
     )
-    made = environment(tmp_path, Translated("de", Hostile())).get_template("made.j2")
-    html = made.render(text=_("two {name}", name="<b>"), name=_("<i>\x1b"))
+    template = environment(tmp_path, Translated("de", Hostile())).get_template("made.j2")
+    html = template.render(text=_("two {name}", name="<b>"), name=_("<i>\x1b"))
     assert "<script" not in html
     assert "<b>" not in html
     assert "<i>" not in html

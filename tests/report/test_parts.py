@@ -1,4 +1,4 @@
-"""The report’s parts together: which there are, their pictures, figures and bytes."""
+"""All sections of a report: their names, pictures, figures and bytes."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def test_the_report_has_every_part_its_pictures_and_its_figures(make: Make) -> N
     written = {path.name for path in (run.path / "charts").iterdir()}
     assert {"round-trip-udp-1.png", "over-time-1.svg"} <= written
     rows = list(csv.DictReader(io.StringIO((run.path / "figures.csv").read_text("utf-8"))))
-    found = [
+    rows = [
         row
         for row in rows
         if (row["table"], row["column"]) == ("LL: time of a round trip", "mean, µs")
     ]
-    assert len(found) == 4
-    assert all(row["unit"] == "µs" and float(row["value"]) > 50 for row in found)
+    assert len(rows) == 4
+    assert all(row["unit"] == "µs" and float(row["value"]) > 50 for row in rows)
     markdown = (run.path / "tables.md").read_text("utf-8")
     assert "## Round trips" in markdown
     assert "### LL: time of a round trip" in markdown
     assert markdown.split("\n")[2] == "## Answers"
     assert "](charts/round-trip-udp-1.png)" in markdown
     tex = (run.path / "tables.tex").read_text("utf-8")
-    shown = set(re.findall(r"includegraphics\[.*\]{charts/(.*)\.pdf}", tex))
-    assert shown == {name.removesuffix(".pdf") for name in written if name.endswith(".pdf")}
+    included = set(re.findall(r"includegraphics\[.*\]{charts/(.*)\.pdf}", tex))
+    assert included == {name.removesuffix(".pdf") for name in written if name.endswith(".pdf")}
 
 
 def test_a_report_without_parts_leaves_no_figures_of_an_earlier_one(make: Make) -> None:

@@ -18,9 +18,9 @@ from netlab.results.readings import readings
 from netlab.store.plan import Plan
 
 
-def compare(run: Analysis, **named: Any) -> Part:
-    asked = Comparison("asked", **named)
-    part = comparisons.part(readings(run), [asked])
+def compare(run: Analysis, **sides: Any) -> Part:
+    comparison = Comparison("asked", **sides)
+    part = comparisons.part(readings(run), [comparison])
     assert part is not None
     return part
 
@@ -46,7 +46,7 @@ def test_a_comparison_says_20_percent_for_short_and_twice_for_long(make: Make) -
 def test_the_same_is_said_to_be_the_same_and_not_to_differ(make: Make) -> None:
     (sheet,) = compare(make(*round_trip_run(5)), **RECEIVE).sheets
     words = place(sheet, "UDP 18, mean time in the mirror’s stack", "in words").text
-    assert words.startswith("the same to within 0.5 %")
+    assert words.startswith("equivalent within ±0.5 %")
 
 
 def test_what_scatters_is_not_shown_to_be_different_and_says_what_would_have_shown(
@@ -55,8 +55,8 @@ def test_what_scatters_is_not_shown_to_be_different_and_says_what_would_have_sho
     run = make(*scattered([100, 130, 90, 120], [110, 95, 125, 101]))
     (sheet,) = compare(run, **RECEIVE).sheets
     words = place(sheet, "UDP 18", "in words").text
-    assert words.startswith("not shown to be different (")
-    assert "% and more would have shown in four of five such runs" in words
+    assert words.startswith("inconclusive (")
+    assert "; four of five such runs would show " in words
 
 
 def test_what_is_different_by_itself_and_not_among_many_is_said_as_that(make: Make) -> None:
@@ -81,7 +81,7 @@ def test_what_is_different_by_itself_and_not_among_many_is_said_as_that(make: Ma
     ]
     (sheet,) = compare(make(plan_of(cells, 3), records), **RECEIVE).sheets
     words = place(sheet, "UDP 100", "in words").text
-    assert words.startswith("not shown to be different among so many comparisons (+")
+    assert words.startswith("inconclusive among so many comparisons (+")
 
 
 def test_one_trial_cannot_tell(make: Make) -> None:
@@ -96,8 +96,8 @@ def test_trials_are_paired_by_their_number_and_one_that_failed_leaves_its_pair_o
 ) -> None:
     plan, records = scattered([100, 110, 120], [200, 220, 240])
     broken = failure(plan.cells[1], 2)
-    kept = [r for r in records if not (r.cell == broken.cell and r.trial == 2)]
-    (sheet,) = compare(make(plan, [*kept, broken]), **RECEIVE).sheets
+    others = [r for r in records if not (r.cell == broken.cell and r.trial == 2)]
+    (sheet,) = compare(make(plan, [*others, broken]), **RECEIVE).sheets
     assert place(sheet, "UDP 18", "pairs").text == "2"
     assert place(sheet, "UDP 18", "ratio").value == pytest.approx(2.0)
     assert "(no-answer)" in why(sheet, place(sheet, "UDP 18", "baseline"))

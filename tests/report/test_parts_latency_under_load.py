@@ -42,7 +42,7 @@ def two_loads(make: Make, trials: int = 4) -> Analysis:
     records = [
         record
         for cell, time in ((up, 100.0), (down, 40.0))
-        for record in under_load_records(cell, [time + each for each in range(trials)])
+        for record in under_load_records(cell, [time + number for number in range(trials)])
     ]
     return make(plan_of([up, down], trials), records)
 
@@ -67,8 +67,8 @@ def test_a_row_a_load_has_the_medians_of_the_phases_and_their_increase(make: Mak
 
 def test_two_trials_have_no_interval_and_it_says_why(make: Make) -> None:
     sheet = part_of(two_loads(make, 2), NAME).sheets[0]
-    found = place(sheet, "TCP up", "± 95 %, ms")
-    assert (found.value, "Fewer than 3 trials" in why(sheet, found)) == (None, True)
+    cell_place = place(sheet, "TCP up", "± 95 %, ms")
+    assert (cell_place.value, "Fewer than 3 trials" in why(sheet, cell_place)) == (None, True)
 
 
 def test_a_percentile_that_is_one_of_the_lost_is_blank_and_says_so(make: Make) -> None:
@@ -88,9 +88,9 @@ def test_a_mean_leaves_out_no_trial_whose_requests_were_lost(make: Make) -> None
     ]
     sheet = part_of(make(plan_of([cell], 2), records), NAME).sheets[0]
     for column in ("loaded, ms", "increase, ms"):
-        found = place(sheet, "TCP up", column)
-        assert found.value is None
-        assert "1 of 2 trials: half of the requests or more were lost" in why(sheet, found)
+        cell_place = place(sheet, "TCP up", column)
+        assert cell_place.value is None
+        assert "1 of 2 trials: at least half of the requests were lost" in why(sheet, cell_place)
     assert place(sheet, "TCP up", "idle, ms").value == pytest.approx(0.1, rel=1e-3)
     assert place(sheet, "TCP up", "lost under load, %").value == 50
 
@@ -101,7 +101,7 @@ def test_a_load_without_a_result_is_blank_with_its_reason_and_never_a_number(mak
     part = part_of(run, NAME)
     (sheet,) = part.sheets
     assert part.charts == ()
-    assert all(each.value is None for each in sheet.lines[0].places[1:])
+    assert all(blank.value is None for blank in sheet.lines[0].places[1:])
     counted = place(sheet, "TCP up", "trials")
     assert (counted.text, "(peer-vanished)" in why(sheet, counted)) == ("0/1", True)
     assert "(peer-vanished)" in write_report(run).read_text(encoding="utf-8")
@@ -133,15 +133,15 @@ def test_of_both_ways_each_has_its_throughput_loss_and_fairness(make: Make) -> N
 
 def test_loads_of_two_protocols_say_what_the_other_lacks(make: Make) -> None:
     tcp, udp = under_load_cell(), under_load_cell(protocol="UDP", rate_bit_per_s=1e8, streams=2)
-    told = {"sent_messages": 200, "lost_messages": 3, "fairness_index": 0.8}
+    counts = {"sent_messages": 200, "lost_messages": 3, "fairness_index": 0.8}
     records = [
         *under_load_records(tcp, [100.0]),
-        result(udp, 1, under_load_values(trips()) | told),
+        result(udp, 1, under_load_values(trips()) | counts),
     ]
     load = part_of(make(plan_of([tcp, udp], 1), records), NAME).sheets[1]
     assert place(load, "UDP up", "messages lost, %").value == 1.5
-    assert why(load, place(load, "TCP up", "messages lost, %")) == "TCP sends again what is lost."
-    assert why(load, place(load, "TCP up", "fairness")) == "One stream shares with nobody."
+    assert why(load, place(load, "TCP up", "messages lost, %")) == "TCP retransmits what is lost."
+    assert why(load, place(load, "TCP up", "fairness")) == "There is only one stream."
 
 
 # Connections
@@ -151,36 +151,36 @@ def test_connections_have_a_table_of_their_own_with_the_rates_a_minute(make: Mak
     values = under_load_values(trips()) | connections()
     part = part_with(make, values | {"responsiveness_per_minute": 432.1})
     sheet = part.sheets[2]
-    assert sheet.title == "LL: connections with their first answer"
+    assert sheet.title == "LL: connections up to their first answer"
     assert place(sheet, "TCP up", "idle, median, ms").value == pytest.approx(0.3)
     assert place(sheet, "TCP up", "loaded, longest, ms").value == pytest.approx(200)
     assert place(sheet, "TCP up", "lost, %").value == pytest.approx(100 / 9)
     assert place(sheet, "TCP up", "RPM").value == 432.1
-    rate = place(sheet, "TCP up", "round trips a minute, loaded").value
+    rate = place(sheet, "TCP up", "round trips per minute, loaded").value
     assert rate == pytest.approx(600, rel=1e-3)
     assert any("draft-ietf-ippm-responsiveness-09" in text for text in part.paragraphs)
 
 
 def test_where_rpm_is_not_known_it_says_why(make: Make) -> None:
-    known, short = under_load_cell(), under_load_cell(duration_s=10.0)
+    long, short = under_load_cell(), under_load_cell(duration_s=10.0)
     udp = under_load_cell(protocol="UDP", rate_bit_per_s=1e8)
     values = under_load_values(trips()) | connections()
     records = [
-        result(known, 1, values | {"responsiveness_per_minute": 432.1}),
+        result(long, 1, values | {"responsiveness_per_minute": 432.1}),
         result(short, 1, values),
         result(udp, 1, values),
     ]
-    sheet = part_of(make(plan_of([known, short, udp], 1), records), NAME).sheets[2]
-    assert why(sheet, place(sheet, "UDP", "RPM")) == "RPM is of a load over TCP."
+    sheet = part_of(make(plan_of([long, short, udp], 1), records), NAME).sheets[2]
+    assert why(sheet, place(sheet, "UDP", "RPM")) == "RPM needs a load over TCP."
     lines = [line for line in sheet.lines if line.cell == short.key]
     (letter,) = lines[0].places[-1].notes
-    assert dict(sheet.footnotes)[letter] == "RPM takes a load of 20 s and more."
+    assert dict(sheet.footnotes)[letter] == "RPM needs a load of at least 20 s."
 
 
 def test_without_connections_the_rate_a_minute_is_left(make: Make) -> None:
     part = part_with(make, under_load_values(trips()), connect_rate_per_s=None)
-    assert part.sheets[2].title == "LL: round trips a minute"
-    assert part.sheets[2].columns == ("round trips a minute, loaded",)
+    assert part.sheets[2].title == "LL: round trips per minute"
+    assert part.sheets[2].columns == ("round trips per minute, loaded",)
 
 
 # Charts
@@ -226,8 +226,8 @@ def test_a_load_that_never_drained_has_two_phases_and_a_blank(make: Make) -> Non
     part = part_with(make, values | {"after_rtt_count": 0})
     (strip,) = strips_of(part)
     assert [band.label for band in strip.bands] == ["idle", "loaded"]
-    found = place(part.sheets[0], "TCP up", "after, ms")
-    assert why(part.sheets[0], found).startswith("No request was due after the load")
+    blank = place(part.sheets[0], "TCP up", "after, ms")
+    assert why(part.sheets[0], blank).startswith("No request was due after the load")
 
 
 def test_without_the_load_s_series_the_round_trips_stand_alone(make: Make) -> None:
@@ -243,7 +243,7 @@ def test_a_probe_that_told_no_single_round_trips_has_its_figures_and_no_chart(ma
     part = part_with(make, values)
     assert part.charts == ()
     assert place(part.sheets[0], "TCP up", "loaded, ms").value == pytest.approx(100, rel=1e-3)
-    assert any("1 trial did not record its round trips" in text for text in part.paragraphs)
+    assert any("1 trial did not record single round trips" in text for text in part.paragraphs)
 
 
 def test_many_loads_have_a_chart_each_up_to_a_number_and_the_rest_is_said(make: Make) -> None:
@@ -253,7 +253,7 @@ def test_many_loads_have_a_chart_each_up_to_a_number_and_the_rest_is_said(make: 
     strips = strips_of(part)
     assert [strip.name for strip in strips[:2]] == ["latency-over-time-1", "latency-over-time-2"]
     assert len(strips) == MOST
-    assert any("2 further cells have no chart over time" in text for text in part.paragraphs)
+    assert any("2 further cells have no chart over time here" in text for text in part.paragraphs)
 
 
 def test_a_distribution_ends_below_all_where_requests_were_lost(make: Make) -> None:

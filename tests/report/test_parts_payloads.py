@@ -1,4 +1,4 @@
-"""The report’s part about searches for the right payload."""
+"""The report’s section on payload searches."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def test_searches_that_differ_show_all_that_they_found(make: Make) -> None:
     records = [result(cell, n, {"payload_bytes": size}) for n, size in ((1, 1472), (2, 1372))]
     run = make(plan_of([cell], 2), records)
     (sheet,) = part_of(run, "payload").sheets
-    found = place(sheet, "LL UDP", "payload")
-    assert (found.text, found.value) == ("1372, 1472", None)
+    payload = place(sheet, "LL UDP", "payload")
+    assert (payload.text, payload.value) == ("1372, 1472", None)
 
 
 def test_captured_frames_are_shown_where_they_were_asked_for_and_else_why_not(
     make: Make,
 ) -> None:
     cells = [planned("payload_search", capture=True, ip_version=version) for version in (4, 6)]
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "payload_bytes": 1472,
         "captured": True,
         "captured_frame_bytes": [1514],
     }
     records = [
-        result(cells[0], 1, {**found, "captured_next_frame_bytes": [35, 1514]}),
+        result(cells[0], 1, {**values, "captured_next_frame_bytes": [35, 1514]}),
         result(cells[1], 1, {"captured": False, "capture_reason": "beta: no tcpdump"}),
     ]
     (sheet,) = part_of(make(plan_of(cells, 1), records), "payload").sheets
@@ -70,10 +70,10 @@ def test_fragments_of_one_byte_more_are_shown_where_they_were_counted(make: Make
     (sheet,) = part_of(make(plan_of(cells, 1), records), "payload").sheets
     first, second = (line.label for line in sheet.lines)
     assert place(sheet, first, "fragments of one byte more").value == 6
-    assert place(sheet, first, "put together from them").value == 3
-    assert "did not arrive" in why(sheet, place(sheet, second, "put together from them"))
+    assert place(sheet, first, "reassembled from them").value == 3
+    assert "did not arrive" in why(sheet, place(sheet, second, "reassembled from them"))
     (plain,) = part_of(make(*payload_run()), "payload").sheets
-    assert "put together from them" not in plain.columns
+    assert "reassembled from them" not in plain.columns
 
 
 def test_sizes_of_a_sweep_without_a_result_are_named(make: Make) -> None:

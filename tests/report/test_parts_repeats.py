@@ -1,4 +1,4 @@
-"""The report’s parts about repeats, and about what drifted over the time of the run."""
+"""The report’s sections on repeats and on drift over the time of the run."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def test_a_repeat_that_failed_is_a_blank_column_with_its_reason_and_in_no_mean(
         result(cell, 3, of_round_trips([3000] * 10)),
     ]
     sheet = part_of(make(plan_of([cell], 3), records), "repeats").sheets[0]
-    found = place(sheet, "elapsed / transactions", "2")
-    assert found.value is None
-    assert "(no-answer)" in why(sheet, found)
+    blank = place(sheet, "elapsed / transactions", "2")
+    assert blank.value is None
+    assert "(no-answer)" in why(sheet, blank)
     assert place(sheet, "elapsed / transactions", "mean").value == pytest.approx(2.0)
 
 
@@ -54,9 +54,9 @@ def test_more_repeats_than_fit_go_on_in_a_table_below(make: Make) -> None:
 def test_a_run_without_repeats_has_no_such_part(make: Make) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([1000] * 9))])
-    found = readings(run)
-    assert repeats.part(found, LINK, imported=False) is None
-    assert drift.part(found) is None
+    measured = readings(run)
+    assert repeats.part(measured, LINK, imported=False) is None
+    assert drift.part(measured) is None
 
 
 def test_the_frames_of_a_stream_are_counted_with_and_without_gaps(make: Make) -> None:
@@ -88,7 +88,7 @@ def test_a_cell_whose_mean_never_got_tight_is_named_and_one_that_did_is_not(make
     run = make(plan_of(cells, 4, until=until), [*loose, *precise])
     (sentence,) = [text for text in part_of(run, "repeats").paragraphs if "as allowed" in text]
     assert sentence.startswith("1 cell was")
-    assert sentence.endswith("asked for: UDP 18.")
+    assert sentence.endswith("requested: UDP 18.")
     page = write_report(run).read_text("utf-8")
     assert "3 to 4, until the 95 % interval is within 1 % of the mean" in page
 
@@ -98,7 +98,7 @@ def test_cells_that_never_got_tight_are_named(make: Make) -> None:
     run = make(plan_of([cell], 2), [result(cell, n, of_round_trips([1000] * 9)) for n in (1, 2)])
     part = repeats.part(readings(run), LINK, imported=False, never_tight=[cell.key])
     assert part is not None
-    assert any("1 cell was measured as often as allowed" in text for text in part.paragraphs)
+    assert any("1 cell reached the most trials allowed" in text for text in part.paragraphs)
 
 
 def test_rows_that_happen_to_be_equal_are_all_there(make: Make) -> None:

@@ -1,4 +1,4 @@
-"""The report’s part about round trips: times, percentiles, and what a round trip is made of."""
+"""The report’s part about round trips: times, percentiles, and the parts of a round trip."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def test_a_percentile_that_so_few_cannot_tell_is_blank_with_the_number_needed(ma
     cell = planned("round_trip")
     run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([1000] * 500))])
     (sheet,) = part_of(run, "round-trip").sheets
-    found = place(sheet, "UDP 18", "99.9 %, µs")
-    assert (found.text, found.value) == ("", None)
-    assert "99.9 % cannot be told from fewer than 1,000" in why(sheet, found)
+    percentile = place(sheet, "UDP 18", "99.9 %, µs")
+    assert (percentile.text, percentile.value) == ("", None)
+    assert "The 99.9 % percentile needs at least 1,000 round trips" in why(sheet, percentile)
 
 
 def test_a_test_without_an_answer_is_blank_with_its_reason_and_never_a_number(make: Make) -> None:
@@ -110,7 +110,7 @@ def test_connections_show_the_handshake_by_itself(make: Make) -> None:
     assert part.title == "Connections"
 
 
-# What a round trip is made of
+# The parts of a round trip
 
 
 def timed(
@@ -120,7 +120,7 @@ def timed(
     values: dict[str, Any] | None = None,
     **settings: Any,
 ) -> float | str:
-    made = Reading(
+    reading = Reading(
         cell="c",
         trial=1,
         attempt=1,
@@ -136,7 +136,7 @@ def timed(
         settings={"protocol": protocol, "message_bytes": size, **settings},
         flows={"": FlowReading(**(values or {}))},
     )
-    return wire_ns(made, link)
+    return wire_ns(reading, link)
 
 
 def test_the_time_on_the_wire_is_that_of_both_frames_with_their_preambles() -> None:
@@ -163,16 +163,16 @@ def test_a_round_trip_is_cut_into_wire_stack_and_rest_that_add_up(make: Make) ->
     shares = [place(sheet, BLOCKING_18, column).value or 0.0 for column in columns]
     assert all(share > 0 for share in shares)
     assert sum(shares) == pytest.approx(place(sheet, BLOCKING_18, "round trip, µs").value)
-    assert place(sheet, BLOCKING_18, "stack, 99 % within, µs").value == pytest.approx(8.0, rel=0.01)
-    assert place(sheet, BLOCKING_18, "stamps").text == "software"
+    assert place(sheet, BLOCKING_18, "stack, 99 %, µs").value == pytest.approx(8.0, rel=0.01)
+    assert place(sheet, BLOCKING_18, "timestamps").text == "software"
 
 
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ({"stack_timed": False}, "takes no stamps (capability-missing)"),
+        ({"stack_timed": False}, "takes no timestamps (capability-missing)"),
         ({"agentless": True, "stack_timed": False}, "no agent"),
-        ({"stack_timed": True}, "gave no stamps"),
+        ({"stack_timed": True}, "returned no timestamps"),
     ],
 )
 def test_where_the_mirror_takes_no_stamps_its_share_and_the_rest_are_blank_with_the_reason(
@@ -182,9 +182,9 @@ def test_where_the_mirror_takes_no_stamps_its_share_and_the_rest_are_blank_with_
     run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([90_000] * 9, **values))])
     _, sheet = part_of(run, "round-trip").sheets
     for column in ("in the mirror’s stack, µs", "the rest, µs"):
-        found = place(sheet, "UDP 18", column)
-        assert found.value is None
-        assert reason in why(sheet, found)
+        blank = place(sheet, "UDP 18", column)
+        assert blank.value is None
+        assert reason in why(sheet, blank)
     assert place(sheet, "UDP 18", "on the wire, µs").value is not None
 
 
@@ -195,9 +195,9 @@ def test_a_round_trip_shorter_than_its_shares_leaves_no_rest_and_says_what_that_
     values = of_round_trips([90_000] * 9, server_stack_mean_ns=5000, stack_timed=True)
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
     _, sheet = part_of(run, "round-trip").sheets
-    found = place(sheet, "UDP 1472", "the rest, µs")
-    assert found.value is None
-    assert "the link is faster than stated" in why(sheet, found)
+    blank = place(sheet, "UDP 1472", "the rest, µs")
+    assert blank.value is None
+    assert "the link is faster than stated" in why(sheet, blank)
 
 
 def test_the_stack_s_percentiles_are_those_of_all_trials_together(make: Make) -> None:
@@ -217,12 +217,12 @@ def test_the_stack_s_percentiles_are_those_of_all_trials_together(make: Make) ->
     ]
     run = make(plan_of([cell], 2), records)
     _, sheet = part_of(run, "round-trip").sheets
-    assert place(sheet, "UDP 18", "stack, 99 % within, µs").value == pytest.approx(9.0, rel=0.01)
+    assert place(sheet, "UDP 18", "stack, 99 %, µs").value == pytest.approx(9.0, rel=0.01)
     alone = make(plan_of([cell], 2), records[1:])
     _, sheet = part_of(alone, "round-trip").sheets
-    found = place(sheet, "UDP 18", "stack, 99 % within, µs")
-    assert found.value is None
-    assert "fewer than 100" in why(sheet, found)
+    blank = place(sheet, "UDP 18", "stack, 99 %, µs")
+    assert blank.value is None
+    assert "at least 100" in why(sheet, blank)
 
 
 def test_without_stack_time_there_is_no_such_table(make: Make) -> None:

@@ -1,4 +1,4 @@
-"""One is one, and many are many; and no figure for people has an exponent."""
+"""Counts of one are singular, others plural; no figure for people has an exponent."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ SEVERAL = re.compile(
     r".*_(bytes|per_s)|mtu_bytes|way|of_trials|packets|sent_messages|connections|pairs|streams"
     r"|blocks|fragments"
 )
-"""Words, and figures that are never one where their sentence is said: lengths of packets, rates,
-and that of which a part is told.
+"""Words, and figures that are never one in their sentence: lengths of packets, rates, totals.
 """
 
 
@@ -43,7 +42,7 @@ def templates_of(kind: Kind) -> Templates:
     return (*kind.says, *kind.shown)
 
 
-def said(template: Message, number: int) -> str:
+def filled_in(template: Message, number: int) -> str:
     """A template with every count in it being ``number``."""
 
     def value(name: str) -> str | None:
@@ -61,7 +60,7 @@ def said(template: Message, number: int) -> str:
 @given(number=COUNTS)
 def test_a_finding_counts_as_people_do(kind: Kind, number: int) -> None:
     for template in templates_of(kind):
-        assert WRONG.search(said(template, number)) is None, template
+        assert WRONG.search(filled_in(template, number)) is None, template
 
 
 @pytest.mark.parametrize("name", _COUNTED)
@@ -92,7 +91,7 @@ def test_no_figure_for_people_has_an_exponent(value: float) -> None:
         plain_figures(value, 12),
         *(form(value) for form in _FORMS.values()),
     ]
-    assert [each for each in written if EXPONENT.search(each)] == []
+    assert [text for text in written if EXPONENT.search(text)] == []
 
 
 @given(st.floats(-1e12, 1e12, allow_nan=False), st.integers(1, 12))

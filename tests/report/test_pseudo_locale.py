@@ -1,4 +1,4 @@
-"""A made-up language: whatever of a report is not said in it goes round the catalogue."""
+"""A made-up language finds every text of a report that does not come from the catalogue."""
 
 from __future__ import annotations
 
@@ -35,62 +35,62 @@ NEVER_SAID = {
     "unit",
     "way",
 }
-"""Fields of nouns that no reader sees, or that are of every language."""
+"""Fields that no reader sees, or that are the same in every language."""
 
 LETTER = re.compile(r"[a-z]{1,2}")
 """Of a footnote."""
 
 
 def texts(noun: Any, where: str) -> Iterator[tuple[str, str]]:
-    """(place, text) of all that a reader sees of a noun."""
+    """(place, text) of all that a reader sees of a table, a chart or a part."""
     if isinstance(noun, str):
         if not LETTER.fullmatch(noun):
             yield where, noun
     elif isinstance(noun, tuple):
-        for each in noun:
-            yield from texts(each, where)
+        for item in noun:
+            yield from texts(item, where)
     elif is_dataclass(noun):
         for field in fields(noun):
             if field.name not in NEVER_SAID:
                 yield from texts(getattr(noun, field.name), f"{where}.{field.name}")
 
 
-def nouns(run: Analysis, said: Translated) -> Iterator[tuple[str, Any]]:
+def nouns(run: Analysis, wording: Translated) -> Iterator[tuple[str, Any]]:
     """Every table, chart and part of a run's report."""
-    found = readings(run)
-    layout = lay_out(in_tables(found))
+    measured = readings(run)
+    layout = lay_out(in_tables(measured))
     link, imported = run.plan.link, run.plan.source is not None
     for table in overviews(layout, link):
-        yield "overview", said.of_table(table)
+        yield "overview", wording.of_table(table)
     for section in sections(layout, link, imported=imported):
-        yield "section", said.of_section(section)
+        yield "section", wording.of_section(section)
     for chart in charts(layout, link)[0]:
-        yield "chart", said.of_chart(chart)
-    for part in parts_of(run, found):
-        yield f"part {part.name}", said.of_part(part)
+        yield "chart", wording.of_chart(chart)
+    for part in parts_of(run, measured):
+        yield f"part {part.name}", wording.of_part(part)
 
 
 def noted_of(run: Analysis) -> frozenset[str]:
-    """What was noted of hosts and sessions, as the page writes it, word for word; yes and no, which
-    are words of ours, are not among it."""
-    hosts = [each for session in run.sessions for each in session.get("hosts", {}).values()]
+    """The notes on hosts and sessions that the page shows word for word, without yes and no, which
+    are translated."""
+    hosts = [facts for session in run.sessions for facts in session.get("hosts", {}).values()]
     notes = [*run.sessions, *hosts, *(note.get("facts", {}) for note in run.facts)]
-    known = [(key, value) for note in notes for key, value in note.items()]
-    values = {str(as_words(value)) for _, value in known if not isinstance(value, bool)}
-    return frozenset({*(key for key, _ in known), *values})
+    pairs = [(key, value) for note in notes for key, value in note.items()]
+    values = {str(as_words(value)) for _, value in pairs if not isinstance(value, bool)}
+    return frozenset({*(key for key, _ in pairs), *values})
 
 
 @pytest.mark.parametrize("folder", RUNS, ids=lambda folder: folder.name)
 def test_no_text_of_tables_charts_and_parts_goes_round_the_catalogue(folder: Path) -> None:
     run = load(folder)
     names = names_of(run)
-    found = {
+    missing = {
         (where, unsaid(text, names)): text
         for noun_at, noun in nouns(run, Translated("de", Pseudo()))
         for where, text in texts(noun, noun_at)
         if unsaid(text, names)
     }
-    assert not found, "\n".join(f"{where}: {text!r}" for (where, _), text in found.items())
+    assert not missing, "\n".join(f"{where}: {text!r}" for (where, _), text in missing.items())
 
 
 class Visible(html.parser.HTMLParser):
@@ -118,10 +118,11 @@ class Visible(html.parser.HTMLParser):
 
 
 def is_cut(text: str, whole: list[str]) -> bool:
-    """Whether it lost its middle for want of room, and stands there in full as well."""
+    """Whether a text is shortened in its middle, and its full form is also on the page."""
     head, gap, tail = text.partition("…")
     return bool(gap) and any(
-        each.startswith(head) and each.endswith(tail) and len(each) > len(text) for each in whole
+        translated.startswith(head) and translated.endswith(tail) and len(translated) > len(text)
+        for translated in whole
     )
 
 
@@ -132,10 +133,10 @@ def test_no_text_of_the_page_goes_round_the_catalogue(folder: Path, tmp_path: Pa
     names = names_of(run)
     page = Visible()
     page.feed(write_report(run, Translated("de", Pseudo())).read_text("utf-8"))
-    asked = {str(value) for cell in run.plan.cells for value in cell.settings.values()}
+    requested = {str(value) for cell in run.plan.cells for value in cell.settings.values()}
     whole = [text for _, text in page.found]
-    noted = noted_of(run) | {run.plan.matrix_text.strip(), *asked}
-    found = {
+    noted = noted_of(run) | {run.plan.matrix_text.strip(), *requested}
+    missing = {
         (where, unsaid(text, names)): text
         for where, text in page.found
         if not is_cut(text, whole)
@@ -143,4 +144,4 @@ def test_no_text_of_the_page_goes_round_the_catalogue(folder: Path, tmp_path: Pa
         and not LETTER.fullmatch(text)
         and unsaid(text, names)
     }
-    assert not found, "\n".join(f"{where}: {text!r}" for (where, _), text in found.items())
+    assert not missing, "\n".join(f"{where}: {text!r}" for (where, _), text in missing.items())

@@ -1,4 +1,4 @@
-"""The report as files: what is written, its bytes, and the page's soundness."""
+"""The report as files: which are written, their bytes, and valid links in the page."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(several: A
     identifiers = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert Counter(identifiers).most_common(1)[0][1] == 1
     targets = [str(link["href"]) for link in page.all("a")]
-    assert {each[1:] for each in targets if each.startswith("#")} <= {*identifiers}
-    beside = [each for each in targets if not each.startswith("#")]
-    assert beside == [
+    assert {target[1:] for target in targets if target.startswith("#")} <= {*identifiers}
+    files = [target for target in targets if not target.startswith("#")]
+    assert files == [
         "journal.jsonl",
         "matrix.yaml",
         "tables.csv",
@@ -97,7 +97,7 @@ def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(several: A
         "charts/",
         "tables.tex",
     ]
-    assert all((several.path / each).exists() for each in beside)
+    assert all((several.path / target).exists() for target in files)
     images = page.all("img")
     assert len(images) == 6
     for image in images:
@@ -140,17 +140,19 @@ def test_every_heading_of_a_table_has_its_scope(several: Analysis) -> None:
 
 def test_pictures_are_of_the_size_that_the_page_expects(several: Analysis) -> None:
     page = page_of(several)
-    figures = [id_ for each in page.all("figure") if (id_ := each["id"] or "").startswith("chart-")]
-    shown = {
+    figures = [
+        id_ for figure in page.all("figure") if (id_ := figure["id"] or "").startswith("chart-")
+    ]
+    ratios = {
         figure: int(image["height"] or 0) / int(image["width"] or 0)
         for figure, image in zip(figures, page.all("img"), strict=True)
     }
     pictures = list((several.path / "charts").glob("*.png"))
-    assert len(pictures) == len(shown) > 0
+    assert len(pictures) == len(ratios) > 0
     for path in pictures:
         width, height = struct.unpack(">II", path.read_bytes()[16:24])
         assert 1100 < width < 1200
-        assert height / width == pytest.approx(shown[f"chart-{path.stem}"], rel=0.01)
+        assert height / width == pytest.approx(ratios[f"chart-{path.stem}"], rel=0.01)
 
 
 def test_importing_the_report_loads_no_heavy_library() -> None:

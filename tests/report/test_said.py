@@ -30,22 +30,22 @@ def test_there_are_recorded_runs() -> None:
 @pytest.mark.parametrize("folder", RUNS[:3], ids=lambda path: path.name)
 def test_each_finding_is_an_object_with_what_the_page_says(folder: Path) -> None:
     run = netlab.load(folder)
-    told = json.loads(findings_json(run))
-    assert len(told) == len(run.findings) > 0
+    objects = json.loads(findings_json(run))
+    assert len(objects) == len(run.findings) > 0
     index = RunIndex(run)
     keys = {cell.key for cell in run.plan.cells}
-    for each, found in zip(told, run.findings, strict=True):
-        assert [*each] == [
+    for item, original in zip(objects, run.findings, strict=True):
+        assert [*item] == [
             *("kind", "severity", "about", "cells", "trials", "evidence", "words"),
             *("sentence", "advice"),
         ]
-        assert each["kind"] == found.kind and each["severity"] == found.kind.severity
-        assert each["sentence"] == found.sentence == sentence(found, index)
-        assert each["sentence"].endswith(".")
-        assert {*each["cells"]} <= keys
-        assert all(isinstance(value, int | float) for value in each["evidence"].values())
-        assert None not in each["about"].values()
-    severities = [each["severity"] for each in told]
+        assert item["kind"] == original.kind and item["severity"] == original.kind.severity
+        assert item["sentence"] == original.sentence == sentence(original, index)
+        assert item["sentence"].endswith(".")
+        assert {*item["cells"]} <= keys
+        assert all(isinstance(value, int | float) for value in item["evidence"].values())
+        assert None not in item["about"].values()
+    severities = [item["severity"] for item in objects]
     assert severities == sorted(severities, reverse=True)
 
 
@@ -56,12 +56,12 @@ def test_what_a_finding_is_not_bound_to_is_absent_and_no_figure_is_infinite(
     group = Group("LL", "TCP", None, "", (("streams", 4),))
     cell = run.plan.cells[0].key
     figures = {"cells": 1.0, "most": math.inf}
-    made = finding(Kind.FEWER_CELLS, group, (cell,), figures, {}, ((cell, 2),))
-    monkeypatch.setattr(Analysis, "findings", (made,))
-    (told,) = json.loads(findings_json(run))
-    assert told["about"] == {"pairing": "LL", "protocol": "TCP", "settings": {"streams": 4}}
-    assert told["evidence"] == {"cells": 1.0}
-    assert told["trials"] == [{"cell": cell, "trial": 2}]
+    short = finding(Kind.FEWER_CELLS, group, (cell,), figures, {}, ((cell, 2),))
+    monkeypatch.setattr(Analysis, "findings", (short,))
+    (item,) = json.loads(findings_json(run))
+    assert item["about"] == {"pairing": "LL", "protocol": "TCP", "settings": {"streams": 4}}
+    assert item["evidence"] == {"cells": 1.0}
+    assert item["trials"] == [{"cell": cell, "trial": 2}]
 
 
 def test_a_run_without_findings_is_an_empty_array(
@@ -72,13 +72,14 @@ def test_a_run_without_findings_is_an_empty_array(
 
 
 def test_sentences_are_of_what_netlab_load_reads_and_make_no_other_finding() -> None:
-    bare, said = load(RUNS[0]), netlab.load(RUNS[0])
-    assert all(each.sentence for each in said.findings)
-    assert not any(each.sentence for each in bare.findings)
-    assert bare.findings == said.findings
+    bare, with_sentences = load(RUNS[0]), netlab.load(RUNS[0])
+    assert all(item.sentence for item in with_sentences.findings)
+    assert not any(item.sentence for item in bare.findings)
+    assert bare.findings == with_sentences.findings
     every = said_findings(bare)
-    assert [each.sentence for each in every.findings] == [f.sentence for f in said.findings]
-    assert {each.kind for each in every.findings} <= {*every.kinds}
+    sentences = [item.sentence for item in with_sentences.findings]
+    assert [item.sentence for item in every.findings] == sentences
+    assert {item.kind for item in every.findings} <= {*every.kinds}
 
 
 def test_the_command_prints_them_or_writes_a_file_and_makes_no_report(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""tables.tex: what LaTeX makes of it, and that nothing a host said becomes a command."""
+"""tables.tex: it compiles with LaTeX, and no text of a host becomes a command."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def part(*sheets: Table) -> Part:
 
 def row(label: str, *values: float | None, kind: TableKind = "value") -> TableLine:
     entries = tuple(
-        blank(("a",)) if each is None else throughput_cell(each, 13, shows_n=kind == "mean")
-        for each in values
+        blank(("a",)) if rate is None else throughput_cell(rate, 13, shows_n=kind == "mean")
+        for rate in values
     )
     return TableLine(label, entries, kind=kind, unit="Mbit/s")
 
 
-def test_a_table_has_a_row_a_row_and_its_figures_are_aligned_by_siunitx() -> None:
+def test_a_gridhas_a_row_a_row_and_its_figures_are_aligned_by_siunitx() -> None:
     tex = document(
         "run", [table([row("16 KiB", 94.1e6, None), row("mean", 94e6, None, kind="mean")])]
     )
@@ -99,7 +99,7 @@ def test_words_and_figures_in_one_column_are_set_as_words() -> None:
     assert "a & {device} \\\\\nb & {\\num{7}} \\\\" in tex
 
 
-def test_a_table_too_wide_for_the_page_is_cut_and_loses_no_column() -> None:
+def test_a_gridtoo_wide_for_the_page_is_cut_and_loses_no_column() -> None:
     wide = table([row("16 KiB", *(float(n) * 1e9 for n in range(1, 41)))], columns=40)
     tex = document("run", [wide])
     pieces = tex.split(r"\begin{tabular}{@{}l")[1:]
@@ -140,8 +140,8 @@ def test_a_chart_is_a_figure_below_the_overview_and_one_of_a_part_below_its_shee
         overviews=[table([row("LL", 1e6, 2e6)], quantity="means")],
         charts=[chart("socket-buffer-tcp"), chart("no}name")],
     )
-    shown = re.findall(r"captionoftable{(?:LL: )?(\w+)}|IfFileExists{charts/(.*?)}", tex)
-    assert [one or other for one, other in shown] == [
+    captions = re.findall(r"captionoftable{(?:LL: )?(\w+)}|IfFileExists{charts/(.*?)}", tex)
+    assert [one or other for one, other in captions] == [
         *("means", "socket-buffer-tcp.pdf", "each", "sheet", "further-1.pdf"),
     ]
     assert r"\caption{TCP, \qty{5}{ms}, Mbit/s}" in tex
@@ -158,15 +158,15 @@ def test_no_text_becomes_a_command_a_comment_or_an_open_brace(text: str) -> None
     assert plain.count("$") % 2 == 0
     assert not re.search("[%#&]", plain)
     commands = set(re.findall(r"\\([a-zA-Z]+)", tex))
-    known = "textbackslash textasciicircum textasciitilde textless textgreater textbar dots mu"
+    allowed = "textbackslash textasciicircum textasciitilde textless textgreater textbar dots mu"
     more = "varphi circ pm times div cdot rightarrow leftarrow leftrightarrow leq geq neq approx"
     assert commands <= set(
-        f"{known} {more} infty surd u r H v c allowbreak qty percent micro second".split()
+        f"{allowed} {more} infty surd u r H v c allowbreak qty percent micro second".split()
     )
 
 
 def compiled(tex: str, folder: Path) -> str:
-    """Set it, and return the log; a complaint of LaTeX is a failure."""
+    """Compile it and return the log; an error of LaTeX is a failure."""
     folder.mkdir(exist_ok=True)
     (folder / "tables.tex").write_text(tex, encoding="utf-8")
     done = subprocess.run(
@@ -194,15 +194,15 @@ def compiled(tex: str, folder: Path) -> str:
 def test_the_tables_of_the_shipped_runs_compile_in_german(name: str, tmp_path: Path) -> None:
     run = load(ROOT / "reports" / name)
     wording = wording_in("de")
-    found = readings(run)
-    layout = lay_out(in_tables(found))
-    means = [wording.of_table(each) for each in overviews(layout, run.plan.link)]
+    measured = readings(run)
+    layout = lay_out(in_tables(measured))
+    means = [wording.of_table(grid) for grid in overviews(layout, run.plan.link)]
     tabled = [
-        wording.of_table(each)
+        wording.of_table(grid)
         for section in sections(layout, run.plan.link, imported=True)
-        for each in section.tables
+        for grid in section.tables
     ]
-    parts = [wording.of_part(each) for each in parts_of(run, found)]
+    parts = [wording.of_part(part) for part in parts_of(run, measured)]
     tex = document(run.plan.title, [*means, *tabled], parts, words=GERMAN)
     log = compiled(tex, tmp_path)
     assert re.findall(r"Overfull.*\n.*", log) == []
@@ -210,7 +210,7 @@ def test_the_tables_of_the_shipped_runs_compile_in_german(name: str, tmp_path: P
 
 
 @pytest.mark.needs("pdflatex")
-@pytest.mark.parametrize("name", sorted(each.parent.name for each in REPORTS.glob("*/run.json")))
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in REPORTS.glob("*/run.json")))
 def test_every_recorded_run_is_set_within_the_margins_with_its_charts(
     name: str, tmp_path: Path
 ) -> None:
@@ -221,7 +221,7 @@ def test_every_recorded_run_is_set_within_the_margins_with_its_charts(
     log = compiled(tex, run)
     assert re.findall(r"Overfull \\[hv]box.*", log) == []
     assert re.findall(r"(?i).*undefined.*", log) == []
-    charts = {each.name for each in (run / "charts").glob("*.pdf")}
+    charts = {chart.name for chart in (run / "charts").glob("*.pdf")}
     assert set(re.findall(r"<charts/([^>,]*\.pdf)", log.replace("\n", ""))) == charts
 
 
@@ -260,7 +260,7 @@ def test_whatever_a_host_or_a_person_said_compiles_as_text(tmp_path: Path) -> No
 
 
 @pytest.mark.needs("pdflatex")
-def test_a_table_of_many_rows_runs_over_pages(tmp_path: Path) -> None:
+def test_a_gridof_many_rows_runs_over_pages(tmp_path: Path) -> None:
     long = table([row(f"{n} KiB", n * 1e6, None) for n in range(1, 200)])
     log = compiled(document("run", [long]), tmp_path)
     pages = re.search(r"Output written on tables\.pdf \((\d+) pages", log)

@@ -1,1 +1,1 @@
-"""Answers: a run → what it found, a line a test; what its comparisons came to; its warnings."""
+"""A run → the lines of the first screen: results of each test, comparisons, warnings."""

@@ -1,4 +1,4 @@
-"""One line of the first screen: a sentence, and where its figures stand. Pure."""
+"""One line of the first screen: a sentence, and where the page has its figures. Pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """What was found, with its unit and interval."""
+    """One result, with its unit and interval."""
 
     sentence: str
     cells: tuple[str, ...] = ()
-    """Keys of the cells that it is made from, the most telling first."""
+    """Keys of the cells that it is made from, the most relevant first."""
     section: str = ""
-    """Anchor of the section that has its table."""
+    """Anchor of the section with its table."""
     chart: str = ""
-    """How the names of the charts begin that show it; empty: there is none."""
+    """Beginning of the names of its charts; empty: it has no chart."""
     table: int = 0
-    """Which of the section's tables that is, from 1; 0: the section as a whole."""
+    """Number of its table in the section, from 1; 0: the section as a whole."""

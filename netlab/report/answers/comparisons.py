@@ -1,4 +1,4 @@
-"""Judged comparisons → a line each: what differs, by how much, in how many cells. Pure."""
+"""Judged comparisons → one line each: what differs, by how much, in how many cells. Pure."""
 
 from __future__ import annotations
 
@@ -14,42 +14,47 @@ from netlab.results.quantities import Quantity
 
 
 def answers(judged: Sequence[tuple[Comparison, Sequence[Judged]]]) -> tuple[AnswerLine, ...]:
-    """One a comparison that has anything to compare."""
-    told = ((asked, rows) for asked, rows in judged if rows)
-    return tuple(_answer(asked, rows, number) for number, (asked, rows) in enumerate(told, 1))
+    """One line for each comparison that has pairs of cells."""
+    answered = ((comparison, rows) for comparison, rows in judged if rows)
+    return tuple(
+        _answer(comparison, rows, number) for number, (comparison, rows) in enumerate(answered, 1)
+    )
 
 
-def _answer(asked: Comparison, rows: Sequence[Judged], table: int) -> AnswerLine:
+def _answer(comparison: Comparison, rows: Sequence[Judged], table: int) -> AnswerLine:
     by_difference: dict[str, list[str]] = {}
-    for quantity in dict.fromkeys(each.aligned.quantity for each in rows):
+    for quantity in dict.fromkeys(row.aligned.quantity for row in rows):
         for difference in _differences(quantity, rows):
             by_difference.setdefault(difference, []).append(quantity.name)
-    said = [
+    clauses = [
         _("{quantity} {difference}", quantity=listed(names), difference=difference)
         for difference, names in by_difference.items()
     ]
-    different = [each for each in rows if each.verdict.verdict == "different"]
-    cells = [cell for each in (*different, *rows) for cell in each.aligned.cells[::-1]]
-    sentence = joined(": ", [asked.name, joined("; ", said)])
+    different = [row for row in rows if row.verdict.verdict == "different"]
+    cells = [cell for row in (*different, *rows) for cell in row.aligned.cells[::-1]]
+    sentence = joined(": ", [comparison.name, joined("; ", clauses)])
     return AnswerLine(sentence, tuple(dict.fromkeys(cells)), NAME, table=table)
 
 
 def _differences(quantity: Quantity, rows: Sequence[Judged]) -> Iterator[str]:
-    """Of one pair of cells with its interval; of several how many differ, and by how much."""
-    those = [each for each in rows if each.aligned.quantity is quantity]
-    if len(those) == 1:
-        yield in_words(those[0].verdict, quantity, taken_back=those[0].taken_back)
+    """One pair of cells: its difference and interval; several: how many differ, and by how much."""
+    pairs = [row for row in rows if row.aligned.quantity is quantity]
+    if len(pairs) == 1:
+        yield in_words(pairs[0].verdict, quantity, taken_back=pairs[0].taken_back)
         return
-    found = [each.verdict for each in those if each.verdict.verdict == "different"]
-    ratios = sorted(each.ratio for each in found if each.ratio is not None)
+    different = [row.verdict for row in pairs if row.verdict.verdict == "different"]
+    ratios = sorted(verdict.ratio for verdict in different if verdict.ratio is not None)
     if not ratios:
-        yield _("not shown to differ in any of {cells} pairs of cells", cells=str(len(those)))
+        yield _(
+            "without a significant difference in any of {cells} pairs of cells",
+            cells=str(len(pairs)),
+        )
         return
     yield _(
         "{differences} in {some} of {all} pairs of cells",
         differences=ratio_span(ratios[0], ratios[-1], quantity)
-        if len(found) > 1
-        else in_words(found[0], quantity),
-        some=str(len(found)),
-        all=str(len(those)),
+        if len(different) > 1
+        else in_words(different[0], quantity),
+        some=str(len(different)),
+        all=str(len(pairs)),
     )

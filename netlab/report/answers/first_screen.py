@@ -29,34 +29,34 @@ if TYPE_CHECKING:
 
 MOST_WARNINGS = 3
 MOST_BESIDE = 4
-"""Comparisons and warnings together, but for one warning, which stands there whatever else does."""
+"""Comparisons and warnings together. One warning is always shown, even beyond this number."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstLines:
-    """What a reader is told first."""
+    """The lines at the top of the page."""
 
     answers: tuple[AnswerLine, ...]
     comparisons: tuple[AnswerLine, ...]
     warnings: tuple[AnswerLine, ...]
     judged: tuple[tuple[Comparison, tuple[Judged, ...]], ...]
-    """What the comparisons are made from."""
+    """The judged rows behind the comparisons."""
 
 
 def first_lines(run: Analysis, readings: Sequence[Reading], layout: Layout) -> FirstLines:
-    """What was found, in the order of the report's sections; of an empty run there is nothing.
+    """The results in the order of the report's sections; no lines for an empty run.
 
-    ``layout``: of the streams between pairings of systems.
+    ``layout``: that of the streams between pairings of systems.
     """
     link = run.plan.link
-    by_name = [each for each in readings if is_by_name(each.pairing)]
-    others = [each for each in readings if not is_by_name(each.pairing)]
+    by_name = [reading for reading in readings if is_by_name(reading.pairing)]
+    others = [reading for reading in readings if not is_by_name(reading.pairing)]
 
     def of(*tests: str) -> list[Reading]:
-        return [each for each in others if each.test in tests]
+        return [reading for reading in others if reading.test in tests]
 
     judged = judged_of(run.plan.matrix_text, readings)
-    found = (
+    results = (
         *streams.answers(layout, link),
         *pairs.answers(by_name),
         *trips.answers(of("round_trip", "connect")),
@@ -66,11 +66,11 @@ def first_lines(run: Analysis, readings: Sequence[Reading], layout: Layout) -> F
     )
     compared = comparisons.answers(judged)
     most_warnings = min(MOST_WARNINGS, max(1, MOST_BESIDE - len(compared)))
-    return FirstLines(found, compared, _warnings(run, most_warnings), judged)
+    return FirstLines(results, compared, _warnings(run, most_warnings), judged)
 
 
 def _warnings(run: Analysis, most: int) -> tuple[AnswerLine, ...]:
-    """The most important; the section of findings has all."""
+    """The most important warnings; the section of findings has all."""
     return tuple(
         AnswerLine(sentence, cells, summary.NAME)
         for sentence, cells in summary.leading_warnings(run)[:most]

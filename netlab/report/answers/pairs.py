@@ -1,4 +1,4 @@
-"""Readings of pairs by name → a line a protocol: most, mean, and the pair that is slowest. Pure."""
+"""Readings of named pairs → one line for each protocol: the range, and the slowest pair. Pure."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from netlab.stats import mean
 
 _SECTION = "every-host-with-every-other"
 _TIMES = ("µs", "ms")
-"""Units of what is the slower the more there is of it."""
+"""Units of times: the pair with the largest figure is the slowest."""
 
 
 def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
-    """One a quantity and set of conditions, of the pairs that used a cable."""
+    """One line for each quantity and set of conditions, over the pairs that used a cable."""
     names = names_of(readings)
     groups: dict[tuple[str, str], dict[str, list[Reading]]] = {}
     quantities: dict[str, Quantity] = {}
-    for each in readings:
-        server, client = labels_of(each.pairing)
-        if each.same_host or server == client:
+    for reading in readings:
+        server, client = labels_of(reading.pairing)
+        if reading.same_host or server == client:
             continue
-        for quantity in quantities_of(each):
-            if quantity.in_unit(each) is not None:
+        for quantity in quantities_of(reading):
+            if quantity.in_unit(reading) is not None:
                 quantities[quantity.name] = quantity
-                pairs = groups.setdefault((names[each.cell], quantity.name), {})
-                pairs.setdefault(each.pairing, []).append(each)
+                pairs = groups.setdefault((names[reading.cell], quantity.name), {})
+                pairs.setdefault(reading.pairing, []).append(reading)
     return tuple(
         _answer(title, quantities[quantity], pairs, number)
         for number, ((title, quantity), pairs) in enumerate(groups.items(), start=1)
@@ -75,7 +75,7 @@ def _alone(title: str, slowest: str, value: float, quantity: Quantity) -> Messag
 
 
 def _unit_of(quantity: Quantity, most: float) -> tuple[str, Callable[[float], str]]:
-    """The unit of a line's figures, and how one is written; throughputs from 1000 on in Gbit/s."""
+    """The unit of a line's figures and their format; throughputs from 1000 Mbit/s in Gbit/s."""
     if quantity.unit != "Mbit/s":
         return quantity.unit, lambda value: figure(value, 1)
     unit, scale = rate_unit(most * quantity.scale)
@@ -84,5 +84,5 @@ def _unit_of(quantity: Quantity, most: float) -> tuple[str, Callable[[float], st
 
 
 def _mean(trials: Sequence[Reading], quantity: Quantity) -> float:
-    found = [quantity.in_unit(trial) for trial in trials]
-    return mean([each for each in found if each is not None])
+    figures = [quantity.in_unit(trial) for trial in trials]
+    return mean([value for value in figures if value is not None])

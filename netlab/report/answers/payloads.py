@@ -1,4 +1,4 @@
-"""Searches for the payload → a line an IP version, and the cost of one byte more. Pure."""
+"""Payload searches → one line for each IP version, and the cost of one byte more. Pure."""
 
 from __future__ import annotations
 
@@ -15,53 +15,56 @@ _SECTION = "payload"
 
 
 def answers(readings: Sequence[Reading], findings: Sequence[Finding]) -> tuple[AnswerLine, ...]:
-    """What travels in one frame, by protocol; where hosts differ, each with its pairings."""
-    measured = [each for each in readings if each.number("payload_bytes") is not None]
+    """The payload of one frame, by protocol; if hosts differ, each payload with its pairings."""
     versions: dict[int, list[Reading]] = {}
-    for each in measured:
-        versions.setdefault(ip_version_of(each.settings), []).append(each)
-    found = [_of_version(version, those) for version, those in sorted(versions.items())]
-    costs = [each for each in findings if each.kind is Kind.BYTE_MORE]
-    return (*found, *([_cost(costs)] if costs else []))
+    for reading in readings:
+        if reading.number("payload_bytes") is not None:
+            versions.setdefault(ip_version_of(reading.settings), []).append(reading)
+    lines = [_of_version(version, searches) for version, searches in sorted(versions.items())]
+    costs = [finding for finding in findings if finding.kind is Kind.BYTE_MORE]
+    return (*lines, *([_cost(costs)] if costs else []))
 
 
 def _of_version(version: int, readings: Sequence[Reading]) -> AnswerLine:
     protocols = dict.fromkeys(reading.protocol for reading in readings)
-    payloads = [_of_protocol(each, readings) for each in protocols]
+    payloads = [_of_protocol(protocol, readings) for protocol in protocols]
     mtus = sorted({round(mtu) for r in readings if (mtu := r.number("path_mtu_bytes"))})
-    said = _(
+    sentence = _(
         "IPv{version}: one frame carries {payloads}",
         version=str(version),
         payloads=listed(payloads),
     )
     if mtus:
         sizes = listed([str(mtu) for mtu in mtus])
-        said = _("{payloads}; path MTU {sizes} bytes", payloads=said, sizes=sizes)
+        sentence = _("{payloads}; path MTU {sizes} bytes", payloads=sentence, sizes=sizes)
     cells = tuple(dict.fromkeys(reading.cell for reading in readings))
     return AnswerLine(
-        said, cells, _SECTION, f"{_SECTION}-{readings[0].protocol.lower()}-ipv{version}"
+        sentence, cells, _SECTION, f"{_SECTION}-{readings[0].protocol.lower()}-ipv{version}"
     )
 
 
 def _of_protocol(protocol: str, readings: Sequence[Reading]) -> Message:
-    """``1472 bytes over UDP``; with the pairings where not all have the same."""
+    """``1472 bytes over UDP``; with the pairings if not all have the same payload."""
     sizes: dict[int, dict[str, None]] = {}
-    for each in readings:
-        payload = each.number("payload_bytes")
-        if each.protocol == protocol and payload is not None:
-            sizes.setdefault(round(payload), {})[each.pairing] = None
+    for reading in readings:
+        payload = reading.number("payload_bytes")
+        if reading.protocol == protocol and payload is not None:
+            sizes.setdefault(round(payload), {})[reading.pairing] = None
     parts = [
         str(size)
         if len(sizes) == 1
-        else _("{size} ({pairings})", size=str(size), pairings=listed([*its]))
-        for size, its in sizes.items()
+        else _("{size} ({pairings})", size=str(size), pairings=listed([*pairings]))
+        for size, pairings in sizes.items()
     ]
     return _("{sizes} bytes over {protocol}", sizes=listed(parts), protocol=protocol)
 
 
-def _cost(found: Sequence[Finding]) -> AnswerLine:
-    shares = sorted(each.evidence["cost_share"] for each in found)
+def _cost(findings: Sequence[Finding]) -> AnswerLine:
+    shares = sorted(finding.evidence["cost_share"] for finding in findings)
     least, most = (f"{100 * share:.1f}" for share in (shares[0], shares[-1]))
-    cells = tuple(dict.fromkeys(cell for each in found for cell in each.cells))
-    said = _("UDP: one byte more than fits costs {span} % of throughput", span=spanned(least, most))
-    return AnswerLine(said, cells, _SECTION, f"{_SECTION}-udp")
+    cells = tuple(dict.fromkeys(cell for finding in findings for cell in finding.cells))
+    sentence = _(
+        "UDP: one byte more than fits into a frame costs {span} % of throughput",
+        span=spanned(least, most),
+    )
+    return AnswerLine(sentence, cells, _SECTION, f"{_SECTION}-udp")

@@ -1,4 +1,4 @@
-"""Readings of searches for the highest rate → a line a pair of ports: from which size on. Pure."""
+"""Throughput searches → one line for each pair of ports: sizes that reach line rate. Pure."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from netlab.results.readings import Reading
 from netlab.stats import mean
 
 FULL = 0.995
-"""Of the line rate: a search ends within half a per cent of what it looks for."""
+"""Share that counts as the line rate: a search ends within half a per cent of its target."""
 ALIKE = 0.005
-"""Shares of the line rate so close together are said as one."""
+"""Shares of the line rate that differ by less than this are given as one."""
 _SECTION = "rate-without-loss"
 
 
 def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
-    """One a pair of ports and set of conditions."""
+    """One line for each pair of ports and set of conditions."""
     names = names_of(readings, leaving_out=("protocol", "frame_bytes"))
     groups: dict[str, list[Reading]] = {}
-    for each in readings:
-        words = [word for word in (each.pairing, names[each.cell]) if word]
-        if each.number("line_share") is not None:
-            groups.setdefault(joined(" ", words), []).append(each)
-    return tuple(_answer(name, those) for name, those in groups.items())
+    for reading in readings:
+        words = [word for word in (reading.pairing, names[reading.cell]) if word]
+        if reading.number("line_share") is not None:
+            groups.setdefault(joined(" ", words), []).append(reading)
+    return tuple(_answer(name, searches) for name, searches in groups.items())
 
 
 def _answer(name: str, readings: Sequence[Reading]) -> AnswerLine:
     by_size: dict[int, list[Reading]] = {}
-    for each in readings:
-        by_size.setdefault(int(str(each.settings.get("frame_bytes", 0))), []).append(each)
+    for reading in readings:
+        by_size.setdefault(int(str(reading.settings.get("frame_bytes", 0))), []).append(reading)
     shares = {size: _share(by_size[size]) for size in sorted(by_size)}
     full: int | None = None
     for size in reversed(shares):
@@ -40,7 +40,7 @@ def _answer(name: str, readings: Sequence[Reading]) -> AnswerLine:
             break
         full = size
     least = min(shares, key=lambda size: shares[size])
-    cells = (by_size[least][0].cell, *(each.cell for each in readings))
+    cells = (by_size[least][0].cell, *(reading.cell for reading in readings))
     alike = full is None and len(shares) > 1 and max(shares.values()) - shares[least] < ALIKE
     return AnswerLine(
         _of_all_sizes(name, readings, shares[least])
@@ -55,16 +55,18 @@ def _answer(name: str, readings: Sequence[Reading]) -> AnswerLine:
 def _sentence(
     name: str, full: int | None, least: int, trials: Sequence[Reading], share: float
 ) -> Message:
-    said = (
-        _("{name}: nowhere the line rate without loss", name=name)
+    line_rate = (
+        _("{name}: no frame size reaches the line rate without loss", name=name)
         if full is None
-        else _("{name}: line rate without loss from {size} bytes on", name=name, size=str(full))
+        else _(
+            "{name}: line rate without loss from {size} bytes upwards", name=name, size=str(full)
+        )
     )
     if share >= FULL:
-        return said
+        return line_rate
     return _(
-        "{said}; {size} bytes: {share} % of it, {limit}",
-        said=said,
+        "{said}; {size} bytes: {share} % of the line rate, {limit}",
+        said=line_rate,
         size=str(least),
         share=f"{100 * share:.1f}",
         limit=_limits(trials),
@@ -86,5 +88,5 @@ def _limits(trials: Sequence[Reading]) -> Message | str:
 
 
 def _share(trials: Sequence[Reading]) -> float:
-    found = [trial.number("line_share") for trial in trials]
-    return mean([each for each in found if each is not None])
+    shares = [trial.number("line_share") for trial in trials]
+    return mean([share for share in shares if share is not None])

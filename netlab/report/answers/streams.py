@@ -1,4 +1,4 @@
-"""Readings of streams → a line a protocol: where it fills the wire, where it does least. Pure."""
+"""Readings of streams → one line for each protocol: where it reaches the wire ceiling. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHART = "message-size"
 
 @dataclass(frozen=True)
 class PairingSize:
-    """All cells of a pairing with one protocol, message size and way of the data."""
+    """All cells of a pairing with one protocol, message size and direction of the data."""
 
     pairing: str
     column: TableColumn
@@ -37,30 +37,30 @@ class PairingSize:
     @cached_property
     def means_bit_per_s(self) -> tuple[float, ...]:
         """The mean of each cell's trials."""
-        return tuple(_mean_of(each) for each in self.bins if each.throughputs_bit_per_s)
+        return tuple(_mean_of(place) for place in self.bins if place.throughputs_bit_per_s)
 
     @cached_property
     def middle_bit_per_s(self) -> float:
-        """The median over its cells: a buffer that is too small does not hide the rest."""
+        """The median over its cells, so that too small a buffer in one cell does not lower it."""
         return median(self.means_bit_per_s)
 
     @property
     def share(self) -> float | None:
-        """Of the wire ceiling, where it is known."""
+        """Share of the wire ceiling; ``None`` if the ceiling is not known."""
         ceiling = self.ceiling_bit_per_s
         return None if ceiling is None else self.middle_bit_per_s / ceiling
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Of the wire ceiling, of each cell; none where that is not known."""
+        """Share of the wire ceiling of each cell; empty if the ceiling is not known."""
         ceiling = self.ceiling_bit_per_s
-        return () if ceiling is None else tuple(each / ceiling for each in self.means_bit_per_s)
+        return () if ceiling is None else tuple(rate / ceiling for rate in self.means_bit_per_s)
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Keys, the least throughput first."""
-        measured = [each for each in self.bins if each.throughputs_bit_per_s]
-        return tuple(each.cell for each in sorted(measured, key=_mean_of))
+        """Keys of the cells with a result, the lowest throughput first."""
+        measured = [place for place in self.bins if place.throughputs_bit_per_s]
+        return tuple(place.cell for place in sorted(measured, key=_mean_of))
 
 
 def _mean_of(place: Bin) -> float:
@@ -68,19 +68,22 @@ def _mean_of(place: Bin) -> float:
 
 
 def answers(layout: Layout, link: Link | None) -> tuple[AnswerLine, ...]:
-    """One a protocol; of a single cell with its interval."""
-    found: dict[str, list[PairingSize]] = {}
-    for each in _pairing_sizes(layout, link):
-        found.setdefault(each.column.protocol, []).append(each)
-    return tuple(_told(protocol, those, layout) for protocol, those in found.items())
+    """One line for each protocol; a protocol with a single cell is given with its interval."""
+    by_protocol: dict[str, list[PairingSize]] = {}
+    for pairing_size in _pairing_sizes(layout, link):
+        by_protocol.setdefault(pairing_size.column.protocol, []).append(pairing_size)
+    return tuple(
+        _with_blanks(protocol, pairing_sizes, layout)
+        for protocol, pairing_sizes in by_protocol.items()
+    )
 
 
-def _told(protocol: str, those: Sequence[PairingSize], layout: Layout) -> AnswerLine:
-    """With the pairings that have no result at all."""
-    answer, measured = _answer(protocol, those), {each.pairing for each in those}
-    asked = [grid for grid in layout.grids if any(c.protocol == protocol for c in grid.columns)]
-    planned = dict.fromkeys(grid.pairing for grid in asked)
-    without = [each for each in planned if each not in measured]
+def _with_blanks(protocol: str, pairing_sizes: Sequence[PairingSize], layout: Layout) -> AnswerLine:
+    """The line of a protocol, with the pairings that have no result at all."""
+    answer, measured = _answer(protocol, pairing_sizes), {item.pairing for item in pairing_sizes}
+    grids = [grid for grid in layout.grids if any(c.protocol == protocol for c in grid.columns)]
+    planned = dict.fromkeys(grid.pairing for grid in grids)
+    without = [pairing for pairing in planned if pairing not in measured]
     if not without:
         return answer
     none = _("no result in {pairings}", pairings=listed(without))
@@ -88,118 +91,122 @@ def _told(protocol: str, those: Sequence[PairingSize], layout: Layout) -> Answer
 
 
 def _pairing_sizes(layout: Layout, link: Link | None) -> Iterator[PairingSize]:
-    """By protocol, pairing and size; without what stayed within a host or has no result."""
+    """By pairing and column; without grids inside one host and without columns without a result."""
     places: dict[tuple[str, TableColumn], list[Bin]] = {}
     for grid in layout.grids:
         for column in () if grid.same_host else grid.columns:
             places.setdefault((grid.pairing, column), []).extend(grid.column(column))
     for (pairing, column), bins in places.items():
-        if any(each.throughputs_bit_per_s for each in bins):
+        if any(place.throughputs_bit_per_s for place in bins):
             ceiling = ceiling_of(column, bins, link)
             highest = None if ceiling is None else ceiling.highest_bit_per_s
             yield PairingSize(pairing, column, tuple(bins), highest)
 
 
-def _answer(protocol: str, those: Sequence[PairingSize]) -> AnswerLine:
-    least = min(those, key=lambda each: each.share or each.middle_bit_per_s)
-    cells = tuple(dict.fromkeys([*least.cells, *(cell for each in those for cell in each.cells)]))
-    if len(those) == 1 and len(least.means_bit_per_s) == 1:
+def _answer(protocol: str, pairing_sizes: Sequence[PairingSize]) -> AnswerLine:
+    least = min(pairing_sizes, key=lambda item: item.share or item.middle_bit_per_s)
+    all_cells = (cell for item in pairing_sizes for cell in item.cells)
+    cells = tuple(dict.fromkeys([*least.cells, *all_cells]))
+    if len(pairing_sizes) == 1 and len(least.means_bit_per_s) == 1:
         return AnswerLine(_of_one(least), cells, _SECTION)
-    if any(each.share is None for each in those):
-        sentence = _unshared(protocol, those, least)
+    if any(item.share is None for item in pairing_sizes):
+        sentence = _without_ceiling(protocol, pairing_sizes, least)
     else:
-        sentence = _shared(protocol, those, least)
+        sentence = _of_ceiling(protocol, pairing_sizes, least)
     return AnswerLine(sentence, cells, _SECTION, _CHART)
 
 
-def _of_one(found: PairingSize) -> Message:
+def _of_one(cell: PairingSize) -> Message:
     """``TCP, 1448 bytes: 93.27 ± 0.48 Mbit/s of payload (10 trials), 99.1 % of the …``."""
-    trials = [value for place in found.bins for value in place.throughputs_bit_per_s]
+    trials = [value for place in cell.bins for value in place.throughputs_bit_per_s]
     middle = mean(trials)
     half = interval(trials).half_width if len(trials) >= MIN_TRIALS else None
-    said = _(
+    text = _(
         "{protocol}, {size} bytes: {rate} of payload ({trials})",
-        protocol=found.column.protocol,
-        size=found.column.label,
+        protocol=cell.column.protocol,
+        size=cell.column.label,
         rate=throughput(middle) if half is None else throughput_with_interval(middle, half),
         trials=counted("{number} trial", "{number} trials", len(trials)),
     )
-    ceiling = found.ceiling_bit_per_s
-    return said if ceiling is None else joined(", ", [said, share_words(middle, ceiling)])
+    ceiling = cell.ceiling_bit_per_s
+    return text if ceiling is None else joined(", ", [text, share_words(middle, ceiling)])
 
 
-def _unshared(protocol: str, those: Sequence[PairingSize], least: PairingSize) -> Message:
-    most = max(those, key=lambda each: each.middle_bit_per_s)
+def _without_ceiling(
+    protocol: str, pairing_sizes: Sequence[PairingSize], least: PairingSize
+) -> Message:
+    most = max(pairing_sizes, key=lambda item: item.middle_bit_per_s)
     return _(
-        "{protocol}: {least} to {most}, medians over cells",
+        "{protocol}: {least} to {most}, medians over the cells",
         protocol=protocol,
         least=_rate_of(least),
         most=_rate_of(most),
     )
 
 
-def _rate_of(found: PairingSize) -> Message:
+def _rate_of(pairing_size: PairingSize) -> Message:
     return _(
         "{rate} ({pairing}, {size} bytes)",
-        rate=throughput(found.middle_bit_per_s),
-        pairing=found.pairing,
-        size=found.column.label,
+        rate=throughput(pairing_size.middle_bit_per_s),
+        pairing=pairing_size.pairing,
+        size=pairing_size.column.label,
     )
 
 
-def _shared(protocol: str, those: Sequence[PairingSize], least: PairingSize) -> Message:
-    """Which pairings fill the wire from which size on, and what does least of all."""
-    full = _full_from(those)
+def _of_ceiling(protocol: str, pairing_sizes: Sequence[PairingSize], least: PairingSize) -> Message:
+    """Which pairings reach the wire ceiling, from which message size, and the lowest share."""
+    full = _full_from(pairing_sizes)
     if not full:
-        said = _("{protocol} fills the wire nowhere", protocol=protocol)
+        text = _("{protocol} does not reach the wire ceiling in any cell", protocol=protocol)
     else:
         at_wire = [
-            each
-            for each in those
-            if each.pairing in full and each.column.message_bytes >= full[each.pairing]
+            item
+            for item in pairing_sizes
+            if item.pairing in full and item.column.message_bytes >= full[item.pairing]
         ]
-        ends = sorted(each.share or 0 for each in at_wire)
-        shares = [share for each in at_wire for share in each.shares]
+        ends = sorted(item.share or 0 for item in at_wire)
+        shares = [share for item in at_wire for share in item.shares]
         some = sum(share >= LINK_FULL for share in shares)
-        said = _(
-            "{protocol} fills the wire {where}: {shares} % of the ceiling",
+        text = _(
+            "{protocol} reaches the wire ceiling {where}: {shares} % of it",
             protocol=protocol,
             where=joined("; ", _where(full)),
             shares=spanned(*(f"{100 * share:.1f}" for share in (ends[0], ends[-1]))),
         )
         if some < len(shares):
-            but = _("at the median, in {some} of {all} cells", some=str(some), all=str(len(shares)))
-            said = joined(" ", [said, but])
+            median_only = _(
+                "at the median, in {some} of {all} cells", some=str(some), all=str(len(shares))
+            )
+            text = joined(" ", [text, median_only])
     if (least.share or 0) >= LINK_FULL:
-        return said
-    worst = _(
-        "least {rate}, {share} % of it, in {pairing} with {size} bytes",
+        return text
+    lowest = _(
+        "lowest: {rate}, {share} % of the ceiling, in {pairing} with {size} bytes",
         rate=throughput(least.middle_bit_per_s),
         share=f"{100 * (least.share or 0):.1f}",
         pairing=least.pairing,
         size=least.column.label,
     )
-    return joined("; ", [said, worst])
+    return joined("; ", [text, lowest])
 
 
-def _full_from(those: Sequence[PairingSize]) -> dict[str, int]:
-    """Pairing → the size from which on all that was measured fills the wire."""
-    found: dict[str, int] = {}
-    for pairing in dict.fromkeys(each.pairing for each in those):
-        sizes = sorted(each.column for each in those if each.pairing == pairing)
-        its = {each.column: each for each in those if each.pairing == pairing}
-        for column in reversed(sizes):
-            if (its[column].share or 0) < LINK_FULL:
+def _full_from(pairing_sizes: Sequence[PairingSize]) -> dict[str, int]:
+    """Pairing → the message size from which upwards all sizes reach the wire ceiling."""
+    full: dict[str, int] = {}
+    for pairing in dict.fromkeys(item.pairing for item in pairing_sizes):
+        by_column = {item.column: item for item in pairing_sizes if item.pairing == pairing}
+        for column in sorted(by_column, reverse=True):
+            if (by_column[column].share or 0) < LINK_FULL:
                 break
-            found[pairing] = column.message_bytes
-    return found
+            full[pairing] = column.message_bytes
+    return full
 
 
 def _where(full: dict[str, int]) -> Iterator[Message]:
-    """``from 64 bytes on in LL and WL``, a part a size."""
+    """``from 64 bytes upwards in LL and WL``, one part for each size."""
     for size in sorted(set(full.values())):
         yield _(
-            "from {size} bytes on in {pairings}",
+            "from {size} bytes upwards in {pairings}",
             size=str(size),
-            pairings=listed([pairing for pairing, its in full.items() if its == size]),
+            pairings=listed([pairing for pairing, least in full.items() if least == size]),
         )

@@ -1,4 +1,4 @@
-"""Readings of round trips and connections → a line a protocol and message size. Pure."""
+"""Readings of round trips and connections → a line for each protocol and message size. Pure."""
 
 from __future__ import annotations
 
@@ -14,54 +14,54 @@ from netlab.results.readings import Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 
 MOST_LINES = 4
-"""Of more protocols and sizes there is one line for all."""
-_TOLD_SHARE = (0.99,)
+"""If there are more protocols and sizes, one line is for all of them."""
+_PERCENTILES = (0.99,)
 
 
 def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
     """The shortest and the longest mean of each protocol and size, with their intervals."""
-    found: list[AnswerLine] = []
+    lines: list[AnswerLine] = []
     for test in dict.fromkeys(reading.test for reading in readings):
-        those = [
-            each
-            for each in readings
-            if each.test == test and each.status == "ok" and _means_us([each])
+        measured = [
+            reading
+            for reading in readings
+            if reading.test == test and reading.status == "ok" and _means_us([reading])
         ]
-        names = names_of(those, leaving_out=("protocol", "message_bytes"), brief=True)
+        names = names_of(measured, leaving_out=("protocol", "message_bytes"), brief=True)
         groups: dict[str, list[Reading]] = {}
-        for each in those:
-            size = "" if each.message_bytes is None else str(each.message_bytes)
-            words = [word for word in (each.protocol, size) if word]
-            groups.setdefault(joined(" ", words), []).append(each)
+        for reading in measured:
+            size = "" if reading.message_bytes is None else str(reading.message_bytes)
+            words = [word for word in (reading.protocol, size) if word]
+            groups.setdefault(joined(" ", words), []).append(reading)
         if len(groups) > MOST_LINES:
-            groups = {those[0].protocol: those}
-            names = names_of(those, brief=True)
-        found += [_answer(test, title, group, names) for title, group in groups.items()]
-    return tuple(found)
+            groups = {measured[0].protocol: measured}
+            names = names_of(measured, brief=True)
+        lines += [_answer(test, title, group, names) for title, group in groups.items()]
+    return tuple(lines)
 
 
 def _answer(
     test: str, title: str, readings: Sequence[Reading], names: dict[str, str]
 ) -> AnswerLine:
     by_cell: dict[str, list[Reading]] = {}
-    for each in readings:
-        by_cell.setdefault(each.cell, []).append(each)
+    for reading in readings:
+        by_cell.setdefault(reading.cell, []).append(reading)
     cells = sorted(by_cell, key=lambda cell: mean(_means_us(by_cell[cell])))
     section = test.replace("_", "-")
     what = _("a connection with its answer") if test == "connect" else _("a round trip")
     if len(cells) == 1:
         trials = by_cell[cells[0]]
         histogram = pooled(trials)
-        said = _(
+        text = _(
             "{title}: {time} {what} ({trials})",
             title=title,
             time=_time(trials),
             what=what,
             trials=counted("{number} trial", "{number} trials", len(trials)),
         )
-        ends = () if histogram is None else percentile_words(histogram, _TOLD_SHARE, in_us)
-        return AnswerLine(joined(", ", [said, *ends]), tuple(cells), section, section)
-    several = len({each.pairing for each in readings}) > 1
+        percentiles = () if histogram is None else percentile_words(histogram, _PERCENTILES, in_us)
+        return AnswerLine(joined(", ", [text, *percentiles]), tuple(cells), section, section)
+    several = len({reading.pairing for reading in readings}) > 1
     least, most = (
         _(
             "{time} ({cell})",
@@ -82,14 +82,14 @@ def _name(trials: Sequence[Reading], names: dict[str, str], *, several: bool) ->
 
 
 def _means_us(trials: Sequence[Reading]) -> list[float]:
-    """Of those that have one: a ping that lost an answer in a document has none."""
+    """Means of the trials that have one: an imported ping that lost an answer has none."""
     (quantity,) = quantities_of(trials[0])
-    found = [quantity.in_unit(each) for each in trials]
-    return [each for each in found if each is not None]
+    means = [quantity.in_unit(trial) for trial in trials]
+    return [value for value in means if value is not None]
 
 
 def _time(trials: Sequence[Reading]) -> Message:
-    """``124.0 ± 1.4 µs``: as many digits as the interval bears."""
+    """``124.0 ± 1.4 µs``: as many digits as the interval justifies."""
     values = _means_us(trials)
     if len(values) < MIN_TRIALS:
         return joined(" ", [figure(mean(values)), "µs"])

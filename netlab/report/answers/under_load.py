@@ -1,4 +1,4 @@
-"""Readings of latency under load → a line a load: what round trips rise to. Pure."""
+"""Readings of latency under load → one line for each load: how far round trips rise. Pure."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ from netlab.report.text.under_load import increase_words, mean_ms, rise_words
 from netlab.results.readings import Reading
 
 MOST_LINES = 3
-"""Of more cells there is one line for all."""
+"""If there are more cells, one line is for all of them."""
 
 
 def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
-    """One a cell with a result, or one from the least increase to the most; ``readings`` are all
-    of the run. Pairs by name are answered as such.
+    """One line for each cell with a result, or one line from the least increase to the most.
+
+    ``readings``: all of the run. Named pairs have their own line (``answers.pairs``).
     """
-    those = [each for each in readings if each.test == TEST and not is_by_name(each.pairing)]
-    names, charts = load_names(those), chart_names(readings)
-    cells = by_cell([r for r in those if r.status == "ok" and r.number("loaded_rtt_count")])
+    of_test = [
+        reading for reading in readings if reading.test == TEST and not is_by_name(reading.pairing)
+    ]
+    names, charts = load_names(of_test), chart_names(readings)
+    cells = by_cell([r for r in of_test if r.status == "ok" and r.number("loaded_rtt_count")])
     increases = {
         cell: increase
         for cell, trials in cells.items()
@@ -43,18 +46,18 @@ def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
         _("{time} ({load})", time=increase_words(cells[cell]), load=_name(cells[cell], names))
         for cell in (ordered[0], ordered[-1])
     )
-    said = [_("Under load round trips take longer by {least} to {most}", least=least, most=most)]
+    clauses = [_("Under load round trips take longer by {least} to {most}", least=least, most=most)]
     lost = [cell for cell in cells if cell not in increases]
     if lost:
-        said.append(
+        clauses.append(
             counted(
-                "in {number} cell half of the requests or more are lost",
-                "in {number} cells half of the requests or more are lost",
+                "in {number} cell at least half of the requests are lost",
+                "in {number} cells at least half of the requests are lost",
                 len(lost),
             )
         )
-    told = (ordered[-1], *ordered[:-1], *lost)
-    return (AnswerLine(joined("; ", said), told, SECTION, charts[told[0]]),)
+    by_relevance = (ordered[-1], *ordered[:-1], *lost)
+    return (AnswerLine(joined("; ", clauses), by_relevance, SECTION, charts[by_relevance[0]]),)
 
 
 def _name(trials: Sequence[Reading], names: dict[str, str]) -> Message:

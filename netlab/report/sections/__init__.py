@@ -1,4 +1,4 @@
-"""The parts of the page: each room that has something to say about a run, in the page's order."""
+"""The sections of the page about a run's results, in the page's order."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def parts_of(run: Analysis, readings: Sequence[Reading]) -> tuple[Part, ...]:
-    """What further rooms have to say; empty for an import of streams, each printed once."""
+    """The sections that the run has content for; an import of streams may have none."""
     link, imported = run.plan.link, run.plan.source is not None
     never_tight = [
         cell.key for cell in run.plan.cells if run.stored.progress(cell).precise is False
     ]
-    found = [
+    sections = [
         all_pairs.part(readings, link, imported=imported),
         concurrent.part(readings),
         *stream_limits.parts(run),
@@ -46,11 +46,11 @@ def parts_of(run: Analysis, readings: Sequence[Reading]) -> tuple[Part, ...]:
         repeats.part(readings, link, imported=imported, never_tight=never_tight),
         drift.part(readings),
     ]
-    return tuple(part for part in found if part is not None)
+    return tuple(part for part in sections if part is not None)
 
 
 def _compared(run: Analysis, readings: Sequence[Reading]) -> Part | None:
-    """What the run's matrix compares; where it cannot be read, its faults."""
+    """The comparisons that the run's matrix requests; if it cannot be read, why not."""
     if "compare" not in run.plan.matrix_text:
         return None
     from netlab.config.matrix_file import comparisons_in
@@ -58,7 +58,7 @@ def _compared(run: Analysis, readings: Sequence[Reading]) -> Part | None:
     try:
         return comparisons.part(readings, comparisons_in(run.plan.matrix_text, "matrix.yaml"))
     except MatrixError as error:
-        said = _(
+        why = _(
             "Nothing is compared: the run’s matrix.yaml cannot be read. {error}", error=str(error)
         )
-        return Part(name=comparisons.NAME, title=comparisons.TITLE, paragraphs=(said,))
+        return Part(name=comparisons.NAME, title=comparisons.TITLE, paragraphs=(why,))

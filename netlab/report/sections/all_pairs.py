@@ -1,8 +1,7 @@
-"""Readings of pairs by name → every host with every other: clients × servers, a map, and how the
-two directions of a pair differ. Pure.
+"""Readings of named pairs → clients × servers as tables and maps, and both directions compared.
 
-The form is that of the connection-kinds document: a row a client, a column a server, a table a
-protocol. What never left a machine is marked, and stays out of every mean.
+The form is that of the connection-kinds document: a row for each client, a column for each server,
+a table for each protocol. Data that never left a machine is marked and is in no mean. Pure.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from netlab.stats.mesh import judge_mesh
 from netlab.units import format_rate
 
 MAX_SHOWN_ROLES = 20
-"""Tables of more hosts are folded away: the map shows them."""
+"""Tables with more hosts are folded away, as the map shows their figures."""
 MAX_MAPS = 16
 
 INSIDE = _("within one machine: no cable was touched, and it is in no mean.")
-NOT_ASKED = _("not asked for by the matrix.")
+NOT_ASKED = _("not requested by the matrix.")
 PARTLY = _("measured at the same time as others, but did not send over the whole common window.")
 
 
@@ -46,9 +45,9 @@ class PairValue:
 
     @cached_property
     def values(self) -> tuple[float, ...]:
-        """A figure a trial that has one, in the quantity's unit."""
-        found = (self.quantity.in_unit(reading) for reading in self.readings)
-        return tuple(value for value in found if value is not None)
+        """The figure of each trial that has one, in the quantity's unit."""
+        figures = (self.quantity.in_unit(reading) for reading in self.readings)
+        return tuple(value for value in figures if value is not None)
 
     @cached_property
     def value(self) -> float | None:
@@ -56,9 +55,9 @@ class PairValue:
         return mean(self.values) if self.values else None
 
     def ceiling(self, link: Link | None) -> Ceiling | None:
-        """The most payload that the link leaves for it; ``None`` where that cannot be known.
+        """The wire ceiling of this pair; ``None`` if it cannot be known.
 
-        Where a document does not say how long its messages were, that of the best length.
+        If a document does not state the message size, it is the ceiling of the best size.
         """
         first = self.readings[0]
         if link is None or self.inside or first.test != "stream" or "" not in first.flows:
@@ -72,8 +71,9 @@ class PairValue:
     def place(
         self, notes: Notes, link: Link | None, expected: float | None, *, imported: bool
     ) -> TableCell:
-        """The figure, as printed in the document or with its number of trials; or why there is
-        none. ``expected``: what its two hosts let one expect, where it does not come to that.
+        """The figure, as printed in the document or with its number of trials; or why it is blank.
+
+        ``expected``: the figure that the pair's two hosts suggest; ``None`` if the pair fits it.
         """
         why: list[str] = [INSIDE] if self.inside else []
         why += [reading.why_blank for reading in self.readings if reading.status != "ok"]
@@ -106,7 +106,7 @@ class PairMatrix:
     """By (client, server)."""
 
     def means(self, spots: Sequence[PairValue]) -> TableCell:
-        """Of the pairs that used a cable and have a figure, with their number."""
+        """The mean of the pairs that used a cable and have a figure, with their number."""
         values = [
             pair_value.value
             for pair_value in spots
@@ -119,8 +119,10 @@ class PairMatrix:
         return TableCell(text, value, self.quantity.unit)
 
     def strays(self) -> dict[tuple[str, str], float]:
-        """The pairs that used a cable and do not go with what both of their hosts do with others,
-        and what that is: by the rules of the findings about hosts against hosts.
+        """Pair → expected figure, for pairs that deviate from both hosts' figures with others.
+
+        Only pairs that used a cable count. The rules are those of the findings about pairs of
+        hosts.
         """
         values = {
             at: pair_value.values
@@ -134,7 +136,7 @@ class PairMatrix:
 
 
 def part(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> Part | None:
-    """What is to be said of pairs by name; ``None`` where a run has none."""
+    """The section on named pairs; ``None`` if the run has none."""
     by_name = [reading for reading in readings if is_by_name(reading.pairing)]
     if not by_name:
         return None
@@ -159,7 +161,7 @@ def part(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> P
 
 
 def boards_of(readings: Sequence[Reading]) -> list[PairMatrix]:
-    """One a quantity and set of conditions, of readings of pairs by name."""
+    """A matrix for each quantity and set of conditions, from readings of named pairs."""
     names = names_of(readings)
     groups: dict[tuple[str, str], dict[tuple[str, str], list[Reading]]] = {}
     quantities: dict[str, Quantity] = {}
@@ -186,7 +188,7 @@ def boards_of(readings: Sequence[Reading]) -> list[PairMatrix]:
 
 
 def _label(reading: Reading, name: str) -> str:
-    """What tells the cell from others, and the rate that was offered, which is part of any."""
+    """The settings that differ between cells, and the offered rate in any case."""
     rate = reading.settings.get("rate_bit_per_s")
     if isinstance(rate, int | float) and "offered rate" not in name:
         return _("{cell}, offered {rate}", cell=name, rate=format_rate(rate))
@@ -194,7 +196,7 @@ def _label(reading: Reading, name: str) -> str:
 
 
 def _inside(trials: Sequence[Reading], client: str, server: str) -> bool:
-    """Whether both ends are one machine, as the records say; a host and itself always are."""
+    """Whether both ends are one machine by the records; a host with itself always is."""
     return any(r.same_host for r in trials) or role_of(client).host == role_of(server).host
 
 
@@ -230,26 +232,29 @@ def _above(ceiling: Ceiling, *, known: bool) -> str:
     most = f"{figure(ceiling.highest_bit_per_s / 1e6)} Mbit/s"
     if known:
         return _(
-            "above {most}, the most payload that the link’s framing leaves: what was sent and not "
-            "what arrived, or a clock that goes wrong.",
+            "above {most}, the highest payload rate that the link’s framing allows: either this is "
+            "the rate sent and not the rate received, or a clock is wrong.",
             most=most,
         )
     return _(
-        "above {most}, the most payload of messages of whichever length that the link’s framing "
-        "leaves: what was sent and not what arrived, or a clock that goes wrong.",
+        "above {most}, the highest payload rate that the link’s framing allows at any message "
+        "size: either this is the rate sent and not the rate received, or a clock is wrong.",
         most=most,
     )
 
 
 def _off(expected: float, quantity: Quantity) -> str:
-    said = joined(" ", [figure(expected), quantity.unit])
+    figure_expected = joined(" ", [figure(expected), quantity.unit])
     if quantity.unit == "µs":
-        return _("longer than what its two hosts add with others, {expected}.", expected=said)
-    return _("below what its hosts reach with others, {expected}.", expected=said)
+        return _(
+            "longer than its two hosts add to round trips with others, {expected}.",
+            expected=figure_expected,
+        )
+    return _("below what its two hosts reach with others, {expected}.", expected=figure_expected)
 
 
 def _map(pair_matrix: PairMatrix, number: int) -> HeatMap | None:
-    """``None`` where no pair that used a cable has a figure."""
+    """The map; ``None`` if no pair that used a cable has a figure."""
 
     def values_of(*, inside: bool) -> tuple[tuple[float | None, ...], ...]:
         return tuple(
@@ -282,24 +287,24 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
     for reading in readings:
         pairs[reading.pairing] |= _inside([reading], *labels_of(reading.pairing)[::-1])
     inside = sum(pairs.values())
-    named = counted(
-        "{number} pair, server and client by name.",
-        "{number} pairs, server and client by name.",
+    total = counted(
+        "{number} pair of hosts, server and client given by name.",
+        "{number} pairs of hosts, server and client given by name.",
         len(pairs),
     )
     within = counted(
-        "{number} pair of them within one machine: marked, and left out of the means and of the "
+        "{number} pair is within one machine: it is marked, and is not in the means or on the "
         "map’s scale.",
-        "{number} pairs of them within one machine: marked, and left out of the means and of the "
-        "map’s scale.",
+        "{number} pairs are within one machine: they are marked, and are not in the means or on "
+        "the map’s scale.",
         inside,
     )
-    said = joined(" ", [named, _MEANING])
-    return (said, within) if inside else (said,)
+    meaning = joined(" ", [total, _MEANING])
+    return (meaning, within) if inside else (meaning,)
 
 
 _MEAN = _("mean (pairs)")
 _MEANING = _(
-    "A row is a client and a column a server; the client sends, unless the settings say "
-    "otherwise. A place without a figure was not measured, and is no zero."
+    "A row is a client, a column is a server; the client sends unless the settings say otherwise. "
+    "A place without a figure was not measured; it is not a zero."
 )

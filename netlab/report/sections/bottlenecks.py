@@ -1,4 +1,4 @@
-"""Readings → whose limit a search found: how busy each host was, where it dropped frames. Pure."""
+"""Readings → the limit that a search found: load and dropped frames of each host. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DROPPED = {
     "socket": _("by the receiving socket"),
 }
 _COLUMNS = (
-    *(_("CPU, %"), _("busiest core, %"), _("which")),
+    *(_("CPU, %"), _("busiest core, %"), _("core")),
     *(_DROPPED[place] for place in PLACES),
 )
 
@@ -30,17 +30,17 @@ _LIMITS = {
     "receiver-bound": _("receiver-bound"),
     "failed": _("failed"),
 }
-"""What ended a search, or a search for bursts."""
-_PARTS = {"client": _("client"), "server": _("server")}
+"""Limit of a search, or of a search for bursts → its words."""
+_ROLES = {"client": _("client"), "server": _("server")}
 
 
 def limit_called(limit: str) -> str:
-    """What a limit is called; a word of another version as it is."""
+    """The words for a limit; an unknown word, of another version, is returned as it is."""
     return _LIMITS.get(limit, limit)
 
 
 def limit_words(reading: Reading) -> str:
-    """What ended a search, and the core that was busiest then: ``device (router: CPU 1, 99 %)``."""
+    """A search's limit and the busiest core at its rate: ``device (router: CPU 1, 99 %)``."""
     words = limit_called(str(reading.values.get("limit", "")))
     host, share = reading.values.get("limit_host"), reading.number("limit_core_share")
     core = reading.number("limit_core")
@@ -56,7 +56,7 @@ def limit_words(reading: Reading) -> str:
 
 
 def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
-    """A line a frame size and host; ``None`` where nothing is known of any host.
+    """A line for each frame size and host; ``None`` if nothing is known of any host.
 
     ``groups``: frame size → trials.
     """
@@ -73,7 +73,8 @@ def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
         return None
     return Table(
         title=_(
-            "{group}: load at that rate, and frames dropped in all trials of the search", group=name
+            "{group}: load at the rate found, and frames dropped in all trials of the search",
+            group=name,
         ),
         corner=_("frame, bytes; host"),
         columns=_COLUMNS,
@@ -83,35 +84,35 @@ def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
 
 
 def name_of(key: str, readings: Sequence[Reading]) -> str:
-    """What a host is called: its part in the test, and its name."""
-    part = _PARTS.get(key, _("observed"))
+    """A host in words: its role in the test, and its name."""
+    role = _ROLES.get(key, _("observed"))
     for reading in readings:
-        named = {"client": reading.client, "server": reading.server}
-        name = named.get(key, reading.values.get(f"{key}_host"))
+        ends = {"client": reading.client, "server": reading.server}
+        name = ends.get(key, reading.values.get(f"{key}_host"))
         if name:
-            return joined(" ", [part, name])
-    return part
+            return joined(" ", [role, name])
+    return role
 
 
 def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None:
-    """The busiest core of each host at the rate found, a bar a group and host; ``None`` without."""
+    """The busiest core of each host at the rate found; ``None`` if no core load is known."""
     sizes = sorted({size for by_size in groups.values() for size in by_size})
     lines: list[Curve] = []
     for group, by_size in groups.items():
-        everyone = [reading for trials in by_size.values() for reading in trials]
+        of_group = [reading for trials in by_size.values() for reading in trials]
         for key in HOSTS:
             points = tuple(
                 (float(at), mean_of(f"{key}_busiest_core_share", by_size.get(size, ()), 100))
                 for at, size in enumerate(sizes)
             )
             if any(y is not None for _, y in points):
-                words = (group, name_of(key, everyone))
+                words = (group, name_of(key, of_group))
                 lines.append(Curve(joined(": ", words), len(lines), points, words=words))
     if not lines:
         return None
-    drawn = Chart(
+    bars = Chart(
         name="rate-without-loss-cpu",
-        title=_("Busiest core of each host at that rate"),
+        title=_("Busiest core of each host at the rate found"),
         x_label=_("frame size with header and FCS, bytes"),
         x_ticks=tuple((float(at), str(size)) for at, size in enumerate(sizes)),
         log_x=False,
@@ -120,7 +121,7 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None
         unit="%",
         as_bars=True,
     )
-    return in_panels(drawn)
+    return in_panels(bars)
 
 
 def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
@@ -130,17 +131,17 @@ def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[TableC
     core = mean_of(f"{key}_busiest_core_share", measured, 100)
     cores = {reading.number(f"{key}_busiest_core") for reading in measured} - {None}
     numbers = sorted(number for number in cores if number is not None)
-    which = joined(", ", [_("CPU {number}", number=f"{number:.0f}") for number in numbers])
+    core_names = joined(", ", [_("CPU {number}", number=f"{number:.0f}") for number in numbers])
     dropped = [mean_of(f"{key}_{place}_dropped_frames", measured) for place in PLACES]
     return (
         TableCell("" if busy is None else figure(busy), busy, "%", letters if busy else ()),
         TableCell("" if core is None else figure(core), core, "%", letters if core else ()),
-        TableCell(which),
-        *(TableCell("" if each is None else f"{each:,.0f}", each, "") for each in dropped),
+        TableCell(core_names),
+        *(TableCell("" if count is None else f"{count:,.0f}", count, "") for count in dropped),
     )
 
 
 _SHARED = _(
-    "Shared: one machine id. Some of the hosts are one machine, and the figure is that of all of "
-    "them; its backlog cannot be told apart."
+    "Shared: some of the hosts have the same machine id. They are one machine, and the figure is "
+    "that of all of them. Their backlogs cannot be separated."
 )

@@ -1,7 +1,7 @@
-"""Readings → the comparisons that a matrix asks for: ratios with their intervals, in words. Pure.
+"""Readings → the comparisons that a matrix requests: ratios, their intervals, and words. Pure.
 
-Trials of one run belong together by their number: a block holds every cell once, so what drifts
-meets both sides alike. Verdicts hold for all comparisons of a run side by side.
+Trials of one run are paired by their number: a block holds every cell once, so that drift affects
+both sides alike. Verdicts hold for all comparisons of a run together.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from netlab.units import format_share
 NAME = "comparisons"
 TITLE = _("Comparisons")
 
-_SAID = 6
-"""More pairs than these make no sentence: the table has them."""
+_MOST_IN_SENTENCE = 6
+"""With more pairs of cells there is no sentence: the table has them."""
 _TWICE = 1.95
-"""From here on a ratio is said in times, below in per cent."""
+"""From this ratio upwards it is given in times, below in per cent."""
 _MORE: Mapping[str, Callable[[str], Message]] = {
     "longer": lambda percent: _("{percent} % longer", percent=percent),
     "shorter": lambda percent: _("{percent} % shorter", percent=percent),
@@ -48,34 +48,34 @@ _TWO_TIMES = {
     "more": _("twice as much"),
     "larger": _("twice as large"),
 }
-"""What a greater quantity is called, or a lesser one → how much of it."""
+"""Word for a greater or a smaller quantity → the phrase with its amount."""
 
 
 def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part | None:
-    """A table a comparison, and its sentence; ``None`` where nothing is to be compared."""
+    """A table and a sentence for each comparison; ``None`` if nothing is to be compared."""
     if not comparisons:
         return None
-    aligned = [align_cells(asked, readings) for asked in comparisons]
-    sheets, said = [], list[str]()
-    for asked, rows in zip(comparisons, judge_groups(aligned), strict=True):
+    aligned = [align_cells(comparison, readings) for comparison in comparisons]
+    sheets, sentences = [], list[str]()
+    for comparison, rows in zip(comparisons, judge_groups(aligned), strict=True):
         if not rows:
             none = _(
-                "{comparison}: no two cells of this run differ in that alone.",
-                comparison=asked.name,
+                "{comparison}: no two cells of this run differ in these settings alone.",
+                comparison=comparison.name,
             )
-            said.append(none)
+            sentences.append(none)
             continue
         sides = _(
             "baseline {baseline}, contender {contender}",
-            baseline=side_words(asked.baseline),
-            contender=side_words(asked.contender),
+            baseline=side_words(comparison.baseline),
+            contender=side_words(comparison.contender),
         )
-        sheets.append(sheet(asked.name, sides, rows))
-        said += _sentences(asked, rows)
+        sheets.append(sheet(comparison.name, sides, rows))
+        sentences += _sentences(comparison, rows)
     return Part(
         name=NAME,
         title=TITLE,
-        paragraphs=(*said, _METHOD),
+        paragraphs=(*sentences, _METHOD),
         sheets=tuple(sheets),
     )
 
@@ -83,30 +83,30 @@ def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part
 def judged_of(
     matrix_text: str, readings: Sequence[Reading]
 ) -> tuple[tuple[Comparison, tuple[Judged, ...]], ...]:
-    """Each comparison that a matrix asks for, with its rows; none where it cannot be read."""
+    """Each comparison that a matrix requests, with its rows; none if it cannot be read."""
     if "compare" not in matrix_text:
         return ()
     from netlab.config.matrix_file import comparisons_in
 
     try:
-        asked = comparisons_in(matrix_text, "matrix.yaml")
+        comparisons = comparisons_in(matrix_text, "matrix.yaml")
     except MatrixError:
         return ()
-    aligned = [align_cells(each, readings) for each in asked]
-    return tuple(zip(asked, judge_groups(aligned), strict=True))
+    aligned = [align_cells(comparison, readings) for comparison in comparisons]
+    return tuple(zip(comparisons, judge_groups(aligned), strict=True))
 
 
 def side_words(side: Mapping[str, Level]) -> str:
-    """``server’s receive call spinning``."""
+    """One side's settings in words: ``server’s receive call spinning``."""
     return joined(", ", [setting(name, level) for name, level in side.items()])
 
 
 def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Table:
-    """A line a pair of cells and quantity; ``rows`` are paired, or none of them is."""
+    """A line for each pair of cells and quantity; either all ``rows`` are paired or none is."""
     notes = Notes()
-    quantities = dict.fromkeys(each.aligned.quantity.name for each in rows)
+    quantities = dict.fromkeys(row.aligned.quantity.name for row in rows)
     what = next(iter(quantities)) if len(quantities) == 1 else _("mean")
-    paired = all(each.aligned.paired for each in rows)
+    paired = all(row.aligned.paired for row in rows)
     return Table(
         title=joined(": ", [title, joined(", ", [what, sides])]),
         corner=_("cell"),
@@ -115,7 +115,7 @@ def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Table:
             _("pairs") if paired else _("trials"),
             _("in words"),
         ),
-        lines=tuple(_line(each, notes, several=len(quantities) > 1) for each in rows),
+        lines=tuple(_line(row, notes, several=len(quantities) > 1) for row in rows),
         footnotes=notes.footnotes,
     )
 
@@ -151,42 +151,42 @@ def _line(row: Judged, notes: Notes, *, several: bool) -> TableLine:
 
 
 def interval_words(judged: Verdict) -> str:
-    """``0.981 to 1.02``; empty where there is none."""
+    """``0.981 to 1.02``; empty if there is no interval."""
     if judged.low is None or judged.high is None:
         return ""
     return _("{low} to {high}", low=figure(judged.low, 3), high=figure(judged.high, 3))
 
 
-def _sentences(asked: Comparison, rows: Sequence[Judged]) -> list[str]:
-    """One sentence a quantity, where there are few enough cells for one."""
-    said: list[str] = []
-    for quantity in dict.fromkeys(each.aligned.quantity for each in rows):
-        those = [each for each in rows if each.aligned.quantity is quantity]
-        if len(those) <= _SAID:
+def _sentences(comparison: Comparison, rows: Sequence[Judged]) -> list[str]:
+    """One sentence for each quantity with few enough pairs of cells."""
+    sentences: list[str] = []
+    for quantity in dict.fromkeys(row.aligned.quantity for row in rows):
+        pairs = [row for row in rows if row.aligned.quantity is quantity]
+        if len(pairs) <= _MOST_IN_SENTENCE:
             words = [
                 _(
                     "{difference} for {cell}",
-                    difference=in_words(each.verdict, quantity, taken_back=each.taken_back),
-                    cell=each.aligned.label,
+                    difference=in_words(row.verdict, quantity, taken_back=row.taken_back),
+                    cell=row.aligned.label,
                 )
-                for each in those
+                for row in pairs
             ]
             sentence = _(
                 "{comparison}, {quantity}: {differences}.",
-                comparison=asked.name,
+                comparison=comparison.name,
                 quantity=quantity.name,
                 differences=joined("; ", words),
             )
-            said.append(sentence)
-    return said
+            sentences.append(sentence)
+    return sentences
 
 
 def in_words(
     judged: Verdict, quantity: Quantity, *, taken_back: bool = False, paired: bool = True
 ) -> str:
-    """``20 % longer (+18 to +22 %)``; what was not shown is said as that.
+    """``20 % longer (+18 to +22 %)``; ``inconclusive (…)`` if no difference was shown.
 
-    ``taken_back``: different by itself, and not among all comparisons that are judged together.
+    ``taken_back``: different alone, but not among all comparisons that are judged together.
     """
     if judged.ratio is None:
         return _NO_PAIR if paired else _NO_TRIAL
@@ -198,20 +198,17 @@ def in_words(
         return _("{difference} ({interval})", difference=difference, interval=between)
     if judged.verdict == "same within the margin":
         margin = format_share(judged.margin)
-        return _("the same to within {margin} ({interval})", margin=margin, interval=between)
-    return _not_shown(between, judged.smallest_ratio, taken_back=taken_back)
+        return _("equivalent within ±{margin} ({interval})", margin=margin, interval=between)
+    return _inconclusive(between, judged.smallest_ratio, taken_back=taken_back)
 
 
-def _not_shown(interval: str, smallest_ratio: float | None, *, taken_back: bool) -> str:
+def _inconclusive(interval: str, smallest_ratio: float | None, *, taken_back: bool) -> str:
     if taken_back:
-        return _(
-            "not shown to be different among so many comparisons ({interval})", interval=interval
-        )
+        return _("inconclusive among so many comparisons ({interval})", interval=interval)
     if smallest_ratio is None:
-        return _("not shown to be different ({interval})", interval=interval)
+        return _("inconclusive ({interval})", interval=interval)
     return _(
-        "not shown to be different ({interval}; {least} and more would have shown in four of five "
-        "such runs)",
+        "inconclusive ({interval}; four of five such runs would show {least} or more)",
         interval=interval,
         least=_least(smallest_ratio),
     )
@@ -244,7 +241,7 @@ def ratio_span(least: float, most: float, quantity: Quantity) -> str:
 def _between(ratio: float, low: float, high: float) -> str:
     if ratio >= _TWICE:
         return _("{low} to {high} times", low=f"{low:.2f}", high=f"{high:.2f}")
-    # As many decimals as it takes to tell the ends of the interval apart.
+    # As many decimals as the ends of the interval need to differ.
     width = 100 * (high - low)
     decimals = 0 if width >= 2 else 1 if width >= 0.2 else 2
     least, most = (f"{100 * (end - 1):+.{decimals}f}".replace("-", "−") for end in (low, high))
@@ -252,7 +249,7 @@ def _between(ratio: float, low: float, high: float) -> str:
 
 
 def _percent(share: float) -> str:
-    """Two figures, so that an interval of a tenth of a per cent does not become one of none."""
+    """Per cent with two significant digits, so that a tenth of a per cent does not become zero."""
     percent = 100 * share
     decimals = 0 if percent >= 10 else 1 if percent >= 1 else 2
     return f"{percent:.{decimals}f}"
@@ -263,7 +260,7 @@ _NO_TRIAL = _("cannot tell: there is no trial with a figure on both sides")
 _ONE_PAIR = _("cannot tell: one pair of trials has no interval (n = 1)")
 _ONE_TRIAL = _("cannot tell: a side with one trial has no interval (n = 1)")
 _METHOD = _(
-    "Compared are the trials of one number with each other, on logarithms, by Student’s t; the "
-    "ratio is contender by baseline, of geometric means. “Different” holds for all comparisons of "
-    "this run together (Benjamini and Hochberg, 5 %) and needs 0.5 % of difference besides."
+    "Trials with the same number are compared with each other, on logarithms, by Student’s t. The "
+    "ratio is contender / baseline, of geometric means. “Different” holds for all comparisons of "
+    "this run together (Benjamini and Hochberg, 5 %) and requires a difference of at least 0.5 %."
 )

@@ -1,4 +1,4 @@
-"""Pairs by name: one direction against the other, and what was offered, sent and received. Pure."""
+"""Named pairs: one direction against the other; rates offered, sent and received. Pure."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from netlab.stats import ComparisonResult as Judged
 from netlab.stats import compare, judged_together, mean, pairs_by_block
 
 MAX_LINES = 60
-"""Of a table; those that differ most stand first. The exported table has every trial."""
+"""Lines of a table, those that differ most first. The exported table has every trial."""
 
 ONE_EACH = _("cannot tell: one trial each way")
 
 
 def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Table | None:
-    """The two directions of each pair of machines side by side; ``None`` where none has both.
+    """The two directions of each pair of machines side by side; ``None`` if no pair has both.
 
-    Trials of one block belong together. Those that differ by more than noise stand first; of one
-    trial each way nobody can tell.
+    Trials of one block are paired. Pairs that differ by more than noise come first. With one trial
+    in each direction there is no verdict.
     """
     figures = _figures(readings, names)
-    found = []
+    pairs = []
     for (label, quantity, sender, receiver), there in figures.items():
         back = figures.get((label, quantity, receiver, sender))
         if back is not None and sender < receiver:
             old, new = pairs_by_block(there, back)
             judged = compare(old, new, paired=True)
             if judged.ratio is not None:
-                found.append((label, quantity, sender, receiver, there, back, judged))
-    if not found:
+                pairs.append((label, quantity, sender, receiver, there, back, judged))
+    if not pairs:
         return None
-    verdicts = judged_together([each[-1] for each in found])
-    several = len({label for label, *_ in found}) > 1
+    verdicts = judged_together([pair[-1] for pair in pairs])
+    several = len({label for label, *_ in pairs}) > 1
     rated = [
         (
             verdict,
@@ -56,11 +56,11 @@ def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Ta
             ),
         )
         for (label, quantity, one, other, there, back, by_itself), verdict in zip(
-            found, verdicts, strict=True
+            pairs, verdicts, strict=True
         )
     ]
     rated.sort(
-        key=lambda each: (each[0].verdict != "different", -abs(math.log(each[0].ratio or 1)))
+        key=lambda pair: (pair[0].verdict != "different", -abs(math.log(pair[0].ratio or 1)))
     )
     return Table(
         title=_(
@@ -80,12 +80,12 @@ def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Ta
 
 
 _Key = tuple[str, Quantity, str, str]
-"""Label of the cell, quantity, who sends, who receives."""
+"""Label of the cell, quantity, sender, receiver."""
 
 
 def _figures(readings: Sequence[Reading], names: Mapping[str, str]) -> dict[_Key, dict[int, float]]:
-    """Trial → figure, of streams one way between machines."""
-    found: dict[_Key, dict[int, float]] = {}
+    """Key → trial → figure, for streams in one direction between two machines."""
+    figures: dict[_Key, dict[int, float]] = {}
     for reading in readings:
         ends = _sender_and_receiver(reading)
         if ends is None or reading.same_host or role_of(ends[0]).host == role_of(ends[1]).host:
@@ -94,12 +94,12 @@ def _figures(readings: Sequence[Reading], names: Mapping[str, str]) -> dict[_Key
             value = quantity.in_unit(reading)
             if value is not None and value > 0:
                 key = (names[reading.cell], quantity, *ends)
-                found.setdefault(key, {})[reading.trial] = value
-    return found
+                figures.setdefault(key, {})[reading.trial] = value
+    return figures
 
 
 def _sender_and_receiver(reading: Reading) -> tuple[str, str] | None:
-    """Which way the data of a stream went; ``None`` where they went both ways."""
+    """Sender and receiver of a stream; ``None`` if the data went both ways."""
     server, client = labels_of(reading.pairing)
     direction = reading.settings.get("direction")
     if reading.test != "stream" or direction == "both":
@@ -108,26 +108,27 @@ def _sender_and_receiver(reading: Reading) -> tuple[str, str] | None:
 
 
 def _geometric(figures: Mapping[int, float], quantity: Quantity) -> TableCell:
-    value = math.exp(mean([math.log(each) for each in figures.values()]))
+    value = math.exp(mean([math.log(value) for value in figures.values()]))
     return TableCell(joined(" ", [figure(value), quantity.unit]), value, quantity.unit)
 
 
 def _labelled(setup: str, arrow: str, ends: Sequence[str]) -> str:
-    """``UDP 1472: alpha → beta``; where ``setup`` is empty, all lines are of one."""
-    named = joined(arrow, ends)
-    return joined(": ", [setup, named]) if setup else named
+    """``UDP 1472: alpha → beta``; ``setup`` is empty if all lines have the same."""
+    pair = joined(arrow, ends)
+    return joined(": ", [setup, pair]) if setup else pair
 
 
 def _words(judged: Judged, quantity: Quantity, *, before: Judged) -> str:
-    """``before`` is the same by itself, without the other pairs."""
+    """``before``: the verdict on this pair alone, without the other pairs."""
     if judged.verdict == "cannot tell":
         return ONE_EACH
     return in_words(judged, quantity, taken_back=judged.verdict != before.verdict)
 
 
 def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Table | None:
-    """What was offered, sent and received of paced UDP one way, what was lost and how unevenly it
-    came; ``None`` where no sender was recorded. ``names``: cell → what tells its setup from others.
+    """Paced UDP in one direction: rates offered, sent and received, loss, jitter.
+
+    ``None`` if no sender was recorded. ``names``: cell → the settings that differ between cells.
     """
     paced = [
         reading
@@ -165,7 +166,7 @@ def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Tabl
 
 
 def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: Notes) -> TableLine:
-    """``names`` is empty where all lines are of one setup."""
+    """``names`` is empty if all lines have the same setup."""
     ends = _sender_and_receiver(trials[0]) or ()
     blanks = notes([r.why_blank for r in trials if r.status != "ok"])
     received = [
@@ -188,7 +189,7 @@ def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: No
 
 
 def _offered(reading: Reading) -> float | None:
-    """The payload rate that was asked for, in bit/s."""
+    """The requested payload rate, in bit/s."""
     rate, messages = (
         reading.settings.get(name) for name in ("rate_bit_per_s", "message_rate_per_s")
     )
@@ -210,8 +211,8 @@ def _lost_share(trials: Sequence[Reading]) -> float | None:
 
 
 def _numbers(trials: Sequence[Reading], name: str, scale: float) -> list[float]:
-    found = (reading.number(name) for reading in trials if reading.status == "ok")
-    return [value / scale for value in found if value is not None]
+    numbers = (reading.number(name) for reading in trials if reading.status == "ok")
+    return [value / scale for value in numbers if value is not None]
 
 
 def _mean(values: Sequence[float], unit: str, why_not: tuple[str, ...]) -> TableCell:

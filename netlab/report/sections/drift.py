@@ -1,4 +1,4 @@
-"""Readings → deviations over the time of the run: what drifted while it was measured. Pure."""
+"""Readings → deviations over the time of the run, which show drift. Pure."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from netlab.results.readings import Reading
 from netlab.stats import median
 
 MAX_PANELS = 8
-"""Of one picture."""
+"""Panels of one picture."""
 MAX_STRIPS = 3
 _LEAST_POINTS = 3
 _MAX_JOINED = 4
-"""Cells of a panel whose points are joined by lines; more lines than these are a tangle."""
+"""With more cells in a panel their points are not joined by lines, which would be a tangle."""
 _MINUTES_FROM_S = 300.0
 
 _Point = tuple[float, float]
 
 
 def part(readings: Sequence[Reading]) -> Part | None:
-    """A panel a group of cells; ``None`` where no cell was measured twice, or nobody noted when.
+    """A panel for each group of cells; ``None`` without repeats or without recorded times.
 
-    Without repeats a cell has one point, and what differs between cells would look like drift.
+    Without repeats a cell has one point, and a difference between cells would look like drift.
     """
     if len({reading.cell for reading in readings}) == len(readings):
         return None
@@ -43,7 +43,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
     strips = [shown[start : start + MAX_PANELS] for start in range(0, len(shown), MAX_PANELS)]
     left_out = len(panels) - len(shown)
     further = counted(
-        "{number} further panel are not drawn.", "{number} further panels are not drawn.", left_out
+        "{number} further panel is not drawn.", "{number} further panels are not drawn.", left_out
     )
     return Part(
         name="over-time",
@@ -80,7 +80,7 @@ def _panels(readings: Sequence[Reading], first_s: float, scale: float) -> list[P
 def _lines(
     group: Sequence[Reading], quantity: Quantity, first_s: float, scale: float
 ) -> tuple[Curve, ...]:
-    """A line a cell: what it came to each time, in per cent off what it mostly came to."""
+    """A line for each cell: its trials over time, in per cent off their median."""
     lines = []
     cells: dict[str, list[_Point]] = {}
     for reading in group:
@@ -88,17 +88,17 @@ def _lines(
         at, value = utc_of(reading.started_at), quantity.in_unit(reading)
         if at is not None and value is not None:
             points.append(((at.timestamp() - first_s) / scale, value))
-    joined = len(cells) <= _MAX_JOINED
+    has_lines = len(cells) <= _MAX_JOINED
     for index, points in enumerate(cells.values()):
         middle = median([value for _, value in points]) if len(points) > 1 else 0.0
         if middle:
             off = sorted((at, 100 * (value / middle - 1)) for at, value in points)
-            lines.append(Curve("", index, tuple(off), joined))
+            lines.append(Curve("", index, tuple(off), has_lines))
     return tuple(lines)
 
 
 _MEANING = _(
-    "Every trial with a figure at the time when it began, a mark for each cell, in per cent off "
-    "the median of that cell’s trials. Where the marks go up or down together the lab has drifted, "
-    "and the trials of a cell are no repeats of the same thing."
+    "Every trial with a figure at the time when it began, in per cent off the median of its cell’s "
+    "trials; each cell has a mark of its own. If the marks of all cells rise or fall together, the "
+    "lab has drifted, and the trials of a cell were not measured under the same conditions."
 )

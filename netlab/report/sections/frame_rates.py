@@ -1,9 +1,9 @@
-"""What the repeats of a stream carried: as payload, as frames with and without their gaps. Pure.
+"""Throughput of a stream's repeats: as payload, as frames with and without their gaps. Pure.
 
-Beside it the rate of the link.
+The share of the link's rate is given next to each.
 
 A frame keeps the link busy for its preamble (8 bytes), header, payload, FCS and the gap of 12
-bytes after it. Who leaves the gap out counts 1526 bytes for a full frame instead of 1538, and
+bytes after it. A count without the gap takes 1526 bytes for a full frame instead of 1538, and
 finds a link at 99.0 % that is at 99.8 %.
 """
 
@@ -19,27 +19,27 @@ from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
 
-_COLUMNS = (_("bytes a message"), "byte/s", "Mbit/s", _("share of the link, %"))
+_COLUMNS = (_("bytes per message"), "byte/s", "Mbit/s", _("share of the link, %"))
 
 
 def framing_sheet(title: str, trials: Sequence[Reading], link: Link | None) -> Table | None:
-    """Payload and frames a second, over the elapsed time of all repeats together.
+    """Payload and frames per second, over the elapsed time of all repeats together.
 
-    ``None`` for what is no stream one way with a known time.
+    ``None`` unless the cell is a stream in one direction with a known elapsed time.
     """
-    known = [reading for reading in trials if _time_s(reading) is not None and "" in reading.flows]
+    timed = [reading for reading in trials if _time_s(reading) is not None and "" in reading.flows]
     size = trials[0].message_bytes
-    if trials[0].test != "stream" or not known or size is None:
+    if trials[0].test != "stream" or not timed or size is None:
         return None
     notes = Notes()
-    seconds = sum(time for reading in known if (time := _time_s(reading)) is not None)
-    received = sum(_received_bytes(reading) or 0 for reading in known)
-    sent, counted = _sent_bytes(known, received)
+    seconds = sum(time for reading in timed if (time := _time_s(reading)) is not None)
+    received = sum(_received_bytes(reading) or 0 for reading in timed)
+    sent, counted = _sent_bytes(timed, received)
     lines = [
         TableLine(_("payload received"), _places(float(size), received / seconds, link, notes)),
     ]
     for label, gaps in ((_WITHOUT, False), (_WITH, True)):
-        share = _frames_share(known[0], link, gaps=gaps)
+        share = _frames_share(timed[0], link, gaps=gaps)
         if isinstance(share, str):
             blank = TableCell(notes=notes([share]))
             lines.append(TableLine(label, (blank,) * len(_COLUMNS)))
@@ -49,14 +49,14 @@ def framing_sheet(title: str, trials: Sequence[Reading], link: Link | None) -> T
                 TableLine(label, _places(message_bytes, share * sent / seconds, link, notes))
             )
     return Table(
-        title=_("{title}: throughput over all repeats, as it is counted", title=title)
+        title=_("{title}: throughput over all repeats, by what is counted", title=title)
         if counted
         else _(
-            "{title}: throughput over all repeats, as it is counted; frames are those of the "
-            "payload that was received",
+            "{title}: throughput over all repeats, by what is counted; frames are those of the "
+            "received payload",
             title=title,
         ),
-        corner=_("counted as"),
+        corner=_("counted"),
         columns=_COLUMNS,
         lines=tuple(lines),
         footnotes=notes.footnotes,
@@ -73,7 +73,7 @@ def _time_s(reading: Reading) -> float | None:
 
 
 def _received_bytes(reading: Reading) -> float | None:
-    """Payload of the window: what the throughput says, over the time it was taken over."""
+    """Payload received in the window, computed from throughput and elapsed time."""
     flow, elapsed = reading.flows.get(""), reading.number("elapsed_ns")
     if flow is None or flow.throughput_bit_per_s is None or elapsed is None:
         return None
@@ -81,9 +81,10 @@ def _received_bytes(reading: Reading) -> float | None:
 
 
 def _sent_bytes(readings: Sequence[Reading], received: float) -> tuple[float, bool]:
-    """What went onto the link, and whether it was counted by the sender.
+    """(bytes sent onto the link, whether the sender counted them).
 
-    Only a trial of a given number of messages was sent within the time that it took to arrive.
+    The sender's count is used only for trials of a given number of messages: only these were sent
+    within the time that they took to arrive.
     """
     sizes = [reading.message_bytes or 0 for reading in readings]
     counts = [
@@ -92,13 +93,13 @@ def _sent_bytes(readings: Sequence[Reading], received: float) -> tuple[float, bo
         else None
         for reading in readings
     ]
-    if any(each is None for each in counts):
+    if any(count is None for count in counts):
         return received, False
     return sum(size * (n or 0) for size, n in zip(sizes, counts, strict=True)), True
 
 
 def _frames_share(reading: Reading, link: Link | None, *, gaps: bool) -> float | str:
-    """Bytes on the link a byte of payload, or why that is not known."""
+    """Bytes on the link for each byte of payload, or why that is not known."""
     if reading.same_host:
         return SAME_HOST
     if link is None:
@@ -110,7 +111,7 @@ def _frames_share(reading: Reading, link: Link | None, *, gaps: bool) -> float |
     tcp = reading.protocol == "TCP"
     cut = (reading.flows[""].mss_bytes if tcp else reading.message_bytes) or 0
     gap = 0 if gaps else GAP_BYTES
-    return sum(packet_wire_bytes(each, vlan=link.vlan) - gap for each in sent) / cut
+    return sum(packet_wire_bytes(size, vlan=link.vlan) - gap for size in sent) / cut
 
 
 def _places(

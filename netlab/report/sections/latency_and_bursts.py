@@ -1,6 +1,6 @@
-"""Readings → what a device does under load: round trips, and the longest burst. Pure.
+"""Readings → a device's latency under load, and its longest burst. Pure.
 
-Latency of RFC 2544, 26.2, at the rate found and at parts of it; back-to-back frames of 26.4.
+Latency as in RFC 2544, 26.2, at the rate found and at shares of it; back-to-back frames as in 26.4.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from netlab.results.readings import Reading
 from netlab.stats import mean
 
 _TIMES = {
-    "min": _("least, µs"),
+    "min": _("shortest, µs"),
     "p50": _("median, µs"),
     "mean": _("mean, µs"),
     "p99": _("99 %, µs"),
-    "max": _("most, µs"),
+    "max": _("longest, µs"),
 }
 _LATENCY = (
     _("round trips"),
     *_TIMES.values(),
-    *(_("requests lost"), _("frames lost beside them")),
+    *(_("requests lost"), _("frames lost meanwhile")),
 )
 _BURSTS = (
     *(_("searches"), _("frames"), _("waiting in the device"), _("at line rate, ms")),
-    _("what ended it"),
+    _("ended by"),
 )
 
 Trials = Mapping[int, Sequence[Reading]]
@@ -37,7 +37,7 @@ Trials = Mapping[int, Sequence[Reading]]
 
 
 def latency_sheet(name: str, trials: Trials) -> Table | None:
-    """A line a frame size and load; ``None`` where no round trip was measured."""
+    """A line for each frame size and load; ``None`` if no round trip was measured."""
     notes = Notes()
     lines = []
     for size, readings in trials.items():
@@ -50,7 +50,10 @@ def latency_sheet(name: str, trials: Trials) -> Table | None:
     if not lines:
         return None
     return Table(
-        title=_("{group}: round trips beside a load, a share of the rate without loss", group=name),
+        title=_(
+            "{group}: round trips under load; the load as a share of the rate without loss",
+            group=name,
+        ),
         corner=_("frame, bytes; load"),
         columns=_LATENCY,
         lines=tuple(lines),
@@ -59,12 +62,12 @@ def latency_sheet(name: str, trials: Trials) -> Table | None:
 
 
 def burst_sheet(name: str, trials: Trials) -> Table | None:
-    """A line a frame size; ``None`` where no burst was searched for."""
+    """A line for each frame size; ``None`` if no burst was searched for."""
     notes = Notes()
     lines = [
-        TableLine(str(size), _bursts(asked, notes))
+        TableLine(str(size), _bursts(searches, notes))
         for size, readings in trials.items()
-        if (asked := [r for r in readings if "back_to_back_limit" in r.values])
+        if (searches := [r for r in readings if "back_to_back_limit" in r.values])
     ]
     if not lines:
         return None
@@ -78,8 +81,8 @@ def burst_sheet(name: str, trials: Trials) -> Table | None:
 
 
 def latency_charts(groups: Mapping[str, Trials]) -> tuple[Chart, ...]:
-    """Median round trips over the load, a chart a group, a line a frame size."""
-    found = []
+    """Median round trips over the load, a chart for each group, a line for each frame size."""
+    charts = []
     for number, (name, trials) in enumerate(groups.items(), start=1):
         lines = []
         for index, (size, readings) in enumerate(trials.items()):
@@ -89,10 +92,10 @@ def latency_charts(groups: Mapping[str, Trials]) -> tuple[Chart, ...]:
                 lines.append(Curve(_("{size} bytes", size=size), index, points))
         if lines:
             ticks = sorted({x for line in lines for x, _ in line.points})
-            found.append(
+            charts.append(
                 Chart(
                     name=f"latency-under-load-{number}",
-                    title=_("{group}: median round trip beside a load", group=name),
+                    title=_("{group}: median round trip under load", group=name),
                     x_label=_("load, % of the rate without loss"),
                     x_ticks=tuple((x, f"{x:.0f}") for x in ticks),
                     log_x=False,
@@ -102,7 +105,7 @@ def latency_charts(groups: Mapping[str, Trials]) -> tuple[Chart, ...]:
                     log_y=True,
                 )
             )
-    return tuple(found)
+    return tuple(charts)
 
 
 def _round_trips(
@@ -113,14 +116,14 @@ def _round_trips(
     lost = [_at(readings, f"latency_lost_{what}", share) for what in ("requests", "frames")]
     return (
         TableCell("" if counted is None else f"{counted:,.0f}", counted, "", letters),
-        *(TableCell("" if each is None else figure(each), each, "µs") for each in times),
-        *(TableCell("" if each is None else f"{each:,.0f}", each, "") for each in lost),
+        *(TableCell("" if time is None else figure(time), time, "µs") for time in times),
+        *(TableCell("" if count is None else f"{count:,.0f}", count, "") for count in lost),
     )
 
 
 def _at(readings: Sequence[Reading], name: str, share: float, factor: float = 1) -> float | None:
-    """The mean over trials of a figure at one load; ``None`` where no trial has it."""
-    known = [
+    """The mean over trials of a figure at one load; ``None`` if no trial has it."""
+    values = [
         value
         for reading in readings
         for at, value in zip(
@@ -128,32 +131,34 @@ def _at(readings: Sequence[Reading], name: str, share: float, factor: float = 1)
         )
         if at == share
     ]
-    return factor * mean(known) if known else None
+    return factor * mean(values) if values else None
 
 
 def _bursts(readings: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
     limits = dict.fromkeys(str(reading.values["back_to_back_limit"]) for reading in readings)
-    said = [_ENDED[limit] for limit in limits if limit in _ENDED]
+    sentences = [_ENDED[limit] for limit in limits if limit in _ENDED]
     searches = sum(len(reading.series("back_to_back_each_frames")) for reading in readings)
     measured = [r for r in readings if r.number("back_to_back_frames") is not None]
     frames = mean_of("back_to_back_frames", measured)
     waiting = mean_of("back_to_back_waiting_frames", measured)
-    lines = [r.number("line_frames_per_s") for r in measured]
-    per_s = next((each for each in lines if each), None)
+    line_rates = [r.number("line_frames_per_s") for r in measured]
+    per_s = next((rate for rate in line_rates if rate), None)
     time_ms = None if frames is None or per_s is None else 1e3 * frames / per_s
     return (
         TableCell(str(searches), float(searches), ""),
-        TableCell("" if frames is None else figure(frames, 1), frames, "", notes(said)),
+        TableCell("" if frames is None else figure(frames, 1), frames, "", notes(sentences)),
         TableCell("" if waiting is None else figure(waiting, 1), waiting, ""),
         TableCell("" if time_ms is None else figure(time_ms), time_ms, "ms"),
         TableCell(joined("; ", map(limit_called, limits))),
     )
 
 
-_FAILED = _("In some trial no round trip came to an end at that load.")
+_FAILED = _("In some trial no round trip completed at that load.")
 _ENDED = {
-    "line rate": _("The device forwards frames as fast as the line brings them: any burst passes."),
-    "receiver-bound": _("Our own hosts dropped frames of a burst: nothing is known of the device."),
-    "failed": _("No burst came to an end in some trial: nothing is known of the device."),
+    "line rate": _("The device forwards frames at line rate: a burst of any length passes."),
+    "receiver-bound": _(
+        "Our own hosts dropped frames of a burst: nothing is known about the device."
+    ),
+    "failed": _("In some trial no burst completed: nothing is known about the device."),
     "generator-bound": _("Our sender is slower than the line: it sends no bursts at line rate."),
 }

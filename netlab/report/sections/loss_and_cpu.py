@@ -1,6 +1,4 @@
-"""Readings of streams → what was lost of them, and how busy both ends were: a table, and charts.
-Pure.
-"""
+"""Readings of streams → message loss and CPU load at both ends: tables and charts. Pure."""
 
 from __future__ import annotations
 
@@ -20,47 +18,47 @@ from netlab.stats import mean
 
 MAX_CHARTS = 12
 MAX_SHOWN_LINES = 40
-"""A longer table is folded away: the charts show it."""
+"""A longer table is folded away, as the charts show its figures."""
 
 
 Drop = Callable[[str, Reading], float | None]
-"""A count of one trial, of a flow and a reading; ``None`` where it is not known."""
+"""(flow, reading) → a count of drops in one trial; ``None`` if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadColumn:
-    """One column: a figure in per cent of one trial; ``None`` where it is not known."""
+    """One column of the table: a figure of each trial, in per cent."""
 
     label: str
     of: Callable[[str, Reading], float | None]
-    """Of a flow and a reading."""
+    """(flow, reading) → the figure; ``None`` if it is not known."""
     who: str = ""
-    """Whose it is, where a chart shows those of several."""
+    """The end that it is of, if a chart shows both."""
 
 
 def part(readings: Sequence[Reading]) -> Part | None:
-    """A line a group of cells; ``None`` where nobody counted, as in an import."""
+    """A line for each group of cells; ``None`` if nothing was counted, as in an import."""
     streams = [r for r in readings if r.test == "stream" and not is_by_name(r.pairing)]
     grids = lay_out(streams).grids
     lines = [_line(grid, column) for grid in grids for column in grid.columns]
-    known = [index for index in range(len(_LOADS)) if any(_has(line, index) for line in lines)]
-    if not known:
+    shown = [index for index in range(len(_LOADS)) if any(_has(line, index) for line in lines)]
+    if not shown:
         return None
     sheet = Table(
         title=_("Loss and CPU, means over the trials"),
         corner=_("messages, bytes"),
-        columns=tuple(_LOADS[index].label for index in known),
+        columns=tuple(_LOADS[index].label for index in shown),
         lines=tuple(
-            TableLine(line.label, tuple(line.places[index] for index in known)) for line in lines
+            TableLine(line.label, tuple(line.places[index] for index in shown)) for line in lines
         ),
     )
     places = _places(grids)
     drawn = [chart for chart in _charts(grids) if chart is not None]
     left_out = max(0, len(drawn) - MAX_CHARTS)
     further = counted(
-        "{number} further charts are not drawn.", "{number} further charts are not drawn.", left_out
+        "{number} further chart is not drawn.", "{number} further charts are not drawn.", left_out
     )
-    shown = len(lines) <= MAX_SHOWN_LINES
+    is_short = len(lines) <= MAX_SHOWN_LINES
     return Part(
         name="loss-cpu",
         title=_("Loss and CPU"),
@@ -69,25 +67,26 @@ def part(readings: Sequence[Reading]) -> Part | None:
             *((_PLACES_MEANING,) if places else ()),
             *((further,) if left_out else ()),
         ),
-        sheets=tuple(each for each in (sheet if shown else None, places) if each is not None),
+        sheets=(*([sheet] if is_short else []), *([] if places is None else [places])),
         charts=tuple(drawn[:MAX_CHARTS]),
-        details=() if shown else (sheet,),
+        details=() if is_short else (sheet,),
     )
 
 
 def _places(grids: Sequence[BinGrid]) -> Table | None:
-    """Where the two hosts dropped frames, of the groups over UDP that lost messages or refused
-    some; ``None`` where no such group has a counter.
+    """Where both hosts dropped frames, for the groups over UDP that lost messages.
+
+    Messages that were never sent count as lost here. ``None`` if no such group has a counter.
     """
     lines = []
     for grid in grids:
         for column in grid.columns:
             counts = [_sum_of(grid, column, drop) for _label, drop in _DROPS]
-            gone = any(count for count in counts[:2])
-            if column.protocol == "UDP" and gone and any(each is not None for each in counts[2:]):
+            lossy = any(count for count in counts[:2])
+            if column.protocol == "UDP" and lossy and any(n is not None for n in counts[2:]):
                 places = (
-                    TableCell() if each is None else TableCell(f"{each:,.0f}", each, "")
-                    for each in counts
+                    TableCell() if count is None else TableCell(f"{count:,.0f}", count, "")
+                    for count in counts
                 )
                 lines.append(TableLine(joined(" ", [grid.title, column.words]), tuple(places)))
     if not lines:
@@ -101,15 +100,15 @@ def _places(grids: Sequence[BinGrid]) -> Table | None:
 
 
 def _sum_of(grid: BinGrid, column: TableColumn, drop: Drop) -> float | None:
-    """Over all trials with a result; ``None`` where one of them does not know it."""
-    found = [
+    """The sum over all trials with a result; ``None`` if any of them lacks the count."""
+    counts = [
         drop(column.flow, reading)
         for place in grid.column(column)
         for reading in place.readings
         if reading.status == "ok"
     ]
-    known = [each for each in found if each is not None]
-    return sum(known) if known and len(known) == len(found) else None
+    known = [count for count in counts if count is not None]
+    return sum(known) if known and len(known) == len(counts) else None
 
 
 def _line(grid: BinGrid, column: TableColumn) -> TableLine:
@@ -125,22 +124,22 @@ def _has(line: TableLine, index: int) -> bool:
 
 
 def _mean_of(grid: BinGrid, column: TableColumn, load: LoadColumn) -> float | None:
-    """Over the trials that know it."""
-    found = [
+    """The mean over the trials that have the figure."""
+    values = [
         value
         for place in grid.column(column)
         for reading in place.readings
         if reading.status == "ok" and (value := load.of(column.flow, reading)) is not None
     ]
-    return mean(found) if found else None
+    return mean(values) if values else None
 
 
 def _charts(grids: Sequence[BinGrid]) -> list[Chart | None]:
-    """Over the message size: CPU a chart a protocol, loss of UDP; for each combination apart."""
+    """Over the message size: a chart of CPU and one of loss for each protocol and combination."""
     drawn: list[Chart | None] = []
     for number, conditions in enumerate(dict.fromkeys(grid.conditions for grid in grids), start=1):
-        those = [grid for grid in grids if grid.conditions == conditions]
-        columns = [column for grid in those for column in grid.columns]
+        group = [grid for grid in grids if grid.conditions == conditions]
+        columns = [column for grid in group for column in grid.columns]
         for protocol in dict.fromkeys(column.protocol for column in columns):
             name = f"{protocol.lower()}-{number}"
             of = {"protocol": protocol, "conditions": conditions}
@@ -155,8 +154,8 @@ def _charts(grids: Sequence[BinGrid]) -> list[Chart | None]:
                 else _("{protocol}: messages lost", **of)
             )
             drawn += [
-                _chart(those, protocol, _CPU, f"cpu-{name}", cpu),
-                _chart(those, protocol, _LOST, f"lost-{name}", lost),
+                _chart(group, protocol, _CPU, f"cpu-{name}", cpu),
+                _chart(group, protocol, _LOST, f"lost-{name}", lost),
             ]
     return drawn
 
@@ -195,15 +194,15 @@ def _chart(
 
 
 def _lost(flow: str, reading: Reading) -> float | None:
-    """The share of the messages sent that was lost."""
-    found = reading.flows.get(flow)
-    if found is None or found.lost_messages is None or not found.sent_messages:
+    """The share of the messages sent that was lost, in per cent."""
+    counts = reading.flows.get(flow)
+    if counts is None or counts.lost_messages is None or not counts.sent_messages:
         return None
-    return 100 * found.lost_messages / found.sent_messages
+    return 100 * counts.lost_messages / counts.sent_messages
 
 
 def _cpu(end: str, flow: str, reading: Reading) -> float | None:
-    """CPU time of the probe at one end, user and system, as a share of its window."""
+    """CPU time of the probe at one end, user and system, in per cent of its window."""
     names = ("user_ns", "system_ns", "elapsed_ns")
     user, system, elapsed = (reading.number(f"{flow}{end}_{name}") for name in names)
     if user is None or system is None or not elapsed:
@@ -217,7 +216,7 @@ def _share(name: str, end: str, flow: str, reading: Reading) -> float | None:
 
 
 def _dropped(end: str, place: str, flow: str, reading: Reading) -> float | None:
-    """Frames that the sender's or the receiver's host dropped in a place, either way."""
+    """Frames that the sender's or the receiver's host dropped in a place, in either direction."""
     by_server = server_sends(reading.settings, flow)
     host = "server" if by_server == (end == "sender") else "client"
     return reading.number(f"{host}_{place}_dropped_frames")
@@ -228,8 +227,8 @@ def _counted(name: str, flow: str, reading: Reading) -> float | None:
 
 
 def _lost_messages(flow: str, reading: Reading) -> float | None:
-    found = reading.flows.get(flow)
-    return None if found is None else found.lost_messages
+    counts = reading.flows.get(flow)
+    return None if counts is None else counts.lost_messages
 
 
 _DROPS: tuple[tuple[str, Drop], ...] = (
@@ -239,9 +238,9 @@ _DROPS: tuple[tuple[str, Drop], ...] = (
     (_("receiver’s backlog"), partial(_dropped, "receiver", "softnet")),
     (_("receiver’s interface"), partial(_dropped, "receiver", "interface")),
     (_("sender’s interface"), partial(_dropped, "sender", "interface")),
-    (_("queue before it"), partial(_dropped, "sender", "queue")),
+    (_("sender’s queue"), partial(_dropped, "sender", "queue")),
 )
-"""What a line says, with where it is of a flow and a reading; the first two are of messages."""
+"""(column, count); the first two count messages, the others frames."""
 
 _LOST = (LoadColumn(_("lost, %"), _lost),)
 _CPU = (
@@ -252,18 +251,21 @@ _LOADS = (
     *_LOST,
     *_CPU,
     LoadColumn(_("sender’s host busy, %"), partial(_share, "host_busy_share", "sender")),
-    LoadColumn(_("its busiest core, %"), partial(_share, "host_busiest_core_share", "sender")),
+    LoadColumn(_("sender’s busiest core, %"), partial(_share, "host_busiest_core_share", "sender")),
     LoadColumn(_("receiver’s host busy, %"), partial(_share, "host_busy_share", "receiver")),
-    LoadColumn(_("busiest core there, %"), partial(_share, "host_busiest_core_share", "receiver")),
+    LoadColumn(
+        _("receiver’s busiest core, %"), partial(_share, "host_busiest_core_share", "receiver")
+    ),
 )
 
 _MEANING = _(
     "CPU: user and system time of the probe at each end as a share of its window; 100 % is one CPU "
-    "all the time. Host busy: the share of the time of all its CPUs that anything ran on, and that "
-    "of the busiest of them. Lost: of the messages sent, those whose number never arrived."
+    "for the whole window. Host busy: the share of the CPU time of the whole host in which "
+    "anything ran. Busiest core: the same for its busiest CPU. Lost: the share of the messages "
+    "sent whose sequence number never arrived."
 )
 
 _PLACES_MEANING = _(
-    "Where messages were lost is told by what both hosts count of their own drops; a blank is not "
-    "known."
+    "Where messages were lost follows from both hosts’ counters of their own drops. A blank means "
+    "that the counter is not known."
 )

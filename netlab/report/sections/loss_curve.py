@@ -1,4 +1,4 @@
-"""Readings → the frame loss rate over the rate offered (RFC 2544, 26.3): table and graph. Pure."""
+"""Readings → the frame loss rate over the offered rate (RFC 2544, 26.3): table and graph. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from netlab.stats import mean
 
 _TENTHS = tuple(tenths / 10 for tenths in range(10, 0, -1))
 _NOT_THE_DEVICES = frozenset({"tester-loss", "generator-bound"})
-"""Verdicts of trials whose loss says nothing of the device at that rate."""
+"""Verdicts of trials whose loss says nothing about the device at that rate."""
 
 LossesByRate = Mapping[float, list[float]]
-"""Share of the line rate → the share lost in each trial at it, in per cent."""
+"""Share of the line rate → the share lost in each trial at that rate, in per cent."""
 
 
 def sheet(name: str, readings: Sequence[Reading]) -> Table | None:
-    """Frame sizes by rates; ``None`` where no loss was measured."""
+    """A table of frame sizes by rates; ``None`` if no loss was measured."""
     notes = Notes()
     lines = []
     for size in _sizes(readings):
@@ -32,7 +32,7 @@ def sheet(name: str, readings: Sequence[Reading]) -> Table | None:
     if not lines:
         return None
     return Table(
-        title=_("{group}: frames lost, % of those sent, by rate offered", group=name),
+        title=_("{group}: frames lost, % of those sent, by offered rate", group=name),
         corner=_("frame, bytes"),
         columns=tuple(f"{100 * share:.0f} %" for share in _TENTHS),
         lines=tuple(lines),
@@ -41,8 +41,8 @@ def sheet(name: str, readings: Sequence[Reading]) -> Table | None:
 
 
 def charts(groups: Mapping[str, Sequence[Reading]]) -> tuple[Chart, ...]:
-    """Loss over the rate offered, a chart a group, a line a frame size."""
-    found = []
+    """Loss over the offered rate, a chart for each group, a line for each frame size."""
+    all_charts = []
     for number, (name, readings) in enumerate(groups.items(), start=1):
         lines = []
         for index, size in enumerate(_sizes(readings)):
@@ -51,19 +51,19 @@ def charts(groups: Mapping[str, Sequence[Reading]]) -> tuple[Chart, ...]:
                 points = tuple((100 * share, mean(losses[share])) for share in sorted(losses))
                 lines.append(Curve(_("{size} bytes", size=size), index, points))
         if lines:
-            found.append(
+            all_charts.append(
                 Chart(
                     name=f"frame-loss-{number}",
-                    title=_("{group}: frames lost over the rate offered", group=name),
-                    x_label=_("rate offered, % of the line rate"),
-                    x_ticks=tuple((100 * each, f"{100 * each:.0f}") for each in _TENTHS[::-1]),
+                    title=_("{group}: frames lost over the offered rate", group=name),
+                    x_label=_("offered rate, % of the line rate"),
+                    x_ticks=tuple((100 * share, f"{100 * share:.0f}") for share in _TENTHS[::-1]),
                     log_x=False,
                     lines=tuple(lines),
                     quantity=_("frames lost"),
                     unit="%",
                 )
             )
-    return tuple(found)
+    return tuple(all_charts)
 
 
 def _sizes(readings: Sequence[Reading]) -> list[int]:
@@ -76,7 +76,7 @@ def _of_size(readings: Sequence[Reading], size: int) -> list[Reading]:
 
 
 def _losses(readings: Sequence[Reading]) -> tuple[LossesByRate, set[float]]:
-    """What was lost at each rate, and the rates at which a trial says nothing of the device."""
+    """The losses at each rate, and the rates at which a trial says nothing about the device."""
     losses: dict[float, list[float]] = {}
     ours: set[float] = set()
     names = ("loss_line_share", "loss_sent_frames", "loss_received_frames", "loss_verdict")
@@ -99,6 +99,6 @@ def _place(losses: LossesByRate, ours: set[float], share: float, notes: Notes) -
 
 
 _OURS = _(
-    "Our own hosts lost frames at that rate, or could not send them, in some trial: it says "
-    "nothing of the device."
+    "In some trial our own hosts lost frames at that rate or could not send them: it says nothing "
+    "about the device."
 )

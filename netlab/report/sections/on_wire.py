@@ -1,4 +1,4 @@
-"""What a message of a reading becomes on the cable: the IP packets of it, or why not. Pure."""
+"""A message → its IP packets on the cable, or why these cannot be known. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ NO_LINK = _("the link was not stated.")
 
 
 def packets_of(reading: Reading, size_bytes: int | None, link: Link) -> tuple[int, ...] | str:
-    """Sizes of the IP packets of one message of ``size_bytes`` sent as ``reading`` was; ``None``
-    is a full segment of TCP, or the reading's own message of UDP. A sentence where that cannot be
-    known.
+    """Sizes in bytes of the IP packets of one message of ``size_bytes``, sent as in ``reading``.
+
+    ``size_bytes`` None: a full segment of TCP, or the reading's own message of UDP. The result is
+    a sentence if the sizes cannot be known.
     """
     flow, tcp = reading.flows[""], reading.protocol == "TCP"
     mss_bytes, timestamps = flow.mss_bytes, flow.tcp_timestamps is not False

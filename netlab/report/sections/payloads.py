@@ -1,4 +1,4 @@
-"""Readings → what the searches for the right payload found: a table, and the saw-tooth. Pure."""
+"""Readings → the results of payload searches: a table, and the saw-tooth curve. Pure."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ _FRAMES = {
 """Column → the lengths of captured frames."""
 _CUT_UP = {
     _("fragments of one byte more"): "next_client_ip_fragments_created",
-    _("put together from them"): "next_server_ip_reassembled",
+    _("reassembled from them"): "next_server_ip_reassembled",
 }
-"""Column → what the hosts count of messages that are cut up; there are a few of them."""
+"""Column → the hosts' counters of the few fragmented messages that a search sends."""
 _EVIDENCE = {
     "emsgsize": _("the sender’s system"),
     "icmp": _("a router’s message (ICMP)"),
-    "timeout": _("silence: longer ones vanish"),
-    "dropped": _("an interface that drops longer ones"),
-    "mss": _("the segment size that TCP agreed on"),
-    "protocol": _("the protocol: no message is longer"),
+    "timeout": _("silence: longer packets vanish"),
+    "dropped": _("an interface that drops longer packets"),
+    "mss": _("the segment size that TCP negotiated"),
+    "protocol": _("the protocol: it allows no longer message"),
 }
 
 
 def part(readings: Sequence[Reading], link: Link | None) -> Part | None:
-    """What the searches found; ``None`` where the run has none."""
-    those = [reading for reading in readings if reading.test == "payload_search"]
-    if not those:
+    """The results of the searches; ``None`` if the run has none."""
+    searches = [reading for reading in readings if reading.test == "payload_search"]
+    if not searches:
         return None
-    names = names_of(those)
-    charts = _charts(those, link)
+    names = names_of(searches)
+    charts = _charts(searches, link)
     return Part(
         name="payload",
-        title=_("The right payload"),
+        title=_("Payload of one frame"),
         paragraphs=(_MEANING, *([_SWEEP] if charts else [])),
-        sheets=(_sheet(those, names),),
+        sheets=(_sheet(searches, names),),
         charts=charts,
     )
 
@@ -79,7 +79,7 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Table:
         label = joined(" ", [trials[0].pairing, names[cell]])
         lines.append(TableLine(label, tuple(places), cell))
     return Table(
-        title=_("The most payload that travels in one frame, bytes"),
+        title=_("The largest payload that fits into one frame, bytes"),
         corner=_("cell"),
         columns=(*_COLUMNS, *(_CUT_UP if cut_up else ()), *(_FRAMES if captured else ())),
         lines=tuple(lines),
@@ -90,38 +90,38 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Table:
 def _values(
     measured: Sequence[Reading], name: str, letters: tuple[str, ...], notes: Notes
 ) -> TableCell:
-    """What the trials found; where they differ, all of it."""
+    """The value that the trials found; all values if they differ."""
     if not measured:
         return TableCell(notes=letters)
-    found = [reading.values[name] for reading in measured if name in reading.values]
-    if not found:
-        return TableCell(notes=notes([_("the host’s system does not tell.")]))
+    values = [reading.values[name] for reading in measured if name in reading.values]
+    if not values:
+        return TableCell(notes=notes([_("the host’s system does not report it.")]))
     if name.endswith("_evidence"):
-        words = dict.fromkeys(_EVIDENCE.get(str(each), str(each)) for each in found)
+        words = dict.fromkeys(_EVIDENCE.get(str(value), str(value)) for value in values)
         return TableCell(joined("; ", words))
-    return _numbers([float(each) for each in found], ())
+    return _numbers([float(value) for value in values], ())
 
 
 def _pieces(measured: Sequence[Reading], name: str, notes: Notes) -> TableCell:
-    """Empty where nothing can be cut up: TCP makes segments."""
+    """A counter of fragments; empty for TCP, which is never fragmented: it makes segments."""
     tried = [reading for reading in measured if "next_passed" in reading.values]
     if any(reading.values["next_passed"] is False for reading in tried):
-        return TableCell(notes=notes([_("messages that are cut up did not arrive.")]))
-    found = [value for reading in tried if (value := reading.number(name)) is not None]
-    text = joined(", ", [f"{value:.0f}" for value in sorted(set(found))])
-    return TableCell(text, found[0] if len(set(found)) == 1 else None, "")
+        return TableCell(notes=notes([_("fragmented messages did not arrive.")]))
+    counts = {value for reading in tried if (value := reading.number(name)) is not None}
+    text = joined(", ", [f"{value:.0f}" for value in sorted(counts)])
+    return TableCell(text, min(counts) if len(counts) == 1 else None, "")
 
 
 def _frames(measured: Sequence[Reading], name: str, notes: Notes) -> TableCell:
-    """Lengths of the frames that a capture saw, without their FCS: ``38 and 1514``."""
+    """Lengths of the captured frames, without their FCS: ``38 and 1514``."""
     if not measured:
         return TableCell()
-    lengths = sorted({round(each) for reading in measured for each in reading.series(name)})
+    lengths = sorted({round(size) for reading in measured for size in reading.series(name)})
     if lengths:
         return TableCell(reduce(_and, map(str, lengths)))
     reasons = dict.fromkeys(str(r.values.get("capture_reason", "")) for r in measured)
-    said = joined("; ", [reason for reason in reasons if reason])
-    why = _("nothing was captured: {reasons}.", reasons=said) if said else _("not captured.")
+    text = joined("; ", [reason for reason in reasons if reason])
+    why = _("nothing was captured: {reasons}.", reasons=text) if text else _("not captured.")
     return TableCell(notes=notes([why]))
 
 
@@ -130,7 +130,7 @@ def _and(some: str, more: str) -> str:
 
 
 def _unswept(measured: Sequence[Reading]) -> list[str]:
-    """Sizes of the sweep that have no point in the chart."""
+    """A note on the message sizes of the sweep that have no point in the chart."""
     sizes = sorted({s for r in measured for s in r.series("sweep_failed_message_bytes")})
     if not sizes:
         return []
@@ -146,7 +146,7 @@ def _numbers(values: Sequence[float], letters: tuple[str, ...]) -> TableCell:
 
 
 def _charts(readings: Sequence[Reading], link: Link | None) -> tuple[Chart, ...]:
-    """Throughput over message size where it was swept: a chart a protocol and IP version."""
+    """Throughput over message size, if it was swept: a chart for each protocol and IP version."""
     groups: dict[tuple[str, IpVersion], list[Reading]] = {}
     for reading in readings:
         if reading.status == "ok" and reading.series("sweep_message_bytes"):
@@ -193,13 +193,13 @@ def _chart(
 
 def _points(trials: Sequence[Reading]) -> tuple[tuple[float, float | None], ...]:
     """(message size, mean Mbit/s over the trials), from left to right."""
-    found: dict[float, list[float]] = {}
+    rates_by_size: dict[float, list[float]] = {}
     for reading in trials:
         sizes = reading.series("sweep_message_bytes")
         rates = reading.series("sweep_throughput_bit_per_s")
         for size, rate in zip(sizes, rates, strict=False):
-            found.setdefault(size, []).append(rate)
-    return tuple((size, mean(rates) / 1e6) for size, rates in sorted(found.items()))
+            rates_by_size.setdefault(size, []).append(rate)
+    return tuple((size, mean(rates) / 1e6) for size, rates in sorted(rates_by_size.items()))
 
 
 def _ceilings(
@@ -209,11 +209,11 @@ def _ceilings(
     sizes: Sequence[int],
     link: Link | None,
 ) -> tuple[Curve, ...]:
-    """What framing leaves, message size by message size, on the MTU that was found."""
+    """The wire ceiling at each message size, for the path MTU that the search found."""
     if link is None or any(reading.same_host for reading in group):
         return ()
-    found = group[0].number("path_mtu_bytes")
-    mtu_bytes = link.mtu_bytes if found is None else min(link.mtu_bytes, round(found))
+    path_mtu = group[0].number("path_mtu_bytes")
+    mtu_bytes = link.mtu_bytes if path_mtu is None else min(link.mtu_bytes, round(path_mtu))
     flow = group[0].flows[""]
     points: list[tuple[float, float | None]] = []
     for size in curve_sizes(sizes, mtu_bytes, ip_version):
@@ -234,13 +234,14 @@ def _ceilings(
 
 
 _MEANING = _(
-    "The payload is the most that one message carries without being cut into several packets: "
-    "UDP by messages that may not be fragmented, TCP by the segment that its connection uses. "
-    "The path MTU is the whole IP packet around it. Each way is searched by itself."
+    "The payload is the most that one message carries without being split into several packets. "
+    "For UDP it is searched with messages that must not be fragmented, for TCP it is the segment "
+    "size of the connection. The path MTU is the whole IP packet around it. Each direction is "
+    "searched separately."
 )
 _SWEEP = _(
-    "Below the payload of one frame the headers weigh more; one byte above it a UDP message needs "
-    "a second packet, and throughput falls: the saw-tooth. The ceiling is what framing leaves for "
-    "that size; TCP cuts its stream itself, so its ceiling is level. The axis does not begin at "
-    "zero."
+    "Below the payload of one frame the headers weigh more. One byte above it a UDP message needs "
+    "a second packet, and throughput falls: the curve is a saw-tooth. The ceiling is what framing "
+    "allows at that size. TCP cuts its stream itself, so its ceiling is level. The axis does not "
+    "begin at zero."
 )

@@ -1,4 +1,4 @@
-"""Readings → the rates that searches tried, in order, and which of them did not pass. Pure."""
+"""Readings → the rates that searches tried, in order, and those that did not pass. Pure."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _MOST_TICKS = 20
 
 
 def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart, ...]:
-    """A chart a group, a line a frame size: of several searches the first that has a result.
+    """A chart for each group, a line for each frame size: its first search with a result.
 
     ``groups``: name → frame size → trials.
     """
-    found = []
+    all_charts = []
     for number, (name, by_size) in enumerate(groups.items(), start=1):
         lines = []
         failed: list[tuple[float, float | None]] = []
         for index, (size, readings) in enumerate(by_size.items()):
-            tried = next((each for each in map(_tried, readings) if each), ())
+            tried = next((trials for trials in map(_tried, readings) if trials), ())
             if tried:
                 points = tuple((float(at), share) for at, (share, _) in enumerate(tried, start=1))
                 lines.append(Curve(_("{size} bytes", size=size), index, points))
                 failed += [
-                    (x, y) for (x, y), (_, fine) in zip(points, tried, strict=True) if not fine
+                    (x, y) for (x, y), (_, passed) in zip(points, tried, strict=True) if not passed
                 ]
         if not lines:
             continue
@@ -36,7 +36,7 @@ def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart
             lines.append(Curve(_("did not pass"), len(by_size), tuple(failed), joined=False))
         most = max(len(line.points) for line in lines if line.joined)
         step = -(-most // _MOST_TICKS)
-        found.append(
+        all_charts.append(
             Chart(
                 name=f"rates-tried-{number}",
                 title=_("{group}: rates tried, trial by trial", group=name),
@@ -44,11 +44,11 @@ def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart
                 x_ticks=tuple((float(at), str(at)) for at in range(1, most + 1, step)),
                 log_x=False,
                 lines=tuple(lines),
-                quantity=_("rate offered"),
+                quantity=_("offered rate"),
                 unit=_("% of the line rate"),
             )
         )
-    return tuple(found)
+    return tuple(all_charts)
 
 
 def _tried(reading: Reading) -> tuple[tuple[float, bool], ...]:

@@ -1,8 +1,8 @@
-"""Readings → a table a cell with a column a repeat, and what the repeats come to together. Pure.
+"""Readings → a table for each cell with a column for each repeat, mean and deviations. Pure.
 
 The form is that of the nettest document: elapsed time, lost packets and the figure derived from
 them, repeat by repeat. What it prints under "Var" is the mean absolute deviation; here each kind
-of deviation stands under its own name.
+of deviation has its own name.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from netlab.results.readings import Reading
 from netlab.stats import mean, mean_absolute_deviation, standard_deviation, variance
 
 MAX_SHOWN = 6
-"""So many cells have their tables on the open page; of more they are folded away."""
+"""If more cells have repeats, their tables are folded away."""
 MAX_CELLS = 60
-"""Of so many cells at most; the exported table has every trial of all."""
+"""Most cells with tables; the exported table has every trial of all cells."""
 REPEATS_A_SHEET = 15
-"""Columns that fit beside the deviations; further repeats go on in a table below."""
+"""Columns that fit next to the deviations; further repeats are in a table below."""
 
 _SUMMARY = (
     *(_("mean"), _("standard deviation"), _("variance")),
@@ -40,7 +40,7 @@ class _FigureRow:
     unit: str
     values: tuple[float | None, ...]
     decimals: tuple[int, int, int]
-    """Of a repeat, of the mean, of the deviations."""
+    """Decimals of a repeat, of the mean, of the deviations."""
 
 
 def part(
@@ -50,9 +50,9 @@ def part(
     imported: bool,
     never_tight: Sequence[str] = (),
 ) -> Part | None:
-    """The repeats of every cell that has some; ``None`` where no cell was to be repeated.
+    """The repeats of every cell that has some; ``None`` if no cell was to be repeated.
 
-    ``never_tight`` are the cells whose trials went on to the last without their mean getting tight.
+    ``never_tight``: cells that reached the most trials before their mean was precise enough.
     """
     cells: dict[str, list[Reading]] = {}
     for reading in readings:
@@ -89,7 +89,7 @@ _TESTS = {
 
 
 def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[Table]:
-    """The repeats of a cell, fifteen to a sheet; the last one has the deviations beside them."""
+    """The repeats of a cell, fifteen in each sheet; the last sheet also has the deviations."""
     rows = _rows(trials, imported=imported)
     ends = range(0, len(trials), REPEATS_A_SHEET)
     sheets = []
@@ -121,7 +121,7 @@ def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[T
 
 
 def _rows(trials: Sequence[Reading], *, imported: bool) -> list[_FigureRow]:
-    """Elapsed time first, then what is known of at least one repeat."""
+    """Elapsed time first, then every figure that at least one repeat has."""
     seconds = 2 if imported else 3
     rows = [_row(_("elapsed, s"), "s", trials, _seconds("elapsed_ns"), (seconds, 3, 4))]
     for name, words in _CPU_TIMES.items():
@@ -134,7 +134,7 @@ def _rows(trials: Sequence[Reading], *, imported: bool) -> list[_FigureRow]:
     for quantity in quantities_of(trials[0]):
         label = joined(", ", [quantity.name, quantity.unit])
         row = _row(label, quantity.unit, trials, quantity.in_unit, (2, 2, 3))
-        # Where the mean is nothing but the quotient (an import), it stands here once.
+        # In an import the mean is the quotient: it is shown once.
         rows += [row] if row.values != quotient.values else []
     return [rows[0], *(row for row in rows[1:] if any(v is not None for v in row.values))]
 
@@ -175,7 +175,7 @@ def _lost(reading: Reading) -> float | None:
 
 
 def _each_us(reading: Reading) -> float | None:
-    """How the document gets its round trip; the same as the mean where one is under way at once."""
+    """The round trip as the document computes it; only if one request is in flight at a time."""
     elapsed, done = reading.number("elapsed_ns"), reading.number("transactions")
     if elapsed is None or not done or reading.settings.get("outstanding", 1) != 1:
         return None
@@ -197,46 +197,46 @@ def _summaries(row: _FigureRow, notes: Notes) -> list[TableCell]:
     if not values:
         return [TableCell()] * len(_SUMMARY)
     middle = mean(values)
-    found = [TableCell(figure(middle, of_mean), middle, row.unit)]
+    places = [TableCell(figure(middle, of_mean), middle, row.unit)]
     if len(values) < 2:
         blank = TableCell(notes=notes([_("one value has no deviation.")]))
-        return [*found, *([blank] * (len(_SUMMARY) - 1))]
+        return [*places, *([blank] * (len(_SUMMARY) - 1))]
     square = f"{row.unit}²" if row.unit else ""
     for value, unit in (
         (standard_deviation(values), row.unit),
         (variance(values), square),
         (mean_absolute_deviation(values), row.unit),
     ):
-        found.append(TableCell(figure(value, of_deviation), value, unit))
-    return found
+        places.append(TableCell(figure(value, of_deviation), value, unit))
+    return places
 
 
 def _paragraphs(cells: int, never_tight: Sequence[str]) -> tuple[str, ...]:
-    said = [_MEANING]
+    paragraphs = [_MEANING]
     if cells > MAX_CELLS:
-        said.append(
+        paragraphs.append(
             counted(
-                "{number} further cell with repeats are not shown; netlab export has every trial.",
+                "{number} further cell with repeats is not shown; netlab export has every trial.",
                 "{number} further cells with repeats are not shown; netlab export has every trial.",
                 cells - MAX_CELLS,
             )
         )
     if never_tight:
-        said.append(
+        paragraphs.append(
             counted(
-                "{number} cell was measured as often as allowed without the mean getting as "
-                "certain as asked for: {cells}.",
-                "{number} cells were measured as often as allowed without the mean getting as "
-                "certain as asked for: {cells}.",
+                "{number} cell reached the most trials allowed before its mean was as precise as "
+                "requested: {cells}.",
+                "{number} cells reached the most trials allowed before their means were as "
+                "precise as requested: {cells}.",
                 len(never_tight),
                 cells=joined("; ", never_tight),
             )
         )
-    return tuple(said)
+    return tuple(paragraphs)
 
 
 _MEANING = _(
-    "The standard deviation and the variance (in the square of the unit) are those of a sample, "
-    "with n - 1. The mean absolute deviation is the mean distance from the mean; some documents "
-    "print it under “Var”."
+    "The standard deviation and the variance (in the unit squared) are those of a sample, with "
+    "n - 1. The mean absolute deviation is the mean distance from the mean; some documents print "
+    "it under “Var”."
 )

@@ -1,4 +1,4 @@
-"""Readings → what the page says about round trips and connections: tables and curves. Pure."""
+"""Readings → the sections on round trips and connections: tables and curves. Pure."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _SHARE_OF = {
 }
 
 _CURVE_STEPS = 16
-"""Points a decade of the percentile curve."""
+"""Points of the percentile curve in each decade."""
 _MAX_CURVES = 8
-"""Lines that can be told apart in one chart."""
+"""Lines that a reader can distinguish in one chart."""
 _LOG_FROM = 20
-"""Times that differ by more than this factor stand on a logarithmic axis."""
+"""Times that differ by more than this factor get a logarithmic axis."""
 
 _SHARES = {word: f"{float(100 * share):g} %" for word, share in PERCENTILES.items()}
 
 
 def parts(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> tuple[Part, ...]:
-    """A part for round trips and one for connections, where the run has such tests."""
-    found = []
+    """A section for round trips and one for connections, if the run has such tests."""
+    sections = []
     for test, title in TITLES.items():
-        those = [reading for reading in readings if reading.test == test]
-        if those:
-            found.append(_part(test, title, those, link, imported=imported))
-    return tuple(found)
+        of_test = [reading for reading in readings if reading.test == test]
+        if of_test:
+            sections.append(_part(test, title, of_test, link, imported=imported))
+    return tuple(sections)
 
 
 def _part(
@@ -53,9 +53,9 @@ def _part(
     pairings = dict.fromkeys(reading.pairing for reading in readings)
     sheets, splits = [], []
     for pairing in pairings:
-        those = [reading for reading in readings if reading.pairing == pairing]
-        sheets.append(_times(test, pairing, those, names))
-        split = split_sheet(pairing, those, names, link)
+        group = [reading for reading in readings if reading.pairing == pairing]
+        sheets.append(_times(test, pairing, group, names))
+        split = split_sheet(pairing, group, names, link)
         splits += [split] if split is not None else []
     return Part(
         name=test.replace("_", "-"),
@@ -112,8 +112,7 @@ def _why(trials: Sequence[Reading]) -> list[str]:
 
 
 def _numbers(readings: Sequence[Reading], name: str) -> list[float]:
-    found = (reading.number(name) for reading in readings)
-    return [each for each in found if each is not None]
+    return [number for reading in readings if (number := reading.number(name)) is not None]
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -136,7 +135,7 @@ def _rate(measured: Sequence[Reading]) -> TableCell:
 
 
 def _means(measured: Sequence[Reading], notes: Notes) -> list[TableCell]:
-    """The mean of the trials' means, and how far it is certain."""
+    """The mean of the trials' means, and the half-width of its 95 % interval."""
     means = _numbers(measured, "rtt_mean_ns")
     if not means:
         return [TableCell(), TableCell()]
@@ -146,7 +145,7 @@ def _means(measured: Sequence[Reading], notes: Notes) -> list[TableCell]:
 
 
 def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[TableCell]:
-    """Of the round trips of all trials together."""
+    """Percentiles of the round trips of all trials together."""
     histogram = pooled(measured)
     places = []
     for word, share in PERCENTILES.items():
@@ -155,7 +154,7 @@ def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[TableCell]:
             continue
         value = histogram.percentile(share)
         few = _(
-            "{share} cannot be told from fewer than {least} round trips.",
+            "the {share} percentile needs at least {least} round trips.",
             share=_SHARES[word],
             least=f"{int(1 / (1 - share)):,}",
         )
@@ -171,26 +170,26 @@ def _longest(measured: Sequence[Reading], notes: Notes) -> TableCell:
 
 
 def _lost(measured: Sequence[Reading], notes: Notes) -> TableCell:
-    """Requests that timed out, as a share of all that ended."""
+    """Requests that timed out, in per cent of all requests that ended."""
     pairs = [(r.number("lost_messages"), r.number("transactions")) for r in measured]
-    known = [(lost, done) for lost, done in pairs if lost is not None and done is not None]
-    total = sum(lost + done for lost, done in known)
+    counts = [(lost, done) for lost, done in pairs if lost is not None and done is not None]
+    total = sum(lost + done for lost, done in counts)
     if not total:
         return TableCell(notes=notes([_("not counted.")] if measured else []))
-    share = 100 * sum(lost for lost, _ in known) / total
+    share = 100 * sum(lost for lost, _ in counts) / total
     return TableCell(figure(share), share, "%")
 
 
 def _curves(test: str, title: str, readings: Sequence[Reading]) -> tuple[Chart, ...]:
-    """Percentile curves, a chart a protocol; more lines than its panels can take make further ones.
+    """Percentile curves, a chart for each protocol; with too many lines, further charts.
 
-    The x axis runs to the last percentile that the values can tell, in equal steps a nine.
+    The x axis ends at the last percentile that the number of values allows. Each further nine
+    (90 %, 99 %, 99.9 % …) is one step of equal width.
     """
     charts = []
     protocols = dict.fromkeys(reading.protocol for reading in readings)
     for protocol in protocols:
-        those = [reading for reading in readings if reading.protocol == protocol]
-        curves = _lines(those)
+        curves = _lines([reading for reading in readings if reading.protocol == protocol])
         if not curves:
             continue
         head, x_label = joined(", ", [title, protocol]), _SHARE_OF[test]
@@ -207,7 +206,7 @@ def _curves(test: str, title: str, readings: Sequence[Reading]) -> tuple[Chart, 
 
 
 def _lines(readings: Sequence[Reading]) -> tuple[Curve, ...]:
-    """A line a pairing and cell, of readings of one protocol."""
+    """A line for each pairing and cell, from readings of one protocol."""
     names = names_of(readings)
     settings = words_of(readings, ("protocol", "message_bytes"), brief=True)
     places = {(reading.pairing, reading.cell): reading.message_bytes for reading in readings}
@@ -218,18 +217,18 @@ def _lines(readings: Sequence[Reading]) -> tuple[Curve, ...]:
         histogram = pooled(measured)
         if histogram is not None and histogram.count > 1:
             label = joined(" ", [pairing, names[cell]]) if several else names[cell]
-            told = "" if size is None else _("{size} bytes", size=size)
-            words = (pairing, told, *settings[cell])
+            size_words = "" if size is None else _("{size} bytes", size=size)
+            words = (pairing, size_words, *settings[cell])
             curves.append(Curve(label, index, _points(histogram), words=words))
     return tuple(curves)
 
 
 def _is_readable(chart: Chart) -> bool:
-    return bool(chart.panels) and max(len(each.lines) for each in chart.panels) <= MOST_LINES
+    return bool(chart.panels) and max(len(panel.lines) for panel in chart.panels) <= MOST_LINES
 
 
 def _points(histogram: Histogram) -> tuple[tuple[float, float | None], ...]:
-    """(1 / (1 - share), µs): the median first, sixteen steps a decade."""
+    """(1 / (1 - share), µs), from the median upwards, in sixteen steps for each decade."""
     points: list[tuple[float, float | None]] = []
     step = 0
     while (rest := 10 ** (step / _CURVE_STEPS)) <= histogram.count:
@@ -242,7 +241,7 @@ def _points(histogram: Histogram) -> tuple[tuple[float, float | None], ...]:
 
 
 def _curve_chart(name: str, title: str, x_label: str, lines: tuple[Curve, ...]) -> Chart:
-    found = [y for line in lines for _, y in line.points if y]
+    times = [y for line in lines for _, y in line.points if y]
     last = max(x for line in lines for x, _ in line.points)
     ticks = [(1.0, "0"), (2.0, "50 %"), (10.0, "90 %")]
     nines = 2
@@ -251,55 +250,56 @@ def _curve_chart(name: str, title: str, x_label: str, lines: tuple[Curve, ...]) 
         nines += 1
     return Chart(
         name=name,
-        title=_("{title}: the share of all that took no longer", title=title),
+        title=_("{title}: percentiles", title=title),
         x_label=x_label,
         x_ticks=tuple(ticks),
         log_x=True,
         lines=lines,
         quantity=_("time"),
         unit="µs",
-        log_y=max(found) > _LOG_FROM * min(found),
+        log_y=max(times) > _LOG_FROM * min(times),
     )
 
 
 def _paragraphs(test: str, readings: Sequence[Reading], *, split: bool) -> tuple[str, ...]:
-    said = [_CONNECT if test == "connect" else _ROUND_TRIP, _TOGETHER]
+    paragraphs = [_CONNECT if test == "connect" else _ROUND_TRIP, _TOGETHER]
     open_loop = any(r.settings.get("message_rate_per_s") is not None for r in readings)
     intended = any(r.values.get("client_latency_from") == "intended" for r in readings)
     if open_loop or intended:
-        said.append(_INTENDED)
+        paragraphs.append(_INTENDED)
     if split:
-        said.append(_SPLIT)
-    return tuple(said)
+        paragraphs.append(_SPLIT)
+    return tuple(paragraphs)
 
 
 _NO_SINGLES = _("single times are not recorded, only their sum.")
 
 _ROUND_TRIP_PRINTED = _(
-    "The document prints the time of many round trips together. A round trip is that time by "
-    "their number, one request under way at once."
+    "The document prints the total time of many round trips. A round trip here is that time "
+    "divided by their number, with one request in flight at a time."
 )
 _ROUND_TRIP = _(
-    "A round trip is the time from handing a request to the client’s stack to having its whole "
-    "answer, by the client’s clock. Trials are those with a result, of those planned. A request "
-    "that timed out counts as lost and has no time."
+    "A round trip is the time from handing a request to the client’s stack to receiving its whole "
+    "answer, by the client’s clock. The column of trials gives those with a result, of those "
+    "planned. A request that timed out counts as lost and has no time."
 )
 _CONNECT = _(
-    "A transaction is a TCP connection of its own: opened, one request, one answer. Its time is "
-    "taken by the client’s clock from before the connection to the whole answer; the handshake is "
-    "the part until the connection stood."
+    "A transaction is a TCP connection of its own: it is opened and carries one request and one "
+    "answer. Its time runs by the client’s clock from before the connection is opened to the whole "
+    "answer; the handshake is the part until the connection is established."
 )
 _TOGETHER = _(
-    "The mean is that of the trials’ means, with Student’s t interval over the trials. The "
-    "percentiles are those of all single times of all trials together: 99 % took no longer."
+    "The mean is the mean of the trials’ means, with Student’s t interval over the trials. The "
+    "percentiles are over the single times of all trials together: 99 % of them do not exceed the "
+    "figure under “99 %”."
 )
 _INTENDED = _(
-    "Where requests were sent at a given rate, a time counts from when its request was due, not "
-    "from when it could be sent: a stall is charged to every request that it held up."
+    "If requests are sent at a given rate, each time counts from when the request was due, not "
+    "from when it could be sent: a stall is charged to every request that it delays."
 )
 _SPLIT = _(
-    "Of a round trip, the time on the wire is computed: preamble and frame of request and answer "
-    "at the link’s rate, once for each cable on the way. The time in the mirror’s stack is "
-    "measured there, from the stamp of the request’s arrival to the stamp of its answer’s sending. "
-    "The rest is the client’s own stack and program, the interfaces, and what stands between."
+    "The time on the wire is computed: preamble and frame of request and answer at the link’s "
+    "rate, once for each cable on the path. The time in the mirror’s stack is measured there, from "
+    "the timestamp of the request’s arrival to the timestamp of the answer’s sending. The rest is "
+    "the client’s own stack and program, the network interfaces, and everything in between."
 )

@@ -1,8 +1,8 @@
-"""A round trip cut into its shares: on the wire, in the mirror's stack, and the rest. Pure.
+"""The parts of a round trip: on the wire, in the mirror's stack, and the rest. Pure.
 
-The wire's share is arithmetic (netlab.ethernet), the stack's is measured by the mirror's stamps;
-the seed of the method is an oscilloscope on the mirror's parallel port, raised on receiving and
-lowered on sending.
+The part on the wire is computed (netlab.ethernet), the part in the stack is measured by the
+mirror's timestamps. The method goes back to an oscilloscope on the mirror's parallel port, raised
+on receiving and lowered on sending.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from netlab.stats import mean
 _COLUMNS = (
     *(_("round trip, µs"), _("on the wire, µs")),
     *(_("in the mirror’s stack, µs"), _("the rest, µs")),
-    *(_("stack, half within, µs"), _("stack, 99 % within, µs"), _("stamps")),
+    *(_("stack, median, µs"), _("stack, 99 %, µs"), _("timestamps")),
 )
 _STAMPS = {"software": _("software"), "hardware": _("hardware")}
 
 
 _TOO_FAST = _(
-    "the whole is shorter than the link and the stack take together: the link is faster than "
-    "stated, or delays no frame by itself (as a shaped virtual cable)."
+    "the round trip is shorter than its parts on the link and in the stack together: the link is "
+    "faster than stated, or does not delay single frames (as a shaped virtual cable)."
 )
 
 
 def wire_ns(reading: Reading, link: Link | None) -> float | str:
-    """What request and answer need on the cables of the way, one after the other, in ns.
+    """Time that request and answer need on all cables of the path, one after the other, in ns.
 
-    A sentence where that cannot be known.
+    A sentence if that cannot be known.
     """
     if reading.same_host:
         return SAME_HOST
@@ -59,17 +59,17 @@ def wire_ns(reading: Reading, link: Link | None) -> float | str:
 def split_sheet(
     pairing: str, readings: Sequence[Reading], names: dict[str, str], link: Link | None
 ) -> Table | None:
-    """A line a cell; ``None`` where no cell was to time the mirror's stack."""
-    asked = [reading for reading in readings if reading.settings.get("stack_time") is True]
-    if not asked:
+    """A line for each cell; ``None`` if no cell requested the time in the mirror's stack."""
+    timed = [reading for reading in readings if reading.settings.get("stack_time") is True]
+    if not timed:
         return None
     notes = Notes()
     lines = []
-    for cell in dict.fromkeys(reading.cell for reading in asked):
-        trials = [reading for reading in asked if reading.cell == cell]
+    for cell in dict.fromkeys(reading.cell for reading in timed):
+        trials = [reading for reading in timed if reading.cell == cell]
         lines.append(TableLine(names[cell], _places(trials, link, notes), cell))
     return Table(
-        title=_("{pairing}: what a round trip is made of", pairing=pairing),
+        title=_("{pairing}: parts of a round trip", pairing=pairing),
         corner=_("cell"),
         columns=_COLUMNS,
         lines=tuple(lines),
@@ -107,12 +107,12 @@ def _places(trials: Sequence[Reading], link: Link | None, notes: Notes) -> tuple
 def _percentile(
     measured: Sequence[Reading], word: str, why_stack: Sequence[str], notes: Notes
 ) -> TableCell:
-    """Of the times in the stack of all trials together."""
+    """A percentile of the times in the stack, over all trials together."""
     times = pooled(measured, "server_stack_histogram")
     share = PERCENTILES[word]
     value = None if times is None else times.percentile(share)
     few = _(
-        "{share} cannot be told from fewer than {least} of them.",
+        "the {share} percentile needs at least {least} of these times.",
         share=f"{float(100 * share):g} %",
         least=int(1 / (1 - share)),
     )
@@ -121,15 +121,15 @@ def _percentile(
 
 def _why_no_stack(measured: Sequence[Reading]) -> str:
     if any(reading.values.get("agentless") for reading in measured):
-        return _("the mirror has no agent: nobody there takes stamps.")
+        return _("the mirror has no agent, so no timestamps are taken there.")
     if any(reading.values.get("stack_timed") is False for reading in measured):
-        return _("the mirror’s system takes no stamps (capability-missing).")
-    return _("the mirror’s system gave no stamps.")
+        return _("the mirror’s system takes no timestamps (capability-missing).")
+    return _("the mirror’s system returned no timestamps.")
 
 
 def _mean_of(readings: Sequence[Reading], name: str) -> float | None:
-    found = [value for r in readings if (value := r.number(name)) is not None]
-    return mean(found) if found else None
+    values = [value for r in readings if (value := r.number(name)) is not None]
+    return mean(values) if values else None
 
 
 def _us(value_ns: float | None, why: Sequence[str], notes: Notes) -> TableCell:

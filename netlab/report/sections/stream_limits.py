@@ -1,4 +1,4 @@
-"""Findings → what the page says about the limit of each group of cells. Pure."""
+"""Findings → the section on limits: the bottleneck of each group of cells. Pure."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 _NOT_SHOWN = _("not shown")
 
 _MEANS = _(
-    "What the records show of the limit. The wire: throughput is 98 % of its ceiling and more "
-    "(96 % with data both ways); all others only below it. The sender’s CPU: its one thread was on "
-    "a CPU for 95 % of the window and more. The receiver’s: its queue was full to 80 % at most "
-    "looks. Others on a CPU, or a quota: for more than 5 % of the window a thread was ready to run "
-    "and had none, or in more than 5 % of the quota’s periods it was made to wait. The sender’s "
-    "call rate: its send calls fill 80 % of the window and more, and nine of ten found room in the "
-    "socket, so they wait for no queue. Window, buffer and congestion: TCP’s own account, for half "
-    "of the window and more; congestion only where segments were sent again. Not determined: all "
-    "of this is recorded, and nothing shows."
+    "The limits that the records show. Wire: throughput is at least 98 % of its ceiling (96 % "
+    "with data both ways); all other limits only below that. Sender’s CPU: its one thread was on a "
+    "CPU for at least 95 % of the window. Receiver’s CPU: its queue was at least 80 % full in most "
+    "samples. Others on a CPU, or a quota: for more than 5 % of the window a thread was "
+    "ready to run but had no CPU, or the quota made it wait in more than 5 % of its periods. "
+    "Sender’s call rate: its send calls take at least 80 % of the window, and nine of ten found "
+    "room in the socket, so they do not wait for a queue. Window, buffer and congestion: TCP’s own "
+    "account, for at least half of the window; congestion only if segments were retransmitted. Not "
+    "determined: all of this is recorded, and none of it shows a limit."
 )
 
 
@@ -42,30 +42,30 @@ class _LimitRow:
     kind: Kind | None
     samples: tuple[StreamSample, ...]
     of_cells: int
-    """How many cells that have a result these groups have."""
+    """Number of cells with a result in these groups."""
     of_trials: int
-    """And how many trials."""
-    beside: int
-    """How many of these are of the cells that it is said of."""
+    """Number of their trials."""
+    of_trials_of_cells: int
+    """Number of all trials in the cells with this limit."""
     finding: Finding | None
 
     @property
     def cells(self) -> int:
-        """How many of them it is said of."""
+        """Number of cells with this limit."""
         return len({sample.cell for sample in self.samples})
 
     @property
     def whole(self) -> bool:
-        """Whether it is said of every trial of every cell."""
+        """Whether every trial of every cell has this limit."""
         return self.cells == self.of_cells and len(self.samples) == self.of_trials
 
     @property
     def counted(self) -> Message:
-        """Of how many cells it is said, and of how many of their trials where it is not all."""
+        """How many cells have this limit, and how many of their trials if it is not all of them."""
         cells = _("{some} of {all}", some=self.cells, all=self.of_cells)
-        if len(self.samples) == self.beside:
+        if len(self.samples) == self.of_trials_of_cells:
             return cells
-        trials = in_trials(len(self.samples), self.beside)["in_trials"]
+        trials = in_trials(len(self.samples), self.of_trials_of_cells)["in_trials"]
         return joined(", ", (cells, trials))
 
     @property
@@ -77,62 +77,64 @@ class _LimitRow:
         return joined(" ", [word for word in words if word])
 
     def joins(self, other: _LimitRow) -> bool:
-        """Whether both are one line: all cells, the same limit, and no figures of their own."""
-        mine, its = self.groups[-1], other.groups[0]
+        """Whether both can share a line: all cells, the same limit, no figures of their own."""
+        last, first = self.groups[-1], other.groups[0]
         return (
             self.kind is other.kind
             and self.kind in (None, Kind.WIRE_CEILING)
-            and (mine.pairing, mine.protocol, mine.flow) == (its.pairing, its.protocol, its.flow)
+            and (last.pairing, last.protocol, last.flow)
+            == (first.pairing, first.protocol, first.flow)
             and self.whole
             and other.whole
         )
 
 
 def parts(run: Analysis) -> tuple[Part, ...]:
-    """All findings, what limited the run's streams, and what an imported document says of them;
-    each where there is something to say.
+    """All findings, the limits of the run's streams, and the remarks of an imported document.
+
+    A part without content is left out.
     """
-    found = (summary.all_findings(run), _limited(run), summary.stated(run))
-    return tuple(part for part in found if part is not None)
+    every = (summary.all_findings(run), _limits(run), summary.stated(run))
+    return tuple(part for part in every if part is not None)
 
 
-def _limited(run: Analysis) -> Part | None:
+def _limits(run: Analysis) -> Part | None:
     unpaced = [sample for sample in run.samples if not sample.paced]
-    found = [each for each in run.limits if each.kind is not Kind.PACING]
-    if not found:
+    limits = [finding for finding in run.limits if finding.kind is not Kind.PACING]
+    if not limits:
         return None
     sheet = Table(
-        title=_("What limited throughput"),
+        title=_("Bottlenecks"),
         corner=_("messages, bytes"),
         columns=(_("limited by"), _("cells"), _("of the ceiling, %"), _("evidence")),
-        lines=tuple(_line(row) for row in _rows(unpaced, found)),
+        lines=tuple(_line(row) for row in _rows(unpaced, limits)),
     )
-    warned = dict.fromkeys(each.advice for each in found if each.severity == "warning")
-    advice = tuple(_("{advice}.", advice=sentence_case(each)) for each in warned)
+    advices = dict.fromkeys(limit.advice for limit in limits if limit.severity == "warning")
+    advice = tuple(_("{advice}.", advice=sentence_case(text)) for text in advices)
     return Part(name="limits", title=_("Limits"), paragraphs=(_MEANS, *advice), sheets=(sheet,))
 
 
-def _rows(unpaced: Sequence[StreamSample], found: Iterable[Finding]) -> list[_LimitRow]:
-    """A row a group and limit, those that say the same joined."""
+def _rows(unpaced: Sequence[StreamSample], findings: Iterable[Finding]) -> list[_LimitRow]:
+    """A row for each group and limit; rows with equal content are joined."""
     groups: dict[Group, list[StreamSample]] = {}
-    for each in unpaced:
-        groups.setdefault(each.group, []).append(each)
-    limits = [(each, frozenset(each.trials)) for each in found]
+    for sample in unpaced:
+        groups.setdefault(sample.group, []).append(sample)
+    limits = [(finding, frozenset(finding.trials)) for finding in findings]
     rows: list[_LimitRow] = []
-    for group, those in groups.items():
-        rest = those
+    for group, samples in groups.items():
+        rest = samples
         for finding, trials in limits:
-            its = [each for each in rest if (each.cell, each.trial) in trials]
-            if its and _is_about(finding.group, group):
-                _add(rows, _row(group, those, its, finding))
-                rest = [each for each in rest if (each.cell, each.trial) not in trials]
+            limited = [sample for sample in rest if (sample.cell, sample.trial) in trials]
+            if limited and _is_about(finding.group, group):
+                _add(rows, _row(group, samples, limited, finding))
+                rest = [sample for sample in rest if (sample.cell, sample.trial) not in trials]
         if rest:
-            _add(rows, _row(group, those, rest, None))
+            _add(rows, _row(group, samples, rest, None))
     return rows
 
 
 def _is_about(broad: Group, group: Group) -> bool:
-    """Whether what is found of a group, or of several at once, is of this one as well."""
+    """Whether a finding of ``broad``, a group or several at once, also covers this group."""
     return (
         broad.pairing == group.pairing
         and broad.flow == group.flow
@@ -143,18 +145,18 @@ def _is_about(broad: Group, group: Group) -> bool:
 
 def _row(
     group: Group,
-    those: Sequence[StreamSample],
-    its: Sequence[StreamSample],
+    samples: Sequence[StreamSample],
+    limited: Sequence[StreamSample],
     finding: Finding | None,
 ) -> _LimitRow:
-    cells = {each.cell for each in its}
+    cells = {sample.cell for sample in limited}
     return _LimitRow(
         (group,),
         None if finding is None else finding.kind,
-        tuple(its),
-        len({each.cell for each in those}),
-        len(those),
-        sum(each.cell in cells for each in those),
+        tuple(limited),
+        len({sample.cell for sample in samples}),
+        len(samples),
+        sum(sample.cell in cells for sample in samples),
         finding,
     )
 
@@ -168,14 +170,14 @@ def _add(rows: list[_LimitRow], row: _LimitRow) -> None:
             (*last.samples, *row.samples),
             last.of_cells + row.of_cells,
             last.of_trials + row.of_trials,
-            last.beside + row.beside,
+            last.of_trials_of_cells + row.of_trials_of_cells,
             None,
         )
     rows.append(row)
 
 
 def _line(row: _LimitRow) -> TableLine:
-    shares = [each.ceiling_share for each in row.samples if each.ceiling_share is not None]
+    shares = [s.ceiling_share for s in row.samples if s.ceiling_share is not None]
     return TableLine(
         row.label,
         (
@@ -190,17 +192,17 @@ def _line(row: _LimitRow) -> TableLine:
 def _evidence(row: _LimitRow) -> str:
     if row.kind is not None and row.finding is not None:
         return shown_by(row.kind, row.finding.evidence)
-    datagrams = [each for each in row.samples if each.protocol == "UDP"]
-    arrived = [each.delivered_share for each in datagrams if each.delivered_share is not None]
+    datagrams = [sample for sample in row.samples if sample.protocol == "UDP"]
+    arrived = [s.delivered_share for s in datagrams if s.delivered_share is not None]
     if row.kind is None and arrived and min(arrived) < DELIVERED:
-        span = _span([min(1.0, each) for each in arrived])
+        span = _span([min(1.0, share) for share in arrived])
         return _("{percent} % of what was sent arrived", percent=span)
     return ""
 
 
 def _span(shares: Sequence[float]) -> str:
-    """``27.5`` or ``27.5 to 33.2``, in per cent; empty where there are none."""
+    """``27.5`` or ``27.5 to 33.2``, in per cent; empty without shares."""
     if not shares:
         return ""
-    least, most = (str(rounded(100 * each, 1)) for each in (min(shares), max(shares)))
+    least, most = (str(rounded(100 * share, 1)) for share in (min(shares), max(shares)))
     return least if least == most else _("{low} to {high}", low=least, high=most)

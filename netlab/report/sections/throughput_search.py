@@ -1,7 +1,7 @@
-"""Readings → what the searches for the highest rate found: tables and charts by frame size. Pure.
+"""Readings → the results of throughput searches: tables and charts by frame size. Pure.
 
-RFC 2544 asks for both: a graph of the frame rate over the frame size beside the theoretical maximum
-of the medium (26.1), and the same as a table.
+RFC 2544 (26.1) asks for both: a graph of the frame rate over the frame size, with the theoretical
+maximum of the medium, and a table of the same figures.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _BySize = dict[int, list[Reading]]
 
 
 def part(readings: Sequence[Reading]) -> Part | None:
-    """What the searches found; ``None`` where the run has none."""
-    those = [reading for reading in readings if reading.test == "throughput_search"]
-    if not those:
+    """The results of the searches; ``None`` if the run has none."""
+    searches = [reading for reading in readings if reading.test == "throughput_search"]
+    if not searches:
         return None
-    groups = _groups(those)
+    groups = _groups(searches)
     sheets = [
         sheet
         for name, by_size in groups.items()
@@ -51,7 +51,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
     return Part(
         name="rate-without-loss",
         title=_("The highest rate without loss (RFC 2544)"),
-        paragraphs=_paragraphs(those),
+        paragraphs=_paragraphs(searches),
         sheets=tuple(sheet for sheet in sheets if sheet is not None),
         charts=(
             *_charts(groups),
@@ -64,7 +64,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
 
 
 def _groups(readings: Sequence[Reading]) -> dict[str, _BySize]:
-    """A pair of ports each, under one set of conditions: name → its trials by frame size."""
+    """Name of a pair of ports under one set of conditions → its trials by frame size."""
     names = names_of(readings, leaving_out=("protocol", "frame_bytes"))
     groups: dict[str, _BySize] = {}
     for reading in readings:
@@ -82,10 +82,10 @@ def _sheet(name: str, by_size: _BySize) -> Table:
     notes = Notes()
     lines = [TableLine(str(size), _places(trials, notes)) for size, trials in by_size.items()]
     accepted = {reading.settings.get("acceptable_loss", 0) for reading in _all_of(by_size)}
-    lossy = [format_share(each) for each in sorted(accepted) if isinstance(each, float) and each]
+    lossy = [format_share(loss) for loss in sorted(accepted) if isinstance(loss, float) and loss]
     return Table(
         title=_(
-            "{group}: highest rate with a loss of {shares} at most",
+            "{group}: highest rate with a loss of at most {shares}",
             group=name,
             shares=_alternatives(lossy),
         )
@@ -104,17 +104,17 @@ def _places(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
     counted = TableCell(f"{len(measured)}/{len(trials)}", float(len(measured)), "", letters)
     if not measured:
         return (counted, *([TableCell(notes=letters)] * (len(_COLUMNS) - 1)))
-    found = [reading for reading in measured if reading.number("frames_per_s") is not None]
-    none = [_NONE] if len(found) < len(measured) else []
-    jumps = [_JUMPS] if any(reading.values.get("monotone") is False for reading in found) else []
+    rated = [reading for reading in measured if reading.number("frames_per_s") is not None]
+    none = [_NONE] if len(rated) < len(measured) else []
+    jumps = [_JUMPS] if any(reading.values.get("monotone") is False for reading in rated) else []
     faster = [_FASTER] if any(r.values.get("link_paced") is False for r in measured) else []
-    lonely = [_LONELY] if any(reading.number("pairs") == 1 for reading in found) else []
+    alone = [_ALONE] if any(reading.number("pairs") == 1 for reading in rated) else []
     limits = dict.fromkeys(bottlenecks.limit_words(reading) for reading in measured)
     tried = mean([float(len(reading.series("trial_verdict"))) for reading in measured])
     return (
         counted,
-        _mean(found, "frames_per_s", "1/s", notes([*none, *jumps, *lonely])),
-        _mean(found, "line_share", "%", notes(faster), 100),
+        _mean(rated, "frames_per_s", "1/s", notes([*none, *jumps, *alone])),
+        _mean(rated, "line_share", "%", notes(faster), 100),
         _mean(measured, "line_frames_per_s", "1/s", ()),
         _mean(measured, "upper_frames_per_s", "1/s", ()),
         TableCell(joined("; ", limits)),
@@ -123,12 +123,12 @@ def _places(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
 
 
 def _why_blank(reading: Reading) -> str:
-    """Where our own hosts were in the way all the way down, which, and its busiest core."""
+    """The reason; if our own hosts were the limit throughout, which host and its busiest core."""
     detail = reading.detail or ""
     more = detail.partition("tester-bound: ")[2] if reading.reason == "tester-bound" else ""
-    # What the record says stands there as it was recorded.
-    said = _("{detail}.", detail=sentence_case(more))
-    return joined(" ", [reading.why_blank, said]) if more else reading.why_blank
+    # The detail is shown as it was recorded, in English.
+    sentence = _("{detail}.", detail=sentence_case(more))
+    return joined(" ", [reading.why_blank, sentence]) if more else reading.why_blank
 
 
 def _mean(
@@ -138,7 +138,7 @@ def _mean(
     letters: tuple[str, ...],
     factor: float = 1,
 ) -> TableCell:
-    """The mean of the trials that have the figure; a blank where none has."""
+    """The mean of the trials that have the figure; a blank if none has."""
     value = mean_of(name, readings, factor)
     if value is None:
         return TableCell(notes=letters)
@@ -146,8 +146,9 @@ def _mean(
 
 
 def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
-    """One bar a pair of ports: the share of the line rate, and frames a second, with the most that
-    the line carries drawn over them.
+    """Bars for each pair of ports: share of the line rate, and frames per second.
+
+    The maximum that the line carries is drawn over them.
     """
     sizes = sorted({size for by_size in groups.values() for size in by_size})
     shares = _bars(groups, sizes, "line_share", 100)
@@ -172,13 +173,13 @@ def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
         ),
         Chart(
             name="rate-without-loss-frames",
-            title=_("The highest rate without loss, in frames a second"),
+            title=_("The highest rate without loss, in frames per second"),
             x_label=over,
             x_ticks=ticks,
             log_x=False,
             lines=frames,
             ceilings=_theoretical(groups, sizes),
-            quantity=_("frames a second"),
+            quantity=_("frames per second"),
             unit=_("thousands"),
             as_bars=True,
         ),
@@ -192,14 +193,14 @@ def _bars(
     for index, (label, by_size) in enumerate(groups.items()):
         points: list[tuple[float, float | None]] = []
         for at, size in enumerate(sizes):
-            those = [r for r in by_size.get(size, ()) if r.status == "ok"]
-            points.append((float(at), mean_of(name, those, factor)))
+            measured = [r for r in by_size.get(size, ()) if r.status == "ok"]
+            points.append((float(at), mean_of(name, measured, factor)))
         lines.append(Curve(label, index, tuple(points)))
     return tuple(lines)
 
 
 def _theoretical(groups: dict[str, _BySize], sizes: Sequence[int]) -> tuple[Curve, ...]:
-    """A line rate each: what its framing leaves of frames of every size."""
+    """A curve for each line rate: the frames per second that its framing allows at each size."""
     rates = {
         rate: None
         for by_size in groups.values()
@@ -223,13 +224,13 @@ def _frame_bytes(reading: Reading) -> int:
 
 
 def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
-    """How it was measured, with what the standard asks for where it was not followed."""
-    asked = {
+    """How it was measured, and what the standard asks for if the searches deviate from it."""
+    texts = {
         name: _alternatives([form(value) for value in values])
         for name, form in _FORMS.items()
         if (values := _all(readings, name))
     }
-    criteria = joined(", ", [_CRITERIA[name](value) for name, value in asked.items()])
+    criteria = joined(", ", [_CRITERIA[name](text) for name, text in texts.items()])
     measured = _("Measured with {criteria}.", criteria=criteria)
     paragraphs = [_MEANING, joined(" ", [measured, _LEARNING])]
     if any(reading.series("loss_line_share") for reading in readings):
@@ -242,7 +243,7 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
         paragraphs.append(_BOTH)
     pairs = sorted({int(n) for r in readings if (n := r.number("pairs")) is not None})
     if pairs:
-        paragraphs.append(_together(_alternatives([str(each) for each in pairs])))
+        paragraphs.append(_together(_alternatives([str(number) for number in pairs])))
     if any(_short(reading) for reading in readings):
         paragraphs.append(_SHORTER)
     return tuple(paragraphs)
@@ -250,9 +251,10 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
 
 def _together(pairs: str) -> Message:
     return _(
-        "Pairs of hosts were searched together ({pairs} at once): all began each trial at one "
-        "moment, a rate passed where it did for all of them, and it is that of each pair, not "
-        "their sum. Latency was measured under the load of all; bursts of one pair after another.",
+        "Pairs of hosts were searched together ({pairs} at once): all pairs started each trial at "
+        "the same moment. A rate passed if it passed for all of them; it is the rate of each pair, "
+        "not their sum. Latency was measured under the load of all pairs, bursts for one pair "
+        "after another.",
         pairs=pairs,
     )
 
@@ -263,21 +265,21 @@ def _seconds(time_s: float) -> str:
 
 def _short(reading: Reading) -> bool:
     least = {"duration_s": 60.0, "residual_s": 2.0, "settle_s": 5.0}
-    found = {name: reading.settings.get(name) for name in least}
+    times = {name: reading.settings.get(name) for name in least}
     return any(
-        isinstance(value, int | float) and value < least[name] for name, value in found.items()
+        isinstance(value, int | float) and value < least[name] for name, value in times.items()
     )
 
 
 def _all(readings: Sequence[Reading], name: str) -> list[float]:
-    found = dict.fromkeys(reading.settings.get(name) for reading in readings)
-    return [value for value in found if isinstance(value, int | float)]
+    values = dict.fromkeys(reading.settings.get(name) for reading in readings)
+    return [value for value in values if isinstance(value, int | float)]
 
 
 def _alternatives(words: Sequence[str]) -> str:
     """``60 s or 120 s``."""
     first, *others = words
-    return joined(" ", [first, *(_("or {other}", other=each) for each in others)])
+    return joined(" ", [first, *(_("or {other}", other=word) for word in others)])
 
 
 _FORMS: Mapping[str, Callable[[float], str]] = {
@@ -294,45 +296,45 @@ _CRITERIA: Mapping[str, Callable[[str], Message]] = {
     "residual_s": lambda time: _("{time} for residual frames", time=time),
     "settle_s": lambda time: _("{time} between two trials", time=time),
 }
-"""Setting → what is said of the values that the searches had."""
+"""Setting → the words for the values that the searches had."""
 
 _MEANING = _(
-    "The highest rate of a grid at which every frame passed, and no queue grew, in two trials of "
-    "full length. A frame’s size counts header and FCS. The rate that did not pass is the lowest "
-    "one above it; between the two lies the device’s limit. Where the limit is generator-bound or "
-    "receiver-bound it is our own hosts’, and the device may do more."
+    "The highest rate of a grid at which every frame passed and no queue grew, in two trials of "
+    "full length. The frame size includes header and FCS. The rate that did not pass is the lowest "
+    "one above it; the device’s limit is between the two. If the limit is generator-bound or "
+    "receiver-bound, it is that of our own hosts, and the device may do more."
 )
 _LEARNING = _(
-    "Before each trial frames pass for a tenth of a second at half its rate, so that the device "
-    "learns and wakes up; none of them counts."
+    "Before each trial, frames are sent for a tenth of a second at half its rate, so that the "
+    "device learns addresses and wakes up; none of them counts."
 )
 _LOSSES = _(
-    "The frame loss rate is the share of the frames sent that did not arrive, from the line rate "
-    "down until two trials lost nothing."
+    "The frame loss rate is the share of the frames sent that did not arrive. It is measured from "
+    "the line rate downwards until two trials lose nothing."
 )
 _LATENCY = _(
-    "Round trips are timed beside the load: requests of the same length, about one among a hundred "
-    "frames (of few frames more), which a mirror at the other end answers; requests and load "
-    "together are the rate named. RFC 2544 asks for 120 s at the rate found, 20 times; these "
-    "lasted as long as a trial."
+    "Round trips are timed during the load. The requests have the same length; about one frame in "
+    "a hundred is a request (more at low rates), and a mirror at the other end answers it. "
+    "Requests and load together are the stated rate. RFC 2544 asks for 120 s at the rate found, 20 "
+    "times; here each measurement was as long as a trial."
 )
 _BURSTS = _(
-    "The longest burst is the most frames at line rate of which none was lost. While it came in "
-    "the device sent on at the rate found: the frames waiting are what was left (RFC 9004). RFC "
-    "2544 asks for the mean of 50 searches."
+    "The longest burst is the largest number of frames at line rate of which none was lost. While "
+    "the burst arrives, the device forwards frames at the rate found; the remaining frames wait in "
+    "the device (RFC 9004). RFC 2544 asks for the mean of 50 searches."
 )
-_BOTH = _("Where frames went both ways at once, the rate is that of each way, not their sum.")
+_BOTH = _("If frames went both ways at once, the rate is that of each direction, not their sum.")
 _SHORTER = _(
-    "RFC 2544 asks for trials of 60 s, 2 s for residual frames and 5 s between trials. These were "
-    "shorter."
+    "RFC 2544 asks for trials of 60 s, 2 s for residual frames and 5 s between trials. Some of "
+    "these times were shorter here."
 )
 _FASTER = _(
-    "The sender was faster than the line rate stated: the link is another one, and the share is of "
-    "the rate stated."
+    "The sender was faster than the stated line rate: the link is not the stated one, and the "
+    "share refers to the stated rate."
 )
-_LONELY = _("Searched by itself: no other pair of hosts was there.")
-_NONE = _("Not even the lowest rate of the grid passed in some of the trials.")
+_ALONE = _("Searched alone: there was no other pair of hosts.")
+_NONE = _("In some of the trials not even the lowest rate of the grid passed.")
 _JUMPS = _(
-    "Not monotone: in some trial a higher rate passed, or a lower one failed; the limit is no "
+    "Not monotonic: in some trial a higher rate passed or a lower one failed; the limit is not a "
     "sharp edge."
 )

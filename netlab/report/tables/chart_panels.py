@@ -1,4 +1,4 @@
-"""A chart → the same as small panels, and with shares of its ceiling. Pure."""
+"""A chart → the same chart as small panels, and with shares of its ceiling. Pure."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from netlab.messages import _, joined
 from netlab.report.tables.elements import Chart, ChartPanel, Curve
 
 MOST_LINES = 4
-"""More lines than this become panels, where their words allow it."""
+"""More lines than this become panels, if their words allow it."""
 MOST_PANELS = 12
 NEAR_PERCENT = 90.0
-"""From here on a point is near the ceiling."""
+"""A point at this share or above counts as near the ceiling."""
 LEAST_PERCENT, MOST_PERCENT = 80.0, 110.0
-"""Points outside are left out of the shares, or those near the ceiling were one line: far below,
-or of hosts that no cable is between."""
+"""Points outside these bounds are left out of the shares, because they would squeeze the lines near
+the ceiling into one: points far below it, or of hosts with no cable between them."""
 
 
 def in_panels(chart: Chart) -> Chart:
-    """The chart with labels of what varies, the rest said once in its title, and its panels.
+    """The chart with panels; labels name what varies, and the title has what all lines share.
 
-    Lines without words, or with other dimensions than the rest, are left as they are. More than
-    ``MOST_LINES`` lines get a panel for each level of the dimension with the most levels; where
-    that leaves too many lines in one, for each combination of two dimensions.
+    A chart is returned as it is if lines have no words or differ in their dimensions. With more
+    than ``MOST_LINES`` lines there is a panel for each level of the dimension with the most
+    levels. If a panel then has too many lines, there is one for each combination of two dimensions.
     """
     dimensions = {len(line.words) for line in chart.lines}
     if len(chart.lines) < 2 or len(dimensions) > 1 or 0 in dimensions:
         return chart
-    every = range(dimensions.pop())
-    varying = [at for at in every if len({line.words[at] for line in chart.lines}) > 1]
+    positions = range(dimensions.pop())
+    varying = [at for at in positions if len({line.words[at] for line in chart.lines}) > 1]
     labels = [_label(line, varying) for line in chart.lines]
     if len(set(labels)) < len(labels):
         return chart
-    common = [word for at in every if at not in varying and (word := chart.lines[0].words[at])]
+    common = [word for at in positions if at not in varying and (word := chart.lines[0].words[at])]
     title = chart.title
     if common:
         title = _("{title} ({conditions})", title=title, conditions=joined(", ", common))
@@ -56,7 +56,7 @@ def _panels(lines: Sequence[Curve], varying: Sequence[int]) -> tuple[ChartPanel,
     if not titled:
         return ()
     rest = [at for at in varying if at not in titled]
-    # Of two dimensions the first goes from left to right.
+    # With two dimensions the first one varies from left to right.
     orders = [list(dict.fromkeys(line.words[at] for line in lines)) for at in titled]
     groups: dict[tuple[str, ...], list[Curve]] = {}
     for line in lines:
@@ -80,48 +80,49 @@ def _panels(lines: Sequence[Curve], varying: Sequence[int]) -> tuple[ChartPanel,
 
 
 def _titling(lines: Sequence[Curve], varying: Sequence[int]) -> tuple[int, ...]:
-    """The dimensions that the panels are entitled by; none where they make too many panels."""
+    """The dimensions in the panels' titles; none if they would make too many panels."""
     fitting = [
         dimensions
         for number in (1, 2)
         for dimensions in combinations(varying, number)
-        if len(dimensions) < len(varying) and len(_most(lines, dimensions)) <= MOST_PANELS
+        if len(dimensions) < len(varying) and len(_line_counts(lines, dimensions)) <= MOST_PANELS
     ]
-    few = [each for each in fitting if max(_most(lines, each).values()) <= MOST_LINES]
-    one = [each for each in few if len(each) == 1]
-    if one:
-        return max(one, key=lambda each: len(_most(lines, each)))
-    if few:
-        return few[0]
-    return max(fitting, key=lambda each: len(_most(lines, each)), default=())
+    readable = [dims for dims in fitting if max(_line_counts(lines, dims).values()) <= MOST_LINES]
+    single = [dims for dims in readable if len(dims) == 1]
+    if single:
+        return max(single, key=lambda dims: len(_line_counts(lines, dims)))
+    if readable:
+        return readable[0]
+    return max(fitting, key=lambda dims: len(_line_counts(lines, dims)), default=())
 
 
-def _most(lines: Sequence[Curve], dimensions: Sequence[int]) -> Mapping[tuple[str, ...], int]:
-    """How many lines each combination of words has."""
-    found: dict[tuple[str, ...], int] = {}
+def _line_counts(
+    lines: Sequence[Curve], dimensions: Sequence[int]
+) -> Mapping[tuple[str, ...], int]:
+    """Words of these dimensions → the number of lines with them."""
+    counts: dict[tuple[str, ...], int] = {}
     for line in lines:
         key = tuple(line.words[at] for at in dimensions)
-        found[key] = found.get(key, 0) + 1
-    return found
+        counts[key] = counts.get(key, 0) + 1
+    return counts
 
 
 def with_shares(chart: Chart) -> Chart:
-    """The chart with shares of its first ceiling, where most of its points are near it.
+    """The chart with shares of its first ceiling, if more than half of its points are near it.
 
-    Points outside of ``LEAST_PERCENT`` to ``MOST_PERCENT`` are gaps, and the note names their
-    lines.
+    Points outside ``LEAST_PERCENT`` to ``MOST_PERCENT`` are gaps, and the note names their lines.
     """
     if not chart.ceilings or chart.as_bars or chart.log_y:
         return chart
     ceiling = chart.ceilings[0]
     shares = [_share(line, ceiling) for line in chart.lines]
-    found = [y for line in shares for _x, y in line.points if y is not None]
-    if 2 * sum(NEAR_PERCENT <= y <= MOST_PERCENT for y in found) <= len(found):
+    percents = [y for line in shares for _x, y in line.points if y is not None]
+    if 2 * sum(NEAR_PERCENT <= y <= MOST_PERCENT for y in percents) <= len(percents):
         return chart
     return replace(
         chart,
         shares=_shown(shares),
-        share_ceilings=tuple(_share(each, ceiling) for each in chart.ceilings),
+        share_ceilings=tuple(_share(other, ceiling) for other in chart.ceilings),
         share_note=_note(shares),
         panels=tuple(
             replace(panel, shares=_shown([_share(line, ceiling) for line in panel.lines]))
@@ -131,28 +132,31 @@ def with_shares(chart: Chart) -> Chart:
 
 
 def _note(shares: Sequence[Curve]) -> str:
-    """Which points are not shown, where there are such."""
-    named: list[str] = []
+    """Names the lines with points that are not shown; empty if all points are shown."""
+    names: list[str] = []
     highest = 0.0
     for line in shares:
-        found = [y for _x, y in line.points if y is not None]
-        beyond = [y for y in found if not LEAST_PERCENT <= y <= MOST_PERCENT]
+        percents = [y for _x, y in line.points if y is not None]
+        beyond = [y for y in percents if not LEAST_PERCENT <= y <= MOST_PERCENT]
         if beyond:
             highest = max(highest, *beyond)
             some = _(
-                "{line} ({some} of {all} points)", line=line.label, some=len(beyond), all=len(found)
+                "{line} ({some} of {all} points)",
+                line=line.label,
+                some=len(beyond),
+                all=len(percents),
             )
-            named.append(line.label if len(beyond) == len(found) else some)
-    if not named:
+            names.append(line.label if len(beyond) == len(percents) else some)
+    if not names:
         return ""
-    lines, least, most = joined("; ", named), f"{LEAST_PERCENT:.0f} %", f"{MOST_PERCENT:.0f} %"
+    lines, least, most = joined("; ", names), f"{LEAST_PERCENT:.0f} %", f"{MOST_PERCENT:.0f} %"
     if highest < LEAST_PERCENT:
         return _("below {least}, not shown: {lines}", least=least, lines=lines)
     return _("outside {least} to {most}, not shown: {lines}", least=least, most=most, lines=lines)
 
 
 def _share(line: Curve, ceiling: Curve) -> Curve:
-    """In per cent of the ceiling at the same place; a gap where that is not known."""
+    """The line in per cent of the ceiling at the same x; a gap if the ceiling is unknown there."""
     at = dict(ceiling.points)
     level = next(iter(at.values())) if len(set(at.values())) == 1 else None
     wholes = [at.get(x, level) for x, _y in line.points]
@@ -171,7 +175,7 @@ def _percent(value: float | None, whole: float | None) -> float | None:
 
 
 def _shown(shares: Sequence[Curve]) -> tuple[Curve, ...]:
-    """What of them is not far from the ceiling."""
+    """The lines with only the points that are near the ceiling; lines without any are left out."""
 
     def shown(share: float | None) -> float | None:
         return share if share is not None and LEAST_PERCENT <= share <= MOST_PERCENT else None
@@ -184,9 +188,9 @@ def _shown(shares: Sequence[Curve]) -> tuple[Curve, ...]:
 
 
 def share_range(chart: Chart) -> tuple[float, float]:
-    """(lowest, highest) per cent of an axis on which every share and its interval is seen.
+    """(lowest, highest) per cent of an axis that holds every share and its interval.
 
-    90 to 101 where that holds them.
+    It is 90 to 101 if that holds them.
     """
     low, high = NEAR_PERCENT, 101.0
     for line in (*chart.shares, *chart.share_ceilings):

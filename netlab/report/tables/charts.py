@@ -1,4 +1,4 @@
-"""Layout → Charts: the lab report's diagrams as plain nouns, before anything is drawn. Pure."""
+"""Layout → Charts: the lab report's diagrams as plain data, before anything is drawn. Pure."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from netlab.stats import MIN_TRIALS, interval, mean
 WIRE_CEILING = _("wire ceiling")
 
 MAX_CHARTS = 32
-"""A matrix with many settings has many diagrams; the tables hold what these leave out."""
+"""Most diagrams of a run. A matrix with many settings has more; the tables have their figures."""
 
 _CURVE_STEPS = 120
 
 _EVEN_STEPS = 3
-"""Rows whose steps differ by more than this factor stand side by side, not at their values."""
+"""Rows whose steps differ by more than this factor are spaced evenly, not at their values."""
 
 
 def charts(layout: Layout, link: Link | None) -> tuple[tuple[Chart, ...], int]:
-    """The diagrams of a run, and how many more there would be beyond ``MAX_CHARTS``.
+    """The diagrams of a run, and how many are left out beyond ``MAX_CHARTS``.
 
-    For each combination of settings: mean throughput over message size, a chart a protocol; then
-    throughput over the rows' setting, a chart a column. One with a single place on its x axis, or
-    without any figure, is none. Many lines are in panels, and what is near the ceiling is shown as
-    shares of it besides.
+    For each combination of settings: mean throughput over message size, a chart for each protocol;
+    then throughput over the rows' setting, a chart for each column. A chart with a single place on
+    its x axis, or without any figure, is left out. Many lines are put in panels, and lines near
+    the ceiling are also shown as shares of it.
     """
-    found: dict[str, Chart] = {}
+    by_name: dict[str, Chart] = {}
     for chart in _all(layout, link):
         if _is_worth_drawing(chart):
             name = chart.name
-            while name in found:
+            while name in by_name:
                 name += "-2"
-            found[name] = replace(with_shares(in_panels(chart)), name=name)
-    return tuple(found.values())[:MAX_CHARTS], max(0, len(found) - MAX_CHARTS)
+            by_name[name] = replace(with_shares(in_panels(chart)), name=name)
+    return tuple(by_name.values())[:MAX_CHARTS], max(0, len(by_name) - MAX_CHARTS)
 
 
 def _all(layout: Layout, link: Link | None) -> Iterator[Chart]:
@@ -57,14 +57,14 @@ def _all(layout: Layout, link: Link | None) -> Iterator[Chart]:
     for grids in groups:
         columns = sorted({column for grid in grids for column in grid.columns})
         for protocol in dict.fromkeys(column.protocol for column in columns):
-            those = [column for column in columns if column.protocol == protocol]
-            yield _over_message_size(protocol, those, grids, pairings, link)
+            of_protocol = [column for column in columns if column.protocol == protocol]
+            yield _over_message_size(protocol, of_protocol, grids, pairings, link)
     for grids in groups:
         columns = sorted({column for grid in grids for column in grid.columns})
         sizes = dict.fromkeys((column.protocol, column.message_bytes) for column in columns)
         for protocol, size in sizes:
-            those = [c for c in columns if (c.protocol, c.message_bytes) == (protocol, size)]
-            yield _over_rows(those, grids, pairings, link)
+            of_size = [c for c in columns if (c.protocol, c.message_bytes) == (protocol, size)]
+            yield _over_rows(of_size, grids, pairings, link)
 
 
 def _over_message_size(
@@ -78,10 +78,10 @@ def _over_message_size(
     lines = []
     for grid in grids:
         for flow in dict.fromkeys(column.flow for column in columns):
-            those = [TableColumn(protocol, size, flow) for size in sizes]
-            means = [_mean_of_cells(grid, column) for column in those]
+            by_size = [TableColumn(protocol, size, flow) for size in sizes]
+            means = [_mean_of_cells(grid, column) for column in by_size]
             points = list(zip(map(float, sizes), means, strict=True))
-            bars = [_half_width(grid.column(column)) for column in those]
+            bars = [_half_width(grid.column(column)) for column in by_size]
             lines.append(_line(grid, flow, pairings, points, bars))
     conditions = grids[0].conditions
     return Chart(
@@ -107,14 +107,14 @@ def _over_rows(
     protocol, size = first.protocol, first.message_bytes
     rows = tuple(dict.fromkeys(row for grid in grids for row in grid.rows))
     places = _places(rows)
-    lines, known = [], []
+    lines, ceilings = [], []
     for grid in grids:
         for column in columns:
             points = _points(grid, places, column)
             cells = {x: grid.bins.get((row, column)) for row, x in places.items()}
             bars = [_half_width([cell]) if (cell := cells.get(x)) else None for x, _ in points]
             lines.append(_line(grid, column.flow, pairings, points, bars))
-            known.append(ceiling_of(column, grid.column(column), link))
+            ceilings.append(ceiling_of(column, grid.column(column), link))
     conditions = grids[0].conditions
     ends = (min(places.values()), max(places.values()))
     return Chart(
@@ -128,15 +128,17 @@ def _over_rows(
         lines=_with_points(lines),
         ceilings=tuple(
             Curve(label, index, tuple((x, value) for x in ends))
-            for index, (label, value) in enumerate(_levels([each for each in known if each]))
+            for index, (label, value) in enumerate(
+                _levels([ceiling for ceiling in ceilings if ceiling])
+            )
         ),
     )
 
 
 def _places(rows: Sequence[LevelValue]) -> dict[LevelValue, float]:
-    """Where each row stands on the x axis: at its value, or side by side where it has none.
+    """The x of each row: its value, or evenly spaced places if values do not allow that.
 
-    A level without a number among numbers, such as ``auto``, stands one step to their right.
+    A single level without a number, such as ``auto``, is one and a half steps right of the numbers.
     """
     numbers = sorted(
         row for row in rows if isinstance(row, int | float) and not isinstance(row, bool)
@@ -170,12 +172,12 @@ def _figure(grid: BinGrid, row: LevelValue, column: TableColumn) -> float | None
 
 def _mean_of_cells(grid: BinGrid, column: TableColumn) -> float | None:
     figures = [_figure(grid, row, column) for row in grid.rows]
-    present = [each for each in figures if each is not None]
-    return mean(present) if present else None
+    known = [value for value in figures if value is not None]
+    return mean(known) if known else None
 
 
 def _half_width(places: Sequence[Bin]) -> float | None:
-    """± of the mean of one cell; cells that differ are no repeats, and have no interval."""
+    """± of the mean of one cell; several different cells are not repeats and have no interval."""
     figures = places[0].throughputs_bit_per_s if len(places) == 1 else ()
     return interval(figures).half_width / 1e6 if len(figures) >= MIN_TRIALS else None
 
@@ -199,11 +201,11 @@ def _with_points(lines: Sequence[Curve]) -> tuple[Curve, ...]:
 
 
 def _levels(ceilings: Sequence[Ceiling]) -> Iterator[tuple[str, float]]:
-    """The ceilings to draw as level lines: one where it is known, else the two it may be."""
+    """The ceilings to draw as level lines: one if it is known, or the two that it may be."""
     if not ceilings:
         return
-    highest = max(each.highest_bit_per_s for each in ceilings) / 1e6
-    lowest = min(each.lowest_bit_per_s for each in ceilings) / 1e6
+    highest = max(ceiling.highest_bit_per_s for ceiling in ceilings) / 1e6
+    lowest = min(ceiling.lowest_bit_per_s for ceiling in ceilings) / 1e6
     yield WIRE_CEILING, highest
     if lowest < highest:
         yield _("ceiling with timestamps"), lowest
@@ -215,18 +217,18 @@ def _curves(
     grids: Sequence[BinGrid],
     link: Link | None,
 ) -> tuple[Curve, ...]:
-    """The ceiling as a curve over the message size; level for TCP, teeth of fragments for UDP."""
+    """The ceiling as a curve over the message size: level for TCP, a saw-tooth for UDP."""
     places = [place for grid in grids for column in columns for place in grid.column(column)]
     wired = [reading for place in places for reading in place.readings if not reading.same_host]
     if link is None or not wired:
         return ()
     if columns[0].protocol != "UDP":
-        known = [
+        levels = [
             ceiling_of(column, grid.column(column), link) for grid in grids for column in columns
         ]
         return tuple(
             Curve(label, index, tuple((float(x), value) for x in (sizes[0], sizes[-1])))
-            for index, (label, value) in enumerate(_levels([each for each in known if each]))
+            for index, (label, value) in enumerate(_levels([level for level in levels if level]))
         )
     ip_version = ip_version_of(wired[0].settings)
     points = []
@@ -247,7 +249,7 @@ def _curves(
 
 
 def curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> list[int]:
-    """Sizes to draw a curve through: evenly on a log axis, and both sides of each tooth."""
+    """Sizes to draw a curve through: evenly on a log axis, and on both sides of each tooth."""
     first, last = sizes[0], sizes[-1]
     ratio = last / first
     even = {round(first * ratio ** (i / _CURVE_STEPS)) for i in range(_CURVE_STEPS + 1)}
@@ -262,7 +264,7 @@ def curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> 
             break
         # The last fragment of the next longer message has the room that the others are filled to.
         size += 1 + packets[0] - packets[-1]
-    return sorted(each for each in even | teeth | set(sizes) if first <= each <= last)
+    return sorted(size for size in even | teeth | set(sizes) if first <= size <= last)
 
 
 def _is_worth_drawing(chart: Chart) -> bool:
@@ -276,5 +278,5 @@ def _title(words: str, conditions: str) -> str:
 
 
 def _name(*words: str) -> str:
-    """A file name out of words: small letters, digits and hyphens."""
+    """A file name made of words: small letters, digits and hyphens, at most 100 characters."""
     return re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")[:100]

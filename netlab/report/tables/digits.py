@@ -1,7 +1,7 @@
-"""Tables as people read them: one unit a table, a column with as many decimals as it bears. Pure.
+"""Tables for people: one unit for each table, sensible decimals for each column. Pure.
 
-Files for programs keep every figure as it was computed; a document's figures are kept digit for
-digit.
+Files for programs keep every figure as it was computed. The figures of an imported document are
+kept digit for digit.
 """
 
 from __future__ import annotations
@@ -18,47 +18,50 @@ from netlab.report.tables.tables import TableSection
 from netlab.results.labels import figure
 
 _PLAIN = re.compile(r"-?\d+\.\d\d+")
-"""A figure of ``labels.figure``: two decimals at least."""
+"""A figure written by ``labels.figure``: at least two decimals."""
 _AS_THEY_ARE = 12
 _INTERVAL = "±"
 _COUNTING = 4
-"""Digits that count: enough for eyes."""
+"""Significant digits: enough for a reader."""
 
 _Place = tuple[int, str]
-"""Number of a column, or of a line, and the unit of a figure in it."""
+"""Number of a column, and the unit of a figure in it."""
 
 
 def evened(table: AnyTable) -> AnyTable:
-    """One unit for all throughputs, and for all times; fewer decimals where figures are large; by
-    the interval where one stands beside them.
+    """The table with one unit for throughputs and one for times, and with sensible decimals.
+
+    Large figures have fewer decimals. If the next column has intervals, these decide the decimals.
     """
     return _evened(with_small_times(in_one_unit(table, unit_of(table))), {})
 
 
 def evened_section(section: TableSection) -> TableSection:
-    """All tables of a section; a table of intervals goes with the one it belongs to."""
-    found: list[GridTable] = []
+    """All tables of a section; a table of intervals has the unit of the table it belongs to."""
+    evened_tables: list[GridTable] = []
     units: dict[object, str] = {}
-    intervals = {each.keys: each for each in section.tables if each.has_half_widths}
+    intervals = {half.keys: half for half in section.tables if half.has_half_widths}
     for table in section.tables:
         of_its_own = unit_of(table)
         unit = units.get(table.keys, of_its_own) if table.has_half_widths else of_its_own
         units.setdefault(table.keys, unit)
         scaled = in_one_unit(table, unit)
         half_widths = intervals.get(table.keys)
-        beside = {} if half_widths is None else _decimals_beside(in_one_unit(half_widths, unit))
-        found.append(_evened(scaled, beside))
-    return replace(section, tables=tuple(found))
+        known = (
+            {} if half_widths is None else _decimals_of_intervals(in_one_unit(half_widths, unit))
+        )
+        evened_tables.append(_evened(scaled, known))
+    return replace(section, tables=tuple(evened_tables))
 
 
 def evened_part(part: Part) -> Part:
-    """All sheets of a part."""
-    sheets, details = (tuple(map(evened, each)) for each in (part.sheets, part.details))
+    """All tables of a part."""
+    sheets, details = (tuple(map(evened, tables)) for tables in (part.sheets, part.details))
     return replace(part, sheets=sheets, details=details)
 
 
 def _evened(table: AnyTable, known: dict[_Place, int]) -> AnyTable:
-    """``known``: decimals that something beside the table asks for."""
+    """``known``: decimals given by a table of intervals next to this one."""
     columns = range(len(table.columns))
     decimals = {
         (at, unit): _decimals_of(_figures_of(_column(table, at), unit), unit)
@@ -94,22 +97,22 @@ def _column(table: AnyTable, at: int) -> list[TableCell]:
 
 def _figures_of(places: Iterable[TableCell], unit: str) -> list[float]:
     figures = (_figure_of(place) for place in places if place.unit == unit)
-    return [abs(float(each)) for each in figures if _PLAIN.fullmatch(each)]
+    return [abs(float(text)) for text in figures if _PLAIN.fullmatch(text)]
 
 
 def _figure_of(place: TableCell) -> str:
-    """The figure alone; behind it may be its number or its unit."""
+    """The figure alone, without the n or unit that may follow."""
     return place.text.partition(" ")[0] if place.unit in SCALED else place.text
 
 
 def _has_a_quantity_a_line(table: AnyTable) -> bool:
-    """Whether one column holds figures of several units: then those of a line go together."""
+    """Whether a column has figures of several units; then each line has its own decimals."""
     units = [{p.unit for p in _column(table, at) if p.text} for at in range(len(table.columns))]
-    return any(len(each - {"", "%"}) > 1 for each in units)
+    return any(len(column - {"", "%"}) > 1 for column in units)
 
 
 def _decimals_of(figures: Sequence[float], unit: str) -> int:
-    """By the largest figure: four digits that count."""
+    """Decimals by the largest figure: four significant digits."""
     most = max(figures, default=0.0)
     if unit in SCALED and most:
         rounded = float(f"{most:.{_COUNTING - 1}e}")
@@ -117,8 +120,8 @@ def _decimals_of(figures: Sequence[float], unit: str) -> int:
     return 0 if most >= 1000 else 1 if most >= 100 else _AS_THEY_ARE
 
 
-def _decimals_beside(half_widths: GridTable) -> dict[_Place, int]:
-    """What a table's columns bear by their intervals, which another table has."""
+def _decimals_of_intervals(half_widths: GridTable) -> dict[_Place, int]:
+    """The decimals of a table's columns by their intervals, which are in another table."""
     return {
         (at, unit): _by_interval(_figures_of(_column(half_widths, at), unit))
         for at in range(len(half_widths.columns))
@@ -128,15 +131,15 @@ def _decimals_beside(half_widths: GridTable) -> dict[_Place, int]:
 
 
 def _by_interval(half_widths: Sequence[float]) -> int:
-    """Two digits of the least interval of the column."""
-    known = [each for each in half_widths if each > 0]
+    """Decimals that give the smallest interval of the column two digits."""
+    known = [half for half in half_widths if half > 0]
     if not known:
         return _AS_THEY_ARE
     return min(4, max(0, 1 - math.floor(math.log10(min(known)))))
 
 
 def _shortened(place: TableCell, decimals: int) -> TableCell:
-    """Never longer than it was, and never nothing where there was something."""
+    """The place with fewer decimals; never longer, and never 0 for a figure that is not 0."""
     words = _figure_of(place)
     if not _PLAIN.fullmatch(words) or len(words.partition(".")[2]) <= decimals:
         return place

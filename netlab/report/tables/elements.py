@@ -1,4 +1,4 @@
-"""Tables and charts as plain nouns, for every writer and before anything is drawn. Pure."""
+"""Tables and charts as plain data, for every writer, before anything is drawn. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netlab.results.labels import figure
 from netlab.results.layout import TableColumn
 
 MBIT_PER_S = "Mbit/s"
-"""The unit in which tables and charts are made; what people read may have another."""
+"""The unit in which tables and charts are computed; the tables that people read may differ."""
 
 TableKind = Literal["value", "mean", "median", "ceiling", "efficiency"]
 
@@ -28,12 +28,12 @@ class TableCell:
     notes: tuple[str, ...] = ()
     """Letters of the table's footnotes."""
     cell: str = ""
-    """Key of the one cell that it is of; empty where it sums up several."""
+    """Key of its cell; empty if it sums up several cells."""
     n: int = 1
-    """How many figures it is the mean of; 0 where it is blank."""
+    """Number of figures that it is the mean of; 0 if it is blank."""
     shows_n: bool = False
     share: str = ""
-    """Per cent of the wire ceiling, where it is to be shown next to the figure."""
+    """Per cent of the wire ceiling, if it is to be shown next to the figure."""
 
     @property
     def words(self) -> str:
@@ -43,15 +43,15 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """One row of a table: its heading and a place a column."""
+    """One row of a table: its heading, and a place for each column."""
 
     label: str
     places: tuple[TableCell, ...]
     cell: str = ""
-    """Key of the one cell that the line is of; empty where it is of several."""
+    """Key of its cell; empty if the line is of several cells."""
     kind: TableKind = "value"
     unit: str = ""
-    """As its figures are printed, where all of them have one."""
+    """The unit of its printed figures, if all of them have the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +68,22 @@ class Table:
 
     @property
     def heads(self) -> tuple[tuple[str, str], ...]:
-        """(what several columns have in common, what each has of its own), from left to right."""
+        """(heading shared by several columns, heading of the column), from left to right."""
         return tuple(("", column) for column in self.columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridTable(Table):
-    """A table of the trials of a grid: a column a protocol and message size."""
+    """A table of the trials of a grid: a column for each protocol and message size."""
 
     pairing: str
     conditions: str
     quantity: str
-    """What its figures are, with their unit."""
+    """The quantity of its figures, with the unit."""
     keys: tuple[TableColumn, ...]
-    """What each column is of."""
+    """Protocol, message size and flow of each column."""
     has_half_widths: bool = False
-    """Whether its figures are the ± of those of another table with the same columns."""
+    """Whether its figures are the ± of another table with the same columns."""
 
     @property
     def heads(self) -> tuple[tuple[str, str], ...]:
@@ -110,7 +110,7 @@ def grid_table(
     pairing: str = "",
     conditions: str = "",
 ) -> GridTable:
-    """A table of a grid, entitled as ``LL, streams 4: throughput, Mbit/s``."""
+    """A table of a grid, with a title such as ``LL, streams 4: throughput, Mbit/s``."""
     words = joined(", ", [word for word in (pairing, conditions) if word])
     return GridTable(
         title=joined(": ", [words, quantity]) if words else quantity,
@@ -126,12 +126,12 @@ def grid_table(
 
 
 def blank(notes: tuple[str, ...] = ()) -> TableCell:
-    """A place without a figure, and the letters that say why."""
+    """A place without a figure, with the letters of the notes that say why."""
     return TableCell(notes=notes, n=0)
 
 
 def throughput_cell(value_bit_per_s: float, n: int = 1, **more: Any) -> TableCell:
-    """A throughput as it is printed, in Mbit/s."""
+    """A place with a throughput, printed in Mbit/s."""
     return TableCell(figure(value_bit_per_s / 1e6), value_bit_per_s, "bit/s", n=n, **more)
 
 
@@ -141,15 +141,15 @@ class Curve:
 
     label: str
     place: int
-    """Which of the run's lines it is, from 0: the same pairing looks the same in every chart."""
+    """Number of its look, from 0: the same pairing looks the same in every chart."""
     points: tuple[tuple[float, float | None], ...]
     """(x, y) in the chart's units."""
     joined: bool = True
     """Whether a line joins the points."""
     half_widths: tuple[float | None, ...] = ()
-    """± of each point, in the chart's unit, ``None`` where no interval is known; or none at all."""
+    """± of each point, in the chart's unit, ``None`` if no interval is known; or empty."""
     words: tuple[str, ...] = ()
-    """What it is of, a word a dimension, the same dimensions for all lines of a chart."""
+    """Its level in each dimension; all lines of a chart have the same dimensions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,17 +158,17 @@ class ChartPanel:
 
     title: str
     lines: tuple[Curve, ...]
-    """Labelled by what the title leaves open; equal labels look the same in every panel."""
+    """Labels name what the title does not; equal labels look the same in every panel."""
     shares: tuple[Curve, ...] = ()
-    """Its lines in per cent of the wire ceiling, where the chart has such."""
+    """Its lines in per cent of the wire ceiling, if the chart has shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One diagram, y from zero unless it says otherwise or its axis is logarithmic."""
+    """One diagram; y starts at zero unless ``from_zero`` is false or the axis is logarithmic."""
 
     name: str
-    """Of its files, without their ending."""
+    """Name of its files, without their ending."""
     title: str
     x_label: str
     x_ticks: tuple[tuple[float, str], ...]
@@ -181,25 +181,25 @@ class Chart:
     from_zero: bool = True
     decimal_marker: str = "."
     as_bars: bool = False
-    """Bars side by side at each tick of the axis, which are a whole number apart."""
+    """Bars side by side at each tick of the x axis; ticks are whole numbers apart."""
     panels: tuple[ChartPanel, ...] = ()
-    """The same lines in small diagrams, where one diagram would have too many; or none."""
+    """The same lines in small diagrams, if one diagram would have too many; or empty."""
     shares: tuple[Curve, ...] = ()
-    """Lines that lie on each other at the wire ceiling, in per cent of it; or none."""
+    """The lines in per cent of the wire ceiling, if they overlap near it; or empty."""
     share_ceilings: tuple[Curve, ...] = ()
     """The ceilings in per cent of the first of them."""
     share_label: str = _("% of the wire ceiling")
     share_note: str = ""
-    """Which lines the shares leave out."""
+    """Names the lines that the shares leave out."""
     told: str = ""
     """``alt`` in the report's language."""
 
     @property
     def alt(self) -> str:
-        """What a reader who does not see the diagram is told."""
+        """The description for readers who cannot see the diagram."""
         words = {"title": self.title, "unit": self.unit, "x_label": self.x_label}
         lines = joined(", ", [line.label for line in self.lines])
-        said = [
+        sentences = [
             _("Bar chart: {title}, in {unit}, over {x_label}.", **words)
             if self.as_bars
             else _("Line chart: {title}, in {unit}, over {x_label}.", **words),
@@ -210,18 +210,18 @@ class Chart:
         if self.panels:
             names = joined("; ", [panel.title for panel in self.panels])
             panels = len(self.panels)
-            said.append(
+            sentences.append(
                 counted(
                     "{number} panel: {names}.", "{number} panels: {names}.", panels, names=names
                 )
             )
         if self.ceilings:
-            said.append(_("The wire ceiling is drawn beside them."))
+            sentences.append(_("The wire ceiling is drawn as well."))
         if self.shares:
-            said.append(_("Below, the same as shares of the wire ceiling."))
+            sentences.append(_("Below, the same lines as shares of the wire ceiling."))
         if self.has_bars:
-            said.append(_("Bars are the 95 % interval of each mean."))
-        return self.told or joined(" ", [*said, _("The tables hold the same figures.")])
+            sentences.append(_("Bars are the 95 % interval of each mean."))
+        return self.told or joined(" ", [*sentences, _("The tables hold the same figures.")])
 
     @property
     def has_bars(self) -> bool:
@@ -231,7 +231,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One diagram of a strip: its own values above the common axis."""
+    """One diagram of a strip: it has its own y axis and the common x axis."""
 
     title: str
     unit: str
@@ -240,7 +240,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A part of an x axis that has a name: shaded through all panels."""
+    """A named part of the x axis, shaded through all panels."""
 
     from_x: float
     until_x: float
@@ -249,7 +249,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Several low diagrams one below the other, over one x axis, each with a scale of its own."""
+    """Several low diagrams one below the other, over one x axis, each with its own y scale."""
 
     name: str
     title: str
@@ -257,13 +257,13 @@ class Strip:
     panels: tuple[Panel, ...]
     bands: tuple[Band, ...] = ()
     from_zero: bool = False
-    """Whether values go up from zero; else zero is in the middle of each panel."""
+    """Whether y starts at zero; if not, zero is in the middle of each panel."""
     decimal_marker: str = "."
     told: str = ""
 
     @property
     def alt(self) -> str:
-        """What a reader who does not see the diagrams is told."""
+        """The description for readers who cannot see the diagrams."""
         if self.told:
             return self.told
         names = joined("; ", [joined(", ", [panel.title, panel.unit]) for panel in self.panels])
@@ -279,7 +279,7 @@ class Strip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMap:
-    """A square of figures, darker where there is more; a blank place is a gap, never a colour."""
+    """A square of figures, darker for larger ones; a blank place is a gap, never a colour."""
 
     name: str
     title: str
@@ -289,9 +289,9 @@ class HeatMap:
     columns: tuple[str, ...]
     """Servers, from left to right."""
     values: tuple[tuple[float | None, ...], ...]
-    """A figure a row and column; these make the scale of the colours."""
+    """A figure for each row and column; these define the scale of the colours."""
     inside: tuple[tuple[float | None, ...], ...]
-    """Figures that are not to be compared with those: shown, without a colour."""
+    """Figures that are not comparable with ``values``: shown without a colour."""
     x_label: str = _("server")
     y_label: str = _("client")
     inside_label: str = _("grey: within one machine, not on the scale")
@@ -300,7 +300,7 @@ class HeatMap:
 
     @property
     def alt(self) -> str:
-        """What a reader who does not see the map is told."""
+        """The description for readers who cannot see the map."""
         clients = counted("{number} client", "{number} clients", len(self.rows))
         servers = counted("{number} server", "{number} servers", len(self.columns))
         return self.told or _(
@@ -313,29 +313,29 @@ class HeatMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One section of the page: what a room has to say about a run."""
+    """One section of the page about a run: paragraphs, tables, charts."""
 
     name: str
-    """Of its anchor: small letters and hyphens."""
+    """Its anchor: small letters and hyphens."""
     title: str
     paragraphs: tuple[str, ...] = ()
     sheets: tuple[Table, ...] = ()
     charts: tuple[Chart | Strip | HeatMap, ...] = ()
     details: tuple[Table, ...] = ()
-    """Sheets for who wants to know more: below the charts, and not for a terminal."""
+    """Further tables: below the charts, folded, and not on a terminal."""
 
 
 @dataclass(slots=True)
 class Notes:
-    """The footnotes of one table while it is made: equal sentences share a letter."""
+    """Collects the footnotes of one table: equal sentences share a letter."""
 
     letters: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, sentences: Iterable[str]) -> tuple[str, ...]:
-        """The letters of these sentences, in the letters' order; a new one gets the next."""
+        """The letters of these sentences, in order; a new sentence gets the next letter."""
         letters = [
-            self.letters.setdefault(sentence_case(each), _letter(len(self.letters)))
-            for each in dict.fromkeys(sentences)
+            self.letters.setdefault(sentence_case(sentence), _letter(len(self.letters)))
+            for sentence in dict.fromkeys(sentences)
         ]
         return tuple(sorted(letters, key=lambda letter: (len(letter), letter)))
 

@@ -1,6 +1,6 @@
-"""A table of throughputs in one unit, by its largest figure: kbit/s, Mbit/s or Gbit/s. Pure.
+"""A table's throughputs in one unit, chosen by its largest figure: kbit/s, Mbit/s, Gbit/s. Pure.
 
-The rooms of the report make every table in Mbit/s; files that programs read keep that.
+The sections of the report make every table in Mbit/s; files for programs keep that unit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from netlab.results.labels import figure
 _UNITS = {"kbit/s": 1e3, MBIT_PER_S: 1e6, "Gbit/s": 1e9}
 _SQUARE = "²"
 SCALED = frozenset(unit + power for unit in _UNITS if unit != MBIT_PER_S for power in ("", _SQUARE))
-"""Units of figures that were converted: their text has more digits than they are known to."""
+"""Units of converted figures: their text has more digits than are significant."""
 
 _BASES = {"bit/s": 1.0, MBIT_PER_S: 1e6}
 _MS, _US = "ms", "µs"
@@ -26,20 +26,20 @@ _FIGURE = re.compile(r"-?\d+(?:\.\d+)?(?= |$)")
 
 
 def unit_of(table: AnyTable) -> str:
-    """The unit for its throughputs: Gbit/s from 1000 Mbit/s on, kbit/s below 1 Mbit/s.
+    """The unit for its throughputs: Gbit/s from 1000 Mbit/s upwards, kbit/s below 1 Mbit/s.
 
-    The largest figure decides as it is printed, so that none reads ``1000.00 Mbit/s``. A table
-    without any throughput stays in Mbit/s.
+    The largest figure as printed decides, so that none reads ``1000.00 Mbit/s``. A table without
+    any throughput stays in Mbit/s.
     """
-    found = (abs(_bit_per_s(place)) for place in _places(table) if place.unit in _BASES)
-    most = round(max(found, default=0.0) / 1e6, 2)
+    rates = (abs(_bit_per_s(place)) for place in _places(table) if place.unit in _BASES)
+    most = round(max(rates, default=0.0) / 1e6, 2)
     return "Gbit/s" if most >= 1000 else "kbit/s" if 0 < most < 1 else MBIT_PER_S
 
 
 def in_one_unit(table: AnyTable, unit: str) -> AnyTable:
-    """All throughputs of a table in ``unit``, and every heading that names theirs.
+    """The table with all throughputs in ``unit``, and with that unit in the headings.
 
-    The figures have more digits than a reader wants; ``digits.evened`` takes them off.
+    The figures have more digits than a reader wants; ``digits.evened`` removes them.
     """
     if unit == MBIT_PER_S:
         return table
@@ -50,8 +50,9 @@ def in_one_unit(table: AnyTable, unit: str) -> AnyTable:
 
 
 def with_small_times(table: AnyTable) -> AnyTable:
-    """A table of times in ms in µs, where all of them are shorter than one and every heading over
-    them names its unit.
+    """The table with times in µs instead of ms.
+
+    Only if all of them are below 1 ms and the headings of their columns name the unit.
     """
     columns = {
         at
@@ -60,10 +61,11 @@ def with_small_times(table: AnyTable) -> AnyTable:
         if place.unit == _MS and place.value is not None
     }
     times = [abs(p.value or 0.0) for p in _places(table) if p.unit == _MS]
-    named = {at: _with_unit(table.columns[at], _US, _MS) for at in columns}
-    if not any(times) or max(times) >= 1 or any(table.columns[a] == n for a, n in named.items()):
+    headings = {at: _with_unit(table.columns[at], _US, _MS) for at in columns}
+    without_unit = any(table.columns[at] == heading for at, heading in headings.items())
+    if not any(times) or max(times) >= 1 or without_unit:
         return table
-    lines = (replace(e, places=tuple(map(_in_us, e.places))) for e in table.lines)
+    lines = (replace(line, places=tuple(map(_in_us, line.places))) for line in table.lines)
     return _renamed(replace(table, lines=tuple(lines)), _US, _MS)
 
 
@@ -93,7 +95,7 @@ def _line(line: TableLine, unit: str) -> TableLine:
 
 
 def _place(place: TableCell, unit: str) -> TableCell:
-    """The figure in another unit; what stands behind it (its number, its unit) stays there."""
+    """The figure in another unit; the text after it (n or unit) is kept."""
     square = place.unit == MBIT_PER_S + _SQUARE
     if place.value is None or not _FIGURE.match(place.text):
         return place
@@ -105,8 +107,8 @@ def _place(place: TableCell, unit: str) -> TableCell:
         return place
     text: str = figure(value, _DIGITS)
     if isinstance(place.text, Message):
-        behind = list(place.text.values.values())[1:]
-        text = joined(" ", [text, *(_with_unit(each, unit) for each in behind)])
+        rest = list(place.text.values.values())[1:]
+        text = joined(" ", [text, *(_with_unit(word, unit) for word in rest)])
     return replace(place, text=text, value=value, unit=unit + (_SQUARE if square else ""))
 
 
@@ -120,7 +122,7 @@ def _bit_per_s(place: TableCell) -> float:
 
 
 def _with_unit(text: str, unit: str, of: str = MBIT_PER_S) -> str:
-    """A text with its unit replaced, which is a value of its own in what it was made of."""
+    """A text with its unit replaced; in a message the unit is a value of its own."""
     if not isinstance(text, Message):
         return unit if text == of else text
     values = {

@@ -26,14 +26,14 @@ from netlab.results.layout import Bin, BinGrid, Layout, TableColumn, of_pairing
 from netlab.stats import MIN_TRIALS, interval, mean, median
 
 MAX_COLUMNS = 10
-"""More of them do not fit on a printed page: then each protocol has a table of its own."""
+"""More columns do not fit on a printed page: then each protocol has a table of its own."""
 
 FEW_TRIALS = _(
-    "fewer than {least} trials have a result, so that there is no interval.", least=MIN_TRIALS
+    "fewer than {least} trials have a result, so there is no interval.", least=MIN_TRIALS
 )
 """Why a mean of repeats has no interval."""
 
-NOT_PLANNED = _("not asked for by the matrix.")
+NOT_PLANNED = _("not requested by the matrix.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class TableSection:
 
 
 def sections(layout: Layout, link: Link | None, *, imported: bool) -> tuple[TableSection, ...]:
-    """The tables of each pairing: throughput, and beside it loss and intervals where there are."""
+    """The tables of each pairing: throughput, then loss and intervals if there are any."""
     return tuple(
         TableSection(
             grid,
@@ -68,11 +68,12 @@ def sections(layout: Layout, link: Link | None, *, imported: bool) -> tuple[Tabl
 
 
 def overviews(layout: Layout, link: Link | None = None) -> tuple[GridTable, ...]:
-    """The means of all pairings, each with its n; what has no more in common has no mean.
+    """The means of all pairings, each with its n. There is no mean over pairings.
 
-    With a ``link`` each has its share of the wire ceiling beside it.
+    With a ``link``, the share of the wire ceiling is given next to each mean.
 
-    One table, unless combinations of settings have other columns (``direction: both``).
+    The result is one table, unless combinations of settings have different columns (``direction:
+    both``) or there are too many columns.
     """
     combinations: dict[str, list[BinGrid]] = {}
     for grid in layout.grids:
@@ -103,7 +104,7 @@ def _overview(
 
 
 def _narrow(grid: BinGrid) -> list[BinGrid]:
-    """The grid, or several of no more columns than a printed page is wide."""
+    """The grid, or several grids with no more columns than fit on a printed page."""
     return [_with_columns(grid, part) for part in _parts(grid.columns)]
 
 
@@ -111,21 +112,21 @@ def _parts(columns: tuple[TableColumn, ...]) -> list[tuple[TableColumn, ...]]:
     if len(columns) <= MAX_COLUMNS:
         return [columns]
     protocols = dict.fromkeys(column.protocol for column in columns)
-    each = [tuple(c for c in columns if c.protocol == protocol) for protocol in protocols]
+    by_protocol = [tuple(c for c in columns if c.protocol == protocol) for protocol in protocols]
     return [
         part[start : start + MAX_COLUMNS]
-        for part in each
+        for part in by_protocol
         for start in range(0, len(part), MAX_COLUMNS)
     ]
 
 
 def _with_columns(grid: BinGrid, columns: tuple[TableColumn, ...]) -> BinGrid:
-    bins = {(row, column): found for (row, column), found in grid.bins.items() if column in columns}
+    bins = {(row, column): bin_ for (row, column), bin_ in grid.bins.items() if column in columns}
     return replace(grid, columns=columns, bins=bins)
 
 
 def _mean_of(grid: BinGrid, column: TableColumn, link: Link | None, notes: Notes) -> TableCell:
-    """The mean over the cells that have a figure; a blank tells why none has."""
+    """The mean over the cells that have a figure; a blank gives the reason why none has."""
     places = grid.column(column)
     figures = [mean(p.throughputs_bit_per_s) for p in places if p.throughputs_bit_per_s]
     if figures:
@@ -218,7 +219,7 @@ def _share_cell(share: float, **more: Any) -> TableCell:
 
 
 def _lost(grid: BinGrid) -> GridTable | None:
-    """The share of the sent messages that was lost; ``None`` where nothing was."""
+    """The share of the sent messages that was lost; ``None`` if nothing was lost."""
     columns = tuple(column for column in grid.columns if column.protocol == "UDP")
     if not any(
         flow.lost_messages for c in columns for place in grid.column(c) for flow in place.flows
@@ -245,7 +246,7 @@ def _lost(grid: BinGrid) -> GridTable | None:
 
 
 def _half_widths(grid: BinGrid) -> GridTable | None:
-    """How far the mean of repeated trials is certain; ``None`` where no cell has enough."""
+    """Half-widths of the means' 95 % intervals; ``None`` if no cell has enough trials."""
     if not any(len(p.throughputs_bit_per_s) >= MIN_TRIALS for p in grid.bins.values()):
         return None
     notes = Notes()
@@ -266,7 +267,7 @@ def _half_widths(grid: BinGrid) -> GridTable | None:
 def _body(
     grid: BinGrid, unit: str, notes: Notes, entry: Callable[[Bin, TableColumn], TableCell]
 ) -> list[TableLine]:
-    """A row a level; a place that the matrix left out is a blank with that reason."""
+    """A row for each level; a place that the matrix left out is a blank with that reason."""
     rows = []
     for row in grid.rows:
         entries = []
@@ -297,19 +298,19 @@ def _why(place: Bin) -> list[str]:
     if not place.throughputs_bit_per_s:
         return sentences
     total = len(place.readings)
-    said: list[str] = []
+    counted_sentences: list[str] = []
     for why in dict.fromkeys(sentences):
         some = sentences.count(why)
-        said.append(
+        counted_sentences.append(
             _("{some} of {total} trials: {why}", some=some, total=total, why=why)
             if why[0].isupper()
             else _("{some} of {total} trials {why}", some=some, total=total, why=why)
         )
-    return said
+    return counted_sentences
 
 
 def _ends(grid: BinGrid) -> str:
-    """Who is at both ends, as far as it is known."""
+    """Systems and hosts at both ends, as far as they are known."""
     hosts = dict.fromkeys((r.server, r.client) for r in grid.readings if r.server and r.client)
     words = [systems(grid.pairing)] if systems(grid.pairing) else []
     words += [
@@ -322,15 +323,14 @@ def _ends(grid: BinGrid) -> str:
 
 def _above(*, imported: bool) -> str:
     return _(
-        "above the wire ceiling by more than {percent} %: a clock, or the rate stated for the "
-        "link, is not what it is taken for.",
+        "more than {percent} % above the wire ceiling: a clock or the stated link rate is wrong.",
         percent=f"{100 * above_tolerance(imported=imported):g}",
     )
 
 
 def _range(ceiling: Ceiling) -> str:
     return _(
-        "without TCP timestamps; whether they were in use is not recorded. With them the ceiling "
-        "is {ceiling}.",
+        "without TCP timestamps; whether they were used is not recorded. With them the ceiling is "
+        "{ceiling}.",
         ceiling=f"{figure(ceiling.lowest_bit_per_s / 1e6)} Mbit/s",
     )

@@ -1,4 +1,4 @@
-"""What was measured, in a few lines: the figure, its share of the wire ceiling, what limited it."""
+"""A measurement for a terminal, in a few lines: figure, share of the wire ceiling, bottleneck."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from netlab.results.readings import readings
 from netlab.units import format_rate, format_seconds
 
 UNDER_LOAD = "latency_under_load"
-MOST_SAID = 3
-"""Sentences that explain."""
+MOST_SENTENCES = 3
+"""The most findings that are printed."""
 
 
 def answer_of(folder: Path) -> str:
-    """The answer for a terminal. Of a trial without a result its record says why there is none."""
+    """The answer for a terminal. Why a trial has no result is in its record, not here."""
     run = load(folder, in_english)
     return "\n".join([*_figures(run), *_why(run), f"more: netlab report {folder}"])
 
@@ -35,9 +35,13 @@ def _figures(run: Analysis) -> Iterator[str]:
     for record in run.records:
         if record.status is Status.OK and record.test not in ("stream", UNDER_LOAD):
             yield from _of_trips(TripTrial(record))
-    loaded = [each for each in readings(run) if each.test == UNDER_LOAD and each.status == "ok"]
-    for cell in dict.fromkeys(each.cell for each in loaded):
-        yield rise_words([each for each in loaded if each.cell == cell])
+    loaded = [
+        reading
+        for reading in readings(run)
+        if reading.test == UNDER_LOAD and reading.status == "ok"
+    ]
+    for cell in dict.fromkeys(reading.cell for reading in loaded):
+        yield rise_words([reading for reading in loaded if reading.cell == cell])
     for record in run.records:
         timeline = timeline_of(record.settings, record.values)
         if record.test == UNDER_LOAD and timeline is not None:
@@ -46,11 +50,11 @@ def _figures(run: Analysis) -> Iterator[str]:
 
 def _of_stream(sample: StreamSample) -> str:
     which = f" {sample.flow}" if sample.flow else ""
-    said = f"{format_rate(sample.throughput_bit_per_s)}{which}, of payload"
+    text = f"{format_rate(sample.throughput_bit_per_s)}{which}, of payload"
     ceiling = sample.ceiling_bit_per_s
     if ceiling is None or sample.same_host:
-        return said
-    return f"{said}: {share_words(sample.throughput_bit_per_s, ceiling)}"
+        return text
+    return f"{text}: {share_words(sample.throughput_bit_per_s, ceiling)}"
 
 
 def _of_trips(trips: TripTrial) -> Iterator[str]:
@@ -62,11 +66,11 @@ def _of_trips(trips: TripTrial) -> Iterator[str]:
 
 
 def _why(run: Analysis) -> Iterator[str]:
-    """What explains it, the most important first."""
+    """The findings that explain the figures, the most important first."""
     order = leading_kinds(run.findings)
-    of_cells = [each for each in run.findings if each.cells]
-    told = [each for kind in order for each in of_cells if each.kind is kind]
-    for finding in told[:MOST_SAID]:
+    of_cells = [finding for finding in run.findings if finding.cells]
+    ordered = [finding for kind in order for finding in of_cells if finding.kind is kind]
+    for finding in ordered[:MOST_SENTENCES]:
         yield finding.sentence or ""
         if finding.severity == "warning" and finding.advice:
             yield f"  {finding.advice}"

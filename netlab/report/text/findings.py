@@ -1,4 +1,4 @@
-"""Finding → one plain sentence with its figures, whatever its kind. Pure."""
+"""A finding of any kind → one English sentence with its figures. Pure."""
 
 from __future__ import annotations
 
@@ -18,23 +18,26 @@ from netlab.units import format_bytes, format_seconds
 
 
 def sentence(finding: Finding, index: RunIndex) -> Message:
-    """What it states, of what, and by which figures: one sentence with its full stop."""
-    said = statement(finding, index)
+    """The whole sentence with its full stop: the group of cells, the statement, the figures."""
+    text = statement(finding, index)
     where = "" if finding.kind.says_of_what else of_what(finding.group)
     if where:
-        return _("{where}: {statement}.", where=where, statement=said)
-    return _("{statement}.", statement=sentence_case(said))
+        return _("{where}: {statement}.", where=where, statement=text)
+    return _("{statement}.", statement=sentence_case(text))
 
 
 def statement(finding: Finding, index: RunIndex | None = None) -> Message:
-    """What it states, without its group; without ``index`` nothing is known of other cells."""
+    """What the finding states, without its group of cells and without a full stop.
+
+    Values that depend on other cells of the run need ``index``; without it they are left out.
+    """
     kind = finding.kind
     templates = kind.says or (_LIMITED if kind.limit else ())
-    said = _filled(templates, finding, index) or _(kind.replace("-", " "))
-    some = finding.words.get("in_trials")
-    if kind.limit is None or some is None or "{in_cells}" in templates[0].id:
-        return said
-    return joined(" ", (some, said))
+    text = _filled(templates, finding, index) or _(kind.replace("-", " "))
+    in_trials = finding.words.get("in_trials")
+    if kind.limit is None or in_trials is None or "{in_cells}" in templates[0].id:
+        return text
+    return joined(" ", (in_trials, text))
 
 
 _LIMITED = (
@@ -46,7 +49,7 @@ _LIMITED = (
 
 
 def of_what(group: Group) -> Message:
-    """``LL UDP 64, streams 4``; empty for the whole run."""
+    """The group in words, such as ``LL UDP 64, streams 4``; empty for the whole run."""
     size = "" if group.message_bytes is None else str(group.message_bytes)
     words = [word for word in (group.host, group.pairing, group.protocol, size, group.flow) if word]
     settings = [setting(name, value) for name, value in group.conditions]
@@ -54,23 +57,23 @@ def of_what(group: Group) -> Message:
 
 
 def outlier_briefly(finding: Finding, index: RunIndex) -> Message:
-    """One of several, without saying again what it is."""
+    """An outlier in a list of several: place and figures, without the word “outlier”."""
     return _filled(_OUTLIER, finding, index) or of_what(finding.group)
 
 
-_OUTLIER = (_("{where} at {buffer}, {value} where its neighbours have {expected} ({means})"),)
+_OUTLIER = (_("{where} at {buffer}: {value}, its neighbours have {expected} ({means})"),)
 
 
 def why(finding: Finding, *, begins: bool = True) -> Message:
-    """The reason of blanks: its sentence and its word."""
+    """Why cells have no result: the sentence of the reason and, in brackets, its word."""
     word = finding.words["reason"]
-    known = REASONS.get(word)
-    if known is None:
+    reason = REASONS.get(word)
+    if reason is None:
         return _("{reason}", reason=word)
-    text = known.sentence.rstrip(".")
+    text = reason.sentence.rstrip(".")
     clause = _(text[:1].lower() + text[1:])
-    begun = sentence_case(clause) if begins and text[:1].isupper() else clause
-    return _("{reason} ({word})", reason=begun, word=word)
+    capitalised = sentence_case(clause) if begins and text[:1].isupper() else clause
+    return _("{reason} ({word})", reason=capitalised, word=word)
 
 
 def _filled(
@@ -80,7 +83,7 @@ def _filled(
 
 
 def _value(name: str, finding: Finding, index: RunIndex | None) -> str | None:
-    """The value of a name in a template's braces; ``None`` where it is not known."""
+    """The value of a name in a template's braces; ``None`` if it is not known."""
     if name in _OF_CELLS:
         return None if index is None else _OF_CELLS[name](finding, index)
     if name in _OF_FINDING:
@@ -90,65 +93,69 @@ def _value(name: str, finding: Finding, index: RunIndex | None) -> str | None:
     return value_of(name, finding.evidence)
 
 
-# ---- values that a finding has of its run --------------------------------------------------------
+# ---- values that depend on other cells of the run ------------------------------------------------
 
 
 def _in_cells(finding: Finding, index: RunIndex) -> Message | None:
-    """``in 7 of 13 cells (socket buffers up to 44 KiB, but for 32 KiB)``, and in which of their
-    trials where it is not all.
+    """Such as ``in 7 of 13 cells (socket buffers up to 44 KiB, except 32 KiB)``.
+
+    The number of trials follows if not all trials of these cells are concerned.
     """
-    every, those = index.cells_beside(finding.cells[0]), set(finding.cells)
-    some = finding.words.get("in_trials")
-    if len(every) <= len(those):
-        told = _("in every cell") if len(those) > 1 else None
-        return told if some is None else joined("", (some,))
-    cells = _in_some_cells(every, those, index)
-    return cells if some is None else joined(", ", (cells, some))
+    every, concerned = index.cells_of_group(finding.cells[0]), set(finding.cells)
+    in_trials = finding.words.get("in_trials")
+    if len(every) <= len(concerned):
+        in_every = _("in every cell") if len(concerned) > 1 else None
+        return in_every if in_trials is None else joined("", (in_trials,))
+    cells = _in_some_cells(every, concerned, index)
+    return cells if in_trials is None else joined(", ", (cells, in_trials))
 
 
-def _in_some_cells(every: Sequence[str], those: Collection[str], index: RunIndex) -> Message:
-    said = counted(
-        "in {those} of {number} cell", "in {those} of {number} cells", len(every), those=len(those)
+def _in_some_cells(every: Sequence[str], concerned: Collection[str], index: RunIndex) -> Message:
+    number = counted(
+        "in {those} of {number} cell",
+        "in {those} of {number} cells",
+        len(every),
+        those=len(concerned),
     )
     sized = [cell for cell in every if index.buffer_bytes(cell) is not None]
-    its = [at for at, cell in enumerate(sized) if cell in those]
-    # Where one buffer stands for several cells, which differ otherwise, it names none of them.
+    positions = [at for at, cell in enumerate(sized) if cell in concerned]
+    # If several cells have the same buffer size, the size does not identify a cell.
     one_each = len({index.buffer_bytes(cell) for cell in sized}) == len(sized)
-    if not its or len(its) < len(those) or not one_each:
-        return said
-    if its[0] == 0:
-        inside, edge, templates = sized[: its[-1] + 1], sized[its[-1]], _UP_TO
-    elif its[-1] == len(sized) - 1:
-        inside, edge, templates = sized[its[0] :], sized[its[0]], _FROM
+    if not positions or len(positions) < len(concerned) or not one_each:
+        return number
+    if positions[0] == 0:
+        inside, edge, templates = sized[: positions[-1] + 1], sized[positions[-1]], _UP_TO
+    elif positions[-1] == len(sized) - 1:
+        inside, edge, templates = sized[positions[0] :], sized[positions[0]], _FROM
     else:
-        return said
-    holes = [_buffer(cell, index) for cell in inside if cell not in those]
+        return number
+    holes = [_buffer(cell, index) for cell in inside if cell not in concerned]
     if len(holes) > 2:
-        return said
-    values = {"cells": said, "edge": _buffer(edge, index)}
+        return number
+    values = {"cells": number, "edge": _buffer(edge, index)}
     return (
-        filled(templates, {**values, "holes": joined(", ", holes) if holes else None}.get) or said
+        filled(templates, {**values, "holes": joined(", ", holes) if holes else None}.get) or number
     )
 
 
 _UP_TO = (
-    _("{cells} (socket buffers up to {edge}, but for {holes})"),
+    _("{cells} (socket buffers up to {edge}, except {holes})"),
     _("{cells} (socket buffers up to {edge})"),
 )
 _FROM = (
-    _("{cells} (socket buffers from {edge} on, but for {holes})"),
-    _("{cells} (socket buffers from {edge} on)"),
+    _("{cells} (socket buffers from {edge} upwards, except {holes})"),
+    _("{cells} (socket buffers from {edge} upwards)"),
 )
 
 
 def _size(cell: str, index: RunIndex) -> str | None:
-    """``None`` where it is the system's own."""
+    """The socket buffer; ``None`` if the system chooses it."""
     size = index.buffer_bytes(cell)
     return None if size is None else format_bytes(size)
 
 
 def _buffer(cell: str, index: RunIndex) -> str:
-    return _size(cell, index) or _("the system’s tuning")
+    return _size(cell, index) or _("the system’s own size")
 
 
 _TRIAL = (
@@ -158,20 +165,20 @@ _TRIAL = (
 
 _OF_CELLS: Mapping[str, Callable[[Finding, RunIndex], str | None]] = {
     "in_cells": _in_cells,
-    "socket_buffer": lambda each, index: _size(each.cells[0], index),
-    "buffer": lambda each, index: _buffer(each.cells[0], index),
-    "buffers": lambda each, index: _listed(_buffer(cell, index) for cell in each.cells),
-    "which_trial": lambda each, index: _filled(_TRIAL, each, index),
+    "socket_buffer": lambda finding, index: _size(finding.cells[0], index),
+    "buffer": lambda finding, index: _buffer(finding.cells[0], index),
+    "buffers": lambda finding, index: _listed(_buffer(cell, index) for cell in finding.cells),
+    "which_trial": lambda finding, index: _filled(_TRIAL, finding, index),
 }
 
 
-# ---- values that it has of its own ---------------------------------------------------------------
+# ---- values of the finding alone -----------------------------------------------------------------
 
 
 def _quantity(finding: Finding) -> str:
-    known = ("throughput_bit_per_s", "rtt_mean_ns")
-    of_evidence = next((name for name in known if name in finding.evidence), known[0])
-    return finding.words.get("quantity", of_evidence)
+    names = ("throughput_bit_per_s", "rtt_mean_ns")
+    in_evidence = next((name for name in names if name in finding.evidence), names[0])
+    return finding.words.get("quantity", in_evidence)
 
 
 def _amount(name: str) -> Callable[[Finding], str | None]:
@@ -195,10 +202,10 @@ _MEANS = (
 
 def _listed(texts: Iterable[str]) -> str:
     """``a and b and c``."""
-    first, *rest = texts
-    for each in rest:
-        first = _("{first} and {next}", first=first, next=each)
-    return first
+    text, *rest = texts
+    for following in rest:
+        text = _("{first} and {next}", first=text, next=following)
+    return text
 
 
 _ENDS = {
@@ -213,7 +220,7 @@ def _ends(form: int) -> Callable[[Finding], str]:
     return lambda finding: _listed(_ENDS[end][form] for end in finding.words["ends"].split(", "))
 
 
-def _asked(finding: Finding) -> str:
+def _requested(finding: Finding) -> str:
     least, most = (
         format_bytes(round(finding.evidence[name]))
         for name in ("least_asked_bytes", "most_asked_bytes")
@@ -222,10 +229,10 @@ def _asked(finding: Finding) -> str:
 
 
 def _named(finding: Finding) -> list[Message]:
-    """Facts with what they are."""
+    """Each fact with its name."""
     return [
-        _("{fact} {value}", fact=_(name.replace("_", " ")), value=said)
-        for name, said in finding.words.items()
+        _("{fact} {value}", fact=_(name.replace("_", " ")), value=value)
+        for name, value in finding.words.items()
     ]
 
 
@@ -242,7 +249,7 @@ def _when(finding: Finding) -> Message:
 
 
 def _attempts(finding: Finding) -> Message | None:
-    """What the attempts at a trial came to, where there are several."""
+    """The figures of all attempts at a trial; ``None`` if there is only one."""
     names = [name for name in finding.evidence if name.startswith("attempt_")]
     if len(names) < 2:
         return None
@@ -262,7 +269,7 @@ def _more(number: float) -> str | None:
 
 
 def _of_bytes(finding: Finding) -> Message | None:
-    """One length of messages, or several."""
+    """The message sizes, one or several."""
     sizes = finding.words.get("message_bytes")
     if not sizes:
         return None
@@ -270,7 +277,9 @@ def _of_bytes(finding: Finding) -> Message | None:
 
 
 def _nor_others(number: int) -> Message | None:
-    return counted("nor does one other", "nor do {number} others", number) if number > 0 else None
+    if number <= 0:
+        return None
+    return counted("like one other trial", "like {number} other trials", number)
 
 
 def _cells(number: float) -> Message:
@@ -287,35 +296,35 @@ def _outliers(finding: Finding) -> Message | None:
 
 
 _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
-    "where": lambda each: of_what(each.group),
-    "pairing": lambda each: each.group.pairing,
-    "protocol": lambda each: each.group.protocol,
-    "interface": lambda each: each.words["interface"] or _("its interface"),
-    "limit": lambda each: each.kind.limit,
-    "shown": lambda each: _filled(each.kind.shown, each),
-    "filled": lambda each: "96 %" if each.group.flow else "98 %",
+    "where": lambda finding: of_what(finding.group),
+    "pairing": lambda finding: finding.group.pairing,
+    "protocol": lambda finding: finding.group.protocol,
+    "interface": lambda finding: finding.words["interface"] or _("its interface"),
+    "limit": lambda finding: finding.kind.limit,
+    "shown": lambda finding: _filled(finding.kind.shown, finding),
+    "filled": lambda finding: "96 %" if finding.group.flow else "98 %",
     "value": _amount(""),
     **{name: _amount(name) for name in ("expected", "least", "most")},
     **{name: _amount(name) for name in ("mean", "mean_without", "median")},
-    "means": lambda each: _filled(_MEANS, each),
-    "nor_others": lambda each: _nor_others(round(each.evidence["stray_trials"]) - 1),
+    "means": lambda finding: _filled(_MEANS, finding),
+    "nor_others": lambda finding: _nor_others(round(finding.evidence["stray_trials"]) - 1),
     "outliers": _outliers,
     "of_bytes": _of_bytes,
-    "asked": _asked,
+    "asked": _requested,
     "ends": _ends(0),
     "of_ends": _ends(1),
-    "its_cells": lambda each: _cells(len(each.cells)),
-    "counted_cells": lambda each: _cells(each.evidence["cells"]),
-    "all_cells": lambda each: _cells(each.evidence["of_cells"]),
+    "its_cells": lambda finding: _cells(len(finding.cells)),
+    "counted_cells": lambda finding: _cells(finding.evidence["cells"]),
+    "all_cells": lambda finding: _cells(finding.evidence["of_cells"]),
     "counted_trials": _trials,
-    "facts": lambda each: joined("; ", _named(each)[:_MOST_FACTS]),
-    "more_facts": lambda each: _more(len(each.words) - _MOST_FACTS),
-    "savings": lambda each: joined(", ", _named(each)),
-    "controls": lambda each: joined("; ", (joined(": ", both) for both in each.words.items())),
+    "facts": lambda finding: joined("; ", _named(finding)[:_MOST_FACTS]),
+    "more_facts": lambda finding: _more(len(finding.words) - _MOST_FACTS),
+    "savings": lambda finding: joined(", ", _named(finding)),
+    "controls": lambda finding: joined("; ", (joined(": ", w) for w in finding.words.items())),
     "difference": _difference,
     "attempts": _attempts,
     "when": _when,
     "why": why,
     "trip_parts": parts,
 }
-"""Name in a template → what it is; any other name is one of evidence or of words."""
+"""Name in a template → its value. Any other name is one of evidence or of words."""

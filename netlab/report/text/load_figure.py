@@ -1,4 +1,4 @@
-"""Latency under load as lines of a terminal: round trips above the load, on one time axis. Pure."""
+"""Latency under load as text lines: round trips above throughput, on one time axis. Pure."""
 
 from __future__ import annotations
 
@@ -12,37 +12,39 @@ from netlab.units import format_seconds, plain_figures
 WIDTH = 60
 """Columns of the figure."""
 LABEL = 12
-"""Columns of the names before it."""
+"""Columns of the names to the left of the figure."""
 BLOCKS = "▁▂▃▄▅▆▇█"
 LOST = "×"
-"""Where every request was lost."""
+"""Marks a column in which every request was lost."""
 
 
 def load_figure(timeline: LoadTimeline, width: int = WIDTH) -> Iterator[str]:
-    """A line of round trips (the median of each column), one of each flow's rate, and the phases
-    below; a column without a figure is blank.
+    """A line of round trips, a line for each flow's rate, and a line with the phases.
+
+    A column of round trips is their median, a column of rates their mean. A column without a
+    figure is blank.
     """
     end_s = max(trip.at_ns for trip in timeline.trips) / 1e9
     if end_s <= 0:
         return
     times: list[list[float]] = [[] for _ in range(width)]
-    asked = [0] * width
+    requests = [0] * width
     for trip in timeline.trips:
         at = _column(trip.at_ns / 1e9, end_s, width)
-        asked[at] += 1
+        requests[at] += 1
         if trip.ns is not None:
             times[at].append(trip.ns)
-    middles = [median(each) if each else None for each in times]
-    longest_ns = max((each for each in middles if each is not None), default=0.0)
-    columns = zip(asked, times, _bars(middles), strict=True)
-    line = "".join(LOST if n and not found else mark for n, found, mark in columns)
+    medians = [median(column) if column else None for column in times]
+    longest_ns = max((value for value in medians if value is not None), default=0.0)
+    columns = zip(requests, times, _bars(medians), strict=True)
+    line = "".join(LOST if n and not answered else mark for n, answered, mark in columns)
     yield f"{'round trips':{LABEL}}{line}  up to {format_seconds(longest_ns / 1e9)}"
     for flow, points in timeline.rates.items():
         rates: list[list[float]] = [[] for _ in range(width)]
         for at_s, rate in points:
             rates[_column(at_s, end_s, width)].append(rate)
-        means = [sum(each) / len(each) if each else None for each in rates]
-        most = max((each for each in means if each is not None), default=0.0)
+        means = [sum(column) / len(column) if column else None for column in rates]
+        most = max((value for value in means if value is not None), default=0.0)
         name = str(FLOWS[flow]) or "load"
         yield f"{name:{LABEL}}{_bars(means)}  up to {plain_figures(most, 4)} Mbit/s"
     yield f"{'':{LABEL}}{_phases(timeline, end_s, width)}  {plain_figures(end_s, 3)} s".rstrip()
@@ -53,18 +55,18 @@ def _column(at_s: float, end_s: float, width: int) -> int:
 
 
 def _bars(values: Sequence[float | None]) -> str:
-    """A block a value, of the greatest; nothing where there is none."""
-    most = max((each for each in values if each is not None), default=0.0) or 1.0
+    """A block for each value, relative to the greatest; a space if there is no value."""
+    most = max((value for value in values if value is not None), default=0.0) or 1.0
     last = len(BLOCKS) - 1
     return "".join(
-        " " if each is None else BLOCKS[min(last, round(last * each / most))] for each in values
+        " " if value is None else BLOCKS[min(last, round(last * value / most))] for value in values
     )
 
 
 def _phases(timeline: LoadTimeline, end_s: float, width: int) -> str:
     line = [" "] * width
     for name, (begin_s, until_s) in timeline.phases.items():
-        first, last = (_column(each, end_s, width) for each in (begin_s, until_s))
+        first, last = (_column(at_s, end_s, width) for at_s in (begin_s, until_s))
         for at, letter in enumerate(name.ljust(last - first, "·")[: last - first], start=first):
             line[at] = letter
     return "".join(line)

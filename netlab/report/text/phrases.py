@@ -1,4 +1,4 @@
-"""What a terminal and the page both say of a figure: share of the ceiling, percentiles. Pure."""
+"""Phrases that a terminal and the page share: share of the ceiling, percentiles, lists. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netlab.stats.histogram import Histogram
 from netlab.units import format_rate, format_seconds
 
 TRIP_SHARES = (0.5, 0.9, 0.99)
-"""Percentiles of the round trips that are told."""
+"""Percentiles of the round trips that are given."""
 _GIGABIT = 1e9
 
 
@@ -26,22 +26,22 @@ def share_words(throughput_bit_per_s: float, ceiling_bit_per_s: float) -> Messag
 
 
 def throughput(bit_per_s: float) -> str:
-    """Two decimals always: the figure is looked up in a table that has them.
+    """A rate in Mbit/s with two decimals, as in the tables, so that it can be found there.
 
-    From 1000 Mbit/s on three of Gbit/s, as the tables have it.
+    From 1000 Mbit/s upwards it is in Gbit/s with three decimals, also as in the tables.
     """
     unit, scale = rate_unit(bit_per_s)
     return f"{figure(bit_per_s / scale, 3 if scale == _GIGABIT else 2)} {unit}"
 
 
 def throughput_with_interval(bit_per_s: float, half_width_bit_per_s: float) -> Message:
-    """``93.27 ± 0.48 Mbit/s``, in Gbit/s as ``throughput`` is."""
+    """``93.27 ± 0.48 Mbit/s``; in Gbit/s under the same rule as ``throughput``."""
     unit, scale = rate_unit(bit_per_s)
     return joined(" ", [with_interval(bit_per_s / scale, half_width_bit_per_s / scale), unit])
 
 
 def rate_unit(most_bit_per_s: float) -> tuple[str, float]:
-    """Gbit/s for figures up to 1000 Mbit/s and more as they are printed, else Mbit/s; its bit/s."""
+    """(unit, its bit/s): Gbit/s if the largest figure prints as 1000 Mbit/s or more, or Mbit/s."""
     if round(abs(most_bit_per_s) / 1e6, 2) >= 1000:
         return "Gbit/s", _GIGABIT
     return "Mbit/s", 1e6
@@ -52,22 +52,22 @@ def percentile_words(
     shares: Sequence[float] = TRIP_SHARES,
     spell: Callable[[float], str] = format_seconds,
 ) -> tuple[Message, ...]:
-    """``99 % within 177 µs``, as far as so many values can tell."""
-    found = zip(shares, histogram.percentiles(shares), strict=True)
+    """``99 % within 177 µs``; only the percentiles that the number of values allows."""
+    percentiles = zip(shares, histogram.percentiles(shares), strict=True)
     return tuple(
         _("{share} % within {time}", share=f"{100 * share:g}", time=spell(ns / 1e9))
-        for share, ns in found
+        for share, ns in percentiles
         if ns is not None
     )
 
 
 def in_us(seconds: float) -> str:
-    """``177 µs``, as tables have it."""
+    """``177 µs``, as in the tables."""
     return joined(" ", [figure(1e6 * seconds, 1), "µs"])
 
 
 def with_interval(value: float, half_width: float) -> Message:
-    """``93.27 ± 0.48``: as many digits as the interval bears, which has two of its own."""
+    """``93.27 ± 0.48``: the interval has two significant digits, the value as many decimals."""
     decimals = 2
     if half_width > 0:
         decimals = min(4, max(0, 1 - math.floor(math.log10(half_width))))
@@ -75,7 +75,7 @@ def with_interval(value: float, half_width: float) -> Message:
 
 
 def spanned(least: str, most: str) -> str:
-    """``80.1 to 99.2``; one of the two where both read alike."""
+    """``80.1 to 99.2``; a single value if both read alike."""
     return least if least == most else _("{least} to {most}", least=least, most=most)
 
 

@@ -1,4 +1,4 @@
-"""What the words of findings need to know of the cells of their run. Pure."""
+"""Look-ups of a run's cells for the sentences of its findings. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunIndex:
-    """What the words of findings need to know of their run."""
+    """Look-ups of one run's cells, each computed once."""
 
     run: Run
 
@@ -28,30 +28,30 @@ class RunIndex:
 
     @cached_property
     def measured(self) -> frozenset[str]:
-        """The cells with a result."""
+        """Keys of the cells that have a result."""
         latest = self.run.latest.items()
         return frozenset(cell for (cell, _), record in latest if record.status is Status.OK)
 
     @cached_property
     def by_group(self) -> Mapping[tuple[object, ...], tuple[str, ...]]:
-        """What the cells of a group have in common → those with a result, by their buffers."""
-        found: dict[tuple[object, ...], list[str]] = {}
+        """What the cells of a group have in common → those with a result, by socket buffer size."""
+        groups: dict[tuple[object, ...], list[str]] = {}
         for cell in self.run.plan.cells:
             if cell.key in self.measured:
-                found.setdefault(_common(cell), []).append(cell.key)
+                groups.setdefault(_common(cell), []).append(cell.key)
         return {
             key: tuple(sorted(cells, key=lambda cell: self.buffer_bytes(cell) or 2**62))
-            for key, cells in found.items()
+            for key, cells in groups.items()
         }
 
     def buffer_bytes(self, cell: str) -> int | None:
-        """What a cell asked for; ``None``: the system's tuning."""
+        """The socket buffer that a cell requests; ``None``: the system chooses it."""
         planned = self.cells.get(cell)
         size = None if planned is None else planned.settings.get(AXIS)
         return size if isinstance(size, int) else None
 
-    def cells_beside(self, cell: str) -> tuple[str, ...]:
-        """All cells with a result of the group of this one, by their buffers."""
+    def cells_of_group(self, cell: str) -> tuple[str, ...]:
+        """All cells with a result in the group of this cell, by socket buffer size."""
         return self.by_group.get(_common(self.cells[cell]), ())
 
 

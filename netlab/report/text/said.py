@@ -1,4 +1,4 @@
-"""Findings in English, one by one, for programs: as plain data, as JSON, and to be held against."""
+"""The findings of a run as English sentences, for programs: plain data, JSON, and checks."""
 
 from __future__ import annotations
 
@@ -18,35 +18,39 @@ if TYPE_CHECKING:
 
 
 def in_english(run: Run) -> Callable[[Finding], str]:
-    """Puts each finding of a run into one sentence."""
+    """A function that turns a finding of this run into one English sentence."""
     index = RunIndex(run)
     return lambda finding: str(sentence(finding, index))
 
 
 def said_findings(run: Run) -> SaidFindings:
-    """All that is found in a run."""
+    """All findings of a run, for ``netlab check``."""
     from netlab.findings.analysis import Analysis
 
-    say = in_english(run)
-    found = run.findings if isinstance(run, Analysis) else Analysis(run.stored).findings
+    in_words = in_english(run)
+    findings = run.findings if isinstance(run, Analysis) else Analysis(run.stored).findings
     return SaidFindings(
         [*map(str, Kind)],
-        [SaidFinding(str(each.kind), each.severity, each.cells, say(each)) for each in found],
+        [
+            SaidFinding(str(finding.kind), finding.severity, finding.cells, in_words(finding))
+            for finding in findings
+        ],
     )
 
 
 def findings_json(run: Analysis) -> bytes:
-    """An array of objects, one a finding, warnings first: numbers as evidence, units in their keys.
+    """An array with one object for each finding, warnings first.
 
-    What a finding is not bound to is absent. ASCII, ends with a line feed.
+    Evidence are numbers whose units are in their keys. A property that a finding does not depend
+    on is absent from ``about``. ASCII, ends with a line feed.
     """
-    say = in_english(run)
-    lines = (json.dumps(_plain(each, say), allow_nan=False) for each in run.findings)
+    in_words = in_english(run)
+    lines = (json.dumps(_plain(finding, in_words), allow_nan=False) for finding in run.findings)
     text = ",\n".join(lines)
     return (f"[\n{text}\n]\n" if text else "[]\n").encode("ascii")
 
 
-def _plain(finding: Finding, say: Callable[[Finding], str]) -> Mapping[str, Any]:
+def _plain(finding: Finding, in_words: Callable[[Finding], str]) -> Mapping[str, Any]:
     return {
         "kind": str(finding.kind),
         "severity": finding.severity,
@@ -55,20 +59,20 @@ def _plain(finding: Finding, say: Callable[[Finding], str]) -> Mapping[str, Any]
         "trials": [{"cell": cell, "trial": trial} for cell, trial in finding.trials],
         "evidence": {name: n for name, n in finding.evidence.items() if math.isfinite(n)},
         "words": {name: str(text) for name, text in finding.words.items()},
-        "sentence": say(finding),
+        "sentence": in_words(finding),
         "advice": str(finding.advice),
     }
 
 
 def _about(finding: Finding) -> Mapping[str, Any]:
-    """Its group, without what it is not bound to; other settings by their names."""
+    """The finding's group: only the properties it is bound to; other settings by their names."""
     group = finding.group
-    known = {
+    properties = {
         "host": group.host or None,
         "pairing": group.pairing or None,
         "protocol": group.protocol or None,
         "message_bytes": group.message_bytes,
         "flow": group.flow or None,
     }
-    named = {name: value for name, value in known.items() if value is not None}
-    return {**named, **({"settings": dict(group.conditions)} if group.conditions else {})}
+    bound = {name: value for name, value in properties.items() if value is not None}
+    return {**bound, **({"settings": dict(group.conditions)} if group.conditions else {})}

@@ -1,4 +1,4 @@
-"""Evidence of findings → figures as a report writes them; how limits of streams are put. Pure."""
+"""Evidence of findings → figures as a report writes them; the names of stream limits. Pure."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from netlab.stats import rounded
 from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
 
 CALLED: Mapping[Kind, Message] = {kind: kind.limit for kind in Kind if kind.limit is not None}
-"""Kind of limit → how it is called."""
+"""Kind of limit → its name in words."""
 
 Figures = Mapping[str, float]
 
 
 def filled(templates: Templates, value_of: Callable[[str], str | None]) -> Message | None:
-    """The first of some templates whose values are all known, with them; ``None`` for none."""
+    """The first template whose values are all known, filled in; ``None`` if there is none."""
     for template in templates:
-        names = [name for each in Formatter().parse(template) if (name := each[1])]
+        names = [name for field in Formatter().parse(template) if (name := field[1])]
         values = {name: value_of(name) for name in names}
         if None not in values.values():
             return _(template.id, **values)
@@ -30,12 +30,12 @@ def filled(templates: Templates, value_of: Callable[[str], str | None]) -> Messa
 
 
 def shown_by(kind: Kind, evidence: Figures) -> str:
-    """The figures behind a limit, in words; empty where it has none of its own."""
+    """The figures that show a limit, in words; empty if the kind has none of its own."""
     return filled(kind.shown, lambda name: value_of(name, evidence)) or ""
 
 
 def value_of(name: str, evidence: Figures) -> str | None:
-    """A figure by its name in a template; ``None`` where it is not known."""
+    """A figure by its name in a template; ``None`` if it is not known."""
     if name in _OF_SEVERAL:
         return _OF_SEVERAL[name](evidence)
     if name in _COUNTED:
@@ -53,17 +53,17 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def _ceiling_share(share: float) -> str:
-    """Three digits of what is near the ceiling, two of what is far below it."""
+    """Three significant digits near the ceiling, two far below it."""
     return format_share(share, 3 if share >= 0.1 else 2)
 
 
 def _time(ns: float) -> str:
-    """Two digits that count."""
+    """Two significant digits."""
     return format_seconds(float(f"{ns / 1e9:.2g}")).replace("us", "µs")
 
 
 def _thousands(count: float) -> str:
-    """Two digits that count, in groups of three."""
+    """Two significant digits, with a comma for thousands."""
     return f"{float(f'{count:.2g}'):,.0f}"
 
 
@@ -102,7 +102,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "ratio": lambda ratio: plain_figures(ratio, 2),
     "": _whole,
 }
-"""End of a figure's name → how it is written; the first that fits."""
+"""End of a figure's name → how it is written; the first that matches is used."""
 
 
 def _segments(number: int) -> Message:
@@ -115,8 +115,8 @@ def _frames(number: int) -> Message:
 
 def _few_frames(number: int) -> Message:
     return counted(
-        "{number} frame is no more than those that nobody handles",
-        "{number} frames are no more than those that nobody handles",
+        "{number} frame is within the usual number of frames that no protocol handles",
+        "{number} frames are within the usual number of frames that no protocol handles",
         number,
     )
 
@@ -149,41 +149,41 @@ _COUNTED: Mapping[str, tuple[str, Callable[[int], Message]]] = {
     "all_trials": ("of_trials", _trials),
     "all_pairs": ("compared", _pairs),
 }
-"""Name in a template → the figure that it counts, and the words for so many."""
+"""Name in a template → the figure that it counts, and the words with that number."""
 
 
 def _most(*names: str) -> Callable[[Figures], str | None]:
-    def most(said: Figures) -> str | None:
-        known = [said[name] for name in names if name in said]
-        return percent(max(known)) if known else None
+    def most(figures: Figures) -> str | None:
+        shares = [figures[name] for name in names if name in figures]
+        return percent(max(shares)) if shares else None
 
     return most
 
 
 def _starving(name: str) -> Callable[[Figures], str | None]:
-    return lambda said: percent(said[name]) if said.get(name, 0) > STARVED else None
+    return lambda figures: percent(figures[name]) if figures.get(name, 0) > STARVED else None
 
 
-def _uneven(said: Figures) -> str | None:
-    half_ns, p90_ns = said["send_call_median_ns"], said["send_call_p90_ns"]
+def _uneven(figures: Figures) -> str | None:
+    half_ns, p90_ns = figures["send_call_median_ns"], figures["send_call_p90_ns"]
     return _time(p90_ns) if p90_ns > 2 * half_ns else None
 
 
 _OF_SEVERAL: Mapping[str, Callable[[Figures], str | None]] = {
-    "of_ceiling": lambda said: (
-        percent(said["ceiling_share"], 1) if "ceiling_share" in said else None
+    "of_ceiling": lambda figures: (
+        percent(figures["ceiling_share"], 1) if "ceiling_share" in figures else None
     ),
     "uneven_p90": _uneven,
     "most_stolen": _most("sender_steal_share", "receiver_steal_share"),
     "busiest_core": _most("sender_busiest_core_share", "receiver_busiest_core_share"),
-    "lost_in_socket": lambda said: percent(
-        min(1.0, said["receive_queue_drops"] / said["lost_messages"])
+    "lost_in_socket": lambda figures: percent(
+        min(1.0, figures["receive_queue_drops"] / figures["lost_messages"])
     ),
-    "excess": lambda said: percent(
-        said["throughput_bit_per_s"] / said["highest_ceiling_bit_per_s"] - 1, 1
+    "excess": lambda figures: percent(
+        figures["throughput_bit_per_s"] / figures["highest_ceiling_bit_per_s"] - 1, 1
     ),
-    "one_of": lambda said: _thousands(1 / max(said["p_value"], 1e-9)),
+    "one_of": lambda figures: _thousands(1 / max(figures["p_value"], 1e-9)),
     "waited": _starving("run_queue_share"),
     "stolen": _starving("steal_share"),
 }
-"""Name in a template → what it is, made of other figures."""
+"""Name in a template → its value, computed from several figures."""

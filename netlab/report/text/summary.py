@@ -1,6 +1,6 @@
-"""Findings → what the page says of a run first, of each of its cells, and of all that was found.
+"""Findings → the leading sentences of a run, the sentences of each cell, and the full list. Pure.
 
-Pure. What each kind of finding states is in the table of kinds, its figures in findings.py.
+What each kind of finding states is in the table of kinds, its figures are in findings.py.
 """
 
 from __future__ import annotations
@@ -22,19 +22,17 @@ NAME = "findings"
 
 MOST_LEADING = 5
 MOST_TOGETHER = 3
-"""Findings of a kind that a leading sentence puts with their figures; of others it says where."""
+"""Findings of a kind that a leading sentence gives with figures; of the others it names cells."""
 MOST_NAMED, MOST_BRIEFLY = 8, 1
-"""Cells that such a sentence names; on the first screen."""
+"""Cells that such a sentence names; the same on the first screen."""
 MOST_LISTED = 200
-"""Of a run with more findings the table says how many are left out."""
+"""Findings in the table; a paragraph says so if a run has more."""
 
 
 def leading(run: Analysis) -> tuple[str, ...]:
-    """The three to five sentences that matter most, the most important first; fewer where less was
-    found, none where nothing was.
-    """
+    """The most important sentences, up to five, one for each kind of finding, by importance."""
     index, kinds = RunIndex(run), _by_kind(run)
-    return tuple(_together(kind, those, index) for kind, those in kinds[:MOST_LEADING])
+    return tuple(_together(kind, findings, index) for kind, findings in kinds[:MOST_LEADING])
 
 
 def leading_warnings(run: Analysis) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -42,96 +40,97 @@ def leading_warnings(run: Analysis) -> tuple[tuple[str, tuple[str, ...]], ...]:
     index = RunIndex(run)
     return tuple(
         (
-            _in_turn(those, index, MOST_BRIEFLY),
-            tuple(dict.fromkeys(cell for each in those for cell in each.cells)),
+            _in_turn(findings, index, MOST_BRIEFLY),
+            tuple(dict.fromkeys(cell for finding in findings for cell in finding.cells)),
         )
-        for kind, those in _by_kind(run)
+        for kind, findings in _by_kind(run)
         if kind.severity == "warning"
     )
 
 
 def _by_kind(run: Analysis) -> list[tuple[Kind, list[Finding]]]:
-    """The findings of each kind that leads, by importance."""
+    """The kinds that may lead, each with its findings, by importance."""
     kinds: dict[Kind, list[Finding]] = {}
     for finding in run.findings:
         kinds.setdefault(finding.kind, []).append(finding)
     if Kind.WIRE_CEILING in kinds and Kind.UNEXPLAINED_FALL in kinds:
-        # A fall is told together with the ceiling that it falls from.
+        # A fall is reported together with the ceiling that it falls from.
         kinds[Kind.WIRE_CEILING] += kinds.pop(Kind.UNEXPLAINED_FALL)
     return [(kind, kinds[kind]) for kind in leading_kinds(run.findings) if kind in kinds]
 
 
 def sentences_of(run: Analysis) -> dict[str, tuple[str, ...]]:
-    """Key of a cell → what is said of it, a sentence a finding."""
+    """Key of a cell → one sentence for each finding about it."""
     index = RunIndex(run)
-    said: dict[str, list[str]] = {}
+    by_cell: dict[str, list[str]] = {}
     for finding in run.findings:
         words = sentence(finding, index)
         for cell in finding.cells:
-            said.setdefault(cell, []).append(words)
-    return {cell: tuple(sentences) for cell, sentences in said.items()}
+            by_cell.setdefault(cell, []).append(words)
+    return {cell: tuple(sentences) for cell, sentences in by_cell.items()}
 
 
 def all_findings(run: Analysis) -> Part | None:
-    """Every finding with its severity and advice, warnings first; ``None`` where there is none."""
-    found = run.findings
-    if not found:
+    """Every finding with its severity and advice, warnings first; ``None`` if there is none."""
+    findings = run.findings
+    if not findings:
         return None
     index = RunIndex(run)
-    warnings = sum(each.severity == "warning" for each in found)
-    said = [
+    warnings = sum(finding.severity == "warning" for finding in findings)
+    summary = [
         _(
             "{warnings}, {notes}.",
             warnings=counted("{number} warning", "{number} warnings", warnings),
-            notes=counted("{number} note", "{number} notes", len(found) - warnings),
+            notes=counted("{number} note", "{number} notes", len(findings) - warnings),
         )
     ]
-    if len(found) > MOST_LISTED:
-        said.append(_("The first {number} are listed.", number=MOST_LISTED))
+    if len(findings) > MOST_LISTED:
+        summary.append(_("The table has the first {number}.", number=MOST_LISTED))
     sheet = Table(
-        title=_("What the records show"),
-        corner=_("of"),
-        columns=(_("severity"), _("finding"), _("what to do")),
-        lines=tuple(_line(each, index) for each in found[:MOST_LISTED]),
+        title=_("All findings"),
+        corner=_("cells"),
+        columns=(_("severity"), _("finding"), _("advice")),
+        lines=tuple(_line(finding, index) for finding in findings[:MOST_LISTED]),
     )
     return Part(
         name=NAME,
         title=_("Findings"),
-        paragraphs=(joined(" ", said), _MEANS),
+        paragraphs=(joined(" ", summary), _MEANS),
         details=(sheet,),
     )
 
 
 def stated(run: Analysis) -> Part | None:
-    """What a document says beside the table that was imported; ``None`` where that is nothing."""
+    """Remarks of an imported document outside its table; ``None`` if it has none."""
     from netlab.store.source_facts import stated_of
 
     remarks = stated_of(run.plan).remarks
     if not remarks:
         return None
     sheet = Table(
-        title=_("What the document says beside its table"),
+        title=_("Remarks of the document outside its table"),
         corner=_("pairings"),
         columns=(_("statement"), _("source")),
         lines=tuple(
             TableLine(
-                joined(", ", each.pairings) or _("all"),
-                (TableCell(each.text), TableCell(each.source)),
+                joined(", ", remark.pairings) or _("all"),
+                (TableCell(remark.text), TableCell(remark.source)),
             )
-            for each in remarks
+            for remark in remarks
         ),
     )
-    return Part(name="stated", title=_("The document’s own words"), sheets=(sheet,))
+    return Part(name="stated", title=_("Remarks of the document"), sheets=(sheet,))
 
 
 _MEANS = _(
-    "A finding is computed from the records and from nothing else; where its evidence is missing "
-    "there is none. A warning says that a figure is not the network’s, or not to be believed as "
-    "it stands. An outlier lies more than six scales off the median of its six nearest neighbours "
-    "along the socket buffer (Hampel’s identifier; the scale is 1.4826 times the median absolute "
-    "deviation, at least 1 % of the median); two adjacent cells off the same way are a step. A "
-    "trial is stray by a modified z score above 3.5 among five trials and more (Iglewicz and "
-    "Hoaglin). No figure is left out of a mean: the mean without it stands beside it."
+    "A finding is computed from the records alone. If its evidence is missing, there is no "
+    "finding. A warning means that a figure does not describe the network, or is not reliable as "
+    "it stands. An outlier is more than six scales away from the median of its six nearest "
+    "neighbours along the socket buffer (Hampel’s identifier; the scale is 1.4826 times the median "
+    "absolute deviation, at least 1 % of the median). Two adjacent cells that deviate in the same "
+    "direction are a step. A trial is a stray if its modified z score is above 3.5 among five or "
+    "more trials (Iglewicz and Hoaglin). No figure is left out of a mean: the mean without it is "
+    "given next to it."
 )
 
 
@@ -145,113 +144,126 @@ def _line(finding: Finding, index: RunIndex) -> TableLine:
     return TableLine(of_what(finding.group) or _("the run"), (severity, *cells))
 
 
-def _together(kind: Kind, found: Sequence[Finding], index: RunIndex) -> Message:
+def _together(kind: Kind, findings: Sequence[Finding], index: RunIndex) -> Message:
     """One sentence for all findings of a kind."""
-    if len(found) == 1 and not kind.says_of_what:
-        return sentence(found[0], index)
-    return _TOGETHER.get(kind, _in_turn)(found, index)
+    if len(findings) == 1 and not kind.says_of_what:
+        return sentence(findings[0], index)
+    return _TOGETHER.get(kind, _in_turn)(findings, index)
 
 
-def _in_turn(found: Sequence[Finding], index: RunIndex, most: int = MOST_NAMED) -> Message:
-    """The first with its figures; those that say the same of others with it, the rest by name, and
-    ``most`` of either."""
-    where, said = of_what(found[0].group), statement(found[0], index)
+def _in_turn(findings: Sequence[Finding], index: RunIndex, most: int = MOST_NAMED) -> Message:
+    """The first finding with its figures; then the names of the groups of all others.
+
+    Groups with the same statement are named together with the first. Each of both lists names at
+    most ``most`` groups.
+    """
+    first = findings[0]
+    where, text = of_what(first.group), statement(first, index)
     same: list[str] = [where]
     others: list[str] = []
-    for each in found[1:]:
-        alike = where and statement(each, index) == said
-        (same if alike else others).append(of_what(each.group))
-    head = sentence(found[0], index)
+    for finding in findings[1:]:
+        alike = where and statement(finding, index) == text
+        (same if alike else others).append(of_what(finding.group))
+    head = sentence(first, index)
     if len(same) > 1:
-        head = _("{where}: {statement}.", where=_named(same, most), statement=said)
+        head = _("{where}: {statement}.", where=_named(same, most), statement=text)
     if not any(others):
         return head
-    named = _named(others, most)
+    names = _named(others, most)
     likewise = (
-        _("Likewise, with other figures: {others}.", others=named)
+        _("Likewise, with other figures: {others}.", others=names)
         if most > MOST_BRIEFLY
-        else _("Likewise: {others}.", others=named)
+        else _("Likewise: {others}.", others=names)
     )
     return joined(" ", (head, likewise))
 
 
-def _blanks(found: Sequence[Finding], index: RunIndex) -> Message:
-    """All cells of one reason together: their names stand in the table."""
+def _blanks(findings: Sequence[Finding], index: RunIndex) -> Message:
+    """How many cells have no result, by reason: the table has their names."""
     reasons: dict[Message, set[str]] = {}
-    for each in found:
-        reasons.setdefault(why(each, begins=False), set()).update(each.cells)
-    parts = [_("{number}, {reason}", number=len(its), reason=each) for each, its in reasons.items()]
+    for finding in findings:
+        reasons.setdefault(why(finding, begins=False), set()).update(finding.cells)
+    parts = [
+        _("{number}, {reason}", number=len(cells), reason=reason)
+        for reason, cells in reasons.items()
+    ]
     return _(
-        "Of {cells} without a result: {reasons}.",
+        "Without a result, of {cells}: {reasons}.",
         cells=counted("{number} cell", "{number} cells", len(index.cells)),
         reasons=joined("; ", parts),
     )
 
 
-def _outliers(found: Sequence[Finding], index: RunIndex) -> Message:
-    told = [outlier_briefly(each, index) for each in found[:MOST_TOGETHER]]
-    more = len(found) - len(told)
+def _outliers(findings: Sequence[Finding], index: RunIndex) -> Message:
+    texts = [outlier_briefly(finding, index) for finding in findings[:MOST_TOGETHER]]
+    more = len(findings) - len(texts)
     if more:
-        told.append(counted("and {number} other cell", "and {number} other cells", more))
-    outliers = counted("{number} outlier", "{number} outliers", len(found))
-    return _("{outliers}: {each}.", outliers=outliers, each=joined("; ", told))
+        texts.append(counted("and {number} other cell", "and {number} other cells", more))
+    outliers = counted("{number} outlier", "{number} outliers", len(findings))
+    return _("{outliers}: {each}.", outliers=outliers, each=joined("; ", texts))
 
 
-def _ceiling(found: Sequence[Finding], index: RunIndex) -> Message:
-    """The group that framing leaves least, where the author of a table may blame a host for it;
-    first of those that fall off the ceiling.
+def _ceiling(findings: Sequence[Finding], index: RunIndex) -> Message:
+    """The group with the lowest wire ceiling, whose low figure a reader may blame on a host.
+
+    A group that falls off the ceiling at some buffer sizes comes first.
     """
-    full = [each for each in found if each.kind is Kind.WIRE_CEILING]
-    falls = {_names(each): each for each in found if each.kind is Kind.UNEXPLAINED_FALL}
+    full = [finding for finding in findings if finding.kind is Kind.WIRE_CEILING]
+    falls = {
+        _table_column(finding): finding
+        for finding in findings
+        if finding.kind is Kind.UNEXPLAINED_FALL
+    }
     least = min(
         full,
-        key=lambda each: (
-            _names(each) not in falls,
-            each.evidence.get("ceiling_bit_per_s", float("inf")),
+        key=lambda finding: (
+            _table_column(finding) not in falls,
+            finding.evidence.get("ceiling_bit_per_s", float("inf")),
         ),
     )
-    said = sentence(least, index)
-    if _names(least) in falls:
-        said = _(
+    text = sentence(least, index)
+    if _table_column(least) in falls:
+        text = _(
             "{where}: {limit}; {fall}.",
             where=of_what(least.group),
             limit=statement(least, index),
-            fall=statement(falls[_names(least)], index),
+            fall=statement(falls[_table_column(least)], index),
         )
-    others = len({each.group for each in full}) - 1
+    others = len({finding.group for finding in full}) - 1
     if not others:
-        return said
-    beside = counted(
-        "The wire is the limit of one other column as well.",
-        "The wire is the limit of {number} other columns as well.",
+        return text
+    columns = counted(
+        "The wire is also the limit of one other column.",
+        "The wire is also the limit of {number} other columns.",
         others,
     )
-    return joined(" ", (said, beside))
+    return joined(" ", (text, columns))
 
 
-def _names(finding: Finding) -> tuple[object, ...]:
-    """What the group of a series and that of a limit have in common where they are of one table."""
+def _table_column(finding: Finding) -> tuple[object, ...]:
+    """The column of a table that a finding is about: equal for a fall and for its limit."""
     group = finding.group
     return group.pairing, group.protocol, group.message_bytes, group.flow
 
 
-def _comparisons(found: Sequence[Finding], index: RunIndex) -> Message:
-    """The two pairings that lie closest: there it matters most that nobody can tell."""
-    said = sentence(min(found, key=_apart), index)
-    if len(found) == 1:
-        return said
-    return joined(" ", (said, _("Nor can any other comparison of pairings: one trial each.")))
+def _comparisons(findings: Sequence[Finding], index: RunIndex) -> Message:
+    """The two pairings that are closest: a reader is most likely to misjudge these."""
+    text = sentence(min(findings, key=_distance), index)
+    if len(findings) == 1:
+        return text
+    others = _("The other comparisons of pairings also have one trial each: no verdict.")
+    return joined(" ", (text, others))
 
 
-def _apart(finding: Finding) -> float:
+def _distance(finding: Finding) -> float:
     return max(abs(finding.evidence[name] - 1) for name in ("least_ratio", "most_ratio"))
 
 
 def _named(names: Iterable[str], most: int) -> Message:
-    kept = [name for name in names if name]
-    shown = joined(", ", kept[:most])
-    more = len(kept) - most
-    return shown if more <= 0 else _("{names} and {number} more", names=shown, number=more)
+    words = [name for name in names if name]
+    first = joined(", ", words[:most])
+    more = len(words) - most
+    return first if more <= 0 else _("{names} and {number} more", names=first, number=more)
 
 
 _TOGETHER: Mapping[Kind, Callable[[Sequence[Finding], RunIndex], Message]] = {
@@ -260,4 +272,4 @@ _TOGETHER: Mapping[Kind, Callable[[Sequence[Finding], RunIndex], Message]] = {
     Kind.WIRE_CEILING: _ceiling,
     Kind.CANNOT_TELL: _comparisons,
 }
-"""Kinds of which several are put in a sentence of their own."""
+"""Kinds whose findings are summed up by a function of their own."""

@@ -1,4 +1,4 @@
-"""Trials of latency under load → a sentence of what round trips rise to. Pure."""
+"""Trials of latency under load → a sentence about how far round trips rise. Pure."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from netlab.results.readings import FLOWS, Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 
 RISES = 1.1
-"""By so much a round trip is longer under load where it is said to rise."""
+"""At this ratio of loaded to idle round trips, or above, the sentence says that they rise."""
 
 
 def rise_words(trials: Sequence[Reading], load: str = "") -> Message:
     """``Under load round trips rise from 0.10 ms to 122 ms (LL, UDP up, 19.04 Mbit/s)``.
 
-    ``trials`` are those of one cell with a result; ``load`` is what the cell is called.
+    ``trials``: all trials of one cell that have a result. ``load``: the name of the cell.
     """
     idle, loaded = (mean_ms(trials, f"{phase}_rtt_p50_ns") for phase in ("idle", "loaded"))
     conditions = joined(", ", [word for word in (load, *_carried(trials)) if word])
     if loaded is None:
-        lost = _("Under load half of the requests or more are lost ({load})", load=conditions)
-        before = [] if idle is None else [_("{time} before it", time=time_words(idle))]
+        lost = _("Under load at least half of the requests are lost ({load})", load=conditions)
+        before = [] if idle is None else [_("{time} before the load", time=time_words(idle))]
         return joined("; ", [lost, *before])
     ends = {"loaded": time_words(loaded), "load": conditions}
     if idle is None:
@@ -31,18 +31,19 @@ def rise_words(trials: Sequence[Reading], load: str = "") -> Message:
     ends["idle"] = time_words(idle)
     if loaded < RISES * idle:
         return _(
-            "Under load round trips keep their length: {loaded}, before it {idle} ({load})", **ends
+            "Under load round trips take no longer: {loaded}, before the load {idle} ({load})",
+            **ends,
         )
-    said = _("Under load round trips rise from {idle} to {loaded} ({load})", **ends)
+    rise = _("Under load round trips rise from {idle} to {loaded} ({load})", **ends)
     if len(_numbers_ms(trials, "increase_ns")) < MIN_TRIALS:
-        return said
+        return rise
     number = counted("{number} trial", "{number} trials", len(trials))
     by = _("by {increase} ({trials})", increase=increase_words(trials), trials=number)
-    return joined(", ", [said, by])
+    return joined(", ", [rise, by])
 
 
 def increase_words(trials: Sequence[Reading]) -> str:
-    """``121.90 ± 0.31 ms``, from three trials upwards with the interval."""
+    """``121.90 ± 0.31 ms``; the interval needs three trials."""
     values = _numbers_ms(trials, "increase_ns")
     if len(values) < MIN_TRIALS:
         return time_words(mean(values))
@@ -59,25 +60,27 @@ def time_words(time_ms: float) -> Message:
 
 
 def mean_ms(trials: Sequence[Reading], name: str) -> float | None:
-    """The mean of a time over the trials; ``None`` where any has none, for what is left out may be
-    the longest.
+    """The mean of a time over the trials; ``None`` if any trial has none.
+
+    The trial without a time may be the one with the longest.
     """
     values = _numbers_ms(trials, name)
     return mean(values) if values and len(values) == len(trials) else None
 
 
 def _numbers_ms(trials: Sequence[Reading], name: str) -> list[float]:
-    found = (each.number(name) for each in trials)
-    return [each / 1e6 for each in found if each is not None]
+    times_ns = (trial.number(name) for trial in trials)
+    return [time_ns / 1e6 for time_ns in times_ns if time_ns is not None]
 
 
 def _carried(trials: Sequence[Reading]) -> list[str]:
-    """What the load came to; of both ways the one and the other, never a sum."""
-    found = []
+    """The throughput of the load; with data both ways one figure for each way, never their sum."""
+    carried = []
     for flow in trials[0].flows:
-        rates = [each.flows[flow].throughput_bit_per_s for each in trials]
-        known = [each for each in rates if each is not None]
-        if known:
-            words = [throughput(mean(known)), *([FLOWS[flow]] if flow else [])]
-            found.append(joined(" ", words))
-    return [listed(found)] if found else []
+        rates = [
+            rate for trial in trials if (rate := trial.flows[flow].throughput_bit_per_s) is not None
+        ]
+        if rates:
+            words = [throughput(mean(rates)), *([FLOWS[flow]] if flow else [])]
+            carried.append(joined(" ", words))
+    return [listed(carried)] if carried else []

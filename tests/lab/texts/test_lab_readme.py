@@ -30,7 +30,7 @@ SHAPES = {
     "init": r"lab\.yaml: 2 hosts; first\.yaml: a first matrix",
     "hosts": r"red[\s\S]*blue",
     "plan": r"416 cells",
-    "run": r"mean throughput, Mbit/s[\s\S]*What limited throughput[\s\S]*report: run\d/index\.html",
+    "run": r"mean throughput, Mbit/s[\s\S]*Bottlenecks[\s\S]*report: run\d/index\.html",
     "resume": r"report: run1/index\.html",
     "status": r"104 of 416 trials done: \d+ ok",
     "report": r"report: run1/index\.html",

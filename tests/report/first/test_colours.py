@@ -1,6 +1,6 @@
-"""The palette: told apart by who sees all colours, and by who does not see one of three.
+"""The palette: its colours can be distinguished with normal sight and with colour blindness.
 
-The colours are read where they stand: in the style sheet of the page, and in what draws pictures.
+The colours are read from their sources: in the style sheet of the page, and in what draws pictures.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ SIGHTS = {
 STEP_APART = 8.0
 """CIE 1976 colour difference of neighbours on a scale; 2.3 can just be seen."""
 LINES_APART = 15.0
-"""CIEDE2000 of any two lines; 1 can just be seen, and from about 10 on at a glance."""
+"""CIEDE2000 of any two lines; 1 can just be seen, and from about 10 upwards at a glance."""
 CONTRAST = 3.0
-"""WCAG 2.2, 1.4.11: of graphics with what is beside them."""
+"""WCAG 2.2, 1.4.11: contrast of graphics with adjacent colours."""
 
 STYLE = (ROOT / "netlab" / "report" / "page" / "page.css").read_text("utf-8")
 
@@ -52,7 +52,7 @@ def scheme(name: str, index: int) -> str:
     """A colour of the style sheet in its light (0) or dark (1) scheme, as ``#rrggbb``."""
     (pair,) = re.findall(rf"--{name}: light-dark\((#\w+), (#\w+)\)", STYLE)
     digits = pair[index][1:]
-    return "#" + (digits if len(digits) == 6 else "".join(2 * each for each in digits))
+    return "#" + (digits if len(digits) == 6 else "".join(2 * digit for digit in digits))
 
 
 LIGHT, DARK = (
@@ -73,7 +73,7 @@ def linear(colour: Colour) -> Colour:
 
 def lab(colour: Colour, sight: tuple[Colour, ...]) -> Colour:
     seen = [sum(m * c for m, c in zip(row, linear(colour), strict=True)) for row in sight]
-    r, g, b = (min(1.0, max(0.0, each)) for each in seen)
+    r, g, b = (min(1.0, max(0.0, channel)) for channel in seen)
     whole = (
         (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505,
         0.2126 * r + 0.7152 * g + 0.0722 * b,
@@ -166,24 +166,24 @@ def test_pictures_turned_over_for_dark_pages_keep_their_lines_apart(sight: str) 
     for one, other in combinations(LOOKS, 2):
         apart = ciede2000(lab(seen[one], SIGHTS[sight]), lab(seen[other], SIGHTS[sight]))
         assert apart >= STEP_APART, (one, other)
-    for colour, shown in seen.items():
-        assert contrast(shown, ground) >= CONTRAST, colour
+    for colour, colour_seen in seen.items():
+        assert contrast(colour_seen, ground) >= CONTRAST, colour
 
 
 def turned(colour: Colour) -> Colour:
     """``invert(.9) hue-rotate(180deg)`` of Filter Effects 1, on sRGB, clipped after each."""
-    r, g, b = (0.9 - 0.8 * each for each in colour)
+    r, g, b = (0.9 - 0.8 * channel for channel in colour)
     weights = (0.213, 0.715, 0.072)
     # The matrix of hueRotate with cos = -1 and sin = 0.
     grey = 2 * sum(w * c for w, c in zip(weights, (r, g, b), strict=True))
-    red, green, blue = (min(1.0, max(0.0, grey - each)) for each in (r, g, b))
+    red, green, blue = (min(1.0, max(0.0, grey - channel)) for channel in (r, g, b))
     return red, green, blue
 
 
 def test_lines_and_bars_differ_in_more_than_colour() -> None:
     for looks in ((DASHES, MARKERS), (HATCHES,)):
-        assert all(len(set(each)) == len(each) for each in looks)
-        kinds = {tuple(each[n % len(each)] for each in looks) for n in range(len(LOOKS))}
+        assert all(len(set(look)) == len(look) for look in looks)
+        kinds = {tuple(look[n % len(look)] for look in looks) for n in range(len(LOOKS))}
         assert len(kinds) == len(LOOKS)
     rules = re.findall(
         r"\.look-\d \{ --look: var\(--look-\d\);(?: (stroke-dasharray: [\d ]+);)?", STYLE

@@ -1,4 +1,4 @@
-"""The digits of the page's tables: one number a column, as the interval bears it."""
+"""Decimals in the page's tables: the same in each column, as many as the interval justifies."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from netlab.report.tables.elements import Table, TableCell, TableLine
 
 def texts(columns: tuple[str, ...], *rows: tuple[str, ...]) -> list[list[str]]:
     lines = tuple(TableLine("row", tuple(TableCell(text) for text in row)) for row in rows)
-    shown = evened(Table("title", "cell", columns, lines))
-    return [[place.text for place in line.places] for line in shown.lines]
+    table = evened(Table("title", "cell", columns, lines))
+    return [[place.text for place in line.places] for line in table.lines]
 
 
 def test_a_column_has_the_decimals_of_its_largest_figure() -> None:

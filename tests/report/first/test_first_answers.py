@@ -1,4 +1,4 @@
-"""The lines of the first screen, made from recorded runs and from made ones."""
+"""The lines of the first screen, from recorded and from constructed runs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def lines_of(name: str) -> FirstLines:
         (
             "lab-report",
             [
-                "TCP fills the wire from 64 bytes on in LL and WL; from 65536 bytes on in LW: 99.0 "
-                "to 100.1 % of the ceiling at the median, in 113 of 117 cells; least 0.19 Mbit/s, "
-                "0.2 % of it, in WW with 65536 bytes",
-                "UDP fills the wire from 64 bytes on in LL; from 576 bytes on in WL: 98.3 to "
-                "100.0 % of the ceiling at the median, in 78 of 88 cells; least 2.58 Mbit/s, 5.2 % "
-                "of it, in WL with 64 bytes; no result in WW",
+                "TCP reaches the wire ceiling from 64 bytes upwards in LL and WL; from 65536 bytes "
+                "upwards in LW: 99.0 to 100.1 % of it at the median, in 113 of 117 cells; lowest: "
+                "0.19 Mbit/s, 0.2 % of the ceiling, in WW with 65536 bytes",
+                "UDP reaches the wire ceiling from 64 bytes upwards in LL; from 576 bytes upwards "
+                "in WL: 98.3 to 100.0 % of it at the median, in 78 of 88 cells; lowest: "
+                "2.58 Mbit/s, 5.2 % of the ceiling, in WL with 64 bytes; no result in WW",
             ],
         ),
         (
@@ -61,7 +61,7 @@ def lines_of(name: str) -> FirstLines:
                 "1500 bytes",
                 "IPv6: one frame carries 1428 bytes over TCP and 1452 bytes over UDP; path MTU "
                 "1500 bytes",
-                "UDP: one byte more than fits costs 4.5 to 6.5 % of throughput",
+                "UDP: one byte more than fits into a frame costs 4.5 to 6.5 % of throughput",
             ],
         ),
         (
@@ -76,7 +76,7 @@ def lines_of(name: str) -> FirstLines:
     ],
 )
 def test_a_recorded_run_is_answered_in_a_line_a_test(name: str, said: list[str]) -> None:
-    assert [each.sentence for each in lines_of(name).answers] == said
+    assert [line.sentence for line in lines_of(name).answers] == said
 
 
 def test_a_comparison_is_a_line_with_how_many_cells_differ() -> None:
@@ -88,20 +88,20 @@ def test_a_comparison_is_a_line_with_how_many_cells_differ() -> None:
     )
     assert checksum.sentence == (
         "Without the UDP checksum, against with it: mean round trip and mean time in the mirror’s "
-        "stack not shown to differ in any of 4 pairs of cells"
+        "stack without a significant difference in any of 4 pairs of cells"
     )
 
 
 @pytest.mark.parametrize("folder", sorted(REPORTS.glob("*/run.json")), ids=lambda p: p.parent.name)
 def test_every_line_leads_to_cells_of_its_run_and_warnings_are_few(folder: Path) -> None:
     run = load(folder.parent)
-    found, cells = Report(run, Wording()).first_lines, {cell.key for cell in run.plan.cells}
-    assert found.answers
-    for line in (*found.answers, *found.comparisons):
+    lines, cells = Report(run, Wording()).first_lines, {cell.key for cell in run.plan.cells}
+    assert lines.answers
+    for line in (*lines.answers, *lines.comparisons):
         assert line.cells
         assert line.section
-    assert all({*line.cells} <= cells for line in (*found.answers, *found.warnings))
-    assert len(found.warnings) <= MOST_WARNINGS
+    assert all({*line.cells} <= cells for line in (*lines.answers, *lines.warnings))
+    assert len(lines.warnings) <= MOST_WARNINGS
 
 
 def test_the_cell_that_a_line_opens_is_the_one_that_does_least() -> None:
@@ -117,7 +117,7 @@ def test_the_cell_that_a_line_opens_is_the_one_that_does_least() -> None:
         and c.settings.get("protocol") == "UDP"
         and values.get(c.key) is not None
     ]
-    assert values[udp.cells[0]] == min(each for each in beside if each is not None)
+    assert values[udp.cells[0]] == min(value for value in beside if value is not None)
 
 
 def test_a_search_says_from_which_frame_on_the_line_is_full_and_what_stopped_it_below(
@@ -130,7 +130,9 @@ def test_a_search_says_from_which_frame_on_the_line_is_full_and_what_stopped_it_
         for size, cell in cells.items()
     ]
     (line,) = searches.answers(readings(made_run(tmp_path, plan_of([*cells.values()], 1), records)))
-    assert "line rate without loss from 512 bytes on; 64 bytes: 51.0 % of it" in line.sentence
+    assert "line rate without loss from 512 bytes upwards; 64 bytes: 51.0 % of the line rate" in (
+        line.sentence
+    )
     assert line.cells[0] == cells[64].key
 
 

@@ -30,7 +30,7 @@ OPEN = "document.getElementById('cell').open"
 
 @dataclass(frozen=True)
 class Question:
-    """What a reader wants to know, where to click, and what is then to be seen."""
+    """A question of a reader, the clicks that lead to its answer, and the answer."""
 
     run: str
     asks: str
@@ -44,7 +44,7 @@ QUESTIONS = (
         "lab-report",
         "Which pairing is slowest at 64 bytes over UDP, and how slow?",
         (),
-        "least 2.58 Mbit/s, 5.2 % of it, in WL with 64 bytes",
+        "lowest: 2.58 Mbit/s, 5.2 % of the ceiling, in WL with 64 bytes",
     ),
     Question(
         "lab-report",
@@ -128,27 +128,27 @@ WORDS = """
   return words;
 })()
 """
-"""Words on the first two screens, without those of tables and pictures."""
+"""Most words on the first two screens, without those of tables and pictures."""
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with a_browser() as found:
-        yield found
+    with a_browser() as browser_:
+        yield browser_
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Run → its page, made now."""
-    found = {}
+    """Run → its page, written by this version."""
+    pages = {}
     for name in RUNS:
         copy = tmp_path_factory.mktemp(name) / "run"
         copy.mkdir()
         for part in ("run.json", "matrix.yaml", "journal.jsonl"):
             if (REPORTS / name / part).exists():
                 shutil.copy(REPORTS / name / part, copy)
-        found[name] = write_report(load(copy))
-    return found
+        pages[name] = write_report(load(copy))
+    return pages
 
 
 def opened(browser: Browser, page: Path, size: tuple[int, int], scheme: str = "light") -> Tab:
@@ -157,7 +157,7 @@ def opened(browser: Browser, page: Path, size: tuple[int, int], scheme: str = "l
     return tab
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda each: each.asks)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asks)
 def test_a_question_is_answered_by_looking_and_two_clicks_at_most(
     browser: Browser, pages: dict[str, Path], question: Question
 ) -> None:
@@ -203,12 +203,12 @@ def test_a_picture_of_the_documentation_shows_the_first_screen_as_the_page_has_i
     for form, screen in SCREENS.items():
         tab = opened(browser, pages[name], screen.size_px)
         save(tab.screenshot(), tmp_path / f"{form}.png", screen.width_px)
-        found, shown = (
+        left, right = (
             Image.open(path).convert("RGB")
             for path in (tmp_path / f"{form}.png", PICTURES / form / f"{name}.png")
         )
-        assert found.size == shown.size
-        apart = ImageStat.Stat(ImageChops.difference(found, shown)).mean
+        assert left.size == right.size
+        apart = ImageStat.Stat(ImageChops.difference(left, right)).mean
         assert max(apart) < MOST_APART, "python -m benchmarks.cost.page --pictures docs/pictures"
 
 
@@ -262,12 +262,12 @@ def test_a_blank_of_the_map_is_hatched_and_says_why(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
     tab = opened(browser, pages["lab-report"], DESK)
-    told = tab.run(
+    blanks = tab.run(
         "[...document.querySelectorAll('#picture-1 .on-wide .blank-spot > title')]"
         ".map((each) => each.textContent)"
     )
-    assert len(told) == 70
-    assert all("no value here" in each for each in told)
+    assert len(blanks) == 70
+    assert all("no value here" in blank for blank in blanks)
     filled = "getComputedStyle(document.querySelector('.on-wide .blank-spot')).fill"
     assert "hatch" in tab.run(filled)
 
@@ -290,10 +290,10 @@ def test_a_table_is_sorted_by_a_click_on_its_head_and_filtered(
     tab = opened(browser, pages["lab-report"], DESK)
     tab.run("document.querySelector('#pairing-1 .filter input').focus()")
     tab.type("60 KiB")
-    shown = (
+    visible = (
         "[...document.querySelector('#pairing-1 table').tBodies[0].rows].filter((r) => !r.hidden)"
     )
-    assert tab.run(f"{shown}.length") == 1
+    assert tab.run(f"{visible}.length") == 1
 
 
 def test_the_head_of_a_scrolled_table_covers_what_goes_under_it(

@@ -9,22 +9,22 @@ from netlab.report.text.load_figure import BLOCKS, LABEL, LOST, load_figure
 from netlab.results.load_timeline import timeline_of
 
 WIDTH = 62
-"""A column a tenth of a second: 6.2 s of requests."""
+"""One column is a tenth of a second: 6.2 s of requests."""
 
 
-def lines_of(asked: list[Trip]) -> list[str]:
+def lines_of(requests: list[Trip]) -> list[str]:
     settings = {**under_load_cell().settings, "request_rate_per_s": 100.0}
-    timeline = timeline_of(settings, under_load_values(asked))
+    timeline = timeline_of(settings, under_load_values(requests))
     assert timeline is not None
     return list(load_figure(timeline, WIDTH))
 
 
 def test_round_trips_are_low_then_high_then_low_above_the_load() -> None:
     round_trips, load, phases = lines_of(trips(idle_ms=1.0, loaded_ms=100.0, after_ms=1.0))
-    drawn = round_trips[LABEL : LABEL + WIDTH]
-    assert drawn[:9] == BLOCKS[0] * 9
-    assert set(drawn[12:48]) == {BLOCKS[-1]}
-    assert drawn[54:] == BLOCKS[0] * (WIDTH - 54)
+    bars = round_trips[LABEL : LABEL + WIDTH]
+    assert bars[:9] == BLOCKS[0] * 9
+    assert set(bars[12:48]) == {BLOCKS[-1]}
+    assert bars[54:] == BLOCKS[0] * (WIDTH - 54)
     assert round_trips.endswith("up to 100 ms")
     rates = load[LABEL : LABEL + WIDTH]
     assert rates[:9].strip() == ""
@@ -36,8 +36,10 @@ def test_round_trips_are_low_then_high_then_low_above_the_load() -> None:
 
 
 def test_a_column_in_which_all_are_lost_is_marked_and_one_of_many_is_not() -> None:
-    asked = trips()
-    gone = [Trip(each.at_ns, None) if 100 <= at < 120 else each for at, each in enumerate(asked)]
-    drawn = lines_of(gone)[0][LABEL : LABEL + WIDTH]
-    assert [at for at, mark in enumerate(drawn) if mark == LOST] == [10, 11]
-    assert LOST not in lines_of(losing(asked, 5))[0]
+    requests = trips()
+    losses = [
+        Trip(trip.at_ns, None) if 100 <= at < 120 else trip for at, trip in enumerate(requests)
+    ]
+    bars = lines_of(losses)[0][LABEL : LABEL + WIDTH]
+    assert [at for at, mark in enumerate(bars) if mark == LOST] == [10, 11]
+    assert LOST not in lines_of(losing(requests, 5))[0]

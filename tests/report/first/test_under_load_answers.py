@@ -1,4 +1,4 @@
-"""What the first screen, the terminal and the opened cell say of latency under load."""
+"""Latency under load on the first screen, on the terminal and in an opened cell."""
 
 from __future__ import annotations
 
@@ -39,21 +39,23 @@ tests:
 """
 
 
-def said(make: Make, cells: list[PlannedCell], records: list[Record], trials: int = 1) -> list[str]:
+def sentences_of(
+    make: Make, cells: list[PlannedCell], records: list[Record], trials: int = 1
+) -> list[str]:
     run = make(plan_of(cells, trials), records)
     return [line.sentence for line in under_load.answers(readings(run))]
 
 
 def test_a_line_says_what_round_trips_rise_to_under_which_load(make: Make) -> None:
     cell = under_load_cell(protocol="UDP", rate_bit_per_s=1e8)
-    assert said(make, [cell], under_load_records(cell, [123.0])) == [
+    assert sentences_of(make, [cell], under_load_records(cell, [123.0])) == [
         "Under load round trips rise from 0.10 ms to 123 ms (LL, UDP up, 90.00 Mbit/s)"
     ]
 
 
 def test_three_trials_have_their_interval(make: Make) -> None:
     cell = under_load_cell()
-    (line,) = said(make, [cell], under_load_records(cell, [9.0, 10.0, 11.0]), 3)
+    (line,) = sentences_of(make, [cell], under_load_records(cell, [9.0, 10.0, 11.0]), 3)
     assert line == (
         "Under load round trips rise from 0.10 ms to 10.0 ms (LL, TCP up, 90.00 Mbit/s), by "
         "9.9 ± 2.5 ms (3 trials)"
@@ -63,8 +65,8 @@ def test_three_trials_have_their_interval(make: Make) -> None:
 @pytest.mark.parametrize(
     ("loaded_ms", "begin"),
     [
-        (0.105, "Under load round trips keep their length: 0.11 ms, before it 0.10 ms (LL, TCP"),
-        (None, "Under load half of the requests or more are lost (LL, TCP up, 90.00 Mbit/s); 0.10"),
+        (0.105, "Under load round trips take no longer: 0.11 ms, before the load 0.10 ms (LL, TCP"),
+        (None, "Under load at least half of the requests are lost (LL, TCP up, 90.00 Mbit/s); "),
     ],
 )
 def test_what_does_not_rise_and_what_is_lost_are_said_as_that(
@@ -72,7 +74,7 @@ def test_what_does_not_rise_and_what_is_lost_are_said_as_that(
 ) -> None:
     cell = under_load_cell()
     records = [result(cell, 1, under_load_values(trips(loaded_ms=loaded_ms)))]
-    (line,) = said(make, [cell], records)
+    (line,) = sentences_of(make, [cell], records)
     assert line.startswith(begin)
 
 
@@ -88,18 +90,18 @@ def test_of_many_loads_one_line_names_the_least_and_the_most(make: Make) -> None
     (line,) = under_load.answers(readings(run))
     assert line.sentence == (
         "Under load round trips take longer by 100 ms (LL, TCP up, streams 1) to 400 ms "
-        "(LL, TCP up, streams 4); in 1 cell half of the requests or more are lost"
+        "(LL, TCP up, streams 4); in 1 cell at least half of the requests are lost"
     )
     assert (line.cells[0], line.chart) == (cells[3].key, "latency-over-time-4")
 
 
 def test_a_load_without_a_result_has_no_answer(make: Make) -> None:
     cell = under_load_cell()
-    assert said(make, [cell], [failure(cell)]) == []
+    assert sentences_of(make, [cell], [failure(cell)]) == []
 
 
 def two_controls(make: Make) -> Analysis:
-    cells = [under_load_cell(congestion=each) for each in ("cubic", "bbr")]
+    cells = [under_load_cell(congestion=control) for control in ("cubic", "bbr")]
     times = {"cubic": [100.0, 101.0, 102.0], "bbr": [10.0, 10.2, 10.1]}
     records = [
         record
@@ -172,7 +174,7 @@ def test_an_opened_cell_shows_the_round_trips_of_each_trial_and_the_phases(make:
         result(cell, 2, under_load_values(losing(trips(), 100))),
     ]
     run = make(plan_of([cell], 2), records)
-    trials = [(each, run.latest[cell.key, each.trial].values) for each in readings(run)]
+    trials = [(trial, run.latest[cell.key, trial.trial].values) for trial in readings(run)]
     beside, throughput, *_others = small_charts(trials, {})
     assert (beside.title, beside.y_label) == ("Round trips beside the load", "ms")
     assert [line.label for line in beside.lines] == ["trial 1", "trial 2", "lost"]
@@ -189,5 +191,5 @@ def test_an_opened_cell_without_single_round_trips_shows_the_load_alone(make: Ma
     values = under_load_values(trips())
     del values["trip_ns"]
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
-    trials = [(each, run.latest[cell.key, each.trial].values) for each in readings(run)]
+    trials = [(trial, run.latest[cell.key, trial.trial].values) for trial in readings(run)]
     assert [chart.title for chart in small_charts(trials, {})] == ["Throughput within the window"]

@@ -1,4 +1,4 @@
-"""Charts in panels: labels of what varies, a panel a level, shares of the ceiling. Pure."""
+"""Charts in panels: labels name what varies, a panel for each level, shares of the ceiling."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def line(*figures: float | None, words: tuple[str, ...] = ("LL",), place: int = 
 
 
 def lines_of(*levels: tuple[str, ...]) -> list[Curve]:
-    return [line(1.0, 2.0, words=each, place=n) for n, each in enumerate(product(*levels))]
+    return [line(1.0, 2.0, words=words, place=n) for n, words in enumerate(product(*levels))]
 
 
 def test_a_label_says_what_varies_and_the_title_once_what_does_not() -> None:
-    found = in_panels(chart_of(*lines_of(("LL",), ("18 bytes",), ("blocking", "spinning"))))
-    assert [each.label for each in found.lines] == ["blocking", "spinning"]
-    assert found.title == "UDP (LL, 18 bytes)"
-    assert found.panels == ()
+    chart = in_panels(chart_of(*lines_of(("LL",), ("18 bytes",), ("blocking", "spinning"))))
+    assert [curve.label for curve in chart.lines] == ["blocking", "spinning"]
+    assert chart.title == "UDP (LL, 18 bytes)"
+    assert chart.panels == ()
 
 
 def test_lines_that_words_do_not_tell_apart_keep_their_labels() -> None:
@@ -57,49 +57,49 @@ def test_lines_that_words_do_not_tell_apart_keep_their_labels() -> None:
 
 def test_more_than_four_lines_get_a_panel_for_each_level_of_what_has_most() -> None:
     sizes = ("18 bytes", "576 bytes", "1472 bytes")
-    found = in_panels(chart_of(*lines_of(("blocking", "spinning"), sizes)))
-    assert [panel.title for panel in found.panels] == list(sizes)
-    for panel in found.panels:
-        assert [each.label for each in panel.lines] == ["blocking", "spinning"]
-        assert [each.place for each in panel.lines] == [0, 1]
-    assert len(found.lines) == 6
+    chart = in_panels(chart_of(*lines_of(("blocking", "spinning"), sizes)))
+    assert [panel.title for panel in chart.panels] == list(sizes)
+    for panel in chart.panels:
+        assert [curve.label for curve in panel.lines] == ["blocking", "spinning"]
+        assert [curve.place for curve in panel.lines] == [0, 1]
+    assert len(chart.lines) == 6
     assert in_panels(chart_of(*lines_of(("LL", "WL"), ("18 bytes", "64 bytes")))).panels == ()
 
 
 def test_panels_together_have_every_line_once() -> None:
     every = lines_of(("LL", "WL", "LW"), ("18", "64"), ("blocking", "spinning"), ("yes", "no"))
-    given = [replace(each, points=((float(n), 1.0),)) for n, each in enumerate(every)]
-    found = in_panels(chart_of(*given))
-    points = [each.points for panel in found.panels for each in panel.lines]
-    assert sorted(points) == sorted(each.points for each in given)
-    assert max(len(panel.lines) for panel in found.panels) <= 4
-    # Of two dimensions the first goes from left to right.
-    assert [panel.title for panel in found.panels[:3]] == ["LL, 18", "WL, 18", "LW, 18"]
+    curves = [replace(curve, points=((float(n), 1.0),)) for n, curve in enumerate(every)]
+    chart = in_panels(chart_of(*curves))
+    points = [curve.points for panel in chart.panels for curve in panel.lines]
+    assert sorted(points) == sorted(curve.points for curve in curves)
+    assert max(len(panel.lines) for panel in chart.panels) <= 4
+    # With two dimensions the first one varies from left to right.
+    assert [panel.title for panel in chart.panels[:3]] == ["LL, 18", "WL, 18", "LW, 18"]
 
 
 def test_what_one_dimension_tells_apart_stays_one_diagram() -> None:
-    found = in_panels(chart_of(*lines_of(tuple(f"host {n}" for n in range(7)))))
-    assert found.panels == ()
-    assert len(found.lines) == 7
+    chart = in_panels(chart_of(*lines_of(tuple(f"host {n}" for n in range(7)))))
+    assert chart.panels == ()
+    assert len(chart.lines) == 7
 
 
 def test_what_is_near_the_ceiling_is_shown_as_shares_of_it_at_the_same_place() -> None:
-    found = with_shares(chart_of(line(48.0, 99.0), line(49.0, 97.0, words=("WL",))))
-    assert [each.points for each in found.shares] == [
+    chart = with_shares(chart_of(line(48.0, 99.0), line(49.0, 97.0, words=("WL",))))
+    assert [curve.points for curve in chart.shares] == [
         ((1.0, 96.0), (2.0, 99.0)),
         ((1.0, 98.0), (2.0, 97.0)),
     ]
-    assert [each.points for each in found.share_ceilings] == [((1.0, 100.0), (2.0, 100.0))]
-    assert share_range(found) == (90.0, 101.0)
-    assert found.share_note == ""
-    assert "shares of the wire ceiling" in found.alt
+    assert [curve.points for curve in chart.share_ceilings] == [((1.0, 100.0), (2.0, 100.0))]
+    assert share_range(chart) == (90.0, 101.0)
+    assert chart.share_note == ""
+    assert "shares of the wire ceiling" in chart.alt
 
 
 def test_an_interval_is_a_share_too_and_the_axis_holds_it() -> None:
     wide = replace(line(48.0, 93.0), half_widths=(1.0, 9.0))
-    found = with_shares(chart_of(wide))
-    assert found.shares[0].half_widths == (2.0, 9.0)
-    low, high = share_range(found)
+    chart = with_shares(chart_of(wide))
+    assert chart.shares[0].half_widths == (2.0, 9.0)
+    low, high = share_range(chart)
     assert 80 < low <= 84
     assert 102 <= high < 105
 
@@ -115,29 +115,29 @@ def test_of_what_is_mostly_far_below_no_shares_are_shown() -> None:
 
 def test_a_point_far_from_the_ceiling_is_a_gap_and_the_note_says_whose() -> None:
     lines = (line(49.0, 99.0), line(5.0, 99.0, words=("WL",)), line(48.0, 97.0, words=("LW",)))
-    found = with_shares(chart_of(*lines))
-    assert found.shares[1].points == ((1.0, None), (2.0, 99.0))
-    assert found.share_note == "below 80 %, not shown: WL (1 of 2 points)"
+    chart = with_shares(chart_of(*lines))
+    assert chart.shares[1].points == ((1.0, None), (2.0, 99.0))
+    assert chart.share_note == "below 80 %, not shown: WL (1 of 2 points)"
     silent = with_shares(chart_of(*lines, line(1.0, 2.0, words=("WW",))))
-    assert [each.label for each in silent.shares] == ["LL", "WL", "LW"]
+    assert [curve.label for curve in silent.shares] == ["LL", "WL", "LW"]
     assert silent.share_note.endswith("; WW")
     inside = with_shares(chart_of(*lines, line(9e3, 9e3, words=("LL (same host)",))))
     assert inside.share_note.startswith("outside 80 % to 110 %, not shown: ")
-    for chart in (found, silent, inside):
-        low, high = share_range(chart)
-        shown = [y for each in chart.shares for _x, y in each.points if y is not None]
+    for drawing in (chart, silent, inside):
+        low, high = share_range(drawing)
+        percents = [y for curve in drawing.shares for _x, y in curve.points if y is not None]
         assert low >= LEAST_PERCENT - 1
-        assert all(low <= share <= high for share in shown)
+        assert all(low <= share <= high for share in percents)
 
 
 def test_panels_have_the_shares_of_their_own_lines() -> None:
     every = lines_of(("LL", "WL", "LW"), ("to client", "to server"))
-    near = [replace(each, points=((1.0, 45.0 + each.place), (2.0, None))) for each in every]
-    found = with_shares(in_panels(chart_of(*near)))
-    assert [panel.title for panel in found.panels] == ["LL", "WL", "LW"]
-    shares = [[share.points[0][1] for share in panel.shares] for panel in found.panels]
+    close = [replace(curve, points=((1.0, 45.0 + curve.place), (2.0, None))) for curve in every]
+    chart = with_shares(in_panels(chart_of(*close)))
+    assert [panel.title for panel in chart.panels] == ["LL", "WL", "LW"]
+    shares = [[share.points[0][1] for share in panel.shares] for panel in chart.panels]
     assert shares == [[90.0, 92.0], [94.0, 96.0], [98.0, 100.0]]
-    assert found.shares[0].points[1] == (2.0, None)
+    assert chart.shares[0].points[1] == (2.0, None)
 
 
 def test_panels_and_shares_are_worded_in_another_language() -> None:
@@ -152,6 +152,6 @@ def test_panels_and_shares_are_worded_in_another_language() -> None:
 @pytest.mark.parametrize("number", [1, 4, 5, 12, 30])
 def test_no_number_of_levels_makes_more_panels_than_can_be_seen(number: int) -> None:
     levels = tuple(f"{n} bytes" for n in range(number))
-    found = in_panels(chart_of(*lines_of(levels, ("blocking", "spinning", "polling"))))
-    assert len(found.panels) <= 12
-    assert len(found.lines) == 3 * number
+    chart = in_panels(chart_of(*lines_of(levels, ("blocking", "spinning", "polling"))))
+    assert len(chart.panels) <= 12
+    assert len(chart.lines) == 3 * number

@@ -22,8 +22,8 @@ __all__ = ["make"]
 
 def test_no_line_leads_to_the_system_s_own_buffers(make: Callable[..., Analysis]) -> None:
     sized = [planned(socket_buffer_bytes=size) for size in (1024, 2048)]
-    asked = {n: v for n, v in sized[0].settings.items() if n != "socket_buffer_bytes"}
-    run = make([*sized, PlannedCell("auto", "LL", "stream", asked)])
+    settings = {n: v for n, v in sized[0].settings.items() if n != "socket_buffer_bytes"}
+    run = make([*sized, PlannedCell("auto", "LL", "stream", settings)])
     (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
     assert [label for _, label in chart.x_ticks] == ["1 KiB", "2 KiB", "auto"]
     assert [y for _, y in chart.lines[0].points] == [48.0, 48.0, None, 48.0]
@@ -87,10 +87,10 @@ def test_lines_differ_in_marker_and_dash_and_keep_their_look_from_chart_to_chart
         for cell in cells
     ]
     run = make(cells, records)
-    drawn, _ = charts(lay_out(readings(run)), run.plan.link)
-    places = {(line.label, line.place) for chart in drawn for line in chart.lines}
+    diagrams, _ = charts(lay_out(readings(run)), run.plan.link)
+    places = {(line.label, line.place) for chart in diagrams for line in chart.lines}
     assert places == {("LL", 0), ("WL", 1)}
-    svg = draw(drawn[:1])[0].svg.decode()
+    svg = draw(diagrams[:1])[0].svg.decode()
     assert len(set(re.findall(r"stroke-dasharray: [0-9., ]+; [^\"]*stroke-width: 1.4", svg))) == 1
 
 
@@ -103,9 +103,9 @@ def test_many_settings_draw_a_bounded_number_of_charts_and_say_how_many_are_miss
         for buffer in (1024, 2048)
     ]
     run = make(cells)
-    drawn, left_out = charts(lay_out(readings(run)), None)
-    assert (len(drawn), left_out) == (MAX_CHARTS, 3)
-    assert len({chart.name for chart in drawn}) == MAX_CHARTS
+    diagrams, left_out = charts(lay_out(readings(run)), None)
+    assert (len(diagrams), left_out) == (MAX_CHARTS, 3)
+    assert len({chart.name for chart in diagrams}) == MAX_CHARTS
 
 
 def test_conditions_that_make_the_same_file_name_overwrite_nothing(
@@ -116,8 +116,8 @@ def test_conditions_that_make_the_same_file_name_overwrite_nothing(
         for name in ("a-b", "a_b")
         for buffer in (1024, 2048)
     ]
-    drawn, _ = charts(lay_out(readings(make(cells))), None)
-    assert [chart.name[-2:] for chart in drawn] == ["-b", "-2"]
+    diagrams, _ = charts(lay_out(readings(make(cells))), None)
+    assert [chart.name[-2:] for chart in diagrams] == ["-b", "-2"]
 
 
 def _fields(chart: Chart) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def _filled(line: Curve) -> Curve:
 
 
 def _moves(svg: bytes) -> int:
-    """How often the pen is lifted and set down anew in the measured lines."""
+    """How often the measured lines are interrupted."""
     lines = re.findall(
         r'<path d="([^"]+)" clip-path="[^"]*" style="[^"]*stroke-width: 1.4', _open(svg)
     )

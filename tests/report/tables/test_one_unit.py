@@ -1,4 +1,4 @@
-"""A table of throughputs has one unit, by its largest figure, and its headings name it."""
+"""A table of throughputs has one unit, chosen by its largest figure and named in its headings."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ KEYS = (TableColumn("TCP", 64), TableColumn("TCP", 1448))
 def grid(*rows: tuple[float, float], unit: str = "Mbit/s", half_widths: bool = False) -> GridTable:
     lines = [
         TableLine(
-            "16 KiB", tuple(throughput_cell(each, 3, shows_n=True) for each in row), unit=unit
+            "16 KiB", tuple(throughput_cell(rate, 3, shows_n=True) for rate in row), unit=unit
         )
         for row in rows
     ]
     quantity = _("throughput, {unit} (number of trials)", unit="Mbit/s")
-    made = grid_table(KEYS, "socket buffer", quantity, lines, (), pairing="LL, offered 500 Mbit/s")
-    return replace(made, has_half_widths=half_widths)
+    table = grid_table(KEYS, "socket buffer", quantity, lines, (), pairing="LL, offered 500 Mbit/s")
+    return replace(table, has_half_widths=half_widths)
 
 
 def words(table: Table) -> list[list[str]]:
@@ -38,41 +38,41 @@ def words(table: Table) -> list[list[str]]:
 
 
 def test_from_1000_mbit_per_s_on_all_figures_are_in_gbit_per_s() -> None:
-    shown = evened(grid((12.3456e6, 2386.17e6), (34.5e6, 940e6)))
-    assert words(shown) == [["0.01235 (3)", "2.386 (3)"], ["0.03450 (3)", "0.940 (3)"]]
-    assert shown.title == "LL, offered 500 Mbit/s: throughput, Gbit/s (number of trials)"
-    assert {line.unit for line in shown.lines} == {"Gbit/s"}
+    table = evened(grid((12.3456e6, 2386.17e6), (34.5e6, 940e6)))
+    assert words(table) == [["0.01235 (3)", "2.386 (3)"], ["0.03450 (3)", "0.940 (3)"]]
+    assert table.title == "LL, offered 500 Mbit/s: throughput, Gbit/s (number of trials)"
+    assert {line.unit for line in table.lines} == {"Gbit/s"}
 
 
 def test_the_largest_figure_as_printed_decides() -> None:
     assert "Mbit/s (" in evened(grid((1e6, 999.994e6))).title
-    shown = evened(grid((1e6, 999.996e6)))
-    assert "Gbit/s (" in shown.title
-    assert words(shown)[0][1] == "1.000 (3)"
+    table = evened(grid((1e6, 999.996e6)))
+    assert "Gbit/s (" in table.title
+    assert words(table)[0][1] == "1.000 (3)"
 
 
 def test_below_1_mbit_per_s_all_figures_are_in_kbit_per_s() -> None:
-    shown = evened(grid((0.25312e6, 0.0012e6)))
-    assert words(shown) == [["253.1 (3)", "1.200 (3)"]]
-    assert "throughput, kbit/s (" in shown.title
+    table = evened(grid((0.25312e6, 0.0012e6)))
+    assert words(table) == [["253.1 (3)", "1.200 (3)"]]
+    assert "throughput, kbit/s (" in table.title
 
 
 def test_intervals_have_the_unit_and_the_decimals_of_the_table_they_belong_to() -> None:
     tables = (grid((90e6, 2386.17e6)), grid((0.4e6, 249.01e6), half_widths=True))
     layout = BinGrid.__new__(BinGrid)
-    shown = evened_section(TableSection(layout, "", tables)).tables
-    assert [words(table) for table in shown] == [
+    tables = evened_section(TableSection(layout, "", tables)).tables
+    assert [words(table) for table in tables] == [
         [["0.0900 (3)", "2.39 (3)"]],
         [["0.0004 (3)", "0.25 (3)"]],
     ]
-    assert all("Gbit/s (" in table.title for table in shown)
+    assert all("Gbit/s (" in table.title for table in tables)
 
 
 def test_a_figure_with_its_unit_behind_it_and_a_column_named_by_it_change_with_the_table() -> None:
-    def named(value: float) -> TableCell:
+    def cell(value: float) -> TableCell:
         return TableCell(joined(" ", [f"{value:.2f}", "Mbit/s"]), value, "Mbit/s")
 
-    shown = evened(
+    table = evened(
         Table(
             "compared",
             "cell",
@@ -81,7 +81,7 @@ def test_a_figure_with_its_unit_behind_it_and_a_column_named_by_it_change_with_t
                 TableLine(
                     joined(", ", ["throughput", "Mbit/s"]),
                     (
-                        named(4554.6),
+                        cell(4554.6),
                         TableCell("1934.84", 1934.84, "Mbit/s"),
                         TableCell("0.425", 0.425),
                         TableCell("12.25", 12.25, "µs"),
@@ -90,9 +90,9 @@ def test_a_figure_with_its_unit_behind_it_and_a_column_named_by_it_change_with_t
             ),
         )
     )
-    assert words(shown) == [["4.555 Gbit/s", "1.935", "0.425", "12.25"]]
-    assert shown.columns == ("baseline", "Gbit/s", "ratio", "µs")
-    assert shown.lines[0].label == "throughput, Gbit/s"
+    assert words(table) == [["4.555 Gbit/s", "1.935", "0.425", "12.25"]]
+    assert table.columns == ("baseline", "Gbit/s", "ratio", "µs")
+    assert table.lines[0].label == "throughput, Gbit/s"
 
 
 def test_the_variance_goes_with_the_square_of_the_unit() -> None:
@@ -105,26 +105,26 @@ def test_the_variance_goes_with_the_square_of_the_unit() -> None:
         TableLine("throughput", cells),
         TableLine("elapsed", tuple(TableCell("1.25", 1.25, "s") for _cell in cells)),
     )
-    shown = evened(Table("repeats", "repeat", ("1", "deviation", "variance"), lines))
-    assert words(shown)[0] == ["2.000", "0.348", "0.1212"]
-    assert words(shown)[1] == ["1.25"] * 3
+    table = evened(Table("repeats", "repeat", ("1", "deviation", "variance"), lines))
+    assert words(table)[0] == ["2.000", "0.348", "0.1212"]
+    assert words(table)[1] == ["1.25"] * 3
 
 
 def test_a_table_below_1000_mbit_per_s_stays_as_it_was_made() -> None:
-    made = grid((12.34e6, 94.1e6))
-    assert evened(made) == made
+    table = grid((12.34e6, 94.1e6))
+    assert evened(table) == table
 
 
 def times(*values_ms: float, heading: str = "increase") -> Table:
-    places = tuple(TableCell(figure(each), each, "ms") for each in values_ms)
+    places = tuple(TableCell(figure(value), value, "ms") for value in values_ms)
     columns = tuple(joined(", ", [heading, "ms"]) for _each in values_ms)
     return Table("LL", "load", columns, (TableLine("TCP up", places),))
 
 
 def test_times_that_are_all_below_a_millisecond_are_in_microseconds() -> None:
-    shown = evened(times(0.099567, 0.25))
-    assert shown.columns == ("increase, µs", "increase, µs")
-    assert words(shown) == [["99.57", "250.0"]]
+    table = evened(times(0.099567, 0.25))
+    assert table.columns == ("increase, µs", "increase, µs")
+    assert words(table) == [["99.57", "250.0"]]
     assert evened(times(0.099567, 1.0)).columns == ("increase, ms", "increase, ms")
     assert evened(times(0.0)).columns == ("increase, ms",)
 

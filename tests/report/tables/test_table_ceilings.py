@@ -24,7 +24,7 @@ def test_each_pairing_has_a_mean_of_its_own_and_none_is_over_all_of_them() -> No
     table = overviews(layout)[0]
     assert [row.label for row in table.lines] == ["LL", "WL", "WW (same host)"]
     means = [row.places[0] for row in table.lines]
-    assert [(each.value, each.n) for each in means] == [(90e6, 1), (80e6, 1), (4393e6, 1)]
+    assert [(cell.value, cell.n) for cell in means] == [(90e6, 1), (80e6, 1), (4393e6, 1)]
 
 
 def test_same_host_trials_have_no_wire_ceiling() -> None:
@@ -52,9 +52,9 @@ def test_the_mss_in_effect_the_tag_and_the_ip_version_decide_about_the_ceiling()
     def ceiling(link: Link, flow: dict[str, Any], **settings: Any) -> float:
         grid = lay_out((reading(flow={"tcp_timestamps": True, **flow}, **settings),)).grids[0]
         column = TableColumn("TCP", 64)
-        found = ceiling_of(column, grid.column(column), link)
-        assert found is not None
-        return found.highest_bit_per_s
+        ceiling = ceiling_of(column, grid.column(column), link)
+        assert ceiling is not None
+        return ceiling.highest_bit_per_s
 
     assert ceiling(LINK, {"mss_bytes": 1448}) == pytest.approx(94.148e6, abs=500)
     assert ceiling(LINK, {"mss_bytes": 536}) == pytest.approx(1e8 * 536 / 626)

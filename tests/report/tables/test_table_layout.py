@@ -1,4 +1,4 @@
-"""How the report's tables are laid out: rows, columns, which settings make a table of their own."""
+"""The layout of the report's tables: rows, columns, and the settings that split tables."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_every_planned_cell_stands_in_exactly_one_place_whatever_varies(
 ) -> None:
     readings = [reading(float(index + 1), **cell) for index, cell in enumerate(cells)]
     tables = tables_of(*readings)
-    shown = [
+    values = [
         entry.value
         for table in tables
         for row in table.lines
@@ -143,7 +143,7 @@ def test_every_planned_cell_stands_in_exactly_one_place_whatever_varies(
         for entry in row.places
         if entry.value is not None
     ]
-    assert sorted(shown) == [(index + 1) * 1e6 for index in range(len(cells))]
+    assert sorted(values) == [(index + 1) * 1e6 for index in range(len(cells))]
     assert all(
         entry.notes
         for table in tables

@@ -60,11 +60,11 @@ def test_markdown_begins_with_its_sentences_and_shows_charts_beside_their_tables
     def chart(name: str, title: str = "TCP") -> Chart:
         return Chart(name=name, title=title, x_label="x", x_ticks=(), log_x=False, lines=())
 
-    overview, each = tables_of(reading(90, pairing="LW"), reading(91, pairing="WL"))
+    overview, means = tables_of(reading(90, pairing="LW"), reading(91, pairing="WL"))
     sheet = Table("times", "cell", (), ())
     text = markdown(
         "run",
-        [each],
+        [means],
         ["Link: 100 Mbit/s."],
         [Part(name="further", title="Further", sheets=(sheet,), charts=(chart("further-1"),))],
         first=[("Answers", ["TCP: *90* Mbit/s", "UDP: <b>"]), ("Take care", [])],
@@ -76,8 +76,8 @@ def test_markdown_begins_with_its_sentences_and_shows_charts_beside_their_tables
         *("## LW", "(charts/means.png)", "## WL", "## Further", "### times"),
         "(charts/further-1.png)",
     ]
-    found = [text.index(words) for words in order]
-    assert found == sorted(found)
+    positions = [text.index(words) for words in order]
+    assert positions == sorted(positions)
     assert "![Line chart: a\\](x) \\<b\\>, in Mbit/s" in text
     assert text.count("![") == 2
     assert "Take care" not in text
@@ -94,7 +94,7 @@ def test_the_methods_name_where_the_server_connected_and_only_there() -> None:
     turned = reading(94, pairing="WL", flow={"connected_by": "server"})
     plain = reading(94, pairing="LW", flow={"connected_by": "client"})
     (sentence,) = [
-        each for each in methods((turned, plain), None, source=None) if "it is the server" in each
+        text for text in methods((turned, plain), None, source=None) if "it is the server" in text
     ]
     assert sentence.endswith("about the MSS (TCP of WL).")
-    assert not any("it is the server" in each for each in methods((plain,), None, source=None))
+    assert not any("it is the server" in text for text in methods((plain,), None, source=None))

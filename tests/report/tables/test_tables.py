@@ -1,4 +1,4 @@
-"""What stands in the report's tables: figures, means, intervals, blanks and their footnotes."""
+"""The contents of the report's tables: figures, means, intervals, blanks and footnotes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_what_the_matrix_left_out_is_told_from_what_was_not_measured() -> None:
         reading(message=64, buffer=1), reading(message=64, buffer=2), reading(message=576, buffer=1)
     )
     assert row_of(table, "2 B").places[1].notes == ("a",)
-    assert table.footnotes == (("a", "Not asked for by the matrix."),)
+    assert table.footnotes == (("a", "Not requested by the matrix."),)
 
 
 def test_means_are_taken_over_the_cells_that_have_a_figure_and_say_how_many() -> None:

@@ -1,4 +1,4 @@
-"""Readings → what a full path does to round trips beside it: tables, charts over time. Pure."""
+"""Readings → the section on latency under load: tables, and charts over time. Pure."""
 
 from __future__ import annotations
 
@@ -18,81 +18,81 @@ if TYPE_CHECKING:
 
 
 def part(run: Run, readings: Sequence[Reading]) -> Part | None:
-    """Tables a pairing, then charts; ``None`` where the run has no such test."""
-    those = [reading for reading in readings if reading.test == TEST]
-    if not those:
+    """Tables for each pairing, then charts; ``None`` if the run has no such test."""
+    of_test = [reading for reading in readings if reading.test == TEST]
+    if not of_test:
         return None
-    names, timelines = load_names(those), _timelines(run, those)
-    strips, left_out = over_time.charts(those, names, timelines)
+    names, timelines = load_names(of_test), _timelines(run, of_test)
+    strips, left_out = over_time.charts(of_test, names, timelines)
     return Part(
         name=SECTION,
         title=_("Latency under load"),
-        paragraphs=_paragraphs(those, timelines, left_out),
-        sheets=tuple(sheets_of(those, names, run.plan.link)),
-        charts=(*strips, *distributions.charts(those, names, timelines)),
+        paragraphs=_paragraphs(of_test, timelines, left_out),
+        sheets=tuple(sheets_of(of_test, names, run.plan.link)),
+        charts=(*strips, *distributions.charts(of_test, names, timelines)),
     )
 
 
 def _timelines(run: Run, readings: Sequence[Reading]) -> dict[tuple[str, int], LoadTimeline]:
-    found = {}
+    timelines = {}
     for reading in readings:
         record = run.latest.get((reading.cell, reading.trial))
         if record is None or reading.status != "ok":
             continue
         timeline = timeline_of(reading.settings, record.values)
         if timeline is not None:
-            found[reading.cell, reading.trial] = timeline
-    return found
+            timelines[reading.cell, reading.trial] = timeline
+    return timelines
 
 
 def _paragraphs(
     readings: Sequence[Reading], timelines: over_time.Timelines, left_out: int
 ) -> tuple[str, ...]:
-    said: list[Message] = [_MEANING, _PHASES]
-    measured = [each for each in readings if each.status == "ok"]
-    if any(each.number("responsiveness_per_minute") for each in measured):
-        said.append(_RESPONSIVENESS)
+    paragraphs: list[Message] = [_MEANING, _PHASES]
+    measured = [reading for reading in readings if reading.status == "ok"]
+    if any(reading.number("responsiveness_per_minute") for reading in measured):
+        paragraphs.append(_RESPONSIVENESS)
     if timelines:
-        said.append(_CHARTS)
-    silent = sum((each.cell, each.trial) not in timelines for each in measured)
-    if silent:
-        said.append(
+        paragraphs.append(_CHARTS)
+    without = sum((reading.cell, reading.trial) not in timelines for reading in measured)
+    if without:
+        paragraphs.append(
             counted(
-                "{number} trial did not record its round trips one by one: it has no part in the "
-                "charts.",
-                "{number} trials did not record their round trips one by one: they have no part in "
-                "the charts.",
-                silent,
+                "{number} trial did not record single round trips and is not in the charts.",
+                "{number} trials did not record single round trips and are not in the charts.",
+                without,
             )
         )
     if left_out:
-        said.append(
+        paragraphs.append(
             counted(
-                "{number} further cell have no chart over time: its figures in the table open it.",
-                "{number} further cells have no chart over time: their figures in the tables open "
-                "them.",
+                "{number} further cell has no chart over time here: its figures in the table open "
+                "one.",
+                "{number} further cells have no chart over time here: their figures in the tables "
+                "open one.",
                 left_out,
             )
         )
-    return tuple(said)
+    return tuple(paragraphs)
 
 
 _MEANING = _(
-    "Requests are due at an even rate all the time, and each is timed from when it was due. Up is "
-    "a load from the client to the server, down one from the server to the client. The increase is "
-    "the median round trip under load less the median before it. Medians and percentiles are those "
-    "of each trial, of several trials their mean; a request that is lost counts as longer than any."
+    "Requests are due at an even rate all the time. Each is timed from when it was due. “Up” is a "
+    "load from the client to the server, “down” one from the server to the client. The increase is "
+    "the median round trip under load minus the median before the load. Medians and percentiles "
+    "are computed for each trial; for several trials their mean is given. A lost request counts as "
+    "longer than any other."
 )
 _PHASES = _(
-    "Idle is before the load. Loaded begins when the throughput has settled, 2 s after the load at "
-    "the earliest, and ends with the load; after begins when what waited on the way is through. "
-    "Throughput is that of the loaded phase alone."
+    "“Idle” is before the load. “Loaded” begins when the throughput has settled, at the earliest "
+    "2 s after the start of the load, and ends with the load. “After” begins when all data queued "
+    "on the path has passed. Throughput is that of the loaded phase alone."
 )
 _RESPONSIVENESS = _(
-    "RPM are round trips a minute after draft-ietf-ippm-responsiveness-09, over TCP alone, without "
-    "TLS and HTTP: not to be compared with those of tools that have them."
+    "RPM is the number of round trips per minute after draft-ietf-ippm-responsiveness-09, over TCP "
+    "alone, without TLS and HTTP. It is not comparable with the RPM of tools that include these."
 )
 _CHARTS = _(
-    "Over time a line has the shortest and the longest of the round trips that stand at one place; "
-    "a lost request is marked at the height of the longest."
+    "The line over time shows the shortest and the longest round trip at each point of the time "
+    "axis. A lost request is marked at the height of the longest round trip."
 )

@@ -1,4 +1,4 @@
-"""Trials of latency under load → the share of round trips that took no longer, by phase. Pure."""
+"""Trials of latency under load → the percentiles of the round trips of each phase. Pure."""
 
 from __future__ import annotations
 
@@ -17,56 +17,57 @@ from netlab.results.readings import Reading
 
 NAME = "latency-by-phase"
 _STEPS = 120
-"""Points of a curve: its shares are so far apart."""
+"""Points of a curve, evenly spaced in the share of the requests."""
 
 
 def charts(
     readings: Sequence[Reading], names: Mapping[str, str], timelines: Timelines
 ) -> tuple[Chart, ...]:
-    """Empirical distributions, a panel a cell, a line a phase: all trials of it together."""
-    several = len({each.pairing for each in readings}) > 1
+    """Empirical distributions, a panel for each cell, a line for each phase, all trials pooled."""
+    several = len({reading.pairing for reading in readings}) > 1
     panels: list[ChartPanel] = []
     for cell, trials in by_cell(readings).items():
-        those = [timelines[cell, each.trial] for each in trials if (cell, each.trial) in timelines]
-        found = tuple(
+        of_cell = [timelines[cell, t.trial] for t in trials if (cell, t.trial) in timelines]
+        curves = tuple(
             Curve(PHASE_WORDS[phase], place, points)
             for place, phase in enumerate(PHASES)
-            if (points := _points(phase, those))
+            if (points := _points(phase, of_cell))
         )
-        if found:
+        if curves:
             name = joined(" ", [trials[0].pairing, names[cell]]) if several else names[cell]
-            panels.append(ChartPanel(name, found))
+            panels.append(ChartPanel(name, curves))
     return (_chart(panels[:MOST_PANELS]),) if panels else ()
 
 
 def _points(
     phase: str, timelines: Sequence[LoadTimeline]
 ) -> tuple[tuple[float, float | None], ...]:
-    """(ms, % of all requests of the phase that took no longer): those that are lost took longer
-    than any, so that a line ends below 100 %.
+    """(ms, % of all requests of the phase that took no longer).
+
+    A lost request counts as longer than any other, so that a line with losses ends below 100 %.
     """
     trips = [trip for timeline in timelines for trip in timeline.trips_of(phase)]
-    those = trips_within(trips, 0, 1 + max((trip.at_ns for trip in trips), default=0))
-    answered = those.answered_ns
+    phase_trips = trips_within(trips, 0, 1 + max((trip.at_ns for trip in trips), default=0))
+    answered = phase_trips.answered_ns
     step = max(1, len(answered) // _STEPS)
     points: dict[float, float | None] = {}
     for rank in sorted({*range(1, len(answered) + 1, step), len(answered)}):
         if rank and answered[rank - 1] > 0:
-            # Of several that took as long the last one counts.
-            points[short(answered[rank - 1] / 1e6)] = short(100 * rank / those.count)
+            # Of several equal times the last one counts: its share is the largest.
+            points[short(answered[rank - 1] / 1e6)] = short(100 * rank / phase_trips.count)
     return tuple(points.items())
 
 
 def _chart(panels: Sequence[ChartPanel]) -> Chart:
-    """One cell has a diagram, several a panel each."""
+    """A single diagram for one cell, a panel for each of several cells."""
     lines = tuple(
         replace(line, label=joined(", ", [panel.title, line.label]))
         for panel in panels
         for line in panel.lines
     )
-    found = [x for line in lines for x, _y in line.points]
-    first, last = math.floor(math.log10(min(found))), math.ceil(math.log10(max(found)))
-    title = _("Round trips of each phase: the share of all requests that took no longer")
+    times = [x for line in lines for x, _y in line.points]
+    first, last = math.floor(math.log10(min(times))), math.ceil(math.log10(max(times)))
+    title = _("Percentiles of the round trips of each phase")
     alone = len(panels) == 1
     return Chart(
         name=f"{NAME}-1",

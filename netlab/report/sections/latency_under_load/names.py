@@ -1,4 +1,4 @@
-"""What cells of latency under load are called: ``UDP up``, ``TCP both ways, streams 2``. Pure."""
+"""Names of cells of latency under load: ``UDP up``, ``TCP both ways, streams 2``. Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from netlab.results.readings import Reading
 TEST = "latency_under_load"
 SECTION = "latency-under-load"
 OVER_TIME = "latency-over-time"
-"""How the charts over time begin to be called."""
+"""Beginning of the names of the charts over time."""
 
 WAYS: Mapping[str, str] = {
     "client-sends": _("up"),
     "server-sends": _("down"),
     "both": _("both ways"),
 }
-"""Direction of the load → which way it goes, seen from the client."""
+"""Direction of the load → its word, seen from the client."""
 
 PHASE_WORDS: Mapping[str, str] = {
     "idle": _("idle"),
@@ -28,13 +28,13 @@ PHASE_WORDS: Mapping[str, str] = {
 
 
 def load_names(readings: Sequence[Reading]) -> dict[str, str]:
-    """Cell → protocol and way of the load, then whatever else tells it from the others."""
+    """Cell → protocol and direction of the load, then the settings that differ between cells."""
     sizes: dict[str, set[int | None]] = {}
-    for each in readings:
-        sizes.setdefault(each.protocol, set()).add(each.message_bytes)
-    alike = all(len(each) == 1 for each in sizes.values())
+    for reading in readings:
+        sizes.setdefault(reading.protocol, set()).add(reading.message_bytes)
+    alike = all(len(sizes_of) == 1 for sizes_of in sizes.values())
     left_out = ("direction", *(["message_bytes"] if alike else []))
-    ways = {each.cell: _way(each) for each in readings}
+    ways = {reading.cell: _way(reading) for reading in readings}
     return {
         cell: joined(", ", [joined(" ", [word for word in (head, ways[cell]) if word]), *rest])
         for cell, (head, *rest) in words_of(readings, left_out).items()
@@ -42,16 +42,16 @@ def load_names(readings: Sequence[Reading]) -> dict[str, str]:
 
 
 def by_cell(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
-    """Cell → its trials, those without a result as well."""
+    """Cell → all its trials, with and without a result."""
     cells: dict[str, list[Reading]] = {}
-    for each in readings:
-        cells.setdefault(each.cell, []).append(each)
+    for reading in readings:
+        cells.setdefault(reading.cell, []).append(reading)
     return cells
 
 
 def chart_names(readings: Sequence[Reading]) -> dict[str, str]:
-    """Cell → what its chart over time is called, if it has one; ``readings`` are all of the run."""
-    cells = dict.fromkeys(each.cell for each in readings if each.test == TEST)
+    """Cell → the name of its chart over time, if it has one; ``readings``: all of the run."""
+    cells = dict.fromkeys(reading.cell for reading in readings if reading.test == TEST)
     return {cell: f"{OVER_TIME}-{number}" for number, cell in enumerate(cells, start=1)}
 
 

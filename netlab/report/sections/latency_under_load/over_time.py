@@ -13,15 +13,15 @@ from netlab.results.readings import FLOWS, Reading
 from netlab.stats import median
 
 MOST = 12
-"""Cells that have a chart; each of the others is opened on the page."""
+"""Cells with a chart in the section; the page opens those of the others on request."""
 MOST_POINTS = 900
 GAP = 3
-"""So many requests in a row without an answer leave a gap in the line."""
+"""Number of consecutive requests without an answer that leave a gap in the line."""
 SMALL_NS = 1e6
-"""Where every time is shorter they are told in µs."""
+"""If every round trip is shorter, the axis is in µs."""
 
 Timelines = Mapping[tuple[str, int], LoadTimeline]
-"""Cell and trial → what it was like over its time, of those that recorded it."""
+"""(cell, trial) → its timeline, for trials that recorded single round trips."""
 
 Points = list[tuple[float, float | None]]
 
@@ -29,26 +29,26 @@ Points = list[tuple[float, float | None]]
 def charts(
     readings: Sequence[Reading], names: Mapping[str, str], timelines: Timelines
 ) -> tuple[tuple[Strip, ...], int]:
-    """A chart a cell, and how many more there would be."""
-    several = len({each.pairing for each in readings}) > 1
-    called, found = chart_names(readings), []
+    """A chart for each cell, and how many charts are left out."""
+    several = len({reading.pairing for reading in readings}) > 1
+    file_names, charted = chart_names(readings), []
     for cell, trials in by_cell(readings).items():
-        chosen = _chosen([each for each in trials if (cell, each.trial) in timelines])
+        chosen = _chosen([trial for trial in trials if (cell, trial.trial) in timelines])
         if chosen is not None:
             name = joined(" ", [chosen.pairing, names[cell]]) if several else names[cell]
             timeline = timelines[cell, chosen.trial]
-            found.append((called[cell], _title(name, chosen, len(trials)), timeline))
-    shown = tuple(_strip(*each) for each in found[:MOST])
-    return shown, len(found) - len(shown)
+            charted.append((file_names[cell], _title(name, chosen, len(trials)), timeline))
+    shown = tuple(_strip(*chart) for chart in charted[:MOST])
+    return shown, len(charted) - len(shown)
 
 
 def _chosen(trials: Sequence[Reading]) -> Reading | None:
-    """The trial whose increase is nearest to the median of all; the first where none is known."""
-    known = [(e, value) for e in trials if (value := e.number("increase_ns")) is not None]
-    if not known:
+    """The trial whose increase is nearest to the median; the first trial if none has one."""
+    increases = [(t, value) for t in trials if (value := t.number("increase_ns")) is not None]
+    if not increases:
         return trials[0] if trials else None
-    middle = median([number for _each, number in known])
-    return min(known, key=lambda pair: abs(pair[1] - middle))[0]
+    middle = median([increase for _trial, increase in increases])
+    return min(increases, key=lambda pair: abs(pair[1] - middle))[0]
 
 
 def _title(name: str, chosen: Reading, trials: int) -> Message:
@@ -81,7 +81,7 @@ def _strip(name: str, title: Message, timeline: LoadTimeline) -> Strip:
 
 
 def trip_curves(timeline: LoadTimeline) -> tuple[list[Curve], str]:
-    """A line of the round trips, and the lost ones at the height of the longest; their unit."""
+    """A line of the round trips, marks for lost ones at the height of the longest; the unit."""
     trips = thinned(timeline.trips, MOST_POINTS)
     longest_ns = max((trip.ns for trip in trips if trip.ns is not None), default=0)
     scale, unit = (1e3, "µs") if longest_ns < SMALL_NS else (1e6, "ms")
@@ -113,7 +113,7 @@ def _seconds(trip: Trip) -> float:
 
 
 def rate_curves(timeline: LoadTimeline) -> list[Curve]:
-    """A line each way that the load went."""
+    """A line for each direction of the load."""
     return [
         Curve(_flow_words(flow), place, points)
         for place, (flow, points) in enumerate(timeline.rates.items(), start=2)
@@ -121,5 +121,5 @@ def rate_curves(timeline: LoadTimeline) -> list[Curve]:
 
 
 def _flow_words(flow: str) -> str:
-    """What the line of a flow is called."""
+    """The label of a flow's line."""
     return _("throughput {way}", way=FLOWS[flow]) if flow else _("throughput")

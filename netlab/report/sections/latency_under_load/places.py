@@ -1,4 +1,4 @@
-"""Trials of a cell → one place of a table: their mean, or why there is none. Pure."""
+"""Trials of a cell → one place of a table: their mean, or why it is blank. Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from netlab.results.readings import Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 
 Figure = Callable[[Reading], float | None]
-"""Of one trial, in the unit of its column."""
+"""The figure of one trial, in the unit of its column."""
 Why = Callable[[Reading], str]
-"""Why a trial with a result has none."""
+"""Why a trial with a result has no such figure."""
 
 
 def number(name: str, factor: float = 1) -> Figure:
-    """A measured number by the name of its column, times ``factor``."""
+    """A measured number by its name in the records, times ``factor``."""
 
     def of(reading: Reading) -> float | None:
         value = reading.number(name)
@@ -28,17 +28,18 @@ def number(name: str, factor: float = 1) -> Figure:
 
 
 def trials_place(trials: Sequence[Reading], notes: Notes) -> TableCell:
-    """``3/5``: those with a result, of those planned; why the others have none."""
-    measured = sum(each.status == "ok" for each in trials)
-    why = [each.why_blank for each in trials if each.status != "ok"]
+    """``3/5``: trials with a result of those planned; notes say why the others have none."""
+    measured = sum(trial.status == "ok" for trial in trials)
+    why = [trial.why_blank for trial in trials if trial.status != "ok"]
     return TableCell(f"{measured}/{len(trials)}", float(measured), "", notes(why))
 
 
 def mean_place(
     measured: Sequence[Reading], of: Figure, unit: str, why: Why, notes: Notes
 ) -> TableCell:
-    """The mean of the trials; blank where any has no such figure, for what is left out of a mean
-    may be the longest of all.
+    """The mean of the trials; blank if any trial has no such figure.
+
+    The trial without a figure may be the one with the longest time.
     """
     values, letters = _known(measured, of, why, notes)
     if not values or letters:
@@ -49,7 +50,7 @@ def mean_place(
 def with_half_width(
     measured: Sequence[Reading], of: Figure, unit: str, why: Why, notes: Notes
 ) -> tuple[TableCell, TableCell]:
-    """The mean, and how far it is certain."""
+    """The mean, and the half-width of its 95 % interval."""
     values, letters = _known(measured, of, why, notes)
     if not values or letters:
         return blank(letters), blank(letters)
@@ -64,39 +65,39 @@ def longest_place(
     measured: Sequence[Reading], of: Figure, unit: str, why: Why, notes: Notes
 ) -> TableCell:
     """The largest figure of all trials."""
-    values = [value for each in measured if (value := of(each)) is not None]
+    values = [value for trial in measured if (value := of(trial)) is not None]
     if not values:
-        return blank(notes(why(each) for each in measured))
+        return blank(notes(why(trial) for trial in measured))
     return TableCell(figure(max(values)), max(values), unit)
 
 
 def share_place(
     measured: Sequence[Reading], some: Figure, every: Figure, why: Iterable[str], notes: Notes
 ) -> TableCell:
-    """Per cent, of all trials together; blank where nothing was counted."""
-    pairs = [(some(each), every(each)) for each in measured]
-    known = [(part, whole) for part, whole in pairs if part is not None and whole]
-    if not known:
+    """A share in per cent over all trials together; blank if nothing was counted."""
+    pairs = [(some(trial), every(trial)) for trial in measured]
+    counts = [(part, whole) for part, whole in pairs if part is not None and whole]
+    if not counts:
         return blank(notes(why if measured else ()))
-    share = 100 * sum(part for part, _whole in known) / sum(whole for _part, whole in known)
+    share = 100 * sum(part for part, _whole in counts) / sum(whole for _part, whole in counts)
     return TableCell(figure(share), share, "%")
 
 
 def _known(
     measured: Sequence[Reading], of: Figure, why: Why, notes: Notes
 ) -> tuple[list[float], tuple[str, ...]]:
-    """The figures of the trials, and the letters of why some have none."""
+    """The figures of the trials, and the letters of the notes on trials without one."""
     values, reasons = [], []
-    for each in measured:
-        value = of(each)
+    for trial in measured:
+        value = of(trial)
         if value is None:
-            reasons.append(why(each))
+            reasons.append(why(trial))
         else:
             values.append(value)
-    said = [
+    sentences = [
         _("{some} of {total} trials: {why}", some=len(reasons), total=len(measured), why=reason)
         if values
         else reason
         for reason in dict.fromkeys(reasons)
     ]
-    return values, notes(said)
+    return values, notes(sentences)

@@ -1,6 +1,6 @@
-"""Readings of latency under load → tables a pairing: round trips, then what filled the path. Pure.
+"""Readings of latency under load → tables for each pairing: round trips, then the load. Pure.
 
-The connections beside are a table of their own.
+Connections opened during the load have a table of their own.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _THROUGHPUT: Mapping[str, str] = {
     "to_client_": _("throughput to client"),
 }
 _TOWARDS: Mapping[str, str] = {"client-sends": "to_server_", "server-sends": "to_client_"}
-"""Direction of a load that goes one way → where to."""
+"""Direction of a load in one direction → the flow that it is."""
 
 
 def sheets_of(
     readings: Sequence[Reading], names: Mapping[str, str], link: Link | None
 ) -> Iterator[Table]:
-    """Of each pairing its tables, those that have something to say."""
-    for pairing in dict.fromkeys(each.pairing for each in readings):
-        those = [each for each in readings if each.pairing == pairing]
-        where = of_pairing(pairing, same_host=any(each.same_host for each in those))
-        yield _trips_sheet(where, those, names)
-        further = (_load_sheet(where, those, names, link), connections_sheet(where, those, names))
+    """The tables of each pairing that have any content."""
+    for pairing in dict.fromkeys(reading.pairing for reading in readings):
+        group = [reading for reading in readings if reading.pairing == pairing]
+        where = of_pairing(pairing, same_host=any(reading.same_host for reading in group))
+        yield _trips_sheet(where, group, names)
+        further = (_load_sheet(where, group, names, link), connections_sheet(where, group, names))
         yield from (sheet for sheet in further if sheet is not None)
 
 
@@ -54,7 +54,7 @@ def _trips_sheet(where: str, readings: Sequence[Reading], names: Mapping[str, st
     notes = Notes()
     columns = _ways(readings)
     return Table(
-        title=_("{pairing}: round trips beside a load", pairing=where),
+        title=_("{pairing}: round trips with and without load", pairing=where),
         corner=_("load"),
         columns=(
             _("trials"),
@@ -71,7 +71,7 @@ def _trips_sheet(where: str, readings: Sequence[Reading], names: Mapping[str, st
 
 
 def _trips(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
-    measured = [each for each in trials if each.status == "ok"]
+    measured = [trial for trial in trials if trial.status == "ok"]
 
     def time(phase: str, percentile: str) -> TableCell:
         of = number(f"{phase}_rtt_{percentile}_ns", 1e-6)
@@ -104,20 +104,20 @@ def _why_no_time(phase: str, percentile: str) -> Why:
 
 def _why_no_increase(reading: Reading) -> str:
     missing = next(
-        (each for each in ("idle", "loaded") if reading.number(f"{each}_rtt_p50_ns") is None),
+        (name for name in ("idle", "loaded") if reading.number(f"{name}_rtt_p50_ns") is None),
         "loaded",
     )
     return _why_no_time(missing, "p50")(reading)
 
 
 def _ways(readings: Sequence[Reading]) -> tuple[str, ...]:
-    """The columns of throughput: one, or one each way where not all loads go the same way."""
-    ways = {str(each.settings.get("direction", "")) for each in readings}
+    """The columns of throughput: one, or one for each direction if the loads differ in it."""
+    ways = {str(reading.settings.get("direction", "")) for reading in readings}
     return ("",) if len(ways) == 1 and "both" not in ways else tuple(filter(None, FLOWS))
 
 
 def _rates(trials: Sequence[Reading], columns: Sequence[str], notes: Notes) -> Iterator[TableCell]:
-    measured = [each for each in trials if each.status == "ok"]
+    measured = [trial for trial in trials if trial.status == "ok"]
     for column in columns:
         flow = _flow_in(trials[0], column)
         if flow is None:
@@ -127,7 +127,7 @@ def _rates(trials: Sequence[Reading], columns: Sequence[str], notes: Notes) -> I
 
 
 def _flow_in(reading: Reading, column: str) -> str | None:
-    """Which flow of a cell a column shows; ``None`` where its load went the other way."""
+    """The flow of a cell that a column shows; ``None`` if its load went the other way."""
     if column in reading.flows:
         return column
     return "" if column == _TOWARDS.get(str(reading.settings.get("direction", ""))) else None
@@ -135,8 +135,8 @@ def _flow_in(reading: Reading, column: str) -> str | None:
 
 def _throughput(flow: str) -> Figure:
     def of(reading: Reading) -> float | None:
-        found = reading.flows.get(flow)
-        rate = None if found is None else found.throughput_bit_per_s
+        measured = reading.flows.get(flow)
+        rate = None if measured is None else measured.throughput_bit_per_s
         return None if rate is None else rate / 1e6
 
     return of
@@ -149,13 +149,13 @@ def _why_blank(reading: Reading) -> str:
 def _load_sheet(
     where: str, readings: Sequence[Reading], names: Mapping[str, str], link: Link | None
 ) -> Table | None:
-    """A line a cell and way; ``None`` where no load was measured."""
+    """A line for each cell and direction; ``None`` if no load was measured."""
     notes = Notes()
-    lossy = any(each.protocol == "UDP" for each in readings)
-    shared = any(_streams(each) > 1 for each in readings)
+    lossy = any(reading.protocol == "UDP" for reading in readings)
+    shared = any(_streams(reading) > 1 for reading in readings)
     lines = []
     for cell, trials in by_cell(readings).items():
-        measured = [each for each in trials if each.status == "ok"]
+        measured = [trial for trial in trials if trial.status == "ok"]
         for flow in measured[0].flows if measured else ():
             label = joined(", ", [names[cell], FLOWS[flow]]) if flow else names[cell]
             places = [
@@ -200,7 +200,7 @@ def _of_ceiling(
 
 def _load_lost(measured: Sequence[Reading], flow: str, notes: Notes) -> TableCell:
     if measured[0].protocol != "UDP":
-        return blank(notes([_SENT_AGAIN]))
+        return blank(notes([_RETRANSMITTED]))
 
     def lost(reading: Reading) -> float | None:
         return reading.flows[flow].lost_messages
@@ -225,13 +225,17 @@ def _streams(reading: Reading) -> int:
 _NO_REQUEST: Mapping[str, str] = {
     "idle": _("no request was due before the load."),
     "loaded": _("no request was due in the loaded phase."),
-    "after": _("no request was due after the load: what waited on the way took too long."),
+    "after": _("no request was due after the load: the queue on the path took too long to drain."),
 }
 _TOO_MANY_LOST: Mapping[str, str] = {
-    "p50": _("half of the requests or more were lost, which count as longer than any."),
-    "p99": _("more than 1 % of the requests were lost, which count as longer than any."),
+    "p50": _(
+        "at least half of the requests were lost; a lost request counts as longer than any other."
+    ),
+    "p99": _(
+        "more than 1 % of the requests were lost; a lost request counts as longer than any other."
+    ),
 }
 _OTHER_WAY = _("the load went the other way.")
 _NO_CEILING = _("the link’s rate was not stated, or no cable was touched.")
-_SENT_AGAIN = _("TCP sends again what is lost.")
-_ONE_STREAM = _("one stream shares with nobody.")
+_RETRANSMITTED = _("TCP retransmits what is lost.")
+_ONE_STREAM = _("there is only one stream.")
