@@ -75,19 +75,19 @@ class Reason:
 
 _WORDS = {
     # What a probe says: the error words of docs/protocol.md.
-    "bad-request": _("The probe could not read the request as one"),
+    "bad-request": _("The probe could not parse the request"),
     "line-too-long": _("The request was longer than the control protocol's 8192 bytes"),
     "unknown-verb": _("The probe does not know the request's verb"),
     "unknown-key": _("The probe does not know a key of the request"),
     "missing-key": _("The request lacked a key that the probe needs"),
-    "bad-value": _("A value of the request was outside of what the probe takes"),
+    "bad-value": _("A value of the request was outside the range that the probe accepts"),
     "id-in-use": _("The request's id was already in use"),
     "unknown-test": _("The probe knows no test of that id"),
-    "too-many-tests": _("More than 64 tests at once were asked of one agent"),
+    "too-many-tests": _("More than 64 tests at once were requested of one agent"),
     "message-too-long": _("The message is longer than the protocol or the path can carry"),
-    "no-buffers": _("The system refused every send call for want of buffer space"),
-    "capability-missing": _("The host's system cannot do what the cell asks for"),
-    "permission-denied": _("The host's system demands rights that the probe does not have"),
+    "no-buffers": _("The system refused every send call: it had no buffer space"),
+    "capability-missing": _("The host's system cannot do what the cell requests"),
+    "permission-denied": _("The host's system requires rights that the probe does not have"),
     "connect-refused": _("The other host refused the connection"),
     "unreachable": _("There was no route to the other host"),
     "connect-timeout": _("The other host did not answer the connection in time"),
@@ -100,28 +100,32 @@ _WORDS = {
     "too-few-messages": _("Fewer than 20 marks fell into the window: too few for a figure"),
     "deadline": _("The trial's own deadline passed before it ended"),
     "stopped": _("The trial was stopped before it had a result"),
-    "cannot-pin": _("The CPU to pin to may not be used, or spinning would take every CPU"),
+    "cannot-pin": _("The CPU to pin to may not be used, or spinning would occupy every CPU"),
     "out-of-memory": _("The host had no memory for the trial"),
-    "system": _("A system call failed in a way that has no word of its own"),
+    "system": _("A system call failed with an error that has no error word of its own"),
     "locked": _("Another controller was measuring with this host"),
     # What the controller says.
     "host-away": _("The host did not answer, or runs its other operating system"),
     "no-host": _("The inventory has no hosts for the pairing"),
-    "not-as-set-up": _("The hosts cannot do what the cell asks for as they are set up"),
+    "not-as-set-up": _("The hosts, as they are set up, cannot do what the cell requests"),
     "host-gone": _("The host stopped answering during the trial"),
-    "host-refused": _("The host refused the login, or its key is not the one that is known"),
+    "host-refused": _("The host refused the login, or its key differs from the known key"),
     "probe-died": _("The probe ended during the trial"),
     "bad-answer": _("The probe's answer could not be read"),
-    "no-answer": _("No answer came in time: of the probe, or to any request of the test"),
-    "path-blocked": _("The check before the run found that packets do not pass this way"),
-    "path-mtu": _("Packets as long as the cell sends do not pass the path, and nothing cuts them"),
-    "wrong-path": _("The traffic did not take the test network"),
+    "no-answer": _("No answer came in time: from the probe, or to any request of the test"),
+    "path-blocked": _("The check before the run found that packets do not pass on this path"),
+    "path-mtu": _(
+        "The path drops packets as long as those of the cell, and nothing fragments them"
+    ),
+    "wrong-path": _("The traffic did not use the test network"),
     "interrupted": _("The run was interrupted during the trial"),
-    "tester-bound": _("Our own hosts lost frames, or could not send them, at every rate tried"),
-    "pair-gone": _("Another pair of hosts left the search that both made together"),
+    "tester-bound": _(
+        "The measuring hosts lost frames, or could not send them, at every rate tried"
+    ),
+    "pair-gone": _("Another pair of hosts left the search that both ran together"),
     "not-measured-yet": _("Not measured yet"),
     "not-recorded": _("The imported document has no value here"),
-    "unknown-error": _("The probe gave an error word that this netlab does not know"),
+    "unknown-error": _("The probe reported an error word that this netlab does not know"),
     "internal": _("netlab itself failed; this is a fault of the program"),
 }
 
@@ -302,7 +306,7 @@ def refuse_constant(name: str) -> None:
 def check_text(text: str) -> None:
     """ValueError, with a sentence, for half a surrogate pair, which no file could hold."""
     if not text.isascii() and any("\ud800" <= each <= "\udfff" for each in text):
-        raise ValueError(_("half a surrogate pair is no text"))
+        raise ValueError(_("a text contains half a surrogate pair"))
 
 
 def _check(record: Record) -> None:

@@ -25,7 +25,7 @@ SCHEMA = 1
 
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 
-_ANYWAY = "NOT COMPARABLE, and compared anyway"
+_ANYWAY = "NOT COMPARABLE, compared anyway"
 _COLUMNS = (
     *("comparable", "baseline_run", "contender_run", "cell", "contender_cell", "label"),
     *("quantity", "unit", "baseline", "contender", "ratio", "ratio_low", "ratio_high"),
@@ -112,13 +112,14 @@ def _head(compared: Compared) -> list[str]:
     if spread is not None:
         least, middle, most = map(format_share, spread)
         lines.append(
-            f"The smallest difference that would have shown, in four of five such runs: {middle} "
+            f"Smallest difference that four of five such runs would detect: {middle} "
             f"at the median, {least} to {most}."
         )
     lines.append(
-        f"Test: {method.test}; intervals at {format_share(method.confidence)}; “different” holds "
-        f"among all {method.comparisons} ({method.correction}, {format_share(method.rate)}) and "
-        f"needs {format_share(method.margin)} of difference besides. Assumed: "
+        f"Test: {method.test}; intervals at {format_share(method.confidence)}; “different” is "
+        f"corrected for all {method.comparisons} ({method.correction}, "
+        f"{format_share(method.rate)}) and requires a difference above "
+        f"{format_share(method.margin)}. Assumed: "
         f"{'; '.join(method.assumptions)}."
     )
     lines += [f"{each[:1].upper()}{each[1:]}." for each in compared.remarks]

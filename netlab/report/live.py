@@ -32,7 +32,7 @@ SHARE = 0.2
 _MAX_PAGE_BYTES = 1 << 30
 LEAST_RELOAD_S = 5
 """A reader is not interrupted more often."""
-_WAITS = _("the run measures with this machine: its page is drawn when the run is over")
+_WAITS = _("this machine is one of the run’s hosts: its page is drawn when the run has ended")
 
 
 def watch(
@@ -81,7 +81,7 @@ def watch(
                 if over:
                     say(wording.text(joined(": ", [str(page), _end(left)])))
                     return
-                say(wording.text(_("{page}: {left} to go", page=str(page), left=left)))
+                say(wording.text(_("{page}: trials left: {left}", page=str(page), left=left)))
             sleep(LOOKS_S)
     finally:
         _settle(folder)
@@ -104,8 +104,9 @@ def _end(left: int) -> str:
     if not left:
         return _("the run is complete")
     return counted(
-        "whoever wrote the run has gone; {left} trial remains, netlab resume goes on",
-        "whoever wrote the run has gone; {left} trials remain, netlab resume goes on",
+        "the process that wrote the run has ended; {left} trial remains: netlab resume measures it",
+        "the process that wrote the run has ended; {left} trials remain: netlab resume "
+        "measures them",
         left,
         left=left,
     )

@@ -83,7 +83,7 @@ class LoadedRun(Analysis):
         """Five lines: what it is, how far it is, what matters most, what else there is."""
         warnings = sum(each.severity == "warning" for each in self.findings)
         notes = len(self.findings) - warnings
-        first = next(iter(self._leading), "nothing was found")
+        first = next(iter(self._leading), "no findings")
         return "\n".join(
             [
                 f"{self.plan.title} ({self.path})",

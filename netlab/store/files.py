@@ -17,18 +17,16 @@ from pathlib import Path
 from netlab.errors import StoreError
 from netlab.store.system import NO_WAITING, Folder, is_link, open_file
 
-_LINK = (
-    "it is a link, and no link is followed out of a run folder; put what it leads to in its place"
-)
+_LINK = "it is a link, and netlab follows no link out of a run folder; replace it by its target"
 _ADVICE = {
     errno.ELOOP: _LINK,
     errno.EMLINK: _LINK,  # FreeBSD's word for a link that is not to be followed
-    errno.ENOSPC: "free some space, then give the same command again",
-    errno.EDQUOT: "your quota is used up; free some space, then give the same command again",
+    errno.ENOSPC: "free some space, then repeat the command",
+    errno.EDQUOT: "your disk quota is used up; free some space, then repeat the command",
     errno.EROFS: "the file system is read-only; make it writable or choose another folder",
     errno.EACCES: "change its permissions or choose another folder",
     errno.EPERM: "change its permissions or choose another folder",
-    errno.EIO: "the disk may be failing; copy the folder to another one and go on there",
+    errno.EIO: "the disk may be failing; copy the folder to another disk and continue there",
 }
 
 
@@ -116,7 +114,7 @@ def open_inside(path: Path) -> int:
         raise error from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise StoreError(f"{path}: no plain file; restore it from a copy")
+        raise StoreError(f"{path}: not a regular file; restore it from a copy")
     return descriptor
 
 
@@ -191,5 +189,5 @@ def read_inside(path: Path, most_bytes: int) -> bytes:
     except OSError as error:
         raise refused(error, path, "read the file") from None
     if len(data) > most_bytes:
-        raise StoreError(f"{path}: longer than {most_bytes >> 20} MiB, which no run writes")
+        raise StoreError(f"{path}: longer than {most_bytes >> 20} MiB; no run writes such a file")
     return data

@@ -165,19 +165,19 @@ def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
 def _describe(piece: bytes, salvaged: int, torn: bool) -> str:
     if salvaged:
         return counted(
-            "damaged; one whole line was found in it",
-            "damaged; {number} whole lines were found in it",
+            "damaged; one intact line was recovered from it",
+            "damaged; {number} intact lines were recovered from it",
             salvaged,
         )
     if torn:
-        return _("torn: the file ends after {size} bytes of it", size=len(piece))
+        return _("torn: the file ends after {size} bytes of this line", size=len(piece))
     if len(piece) > MAX_LINE_BYTES:
         return _("damaged: more than {size} bytes without a line feed", size=MAX_LINE_BYTES)
     if not _LINE_START.match(piece):
         return _("damaged: it does not begin with a checksum and a JSON object")
     if _agrees(piece):
-        return _("damaged: what follows its checksum is no JSON object")
-    return _("damaged: the checksum does not agree")
+        return _("damaged: the text after its checksum is not a JSON object")
+    return _("damaged: the checksum does not match")
 
 
 class Journal:
@@ -224,7 +224,7 @@ class Journal:
         line = encode_line(json_text)
         with self._turn:
             if self._closed or self._broken:
-                why = "is closed" if self._closed else "was refused by the disk before"
+                why = "is closed" if self._closed else "failed to write before"
                 raise StoreError(f"{self._path}: cannot write a record: the journal {why}")
             try:
                 self._beside.check()
@@ -296,7 +296,7 @@ def _is_fresh(path: Path, descriptor: int) -> bool:
     """
     seen = os.fstat(descriptor)
     if not stat.S_ISREG(seen.st_mode):
-        raise StoreError(f"{path}: no plain file; restore it from a copy")
+        raise StoreError(f"{path}: not a regular file; restore it from a copy")
     os.fsync(descriptor)
     sync_folder(path.parent)
     return seen.st_size == 0 or read_at(descriptor, 1, seen.st_size - 1) == b"\n"

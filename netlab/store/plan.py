@@ -96,7 +96,7 @@ def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
     check_schema(data.get("schema"))
     checksum = data.pop("checksum", None)
     if checksum != _checksum(data):
-        raise ValueError("its checksum does not agree: it was damaged, or changed by hand")
+        raise ValueError("its checksum does not match: it was damaged, or changed by hand")
     # The checksum finds accidents. A file from elsewhere may have one and be wrong all the same.
     link, until, target = data.get("link"), data.get("until"), data.get("target")
     plan = Plan(
@@ -115,7 +115,7 @@ def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
     if trials > _MAX_TRIALS:
         raise ValueError(f"{trials:,} trials are too many; a run has {_MAX_TRIALS:,} at most")
     if plan.until is not None and plan.until.at_most > plan.repeats:
-        raise ValueError(f"until.at_most is more than the {plan.repeats} repeats")
+        raise ValueError(f"until.at_most is greater than the {plan.repeats} repeats")
     return plan, _typed(data, "created_at", str)
 
 
@@ -133,7 +133,7 @@ def _typed(data: object, name: str, kind: type[FieldType]) -> FieldType:
 def _count(data: object, name: str, least: int = 1, most: int = _MAX_TRIALS) -> int:
     value = _typed(data, name, int)
     if not least <= value <= most:
-        raise ValueError(f"{name} is {_show(value)}, and should be {least} to {most}")
+        raise ValueError(f"{name} is {_show(value)}, but must be {least} to {most}")
     return value
 
 
@@ -141,7 +141,7 @@ def _positive(data: object, name: str) -> float:
     whole = isinstance(data, dict) and type(data.get(name)) is int
     value = _typed(data, name, int if whole else float)
     if not 0 < value < _LARGEST:
-        raise ValueError(f"{name} is {_show(value)}, and should be a number above 0")
+        raise ValueError(f"{name} is {_show(value)}, but must be a number above 0")
     return float(value)
 
 
@@ -154,7 +154,7 @@ def _cell(data: object) -> PlannedCell:
 def _until(data: object) -> StopRule:
     confidence = _positive(data, "confidence")
     if confidence >= 1:
-        raise ValueError(f"confidence is {confidence}, and should be below 1")
+        raise ValueError(f"confidence is {confidence}, but must be below 1")
     return StopRule(
         within=_positive(data, "within"),
         confidence=confidence,
@@ -221,7 +221,7 @@ def differences(there: object, here: object, path: str = "") -> Iterator[str]:
             old, new = (side[index] if index < len(side) else _ABSENT for side in (there, here))
             yield from differences(old, new, f"{path}[{index}]")
     elif there != here or isinstance(there, bool) != isinstance(here, bool):
-        yield f"{path or 'the whole'}: {_show(there)} there, {_show(here)} here"
+        yield f"{path or 'the content'}: {_show(there)} there, {_show(here)} here"
 
 
 def _nested(there: list[object], here: list[object]) -> bool:

@@ -242,7 +242,7 @@ def _gather(path: Path, plan: Plan, check: RunCheck | None, keep: Keep, gathered
             try:
                 record = _record(line, cells, check, keep)
             except ValueError as error:
-                message = _("no record of this format: {error}", error=error)
+                message = _("not a record of this format: {error}", error=error)
                 gathered.damage.append(Damage(line.number, message))
             else:
                 _gather_record(line, record, planned, gathered)
@@ -258,7 +258,9 @@ def _gather(path: Path, plan: Plan, check: RunCheck | None, keep: Keep, gathered
             # The first line names the run: where another name stands behind records, two files
             # were joined. Before any, netlab was killed while it created the folder.
             if gathered.records and begun not in (None, name):
-                gathered.damage.append(Damage(line.number, _("the journal of another run begins")))
+                gathered.damage.append(
+                    Damage(line.number, _("the journal of another run begins here"))
+                )
             elif not gathered.records:
                 begun = name
 
@@ -275,7 +277,7 @@ def _record(
     cell = cells.get(record.cell)
     # Whoever reads the record later goes by the test of its cell.
     if cell is not None and (record.test, record.pairing) != (cell.test, cell.pairing):
-        raise ValueError(_("its test or its pairing is not that of its cell"))
+        raise ValueError(_("its test or its pairing differs from that of its cell"))
     # A series of machine numbers is looked at by its type.
     record = _small(record, cell)
     if check is not None:
@@ -308,7 +310,7 @@ def _gather_record(
     gathered.records.append(record)
     where = f"{record.cell}, trial {record.trial}"
     gathered.damage.append(
-        Damage(line.number, _("a record of {where}, which the plan has not", where=where))
+        Damage(line.number, _("a record of {where}, which is not in the plan", where=where))
     )
 
 
@@ -319,7 +321,7 @@ def _note(line: JournalLine) -> Note:
         raise ValueError(_("neither a record nor a note"))
     _check_note(data, MAX_NOTE_DEPTH)
     if kind == "facts" and not isinstance(data.get("facts", {}), dict):
-        raise ValueError(_("a note of facts without a mapping of them"))
+        raise ValueError(_("a note of facts that contains no mapping"))
     return Note(shared(kind), at, all_shared(data), line.number)
 
 
@@ -327,11 +329,11 @@ def _check_note(value: object, depth: int) -> None:
     """ValueError for what a page cannot show."""
     if isinstance(value, dict | list):
         if not depth:
-            raise ValueError(_("a note nested more than {depth} deep", depth=MAX_NOTE_DEPTH))
+            raise ValueError(_("a note nested more than {depth} levels deep", depth=MAX_NOTE_DEPTH))
         for each in (*value, *value.values()) if isinstance(value, dict) else value:
             _check_note(each, depth - 1)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(_("a note with a number that is not finite"))
+        raise ValueError(_("a note with a number that is infinite or not a number"))
     elif isinstance(value, str):
         check_text(value)
 

@@ -301,7 +301,7 @@ def _refuse_another(path: Path, there: Plan, here: Plan) -> None:
     shown = [*found[:_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
     raise UsageError(
         f"{path} holds a run of another matrix: {'; '.join(shown)}. "
-        f"Choose another folder with --into; what it was asked before goes on with "
+        f"Choose another folder with --into, or continue the run that is there: "
         f"`netlab resume {path}`"
     )
 
@@ -309,9 +309,9 @@ def _refuse_another(path: Path, there: Plan, here: Plan) -> None:
 def _unlike(there: Plan, here: Plan, differences: Sequence[str]) -> str:
     """What a folder holds in place of what is to be written there, where either was imported."""
     if there.source is None:
-        return "holds a measured run, and no import"
+        return "holds a measured run, not an import"
     if here.source is None:
-        return f"holds an import of {there.source}, and no measured run"
+        return f"holds an import of {there.source}, not a measured run"
     # Nobody knows a table by its checksum.
     said = ["another table" if "sha256" in each else each for each in differences]
     return f"holds another import, of {there.source}: {'; '.join(said[:_SHOWN_DIFFERENCES])}"

@@ -96,14 +96,16 @@ def stated_of(plan: Plan) -> Stated:
             ),
         )
     except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"what a document states is damaged in the plan: {error}") from None
+        raise ValueError(
+            f"the facts stated by the document are damaged in the plan: {error}"
+        ) from None
 
 
 def _duration(data: Mapping[str, Any]) -> StatedDuration:
     seconds = {name: data[name] for name in ("asked_s", "shortest_s", "longest_s")}
     for name, value in seconds.items():
         if type(value) not in (int, float) or not 0 < value < _LONGEST_S:
-            raise TypeError(f"{name} is no time")
+            raise TypeError(f"{name} is not a time")
     pairings, source = _texts(data["pairings"]), _text(data["source"])
     return StatedDuration(pairings=pairings, source=source, **seconds)
 
@@ -111,17 +113,17 @@ def _duration(data: Mapping[str, Any]) -> StatedDuration:
 def _host(data: Mapping[str, Any]) -> StatedHost:
     facts = data["facts"]
     if not isinstance(facts, Mapping) or not all(type(each) in _FLAT for each in facts.values()):
-        raise TypeError("facts are no mapping of words to plain values")
+        raise TypeError("facts are not a mapping of words to plain values")
     return StatedHost(name=_text(data["name"]), facts=facts, source=_text(data["source"]))
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r:.60} is no text")
+        raise TypeError(f"{value!r:.60} is not a text")
     return value
 
 
 def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
-        raise TypeError(f"{value!r:.60} is no list")
+        raise TypeError(f"{value!r:.60} is not a list")
     return tuple(map(_text, value))

@@ -119,15 +119,15 @@ class RunStatus:
             for each in self.active
         ]
         if self.undecided and self.until is not None:
-            cells = "1 cell goes" if self.undecided == 1 else f"{self.undecided} cells go"
+            cells = "1 cell is" if self.undecided == 1 else f"{self.undecided} cells are"
             lines.append(
-                f"{cells} on until within ± {format_share(self.until.within)}, "
+                f"{cells} measured until within ± {format_share(self.until.within)}, "
                 f"up to {self.until.at_most} trials each"
             )
         if self.not_tight and self.until is not None:
             lines += _flagged(self.not_tight, self.until)
         if self.disturbed and self.quiet is not None:
-            again = f"{self.disturbed_again} to be measured again"
+            again = f"{self.disturbed_again} to be repeated"
             lines.append(f"{self.quiet.disturbed(self.disturbed)}: {again}")
         if self.last is not None:
             reason = f" ({self.last.reason})" if self.last.reason else ""
@@ -141,8 +141,8 @@ class RunStatus:
 def _flagged(keys: tuple[str, ...], until: StopRule) -> Iterator[str]:
     cells = "1 cell was" if len(keys) == 1 else f"{len(keys)} cells were"
     yield (
-        f"{cells} not within ± {format_share(until.within)} after {until.at_most} trials: what "
-        "scatters there is to be looked for, a mean does not mend it"
+        f"{cells} not within ± {format_share(until.within)} after {until.at_most} trials: look for "
+        "the cause of the scatter, more trials do not remove it"
     )
     yield from (f"  {key}" for key in keys[:_SHOWN])
     if len(keys) > _SHOWN:

@@ -41,7 +41,7 @@ def test_the_same_twice_is_not_different_and_says_what_would_have_shown(tmp_path
     assert only_row(compared).verdict.verdict == "same within the margin"
     assert smallest_shown(compared.rows) == pytest.approx((0.005, 0.005, 0.005))
     text = WRITERS["text"](compared)
-    assert "The smallest difference that would have shown, in four of five such runs: 0.5 %" in text
+    assert "Smallest difference that four of five such runs would detect: 0.5 %" in text
     assert "Test: Welch’s t on logarithms" in text
     assert "the two runs are two occasions" in text
     assert "5 and 5" in text

@@ -36,7 +36,9 @@ def test_lines_glued_by_a_lost_line_feed_are_both_found() -> None:
     data = encode_line(text_of(1))[:-1] + encode_line(text_of(2)) + encode_line(text_of(3))
     lines, damage = decode(data)
     assert [line.data["data"]["n"] for line in lines] == [1, 2, 3]
-    assert [str(each) for each in damage] == ["line 1: damaged; 2 whole lines were found in it"]
+    assert [str(each) for each in damage] == [
+        "line 1: damaged; 2 intact lines were recovered from it"
+    ]
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_reported_and_lose_nothing() -> None:
@@ -160,7 +162,7 @@ def test_after_one_refusal_of_the_disk_nothing_more_is_written(
         patch.setattr(os, "fsync", failing_with(5))
         with pytest.raises(StoreError, match=r"cannot write a record: .* \(EIO\); the disk may"):
             journal.append(text_of(2))
-    with pytest.raises(StoreError, match="was refused by the disk before"):
+    with pytest.raises(StoreError, match="failed to write before"):
         journal.append(text_of(3))
     journal.close()
     with pytest.raises(StoreError, match="is closed"):
@@ -246,7 +248,7 @@ def test_a_sync_beside_that_the_disk_refuses_is_told_and_ends_all_writing(
     if ends == "append":
         with pytest.raises(StoreError, match=sentence):
             journal.append(text_of(2), durable=False)
-        with pytest.raises(StoreError, match="was refused by the disk before"):
+        with pytest.raises(StoreError, match="failed to write before"):
             journal.append(text_of(3))
         journal.close()
 
@@ -274,5 +276,5 @@ def test_what_is_no_number_of_json_is_damage(number: str) -> None:
     lines, damage = decode(encode_line(f'{{"kind":"weather","at":"now","data":{{"n":{number}}}}}'))
     assert lines == ()
     assert [each.message for each in damage] == [
-        "damaged: what follows its checksum is no JSON object"
+        "damaged: the text after its checksum is not a JSON object"
     ]

@@ -78,7 +78,7 @@ def test_a_line_that_is_being_written_is_no_damage_and_a_torn_one_is(tmp_path: P
         assert status_of(tmp_path / "run").damage == ()
     state = status_of(tmp_path / "run")
     assert [each.line for each in state.damage] == [3]
-    assert "journal, line 3: torn: the file ends after 21 bytes of it" in state.as_text()
+    assert "journal, line 3: torn: the file ends after 21 bytes of this line" in state.as_text()
 
 
 def test_as_json_is_one_document_with_everything() -> None:
@@ -91,7 +91,7 @@ def test_as_json_is_one_document_with_everything() -> None:
     }
     assert (data["done"], data["remaining"], data["total"]) == (3, 1, 4)
     assert data["last"]["reason"] == "host-away"
-    assert data["damage"] == [{"line": 10, "message": "damaged: the checksum does not agree"}]
+    assert data["damage"] == [{"line": 10, "message": "damaged: the checksum does not match"}]
     assert data["writer"] is None
 
 
@@ -127,7 +127,7 @@ def test_cells_that_go_on_until_tight_are_counted_as_far_as_is_known_and_flagged
             folder.append(made_record(LL_LARGE, trial, values={"throughput_bit_per_s": trial}))
         state = status_of(tmp_path / "run")
         assert (state.total, state.done, state.undecided, state.not_tight) == (10, 9, 1, ())
-        assert "1 cell goes on until within ± 2.5 %, up to 5 trials each" in state.as_text()
+        assert "1 cell is measured until within ± 2.5 %, up to 5 trials each" in state.as_text()
         folder.append(made_record(LL_LARGE, 5, values={"throughput_bit_per_s": 1.0}))
     state = status_of(tmp_path / "run")
     assert (state.total, state.done, state.undecided) == (10, 10, 0)

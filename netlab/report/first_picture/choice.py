@@ -93,7 +93,7 @@ def _hosts(readings: Sequence[Reading]) -> list[FirstPicture]:
     panels = [_host_panel(each) for each in shown]
     unit = shown[0].quantity.unit
     title = _("{unit} by client (row) and server (column)", unit=unit)
-    return [heat_picture(title, panels, of_what=_("% of the most over a cable"))]
+    return [heat_picture(title, panels, of_what=_("% of the highest value over a cable"))]
 
 
 def _host_panel(board: PairMatrix) -> HeatPanel:
@@ -146,7 +146,7 @@ def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
             break
         panels.append(_grid_panel(grid, link, None if known else most))
     title = _("Share of the wire ceiling, %") if known else _("Throughput")
-    of_what = _("% of the wire ceiling") if known else _("% of the most of this run")
+    of_what = _("% of the wire ceiling") if known else _("% of the highest value of this run")
     return heat_picture(_partly(title, len(panels), len(grids)), panels, of_what=of_what)
 
 
@@ -225,7 +225,7 @@ def _trips(readings: Sequence[Reading]) -> list[FirstPicture]:
         return []
     ends = [value for row in rows for value in (row.low, row.high) if value]
     axis = Axis("µs", logarithmic=max(ends) > _LOG_FROM * min(ends))
-    title = _("Times of a round trip: median, half of all, 1 to 99 % of all")
+    title = _("Round-trip times: median, middle half, and 1st to 99th percentile")
     title = _partly(title, len(rows), len(found))
     return [interval_picture(title, title, rows, axis)]
 
@@ -272,13 +272,15 @@ def _forest(judged: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPictu
     if not rows:
         return None
     axis = Axis(
-        _("ratio, contender by baseline; shaded: the same"),
+        _("ratio, contender to baseline; shaded: equivalent"),
         logarithmic=True,
         level=1.0,
         margin=(1 / (1 + MARGIN), 1 + MARGIN),
     )
     title = _partly(_("Comparisons: ratio and 95 % interval"), shown, every)
-    meaning = _("Filled: different among all comparisons of the run. Hollow: not shown.")
+    meaning = _(
+        "Filled: different, corrected for all comparisons of the run. Hollow: no difference shown."
+    )
     return interval_picture(title, joined(". ", [title, meaning]), rows, axis, (("", meaning),))
 
 

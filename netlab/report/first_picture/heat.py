@@ -68,12 +68,12 @@ def heat_picture(title: str, panels: Sequence[HeatPanel], *, of_what: str) -> Fi
     legend = [(f"heat-{index}", bound) for index, bound in enumerate(bounds)]
     every = [spot for panel in panels for row in panel.spots for spot in row]
     if any(look_of(spot) == BLANK for spot in every):
-        legend.append((BLANK, _("no figure: the pointer tells why")))
+        legend.append((BLANK, _("no figure: point at it to see why")))
     if any(spot is not None and spot.inside for spot in every):
         legend.append((INSIDE, _("within one machine")))
     return FirstPicture(
         title,
-        _("Map of colours: {title}. The tables hold the same figures.", title=title),
+        _("Heat map: {title}. The tables contain the same figures.", title=title),
         tuple(_scene(panels, wide) for wide in (WIDE, NARROW)),
         (("", of_what), *legend),
     )

@@ -184,7 +184,7 @@ def shared_machines(found: Sequence[HostFacts]) -> tuple[str, ...]:
             machines.setdefault(machine, []).append(host.name)
     return tuple(
         _(
-            "{hosts}: one machine, so they share its CPUs and their load figures.",
+            "{hosts} are one machine: they share its CPUs and its load figures.",
             hosts=joined(", ", names),
         )
         for names in machines.values()

@@ -87,7 +87,7 @@ def strip(
     link = run.plan.link
     found = [
         (_("ok"), whole),
-        (_("took"), _duration(readings)),
+        (_("duration"), _duration(readings)),
         (_("link"), "" if link is None else joined("", [format_rate(link.rate_bit_per_s)])),
         (_("measured by"), _measured_by(run)),
     ]
@@ -140,7 +140,7 @@ def downloads(run: Run, files: Iterable[str]) -> tuple[tuple[str, str], ...]:
     found = [
         ("tables.csv", _("tables, CSV")),
         ("figures.csv", _("figures, CSV")),
-        ("journal.jsonl", _("records, JSON lines with check sums")),
+        ("journal.jsonl", _("records, JSON lines with checksums")),
         ("charts/", _("charts, PDF")),
         ("tables.tex", _("LaTeX")),
         ("matrix.yaml", _("matrix")),

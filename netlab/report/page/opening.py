@@ -19,7 +19,7 @@ _SUBJECTS: Mapping[str, str] = {
     "stream": _("the throughput of streams"),
     "round_trip": _("the time of round trips"),
     "connect": _("the time of TCP connections"),
-    "payload_search": _("the most payload that travels in one frame"),
+    "payload_search": _("the largest payload of one frame"),
     "throughput_search": _("the highest rate without loss"),
     "latency_under_load": _("the latency under a load"),
 }
@@ -144,7 +144,7 @@ def _between(readings: Sequence[Reading]) -> str:
     if by_name:
         hosts = {role_of(label).host for each in by_name for label in labels_of(each)}
         return _(
-            "Between: {pairs} of {hosts}, each by name, server and client.",
+            "Between: {pairs} of {hosts}, each named server first.",
             pairs=counted("{number} pair", "{number} pairs", len(by_name)),
             hosts=counted("{number} host", "{number} hosts", len(hosts)),
         )
@@ -211,15 +211,15 @@ def _ended(readings: Sequence[Reading]) -> str:
     """How many trials have a result; how the others ended."""
     ok = sum(reading.status == Status.OK for reading in readings)
     if not readings or ok == len(readings):
-        return _("All of them have a result.") if readings else ""
+        return _("All trials have a result.") if readings else ""
     others = [
         joined(" ", [f"{number:,}", STATUSES[status]])
         for status in Status
         if status != Status.OK and (number := sum(r.status == status for r in readings))
     ]
     return counted(
-        "{ok} of {number} trial have a result, {others}: a blank in a table says why.",
-        "{ok} of {number} trials have a result, {others}: a blank in a table says why.",
+        "{ok} of {number} trial has a result, {others}; the footnote of a blank states why.",
+        "{ok} of {number} trials have a result, {others}; the footnote of a blank states why.",
         len(readings),
         ok=f"{ok:,}",
         others=listed(others),

@@ -74,8 +74,8 @@ def levels_of(findings: Sequence[CellFinding]) -> tuple[SeriesLevel, ...]:
 
 
 _LIMITS: Mapping[str, str] = {
-    "rate_limit_bit_per_s": _("limit found, {rate}").id,
-    "window_limit_bit_per_s": _("what the receiver’s window allows, {rate}").id,
+    "rate_limit_bit_per_s": _("rate limit, {rate}").id,
+    "window_limit_bit_per_s": _("limit of the receive window, {rate}").id,
 }
 
 
@@ -101,7 +101,7 @@ def _gaps(record: Record, flow: str) -> Iterator[SeriesMark]:
 def _recoveries(record: Record, flow: str) -> Iterator[SeriesMark]:
     series = tcp_series_of(record.values, flow)
     for each in recoveries_of(series) if series is not None else ():
-        words = _("recovers from loss, {time}", time=_time(each.length_us / 1e6))
+        words = _("recovery from loss, {time}", time=_time(each.length_us / 1e6))
         yield _mark(record, each.from_us / 1e6, each.length_us / 1e6, words)
 
 

@@ -173,7 +173,7 @@ def _beside_load(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None
     if lost:
         lines.append(Curve(_("lost"), len(lines), tuple(lost), joined=False))
     return SmallChart(
-        _("Round trips beside the load"),
+        _("Round trips before, during and after the load"),
         _("seconds since the load began"),
         unit,
         tuple(lines),
@@ -217,7 +217,7 @@ def _tcp_window(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
             again += _sent_again(each)
     if not lines:
         return None
-    marks = [Curve(_("segments sent again"), len(lines), tuple(again), joined=False)]
+    marks = [Curve(_("retransmitted segments"), len(lines), tuple(again), joined=False)]
     if flow:
         title = _("TCP’s congestion window {way}", way=FLOWS[flow])
     else:
@@ -251,11 +251,11 @@ def _tcp_sent_again(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | N
     if not any(y for line in lines for _x, y in line.points):
         return None
     if flow:
-        title = _("Segments that TCP sent again {way}", way=FLOWS[flow])
+        title = _("Segments retransmitted by TCP {way}", way=FLOWS[flow])
     else:
-        title = _("Segments that TCP sent again")
+        title = _("Segments retransmitted by TCP")
     return SmallChart(
-        title, _("seconds since the window opened"), _("segments in all"), tuple(lines)
+        title, _("seconds since the window opened"), _("segments in total"), tuple(lines)
     )
 
 
@@ -294,8 +294,8 @@ def _distribution(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | Non
     if not any(line.points for line in lines):
         return None
     return SmallChart(
-        _("Round trips by their time"),
-        _("share of the round trips that take no longer, %"),
+        _("Distribution of the round trips"),
+        _("percentile of the round trips"),
         "µs",
         tuple(lines),
     )
@@ -337,7 +337,7 @@ def _swept(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
     if not lines:
         return None
     return SmallChart(
-        _("Throughput around the payload"), _("message size, bytes"), "Mbit/s", tuple(lines)
+        _("Throughput around the largest payload"), _("message size, bytes"), "Mbit/s", tuple(lines)
     )
 
 

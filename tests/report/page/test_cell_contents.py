@@ -88,7 +88,7 @@ def test_each_dip_that_comes_back_is_marked_at_its_lowest_interval(make: Make) -
 def test_a_limit_that_findings_name_is_a_level_once() -> None:
     found = CellFinding("", evidence={"rate_limit_bit_per_s": 4e7, "trials": 3})
     assert [(each.level, each.words) for each in levels_of([found, found])] == [
-        (40.0, "limit found, 40 Mbit/s")
+        (40.0, "rate limit, 40 Mbit/s")
     ]
 
 
