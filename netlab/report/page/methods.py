@@ -1,4 +1,4 @@
-"""Readings → what the figures of a report mean, and what could not be known: prose. Pure."""
+"""Readings → prose on the meaning of a report's figures, and on what is unknown. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from netlab.results.readings import Reading
 def methods(
     readings: Sequence[Reading], link: Link | None, *, source: str | None
 ) -> tuple[str, ...]:
-    """What the figures mean, and what could not be known: a sentence or two a paragraph."""
-    said = list(_IMPORTED if source is not None else _MEASURED)
-    said.append(_MEANS)
+    """The meaning of the figures, and what is unknown: a paragraph per item."""
+    paragraphs = list(_IMPORTED if source is not None else _MEASURED)
+    paragraphs.append(_MEANS)
     if len(readings) > len({reading.cell for reading in readings}):
-        said.append(_REPEATS)
-    said.append(_WITH_LINK if link is not None else _WITHOUT_LINK)
+        paragraphs.append(_REPEATS)
+    paragraphs.append(_WITH_LINK if link is not None else _WITHOUT_LINK)
     if any(reading.settings.get("direction") == "both" for reading in readings):
-        said.append(_BOTH)
+        paragraphs.append(_BOTH)
     if any(reading.same_host for reading in readings):
-        said.append(_SAME_HOST)
+        paragraphs.append(_SAME_HOST)
     turned = {
         _("{protocol} of {pairing}", protocol=reading.protocol, pairing=reading.pairing): None
         for reading in readings
@@ -29,7 +29,7 @@ def methods(
         and any(flow.connected_by == "server" for flow in reading.flows.values())
     }
     if turned:
-        said.append(
+        paragraphs.append(
             _(
                 "Where a firewall blocks connections to the server, the server connects "
                 "instead. It then decides whether TCP timestamps are used, which changes the "
@@ -37,7 +37,7 @@ def methods(
                 streams=joined(", ", turned),
             )
         )
-    return tuple(said)
+    return tuple(paragraphs)
 
 
 _MEASURED = (

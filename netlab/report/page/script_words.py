@@ -1,4 +1,4 @@
-"""The words that the page's script shows, said before the page is written. Pure."""
+"""The texts that the page's script shows, translated when the page is written. Pure."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ _WORDS: Mapping[str, Message] = {
         "browser; or netlab export, which writes the records as a table."
     ),
 }
-"""The script alone knows the values in braces, and fills them in."""
+"""The script fills in the values in braces."""
 
 
 def script_words(wording: Wording) -> str:
-    """All of them as JSON, by the names by which the script asks for them."""
-    said = {name: wording.text(words) for name, words in _WORDS.items()}
-    return json.dumps(said, separators=(",", ":"), ensure_ascii=False)
+    """All texts as JSON, by the names that the script uses for them."""
+    texts = {name: wording.text(words) for name, words in _WORDS.items()}
+    return json.dumps(texts, separators=(",", ":"), ensure_ascii=False)
