@@ -352,7 +352,7 @@ def _is_value(value: object) -> bool:
     if isinstance(value, list):
         # Mostly whole numbers: looked at by their types together.
         kinds = set(map(type, value)) - {int, bool}
-        return not kinds or (kinds == {float} and all(_is_value(each) for each in value))
+        return not kinds or (kinds == {float} and all(_is_value(number) for number in value))
     return isinstance(value, str | int)
 
 

@@ -135,7 +135,7 @@ def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
     if len(pairs) % 2:
         raise ValueError(f"{len(pairs)} numbers: buckets and counts come in pairs")
     buckets, numbers = pairs[::2], pairs[1::2]
-    if any(type(each) is not int for each in pairs):
+    if any(type(number) is not int for number in pairs):
         raise ValueError("buckets and counts are whole numbers")
     if any(after <= before for before, after in pairwise(buckets)):
         raise ValueError("the buckets do not ascend")
@@ -147,11 +147,11 @@ def merge(histograms: Iterable[Histogram]) -> Histogram:
 
     ValueError where there are none.
     """
-    found = list(histograms)
-    if not found:
+    every = list(histograms)
+    if not every:
         raise ValueError("no histograms: nothing to merge")
-    bits = min(each.bits for each in found)
-    return reduce(_plus, (each.coarser(bits) for each in found))
+    bits = min(histogram.bits for histogram in every)
+    return reduce(_plus, (histogram.coarser(bits) for histogram in every))
 
 
 def _plus(one: Histogram, other: Histogram) -> Histogram:
