@@ -30,4 +30,4 @@ class Stream(Talk, Directed, AtRate, Counted):
     tcp_receive_call: Literal["message"] | None = setting(
         "tcp_receive_call", Or("all"), default=None, only_of="TCP", absent=_("all received data"),
         label=_("bytes per TCP receive call"), asks=(Ask("receive_call", "receive"),),
-        about="TCP only: one message per call, or all.", column="one message a call; NA: to 256 KiB")
+        about="TCP only: one message a call, or all.", column="one message a call; NA: to 256 KiB")
