@@ -81,8 +81,8 @@ function findings(cell) {
   if (!cell.findings.length) return [];
   const items = cell.findings.map((finding) => {
     const advice = finding.advice ? [make("span", { class: "advice" }, finding.advice)] : [];
-    const trials = finding.trials.length ? [[say("seen"), finding.trials.join(", ")]] : [];
-    const rows = [...trials, ...finding.evidence.map(([name, value]) => [name, words(value)])];
+    const trialRows = finding.trials.length ? [[say("seen"), finding.trials.join(", ")]] : [];
+    const rows = [...trialRows, ...finding.evidence.map(([name, value]) => [name, words(value)])];
     const evidence = rows.length ? [folded(say("rests"), table(say("evidence"), [say("figure"), say("value")], rows))] : [];
     return make("li", { class: finding.warning ? "warning" : "note" }, finding.text, " ", ...advice, ...evidence);
   });
