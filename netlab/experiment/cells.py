@@ -34,7 +34,7 @@ class Cell:
 
     @property
     def settings(self) -> Mapping[str, Scalar]:
-        """All that is set, as flat keys with their units."""
+        """All settings as flat keys with their units."""
         return self.setup.settings()
 
     @property
@@ -47,7 +47,7 @@ class Cell:
 
 
 def _key_words(setup: TestSettings) -> tuple[str, ...]:
-    """What of a setup makes a cell's key readable: ``tcp``, ``64``, ``16384``."""
+    """The readable words of a cell's key: ``tcp``, ``64``, ``16384``."""
     buffer = setup.socket_buffer_bytes
     buffer_word = "auto" if buffer is None else str(buffer)
     if isinstance(setup, PayloadSearch):
@@ -59,19 +59,19 @@ def _key_words(setup: TestSettings) -> tuple[str, ...]:
 DEFAULTS: Mapping[str, Level] = {
     name: level for test in reversed([*SETUPS]) for name, level in DEFAULTS_OF[test].items()
 }
-"""What a setting is where nobody says anything; a stream's, where kinds of test differ."""
+"""Default of each setting; that of a stream if the kinds of test differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What holds for the cells whose settings (and ``pairing``) are among those of ``when``."""
+    """A rule for the cells whose settings (and ``pairing``) are among those of ``when``."""
 
     when: Mapping[str, frozenset[Level]]
     then: Mapping[str, Level]
     """The settings they get; empty for an exclusion."""
 
     def matches(self, combination: Mapping[str, Level]) -> bool:
-        """Whether a combination of settings (with its ``pairing``) is meant."""
+        """Whether the rule applies to a combination of settings (with its ``pairing``)."""
         return all(combination[name] in levels for name, levels in self.when.items())
 
 
@@ -86,7 +86,7 @@ class Grid:
     axes: Mapping[str, tuple[Level, ...]]
     """Every field of the kind of test with its values; the last axis varies fastest."""
     repeats: int | None = None
-    """Trials of each of its cells; ``None``: as many as the matrix says."""
+    """Trials of each of its cells; ``None``: as in the matrix."""
     replace: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()
     override: tuple[Rule, ...] = ()
@@ -107,7 +107,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a grid that makes no sense."""
+    """A fault in a grid."""
 
     grid: int
     kind: Literal["test", "setting"] | RuleKind
@@ -121,16 +121,16 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """The cells of some grids, and what is wrong with them."""
+    """The cells of some grids, and their problems."""
 
     cells: tuple[Cell, ...]
     grids: tuple[int, ...]
-    """Index of the grid that each cell comes from, the first where several have it."""
+    """Index of the grid of each cell; the first one if several grids have the cell."""
     problems: tuple[Problem, ...]
 
 
 def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
-    """The cells of ``grids`` between ``pairings``. Of problems of one kind and place the first."""
+    """The cells of ``grids`` for ``pairings``, and the first problem of each kind and place."""
     cells: dict[Cell, int] = {}
     problems: dict[object, Problem] = {}
     used: set[tuple[int, str, int]] = set()
@@ -146,14 +146,14 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
                 cell = Cell(pairing=pairing, test=grid.test, setup=setup)
                 other = cells.setdefault(cell, index)
                 if other != index:
-                    message = f"the cell {cell.key} stands in tests[{other}] as well"
+                    message = f"the cell {cell.key} is in tests[{other}] as well"
                     problems.setdefault((index, other), Problem(index, "test", message))
-    found = list(problems.values())
+    faults = list(problems.values())
     for index, grid in enumerate(grids):
-        found += _idle_rules(index, grid, used)
+        faults += _idle_rules(index, grid, used)
         if index not in filled:
-            found.append(Problem(index, "test", "every cell of the test is excluded"))
-    return Expansion(tuple(cells), tuple(cells.values()), tuple(found))
+            faults.append(Problem(index, "test", "every cell of the test is excluded"))
+    return Expansion(tuple(cells), tuple(cells.values()), tuple(faults))
 
 
 def _combinations(
@@ -163,13 +163,13 @@ def _combinations(
     used: set[tuple[int, str, int]],
     problems: dict[object, Problem],
 ) -> Iterator[dict[str, Level]]:
-    """The settings of a grid's cells, rules applied; those that do not apply are left out.
+    """The settings of a grid's cells after its rules, without settings that do not apply.
 
-    Combinations that differ only in what does not apply to them (UDP has no congestion control)
-    are one cell. Those that rules make equal are a problem.
+    Combinations that differ only in settings that do not apply to them (UDP has no congestion
+    control) are one cell. Combinations that rules make equal are a problem.
     """
     names = tuple(grid.axes)
-    made: set[tuple[Level, ...]] = set()
+    earlier: set[tuple[Level, ...]] = set()
     for levels in itertools.product(*grid.axes.values()):
         combination: dict[str, Level] = {
             "pairing": pairing,
@@ -190,10 +190,10 @@ def _combinations(
         if excluded:
             continue
         content = tuple(combination.values())
-        if content in made:
+        if content in earlier:
             equal = _made_equal(index, grid, last, combination)
             problems.setdefault((index, equal.kind, equal.rule), equal)
-        made.add(content)
+        earlier.add(content)
         del combination["pairing"]
         yield applicable(grid.test, combination)
 
@@ -204,7 +204,7 @@ def _made_equal(
     axes = [name for name, levels in grid.axes.items() if len(levels) > 1]
     cell = ", ".join(f"{name} {combination[name]}" for name in axes)
     message = f"makes two cells equal, such as {combination['pairing']}: {cell}"
-    # Without a rule of its own, an earlier one turned another combination into this one.
+    # If no rule changed this combination, an earlier rule turned another one into it.
     kind, rule = last or ("replace" if grid.replace else "override", 0)
     return Problem(index, kind, message, rule=rule)
 
@@ -217,7 +217,7 @@ def _idle_rules(index: int, grid: Grid, used: set[tuple[int, str, int]]) -> Iter
 
 
 def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:
-    """The settings without those that mean nothing for the cell's protocol."""
+    """The settings with defaults for those that do not apply to the cell's protocol."""
     idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP
     defaults = DEFAULTS_OF[test]
     return {name: defaults[name] if name in idle else level for name, level in settings.items()}

@@ -1,4 +1,4 @@
-"""Comparisons: which cells stand on which side of a comparison, and which belong together. Pure."""
+"""Comparisons: the cells on each side of a comparison, and the pairs they form. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from netlab.experiment.settings import Level
 Side = Literal["baseline", "contender"]
 
 OF_A_CELL = ("pairing", "test")
-"""What a side may name beyond the settings."""
+"""What a side may name in addition to settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Cells laid beside those that differ from them in what is named, and in nothing else.
+    """Pairs of cells that differ in the named settings only.
 
-    Both sides name the same: settings by their field (``message_bytes``), ``pairing``, ``test``.
+    Both sides name the same settings, by their field (``message_bytes``), ``pairing``, ``test``.
     """
 
     name: str
@@ -27,15 +27,15 @@ class Comparison:
     contender: Mapping[str, Level]
 
     def side_of(self, cell: Mapping[str, Level]) -> Side | None:
-        """On which side a cell stands: its settings with ``pairing`` and ``test``."""
+        """The side of a cell (its settings with ``pairing`` and ``test``); ``None``: neither."""
         if _agrees(cell, self.baseline):
             return "baseline"
         return "contender" if _agrees(cell, self.contender) else None
 
     def rest_of(self, cell: Mapping[str, Level]) -> frozenset[tuple[str, Level]]:
-        """What both cells of a pair have in common.
+        """The settings that both cells of a pair have in common.
 
-        Where the protocols are compared, what only one of them has is no part of it.
+        If protocols are compared, settings that only one of them has are left out.
         """
         left_out = {*self.baseline}
         if "protocol" in left_out:
@@ -61,7 +61,7 @@ class Comparison:
         return [(index, other) for index, other in pairs if other is not None]
 
     def fault(self, cells: Sequence[Mapping[str, Level]]) -> str | None:
-        """Why this compares nothing among ``cells``; ``None`` where it compares something."""
+        """Why this compares nothing among ``cells``; ``None`` if it compares something."""
         if self.baseline.keys() != self.contender.keys():
             return "both sides name the same settings, with a value each"
         if self.baseline == self.contender:

@@ -1,12 +1,12 @@
-"""Estimate: how long a plan takes, and what of it nobody can know before. Pure.
+"""Estimate: how long a plan takes, and which part of that cannot be predicted. Pure.
 
-A count without a rate says nothing about time; the link does: its rate is the least that so many
-messages take; hosts may be slower.
+A count without a rate does not fix the time. The link's rate gives the least time for so many
+messages; hosts may be slower.
 
-A search takes **at least** what it does where the first thing tried is the result. **At most**: the
-path keeps to one limit, every step halves what is left, and each size or rate beyond the limit is
-tried as often as its failure asks for. A path that loses a little whatever is sent takes longer:
-nobody knows how much.
+The **least** time of a search is that of a search whose first try is the result. The **most** time
+assumes that the path keeps to one limit, that every step halves the range, and that each size or
+rate beyond the limit is tried as often as its failure requires. A path that loses a little at any
+rate takes longer; how much longer cannot be predicted.
 """
 
 from __future__ import annotations
@@ -33,48 +33,48 @@ from netlab.experiment.rate_search import CONFIRMATIONS, FAILURES, RateGrid
 from netlab.experiment.schedule import Round, is_together
 
 LEARN_S = 0.1
-"""How long frames that do not count pass before a trial of a rate: a device learns from them."""
+"""Time before a trial of a rate in which frames do not count: the device learns from them."""
 LATENCY_LOAD_SHARES = (0.1, 0.5, 0.9, 1.0)
-"""Of the rate found, at which round trips are timed beside a load."""
+"""Loads, as shares of the rate found, under which round trips are timed."""
 AROUND_S = 0.2
-"""How long that load goes on before the first request that counts, and after the last."""
+"""Time of that load before the first request that counts, and after the last one."""
 LOSS_STEPS = 10
-"""Rates at which frame loss is measured, the line rate first, unless two in a row lose nothing."""
+"""Most rates at which frame loss is measured; two rates in a row without loss end it."""
 LONGEST_BURST_S = 2.0
-"""A device that takes so long a burst takes any."""
+"""A device that forwards a burst of this length forwards any burst."""
 LEAST_BURST_FRAMES = 2
 LEAST_MESSAGE_BYTES = {"TCP": 1, "UDP": 16}
 """Smallest message tried; a UDP message of 16 bytes has its sequence number."""
 SETTLE_TCP_S = 1.0
-"""What a TCP message that vanishes takes beyond its time-out."""
+"""Time that a lost TCP message takes in addition to its time-out."""
 
 _GUESSES = 2
-"""Sizes tried before halving begins: what the interface takes, and one byte more."""
+"""Sizes tried before halving begins: the interface's limit, and one byte more."""
 _AGAIN = 3
-"""Bursts of a search that begins with what the one before it found."""
+"""Bursts of a search that begins with the result of the search before it."""
 _SWEPT = {"TCP": (14, 14), "UDP": (14, 16)}
-"""Sizes of a sweep around a payload of a hundred bytes and more, at least and at most."""
+"""Least and most sizes of a sweep around a payload of at least a hundred bytes."""
 
 _BARE_SEGMENT_BYTES = ethernet.packet_wire_bytes(1)
-"""On the wire, of a segment without payload: the shortest frame holds its headers and options."""
+"""Wire bytes of a segment without payload: its headers and options fit into the shortest frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The time of some rounds."""
+    """The estimated time of some rounds."""
 
     time_s: float
-    """All that is known, overhead and pauses with it."""
+    """The known time, with overhead and pauses."""
     longest_s: float
-    """The longest trial of it."""
+    """Time of the longest trial."""
     at_link_rate: int
-    """Trials bounded by a count, reckoned at the link's rate: they may take longer."""
+    """Trials bounded by a count, calculated with the link's rate: they may take longer."""
     counted: int
-    """Trials bounded by a count where no link is known; no part of the time."""
+    """Trials bounded by a count without a known link; not in the time."""
     searching: int
-    """Trials that search: at least or at most so long, as was asked."""
+    """Trials that are searches; the time has their least or most time, as requested."""
     unbounded: int = 0
-    """Those of them that hang on a line rate which nobody says; no part of the time."""
+    """Searches whose time depends on an unknown line rate; not in the time."""
 
 
 def estimate(
@@ -85,11 +85,11 @@ def estimate(
     pause_s: float,
     at_least: bool = False,
 ) -> Estimate:
-    """How long rounds take, one after the other, ``pause_s`` between two of them; of a search what
-    it takes at most, or ``at_least``.
+    """The time of rounds one after the other, with ``pause_s`` between two of them. Searches count
+    with their most time, or with the least one if ``at_least``.
     """
     time_s = longest_s = 0.0
-    at_link_rate = counted = searching = unbounded = made = 0
+    at_link_rate = counted = searching = unbounded = number = 0
     for round_ in rounds:
         times_s = [0.0]
         for trial in round_.trials:
@@ -110,15 +110,15 @@ def estimate(
                 at_link_rate += 1
         time_s += max(times_s) + overhead_s
         longest_s = max(longest_s, *times_s)
-        made += 1
-    time_s += pause_s * max(0, made - 1)
+        number += 1
+    time_s += pause_s * max(0, number - 1)
     return Estimate(time_s, longest_s, at_link_rate, counted, searching, unbounded)
 
 
 def window_s(setup: TestSettings) -> float | None:
-    """Warm-up and window, as asked for.
+    """Requested length of warm-up and window.
 
-    ``None`` where the settings do not say how long it takes: a count without a rate, a search.
+    ``None`` if the settings do not fix the time: a count without a rate, or a search.
     """
     if isinstance(setup, LatencyUnderLoad):
         return setup.round_trips_s()
@@ -134,10 +134,10 @@ def window_s(setup: TestSettings) -> float | None:
 
 
 def least_s(cell: Cell, link: Link | None) -> float | None:
-    """The least time of a search, or of a trial that a count bounds: at the link's rate and with no
-    other wait.
+    """The least time of a search, or of a trial bounded by a count: at the link's rate and without
+    any other wait.
 
-    ``None`` where there is no count, or no link to reckon with.
+    ``None`` without a count, or without a link.
     """
     setup = cell.setup
     if isinstance(setup, SEARCHES):
@@ -156,7 +156,7 @@ def least_s(cell: Cell, link: Link | None) -> float | None:
         return None
     there_and_back_s = cables * (request_s + answer_s) + setup.mirror_hold_s
     if isinstance(setup, Connect):
-        # SYN and its answer; the last of the handshake goes with the request.
+        # SYN and its answer; the last segment of the handshake travels with the request.
         there_and_back_s += cables * 2 * 8 * _BARE_SEGMENT_BYTES / link.rate_bit_per_s
     else:
         # Several under way share the cables: the busiest way, and the mirror, set the pace.
@@ -168,25 +168,25 @@ def least_s(cell: Cell, link: Link | None) -> float | None:
 def _serialisation_s(
     setup: Stream | RoundTrip | Connect, message_bytes: int, link: Link
 ) -> float | None:
-    """How long one message keeps one cable busy; ``None`` where the link cannot carry it."""
+    """How long one message occupies one cable; ``None`` if the link cannot carry it."""
     try:
         if setup.protocol == "UDP":
             packets = ethernet.fragments(
                 message_bytes, mtu_bytes=link.mtu_bytes, ip_version=setup.ip_version
             )
-            on_wire = sum(ethernet.packet_wire_bytes(each, vlan=link.vlan) for each in packets)
+            on_wire = sum(ethernet.packet_wire_bytes(packet, vlan=link.vlan) for packet in packets)
             return 8 * on_wire / link.rate_bit_per_s
         mss = ethernet.mss_of(link.mtu_bytes, ip_version=setup.ip_version)
     except ValueError:
         return None
     headers = link.mtu_bytes - mss
     if isinstance(setup, Stream):
-        # A stream is cut into full segments, wherever its messages end.
+        # TCP cuts a stream into full segments, independent of its messages.
         on_wire_of_full = ethernet.packet_wire_bytes(link.mtu_bytes, vlan=link.vlan)
         return 8 * on_wire_of_full * (message_bytes / mss) / link.rate_bit_per_s
     whole, last = divmod(message_bytes, mss)
     sizes = [mss] * whole + ([last] if last else [])
-    on_wire = sum(ethernet.packet_wire_bytes(headers + each, vlan=link.vlan) for each in sizes)
+    on_wire = sum(ethernet.packet_wire_bytes(headers + size, vlan=link.vlan) for size in sizes)
     return 8 * on_wire / link.rate_bit_per_s
 
 
@@ -204,8 +204,8 @@ class Bounds:
 def bounds_of(
     setup: ThroughputSearch | PayloadSearch, line_rate_bit_per_s: float | None, turns: int = 1
 ) -> Bounds | None:
-    """Of one search; ``None`` where they hang on a line rate that is not known. ``turns``: pairs
-    that search together and have their bursts one after the other.
+    """The bounds of one search; ``None`` if they depend on an unknown line rate. ``turns``: number
+    of pairs that search together and send their bursts one after the other.
     """
     if isinstance(setup, PayloadSearch):
         return _of_payload(setup)
@@ -222,9 +222,10 @@ def bounds_of(
 
 
 def rate_tries(setup: ThroughputSearch) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Tries of a search, at least and at most: those before the confirmation, and those of it.
+    """The least and most tries of a search, each as (before the confirmation, of it).
 
-    The line rate is tried, and then as many rates as halve the grid; all but the result may fail.
+    The line rate is tried, then as many rates as halving the grid takes; all except the result may
+    fail.
     """
     grid = RateGrid(Fraction(repr(setup.resolution)))
     decided = 1 + math.ceil(math.log2(grid.size))
@@ -235,7 +236,7 @@ def rate_tries(setup: ThroughputSearch) -> tuple[tuple[int, int], tuple[int, int
 
 
 def _rate_s(setup: ThroughputSearch, short: int, full: int, *, late: bool) -> float:
-    """So many tries and the pauses between them; ``late``: each waits for frames that are late."""
+    """Time of the tries and the pauses between them; ``late``: each waits for late frames."""
     full_s = setup.duration_s or 0.0
     short_s = setup.search_duration_s or full_s
     each_s = LEARN_S + (setup.residual_s if late else 0.0)
@@ -244,7 +245,7 @@ def _rate_s(setup: ThroughputSearch, short: int, full: int, *, late: bool) -> fl
 
 
 def _of_further(setup: ThroughputSearch, rate_bit_per_s: float | None, turns: int) -> Bounds | None:
-    """What is measured beside the rate."""
+    """Bounds of the further measurements of a search."""
     full_s = (setup.duration_s or 0.0) + LEARN_S + setup.settle_s
     least_s = most_s = 0.0
     if setup.frame_loss:
@@ -266,11 +267,11 @@ def _of_further(setup: ThroughputSearch, rate_bit_per_s: float | None, turns: in
 
 
 def _of_payload(setup: PayloadSearch) -> Bounds:
-    """Both directions: what passes takes a round trip, what vanishes its time-out."""
+    """Both directions: a size that passes takes a round trip, a lost one its time-out."""
     least, most = LEAST_MESSAGE_BYTES[setup.protocol], ethernet.MAX_DATAGRAM_BYTES[setup.ip_version]
     silent = _GUESSES + math.ceil(math.log2(most - least + 1))
     if setup.protocol == "UDP":
-        silent += 1  # one byte more than passes, where it may be cut up
+        silent += 1  # one byte more than passes, if fragments are allowed
     each_s = setup.timeout_s + (SETTLE_TCP_S if setup.protocol == "TCP" else 0.0)
     swept = _SWEPT[setup.protocol] if setup.sweep else (0, 0)
     least_s, most_s = (sizes * setup.duration_s for sizes in swept)

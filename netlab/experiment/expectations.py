@@ -1,7 +1,7 @@
-"""Expectations: what a matrix's author expects of its cells, and which cells that is about. Pure.
+"""Expectations: bounds that a matrix's author sets, and the cells that they apply to. Pure.
 
 An expectation is one bound on one quantity. ``of`` names what a limit is relative to: a share of
-the wire ceiling of each cell is another figure in each of them.
+the wire ceiling is a different figure in each cell.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from netlab.experiment.settings import Level
 from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
 
 What = Literal["throughput", "loss", "round_trip", "payload", "frames", "baseline", "no"]
-"""What is expected of: a quantity, of the whole cell against a baseline run, or that findings say
-nothing of a kind.
+"""Subject of the expectation: a quantity, the whole cell compared with a baseline run, or the
+absence of a kind of finding.
 """
 
 Of = Literal["bit/s", "ceiling", "share", "ns", "bytes", "1/s", "line rate", "baseline", "findings"]
-"""What a limit is given in: a unit, a share of something, or how many."""
+"""Unit of a limit: a physical unit, a share of something, or a number of findings."""
 
 SEVERITIES = ("warning", "note")
-"""Instead of the name of a kind: every kind of that severity."""
+"""Words that mean every kind of that severity, instead of the name of a kind."""
 
 NAMES: Mapping[What, str] = {
     "throughput": "throughput",
@@ -47,7 +47,7 @@ _TESTS: Mapping[What, frozenset[str]] = {
 """The kinds of test that have the quantity."""
 
 When = Mapping[str, frozenset[Level]]
-"""Setting by its field (or ``pairing``, ``test``) → the values meant."""
+"""Field of a setting (or ``pairing``, ``test``) → the values that match."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,18 +57,18 @@ class Expectation:
     what: What
     bound: Literal["at least", "at most"]
     limit: float
-    """In what ``of`` says; of a share 0 to 1."""
+    """In the unit ``of``; 0 to 1 for a share."""
     of: Of
     when: When = field(default_factory=dict)
-    """Cells that agree in all of it; empty is every one."""
+    """The cells that match all of it; empty: every cell."""
     unless: When = field(default_factory=dict)
-    """Cells left out: those that agree in all of it. Empty is none."""
+    """The cells left out: those that match all of it; empty: none."""
     forbidden: str = ""
-    """Of ``no``: a kind of finding, or a severity."""
+    """For ``no``: a kind of finding, or a severity."""
 
     def is_about(self, cell: Mapping[str, Level]) -> bool:
-        """Whether a cell (its settings with ``pairing`` and ``test``) is meant and has what is
-        expected. TCP loses nothing, so no loss is expected of it.
+        """Whether the expectation applies to a cell (its settings with ``pairing`` and ``test``)
+        that has the quantity. TCP loses nothing, so an expectation of loss does not apply to it.
         """
         if cell["test"] not in _TESTS[self.what]:
             return False
@@ -77,18 +77,18 @@ class Expectation:
         return _agrees(cell, self.when) and not (self.unless and _agrees(cell, self.unless))
 
     def is_met_by(self, figure: float) -> bool:
-        """Whether a figure in what ``of`` says keeps to the bound."""
+        """Whether a figure in the unit ``of`` keeps to the bound."""
         return figure >= self.limit if self.bound == "at least" else figure <= self.limit
 
     def words(self, figure: float) -> str:
-        """A figure as the limit is written: ``94.1 % of the ceiling``; near the limit with as many
-        digits as it takes to tell it from that.
+        """A figure in the form of the limit: ``94.1 % of the ceiling``; near the limit with as many
+        digits as distinguish it from the limit.
         """
         if figure == self.limit or abs(figure - self.limit) > _NEAR * self.limit:
             return self._short(figure)
         scale, unit = _WRITTEN[self.of]
         for digits in range(4, 17):
-            text, limit = (f"{each / scale:.{digits}g}" for each in (figure, self.limit))
+            text, limit = (f"{value / scale:.{digits}g}" for value in (figure, self.limit))
             if text != limit:
                 break
         return f"{plain_figures(float(text), 12)}{unit}"
@@ -120,7 +120,7 @@ class Expectation:
 
 
 _NEAR = 0.01
-"""A figure that is less than this share of the limit away from it is near."""
+"""A figure whose distance from the limit is less than this share of the limit is near."""
 
 _WRITTEN: Mapping[Of, tuple[float, str]] = {
     "bit/s": (1e6, " Mbit/s"),
@@ -133,12 +133,12 @@ _WRITTEN: Mapping[Of, tuple[float, str]] = {
     "ceiling": (0.01, " % of the ceiling"),
     "line rate": (0.01, " % of the line rate"),
 }
-"""What a limit is of → one of the unit that it is written in, and that unit."""
+"""Unit of a limit → scale and text of the unit in which it is written."""
 
 
 def _agrees(cell: Mapping[str, Level], when: When) -> bool:
-    """Whether a cell has one of the values of each setting named. A setting that its kind of test
-    does not take agrees with none, not even with what is left to the host.
+    """Whether a cell has one of the values of each named setting. A setting that its kind of test
+    does not have matches no value, not even the host's default.
     """
     taken = FIELDS[str(cell["test"])] | {"pairing", "test"}
     return all(name in taken and cell.get(name) in levels for name, levels in when.items())

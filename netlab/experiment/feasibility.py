@@ -1,4 +1,4 @@
-"""Limits: what no host could measure, said before any is asked. Pure."""
+"""Limits: settings that no host could measure, found before a run. Pure."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ from netlab.experiment.kinds.latency_under_load import OUTSTANDING_MOST
 from netlab.experiment.settings import Level
 
 UDP_MOST_BYTES = {4: 65507, 6: 65527}
-"""What one UDP message can carry, by IP version."""
+"""Most payload bytes of one UDP message, by IP version."""
 
 SEQUENCE_BYTES = 16
-"""Least UDP message with room for a sequence number; below it an answer names no request."""
+"""Least UDP message with room for a sequence number; a shorter answer names no request."""
 
 STREAMS_WITH_A_THREAD = 64
-"""Streams of one test that each have a thread of the probe; more share one a CPU."""
+"""Most streams of one test with a thread each; more streams share one thread per CPU."""
 
 ADAPTIVE_WARM_UP_S = 0.1
-"""Least warm-up in which a receiver can try both of its ways: docs/protocol.md."""
+"""Least warm-up in which a receiver can try both receive calls: docs/protocol.md."""
 
 _OF_AN_AGENT = ("server_receive", "server_cpu", "udp_checksum")
-"""Settings that the server's own probe takes: an echo (RFC 862) waits and answers as it does."""
+"""Settings of the server's probe, which an echo service (RFC 862) does not have."""
 
 SettingFault = tuple[str, str]
-"""The setting at fault, and what is wrong with it."""
+"""The setting at fault, and a sentence about the fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentMessages:
-    """What one end of a test hands to its system, as far as the length of packets goes."""
+    """The messages of one end of a test, for calculating the length of its packets."""
 
     protocol: str
     message_bytes: int | None
-    """At once; ``None``: as much as fills TCP's longest segments."""
+    """Bytes sent at once; ``None``: enough to fill TCP's longest segments."""
     whole: bool = False
     """Whether a UDP message must stay in one packet."""
 
 
 def sent_by(whose: str, setup: TestSettings) -> SentMessages | None:
-    """What the ``client`` or the ``server`` sends; ``None``: nothing but acknowledgements, or, in a
-    search for the longest packet, whatever passes.
+    """What the ``client`` or the ``server`` sends; ``None``: only acknowledgements, or any size in
+    a search for the longest packet.
     """
     if isinstance(setup, PayloadSearch):
         return None
     if isinstance(setup, LatencyUnderLoad):
-        # The answers to its requests are no longer than these: what the load sends decides.
+        # Answers are no longer than the requests, so the load's messages decide.
         return sent_by(whose, setup.load())
     if isinstance(setup, Stream | ThroughputSearch):
         idle = {"client-sends": "server", "server-sends": "client"}.get(setup.direction)
@@ -80,7 +80,7 @@ def _streamed(setup: Stream | ThroughputSearch) -> SentMessages:
 
 
 def faults_of(setup: TestSettings) -> Iterator[SettingFault]:
-    """Everything in a setup that no host could measure."""
+    """All faults of a setup: settings that no host could measure."""
     if isinstance(setup, Stream):
         yield from _of_stream(setup)
     elif isinstance(setup, RoundTrip):
@@ -94,12 +94,14 @@ def faults_of(setup: TestSettings) -> Iterator[SettingFault]:
 
 
 def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
-    """What a setup asks of its server, beyond what nobody asks, that an echo cannot be told."""
-    nobodys = {**setup.defaults(), "opening": "client-connects"}
+    """The settings other than defaults that a setup requests of its server, but that an echo
+    service cannot follow.
+    """
+    defaults = {**setup.defaults(), "opening": "client-connects"}
     return tuple(
         (name, level)
         for name in (*_OF_AN_AGENT, "opening")
-        if name in setup.names() and (level := getattr(setup, name)) not in (None, nobodys[name])
+        if name in setup.names() and (level := getattr(setup, name)) not in (None, defaults[name])
     )
 
 

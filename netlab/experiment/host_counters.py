@@ -1,8 +1,8 @@
-"""What a host counted while frames passed: CPU time, and frames dropped, with their place. Pure.
+"""A host's counters during a trial: CPU time, and dropped frames by place. Pure.
 
-    two readings of counters that only grow → what happened between them
+    two readings of counters that only grow → the differences between them
 
-A counter that a system does not tell is absent, before as after; so is what follows from it.
+A counter that a system does not report is absent, and so are the values derived from it.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PLACES = ("interface", "queue", "softnet", "socket")
-"""Where a host drops frames: its interfaces; the queues in front of them; a CPU's backlog, which is
-the whole machine's; the receiving socket."""
+"""Where a host drops frames: its interfaces; the queues in front of them; the CPUs' backlog, which
+is counted for the whole machine; the receiving socket."""
 
 WAYS = ("sent", "received")
-"""Ways of pause frames (IEEE 802.3 annex 31B): an interface asks its neighbour to wait, or is
-asked. They hide loss: a queue that would have dropped frames fills the one before it."""
+"""Directions of pause frames (IEEE 802.3 annex 31B): an interface asks its neighbour to wait, or is
+asked to wait. They hide loss: a full queue fills the queue before it instead of dropping frames."""
 
 HOSTS = ("client", "server", *(f"observed_{number}" for number in range(1, 10)))
-"""Keys of the hosts of a trial in its record: its ends, and those that are observed."""
+"""Keys of the hosts of a trial in its record: its ends, and the observed hosts."""
 
 OF_A_HOST = (
     *("busy_share", "busiest_core_share", "busiest_core"),
     *(f"{place}_dropped_frames" for place in PLACES),
     *(f"pause_frames_{way}" for way in WAYS),
 )
-"""What a record says of each of them, behind its key."""
+"""Names of the values of each host in a record, after the host's key."""
 
 _INTERFACE = ("interface_dropped_packets", "interface_errors")
 _QUEUE = "interface_queue_dropped_packets"
@@ -40,7 +40,7 @@ _ABOVE_OTHERS = frozenset(
         *("ipip", "sit", "gre", "gretap", "erspan", "ip6tnl", "ip6gre", "ip6gretap"),
     }
 )
-"""Drivers, as Linux calls them, of interfaces whose frames another interface takes and sends."""
+"""Linux' names of drivers whose interfaces send and receive through another interface."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class Cpu:
     busy_share: float
     busiest_core_share: float
     busiest_core: int
-    """Its number, as the system counts."""
+    """Its number in the system's numbering."""
     steal_share: float | None = None
-    """Of all their time, what a hypervisor gave to others; ``None``: not told."""
+    """Share of all CPU time that a hypervisor gave to others; ``None``: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,45 +69,46 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What became of one host during a trial."""
+    """The load and drops of one host during a trial."""
 
     name: str
-    """The host's."""
+    """Name of the host."""
     cpu: Cpu | None
-    """``None``: not told, or too short a time to tell."""
+    """``None``: not reported, or the time was too short."""
     dropped: Mapping[str, int]
     """Place of ``PLACES`` → frames; a place that is not counted is absent."""
     pauses: Mapping[str, int] = field(default_factory=dict)
-    """Way of ``WAYS`` → pause frames; absent where an interface does not count them."""
+    """Way of ``WAYS`` → pause frames; absent if an interface does not count them."""
 
     @property
     def dropped_on_the_way(self) -> int:
-        """Frames that it dropped behind the sender's queue and in front of a receiver's socket: by
-        an interface, by the backlog behind it, or counted by both.
+        """Frames that it dropped between the sender's queue and a receiver's socket: by an
+        interface, by the backlog behind it, or counted by both.
 
-        What the queue of a sender had no room for is told to the sender: it was never sent.
+        Drops of a sender's own queue are not included: they are reported to the sender, and those
+        frames were never sent.
         """
         return max(self.dropped.get("interface", 0), self.dropped.get("softnet", 0))
 
 
 def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> Counters:
-    """The counters in the `facts` of one host, one for each of its routes under test.
+    """The counters in the `facts` of one host, one mapping for each of its routes under test.
 
-    An interface that several of the routes leave by is counted once. ``softnet``: whether the
-    backlog is this host's own.
+    An interface of several routes is counted once. ``softnet``: whether the backlog is this host's
+    own.
     """
-    by_interface = {str(each.get("route_interface", "")): each for each in facts}
+    by_interface = {str(route.get("route_interface", "")): route for route in facts}
     dropped: dict[str, int] = {}
-    for each in by_interface.values():
+    for route in by_interface.values():
         for place, names in (("interface", _INTERFACE), ("queue", (_QUEUE,))):
-            told = [int(each[name]) for name in names if name in each]
-            if told:
-                dropped[place] = dropped.get(place, 0) + sum(told)
+            counts = [int(route[name]) for name in names if name in route]
+            if counts:
+                dropped[place] = dropped.get(place, 0) + sum(counts)
     last = facts[-1] if facts else {}
     pauses = {
-        way: sum(int(each[name]) for each in by_interface.values())
+        way: sum(int(route[name]) for route in by_interface.values())
         for way in WAYS
-        if facts and all((name := f"interface_pause_frames_{way}") in each for each in facts)
+        if facts and all((name := f"interface_pause_frames_{way}") in route for route in facts)
     }
     if softnet and _SOFTNET in last:
         dropped["softnet"] = int(last[_SOFTNET])
@@ -115,10 +116,10 @@ def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> 
 
 
 def drops_in(facts: Mapping[str, Any]) -> Counters:
-    """The counters of drops in the `facts` of one route: those that hide none.
+    """The counters of drops in the `facts` of one route, without counters that miss drops.
 
-    An interface without a queue drops nothing in it. What lies above other interfaces (a VLAN, a
-    bond, a bridge, a tunnel) does not count what these drop.
+    An interface without a queue has no drops in one. An interface on top of others (a VLAN, a bond,
+    a bridge, a tunnel) does not count their drops, so its counters are left out.
     """
     counters = counters_in([facts])
     counted = dict(counters.dropped)
@@ -131,24 +132,24 @@ def drops_in(facts: Mapping[str, Any]) -> Counters:
 
 
 def dropped_between(before: Counters, after: Counters) -> dict[str, int]:
-    """Place → frames dropped between two readings, where both tell."""
+    """Place → frames dropped between two readings, for places in both."""
     return _grown(before.dropped, after.dropped)
 
 
 def paused_between(before: Counters, after: Counters) -> dict[str, int]:
-    """Way → pause frames between two readings, where both tell."""
+    """Way → pause frames between two readings, for ways in both."""
     return _grown(before.pauses, after.pauses)
 
 
 def _grown(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """By how much counters grew; none of them ever falls."""
+    """Growth of counters, never below zero."""
     return {name: max(0, count - before[name]) for name, count in after.items() if name in before}
 
 
 def cpu_between(before: Counters, after: Counters) -> Cpu | None:
-    """How busy the CPUs were between two readings; ``None`` where no time passed or none is told.
+    """CPU load between two readings; ``None`` if no time passed or the CPUs are unknown.
 
-    Of a CPU that came or went meanwhile, or whose counts went back, nothing is known.
+    CPUs that were added or removed meanwhile, or whose counts decreased, are left out.
     """
     spans = {
         number: (busy - before.ticks[number][0], total - before.ticks[number][1])
@@ -161,12 +162,12 @@ def cpu_between(before: Counters, after: Counters) -> Cpu | None:
         return None
     shares = {number: busy / total for number, (busy, total) in spans.items()}
     busiest = max(shares, key=lambda number: shares[number])
-    busy_all, total_all = (sum(each) for each in zip(*spans.values(), strict=True))
+    busy_all, total_all = (sum(ticks) for ticks in zip(*spans.values(), strict=True))
     return Cpu(busy_all / total_all, shares[busiest], busiest)
 
 
 def cpu_in(result: Mapping[str, Any]) -> Cpu | None:
-    """How busy a host was over a probe's own window, as its `result` has it; else ``None``."""
+    """A host's CPU load over a probe's window, from the probe's `result`; ``None`` without it."""
     names = ("host_busy_share", "host_busiest_core_share", "host_busiest_core")
     if any(name not in result for name in names):
         return None
@@ -175,9 +176,9 @@ def cpu_in(result: Mapping[str, Any]) -> Cpu | None:
 
 
 def busiest(hosts: Iterable[Watched]) -> Watched | None:
-    """The host with the busiest CPU of all; ``None`` where nothing is known of any."""
-    known = [each for each in hosts if each.cpu is not None]
-    return max(known, key=lambda each: each.cpu.busiest_core_share if each.cpu else 0, default=None)
+    """The host with the busiest CPU of all; ``None`` if no CPU load is known."""
+    known = [host for host in hosts if host.cpu is not None]
+    return max(known, key=lambda host: host.cpu.busiest_core_share if host.cpu else 0, default=None)
 
 
 def _ticks_in(facts: Mapping[str, Any]) -> dict[int, tuple[int, int]]:

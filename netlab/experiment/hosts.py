@@ -1,4 +1,4 @@
-"""The inventory: which hosts there are, how they are reached, and which of them a pairing means."""
+"""The inventory: the hosts, their addresses and logins, and the hosts of each pairing."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from netlab.messages import _
 
 LOOPBACK = ("127.0.0.1", "::1")
 OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD", "X": _("another system")}
-"""Letter of a pairing → the operating system. No probe runs on X: such a host only mirrors."""
+"""Letter of a pairing → operating system. No probe runs on X: such a host is only a mirror."""
 
 OS_OF_PROBE = {"linux": "L", "windows": "W", "macos": "M", "freebsd": "F"}
-"""What a probe calls its system → letter."""
+"""A probe's name of its system → letter."""
 
 
 @dataclass(frozen=True, slots=True)
 class SshTarget:
-    """Where to log in; what is ``None`` is looked up in ~/.ssh/config, or is SSH's default."""
+    """Where to log in; ``None``: from ~/.ssh/config, or SSH's default."""
 
     host: str
     """A host's name or address, or an alias of ~/.ssh/config."""
@@ -32,49 +32,49 @@ class SshTarget:
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """A host without an agent that sends back what it receives (RFC 862): where it listens."""
+    """The address of a host without an agent that sends back what it receives (RFC 862)."""
 
     address: str
     port: int
-    """1 to 65535; the echo service's own is 7."""
+    """1 to 65535; the port of the echo service is 7."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """A machine, or one operating system of it, that can be measured with."""
+    """A machine, or one of its operating systems, that can take part in measurements."""
 
     name: str
     os: str
-    """A letter: L, W, M, F; empty where it is not known yet."""
+    """A letter: L, W, M, F; empty if it is not known yet."""
     local: bool = False
     ssh: SshTarget | None = None
     addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Name of a test network → this host's addresses in it, at most one of each IP version."""
     machine: str | None = None
-    """Name of the machine that runs this system, where it can run another as well."""
+    """Name of the machine that runs this system, if it can run another one as well."""
     port_range: tuple[int, int] | None = None
-    """Ports that a firewall lets in."""
+    """Ports that its firewall admits."""
     host_key: str | None = None
     """Pinned key: ``ssh-ed25519 AAAA…`` or ``SHA256:…``."""
     identity: str | None = None
     """Private key file for the login."""
     mirror: Mirror | None = None
-    """Where it echoes, for a host that runs no agent and is never logged in to."""
+    """Its echo address, for a host without agent and without login."""
     shares: tuple[str, ...] = ()
-    """Names of links and switches that its traffic shares with other hosts'."""
+    """Names of links and switches that its traffic shares with other hosts."""
     only_network: str | None = None
-    """Of a host as one role of a pairing sees it: the one network that it is reached in."""
+    """The only network in which it is reached, if a role of a pairing names one."""
 
     @property
     def machine_name(self) -> str:
-        """The machine that it runs on; its own name where it shares none."""
+        """The machine that it runs on; its own name if it does not share one."""
         return self.machine or self.name
 
     def address(self, network: str | None, ip_version: int = 4) -> str:
         """The test address in a network (``None``: the first named); UsageError without one.
 
-        A mirror has the one address that it echoes at, whatever the network's name. Where a pairing
-        says in which network the host is reached, that holds, whatever a cell says.
+        A mirror has only its echo address, whatever the network's name. A network named by the
+        pairing takes precedence over that of a cell.
         """
         if self.mirror is not None:
             if _version_of(self.mirror.address) == ip_version:
@@ -83,8 +83,8 @@ class Host:
                 f"mirror {self.name} echoes at {self.mirror.address}, not over IPv{ip_version}"
             )
         network = self.only_network or network
-        named = network or next(iter(self.addresses), None)
-        for address in self.addresses.get(named or "", ()):
+        name = network or next(iter(self.addresses), None)
+        for address in self.addresses.get(name or "", ()):
             if _version_of(address) == ip_version:
                 return address
         where = f"in network {network!r} " if network else ""
@@ -98,23 +98,23 @@ HostPair = tuple[Host, Host]
 
 
 def _version_of(address: str) -> int:
-    """Of the Internet Protocol: 4 or 6."""
+    """The IP version of an address: 4 or 6."""
     return ipaddress.ip_address(address.partition("%")[0]).version
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """All hosts, and the pairs that are named."""
+    """All hosts, and the named pairs."""
 
     file: str
     hosts: tuple[Host, ...]
     pairs: Mapping[str, tuple[str, str]]
     """Pairing → names of its server and client."""
     observed: tuple[str, ...] = ()
-    """Names of hosts that only look on: no pairing of letters means them."""
+    """Names of observed hosts, which no pairing of letters uses."""
 
     def observing(self, names: Iterable[str]) -> Inventory:
-        """The same with hosts that only look on; UsageError for a stranger, or for a mirror."""
+        """The inventory with observed hosts; UsageError for an unknown host, or for a mirror."""
         for name in names:
             if self.role(name).mirror is not None:
                 raise UsageError(f"{self.file}: observe: {name} is a mirror, and runs no probe")
@@ -128,13 +128,13 @@ class Inventory:
         raise KeyError(name)
 
     def candidates(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
-        """Every (server, client) that ``pairing`` may mean, the first choice first.
+        """Every (server, client) for ``pairing``, the first choice first.
 
-        A named pair is the only one. Else the servers and clients with the right letters in the
-        inventory's order, mirrors behind the servers that can do more; a machine never measures
-        with itself under its other system, a mirror is never the client, and a host that is
-        observed is neither. A pairing by name
-        means its two hosts, which may be one machine, or one and the same.
+        For a named pair there is only that pair. Otherwise these are the servers and clients with
+        the right letters in the inventory's order, mirrors after the servers that can do more. A
+        machine never measures with its own other system, a mirror is never the client, and an
+        observed host is neither. A pairing by name means its two hosts, which may be one machine
+        or the same host.
         """
         if is_by_name(pairing):
             return self._by_name(pairing)
@@ -153,14 +153,14 @@ class Inventory:
         )
 
     def pair(self, pairing: str) -> tuple[Host, Host]:
-        """The first choice for ``pairing``: server, client; UsageError where there is none."""
-        found = self.candidates(pairing)
-        if not found:
+        """The first choice for ``pairing``: server, client; UsageError if there is none."""
+        candidates = self.candidates(pairing)
+        if not candidates:
             raise UsageError(f"{self.file}: {self.why_not(pairing)}")
-        return found[0]
+        return candidates[0]
 
     def role(self, text: str) -> Host:
-        """The host that a role of a pairing means, as it is reached there; UsageError without."""
+        """The host of a role of a pairing, with the role's network; UsageError if unknown."""
         try:
             role = role_of(text)
             host = self.host(role.host)
@@ -179,36 +179,38 @@ class Inventory:
         return replace(host, only_network=role.network)
 
     def every_pairing(self, roles: Iterable[str] | None, *, inside: bool) -> tuple[str, ...]:
-        """Each ordered pair of ``roles`` (``None``: of all hosts but those observed); UsageError
-        for a stranger.
+        """Each ordered pair of ``roles`` (``None``: of all hosts except those observed); UsageError
+        for an unknown host.
 
-        ``inside``: those within one machine as well, each host with itself among them.
+        ``inside``: also the pairs within one machine, including each host with itself.
         """
         everyone = [host.name for host in self.hosts if host.name not in self.observed]
-        listed = everyone if roles is None else list(roles)
-        hosts = {role: self.role(role) for role in listed}
+        names = everyone if roles is None else list(roles)
+        hosts = {role: self.role(role) for role in names}
         return every_pairing(
-            listed,
+            names,
             machines={host.name: host.machine_name for host in hosts.values()},
             never_clients=[role for role, host in hosts.items() if host.mirror is not None],
             inside=inside,
         )
 
     def match(self, pairing: str) -> Match:
-        """What the first choice for ``pairing`` needs to itself; UsageError where there is none."""
+        """The exclusive needs of the first choice for ``pairing``; UsageError if there is none."""
         server, client = self.pair(pairing)
         shares = frozenset(server.shares + client.shares)
         return Match(pairing, server.machine_name, client.machine_name, shares)
 
     def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
-        """A host without a network named is met in the other's, where it has an address there."""
+        """The pair of hosts. A host without a named network uses that of the other host, if it has
+        an address there.
+        """
         server, client = (self.role(str(role)) for role in roles_of(pairing))
         if client.mirror is not None:
             return ()
-        return ((_met_in(server, client.only_network), _met_in(client, server.only_network)),)
+        return ((_within(server, client.only_network), _within(client, server.only_network)),)
 
     def why_not(self, pairing: str) -> str:
-        """Why no two hosts stand for ``pairing``."""
+        """Why there are no two hosts for ``pairing``."""
         if is_by_name(pairing):
             return f"{roles_of(pairing)[1]} is a mirror: it answers, and cannot be the client"
         return f"{pairing} needs {self.wanting(pairing)}"
@@ -217,22 +219,22 @@ class Inventory:
         """The hosts that the inventory lacks for a pairing of letters, such as a Windows host."""
         server, client = pairing[0], pairing[1]
         usable = [host for host in self.hosts if host.name not in self.observed]
-        there = {host.os for host in usable}
+        systems = {host.os for host in usable}
         clients = {host.os for host in usable if host.mirror is None}
-        lacking = {server} - there | {client} - clients
+        lacking = {server} - systems | {client} - clients
         if lacking:
             hosts = " and ".join(_a_host(letter) for letter in OS_NAMES if letter in lacking)
-            return f"{hosts} that can be the client" if lacking <= there else hosts
+            return f"{hosts} that can be the client" if lacking <= systems else hosts
         if server == client:
             return f"{_a_host(server)} on a second machine"
         return f"{_a_host(server)} and {_a_host(client)} on two machines"
 
     def needed(self, pairings: Iterable[str]) -> tuple[Host, ...]:
-        """The hosts to connect to: the first choice of each pairing, and what may stand in; none of
-        a pairing that the inventory has no hosts for.
+        """The hosts to connect to: the first choice of each pairing, and its possible replacements;
+        none for a pairing without hosts in the inventory.
 
-        A further host is asked only where a machine can run several systems, since then the
-        one that is needed may be away while another answers.
+        Replacements are included only if a machine can run several systems: the system needed may
+        be away while another one answers.
         """
         names: dict[str, None] = {}
         for pairing in pairings:
@@ -243,7 +245,7 @@ class Inventory:
         return tuple(host for host in self.hosts if host.name in names)
 
 
-def _met_in(host: Host, network: str | None) -> Host:
+def _within(host: Host, network: str | None) -> Host:
     if host.only_network is None and network in host.addresses:
         return replace(host, only_network=network)
     return host
@@ -255,7 +257,7 @@ def _a_host(letter: str) -> str:
 
 
 def kept_busy(pair: tuple[Host, Host]) -> frozenset[str]:
-    """Names of all that a pair keeps busy: its machines, and what they share with others."""
+    """Names of everything that a pair occupies: its machines, and the links that they share."""
     server, client = pair
     inside = server.machine_name == client.machine_name
     shared = () if inside else (*server.shares, *client.shares)
@@ -278,11 +280,11 @@ _TARGET = re.compile(
 
 def parse_ssh(text: str) -> SshTarget:
     """``user@host:port``, ``user@[2001:db8::1]:22`` or an alias; ValueError with a sentence."""
-    found = _TARGET.fullmatch(text)
-    host = found and (found["v6"] or found["host"])
-    if not found or not host or host.startswith("-"):
+    match = _TARGET.fullmatch(text)
+    host = match and (match["v6"] or match["host"])
+    if not match or not host or host.startswith("-"):
         raise ValueError(f"{text!r} is not user@host:port (IPv6 in brackets), nor a name")
-    port = int(found["port"]) if found["port"] else None
+    port = int(match["port"]) if match["port"] else None
     if port is not None and not 1 <= port <= 65535:
-        raise ValueError(f"{port} is no port")
-    return SshTarget(host=host, user=found["user"], port=port)
+        raise ValueError(f"{port} is not a port")
+    return SshTarget(host=host, user=match["user"], port=port)

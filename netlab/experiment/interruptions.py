@@ -1,9 +1,10 @@
-"""Interruptions: trials in which data stopped, with how long, when, and what stopped them. Pure.
+"""Interruptions: trials in which data stopped, with duration, time and cause. Pure.
 
-    the gaps that a probe recorded, less what congestion or a slow pace explains → interruption
+    the gaps that a probe recorded, except those that congestion or a slow pace explains
+    → interruption
 
-docs/findings.md says when a gap is one (``data-stopped``), docs/protocol.md what a probe calls a
-gap. Records from before there were gaps have none.
+docs/findings.md defines when gaps are an interruption (``data-stopped``), docs/protocol.md what a
+gap is. Old records without gaps have no interruptions.
 """
 
 from __future__ import annotations
@@ -18,38 +19,38 @@ from netlab.experiment.records import FLOWS, Record, Status, as_number
 LONG_NS = 500_000_000
 SHORT_NS = 250_000_000
 LEAST_NS = 100_000_000
-"""Least time without data that is an interruption: of a long window; of one under
-``SHORT_WINDOW_NS``; and of one so short that less is more than ``SHARE`` of it."""
+"""Least time without data that is an interruption: in a long window; in one under
+``SHORT_WINDOW_NS``; and the minimum for shorter ones, where ``SHARE`` of the window decides."""
 SHORT_WINDOW_NS = 5_000_000_000
 SHARE = 0.05
 
 RTOS = 1.5
-"""So many retransmission time-outs of TCP (or of lost requests) a gap may last and be loss."""
+"""A gap of at most this many retransmission time-outs (of TCP or of requests) counts as loss."""
 ROUND_TRIPS = 1.5
-"""And so many round trips, where TCP sends a window in each."""
+"""A gap of at most this many round trips counts as TCP waiting for acknowledgements."""
 UNTOLD_RTO_US = 300_000
-"""Retransmission time-out of a TCP whose system does not tell it: the least one of Windows."""
+"""Assumed retransmission time-out if the system does not report it: the least one of Windows."""
 DUE_TIMES = 20
-"""A gap among paced messages is so many of their due times and more."""
+"""A gap among paced messages lasts at least this many of their intervals."""
 
 HALF = 0.5
-"""Of the time without data, what a cause accounts for at least."""
+"""Least share of the time without data that a cause must account for."""
 ROBBED = 0.9
-"""The same of CPU time taken away, which comes in small parts as well."""
+"""The same for stolen CPU time, which also occurs in small parts."""
 
 TRIES = 3
-"""Attempts at a trial in all, where a host or a cable interrupted it."""
+"""Attempts at a trial in total, if a host or a cable interrupted it."""
 
 
 class Cause(StrEnum):
-    """What stopped the data, where a record proves it: each lies in a host or a cable."""
+    """What stopped the data, if the record proves it; each cause is in a host or a cable."""
 
     SUSPENDED = "suspended"
     """A host was suspended."""
     STEAL = "steal"
     """A hypervisor gave a host's CPUs to others."""
     PROCESS = "process"
-    """A probe's process did not run: its ticks came late, or it did not take what came."""
+    """A probe's process did not run: its ticks were late, or it did not read received data."""
     CARRIER = "carrier"
     """An interface lost its carrier."""
     CLOCK = "clock"
@@ -58,19 +59,19 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interruption:
-    """One flow of a trial, or its round trips, in which data stopped."""
+    """A stop of data in one flow of a trial, or in its round trips."""
 
     flow: str = ""
     """Prefix of its values: empty, ``to_server_`` or ``to_client_``."""
     stopped_ns: int
-    """All its gaps together."""
+    """Total length of its gaps."""
     gaps: int
     at_ns: int | None
-    """Start of the longest one, in the window; ``None``: not told."""
+    """Start of the longest gap in the window; ``None``: unknown."""
     window_ns: int
     cause: Cause | None = None
     end: str = ""
-    """Of a cause: ``sender``, ``receiver``, ``client`` or ``server``."""
+    """The end with the cause: ``sender``, ``receiver``, ``client`` or ``server``."""
 
 
 _MOST = 2**63
@@ -82,7 +83,7 @@ Gap = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """The values of one flow: of the end that data came to, and of the other one."""
+    """The values of one flow: of the end that receives data, and of the other one."""
 
     values: Mapping[str, Any]
     settings: Mapping[str, Any]
@@ -104,43 +105,43 @@ class _Flow:
 
     @property
     def least_ns(self) -> float:
-        """How long its data must have stopped to be an interruption."""
+        """Least time without data that is an interruption of this flow."""
         asked_s = self.asked("duration_s")
         return least_ns((self.number("elapsed_ns") or 0) if asked_s is None else 1e9 * asked_s)
 
     def intervals(self, name: str) -> list[Gap]:
-        """Pairs of start and length, as intervals."""
-        said = self.values.get(self.prefix + name)
-        if not isinstance(said, list | tuple):
+        """A value with pairs of start and length, as intervals."""
+        pairs = self.values.get(self.prefix + name)
+        if not isinstance(pairs, list | tuple):
             return []
-        if any(type(each) is not int or not 0 <= each < _MOST for each in said):
+        if any(type(number) is not int or not 0 <= number < _MOST for number in pairs):
             return []
-        return [(a, a + n) for a, n in zip(said[::2], said[1::2], strict=False)]
+        return [(a, a + n) for a, n in zip(pairs[::2], pairs[1::2], strict=False)]
 
     def grown(self, end: str, name: str) -> float | None:
-        """By how much a counter of that end's TCP grew over its window; ``None``: not told."""
+        """Growth of a counter of that end's TCP over its window; ``None``: unknown."""
         begin = self.number(f"{end}_tcp_begin_{name}")
         after = self.number(f"{end}_tcp_end_{name}")
         return None if begin is None or after is None else after - begin
 
 
 _PLACES = tuple(
-    (prefix, taking, giving, tuple(f"{prefix}{taking}_{each}" for each in ("gaps", "suspended_ns")))
+    (prefix, taking, giving, tuple(f"{prefix}{taking}_{name}" for name in ("gaps", "suspended_ns")))
     for prefix in FLOWS
     for taking, giving in (("receiver", "sender"), ("client", "server"))
 )
-"""Each flow that a record may have, and what it has where its data stopped."""
+"""Each flow that a record may have, with the values that show a stop of data."""
 
 
 def interruptions(record: Record) -> Iterator[Interruption]:
-    """Those of a trial that is ok; of streams, round trips and connections."""
+    """The interruptions of a trial that is ok, in its streams, round trips or connections."""
     if record.status is not Status.OK:
         return
     for prefix, taking, giving, shown_by in _PLACES:
-        # Most records show nothing at all.
+        # A quick check first: most records have none of these values.
         shown = any(name in record.values for name in shown_by)
-        if shown and (found := _interruption(_flow_of(record, prefix, taking, giving))):
-            yield found
+        if shown and (stop := _interruption(_flow_of(record, prefix, taking, giving))):
+            yield stop
 
 
 _REQUESTS = {
@@ -149,13 +150,13 @@ _REQUESTS = {
     "message_rate_per_s": "request_rate_per_s",
     "timeout_s": "request_timeout_s",
 }
-"""Settings of round trips that go on beside a load, as a round trip calls them."""
+"""Setting of a round trip → the setting of round trips that run along with a load."""
 
 
 def _flow_of(record: Record, prefix: str, taking: str, giving: str) -> _Flow:
     values, settings, test = record.values, record.settings, record.test
     if test == "latency_under_load" and taking == "client":
-        own = {each: values.get(f"client_{each}") for each in ("elapsed_ns", "lost_messages")}
+        own = {name: values.get(f"client_{name}") for name in ("elapsed_ns", "lost_messages")}
         values = {**values, **{name: value for name, value in own.items() if value is not None}}
         settings = {ours: settings[name] for ours, name in _REQUESTS.items() if name in settings}
         test = "round_trip"
@@ -163,16 +164,16 @@ def _flow_of(record: Record, prefix: str, taking: str, giving: str) -> _Flow:
 
 
 def asks_again(record: Record) -> bool:
-    """Whether a trial is to be measured again: a host or a cable interrupted it, and provably.
+    """Whether a trial must be repeated: a host or a cable interrupted it, and the record proves it.
 
-    Any other interruption stands, with its finding: what is bad and left out would make figures
-    better than they are.
+    Any other interruption stays in the results, with its finding: leaving out bad trials would
+    make the figures better than they are.
     """
-    return record.attempt < TRIES and any(each.cause for each in interruptions(record))
+    return record.attempt < TRIES and any(stop.cause for stop in interruptions(record))
 
 
 def least_ns(window_ns: float) -> float:
-    """How long data must have stopped in a window to be an interruption."""
+    """Least time without data that is an interruption in a window of that length."""
     if window_ns >= SHORT_WINDOW_NS:
         return LONG_NS
     return min(SHORT_NS, max(LEAST_NS, SHARE * window_ns))
@@ -183,7 +184,7 @@ def _interruption(flow: _Flow) -> Interruption | None:
 
 
 def _stop(flow: _Flow) -> Interruption | None:
-    """What the gaps come to that no pace, no loss and no round trip explains."""
+    """The interruption made of the gaps that no pace, no loss and no round trip explains."""
     listed = flow.intervals(f"{flow.taking}_gaps")
     gaps, cause, end = _gaps_with_cause([gap for gap in listed if not _is_pace(gap, flow)], flow)
     if not gaps:
@@ -208,16 +209,16 @@ def _stop(flow: _Flow) -> Interruption | None:
 
 
 def _gaps_with_cause(gaps: Sequence[Gap], flow: _Flow) -> tuple[Sequence[Gap], Cause | None, str]:
-    """Those that count, and what stopped the data in them.
+    """The gaps that count, and what stopped the data in them.
 
-    A cause is sought first in what loss and round trips do not explain: next to many gaps of one
-    round trip each, a process that stood still for a second would account for too little.
+    A cause is first sought for the gaps that loss and round trips do not explain. Among many gaps
+    of one round trip each, a process that stopped for a second would account for too small a share.
     """
     rest = [gap for gap in gaps if not _is_loss(gap, flow)]
     cause, end = _cause_of(rest, flow)
     if cause is None:
         cause, end = _cause_of(gaps, flow)
-        # That a clock was set says nothing of when: it turns no round trip into an interruption.
+        # A clock that was set has no known time, so it cannot explain a gap of a round trip.
         if cause not in (None, Cause.CLOCK):
             return gaps, cause, end
         cause, end = None, ""
@@ -225,7 +226,7 @@ def _gaps_with_cause(gaps: Sequence[Gap], flow: _Flow) -> tuple[Sequence[Gap], C
 
 
 def _suspension(flow: _Flow) -> Interruption | None:
-    """That of the end that data came to: its clock stood still, and its marks show no gap."""
+    """The suspension of the end that receives data: its clock stopped, so its marks show no gap."""
     suspended_ns = flow.number(f"{flow.taking}_suspended_ns") or 0
     if suspended_ns < flow.least_ns:
         return None
@@ -240,11 +241,11 @@ def _suspension(flow: _Flow) -> Interruption | None:
     )
 
 
-# ---- what is none --------------------------------------------------------------------------------
+# ---- gaps that are no interruption ---------------------------------------------------------------
 
 
 def _is_pace(gap: Gap, flow: _Flow) -> bool:
-    """Whether messages that were due so rarely are this far apart by themselves."""
+    """Whether the pace of the messages explains the gap."""
     per_s, size_bytes = flow.asked("message_rate_per_s"), flow.asked("message_bytes")
     bit_per_s = flow.asked("rate_bit_per_s")
     if bit_per_s is not None and size_bytes:
@@ -253,27 +254,27 @@ def _is_pace(gap: Gap, flow: _Flow) -> bool:
 
 
 def _is_loss(gap: Gap, flow: _Flow) -> bool:
-    """Whether it is what a lost message comes to, or TCP that sends a window each round trip."""
-    if flow.test == "connect":  # nobody tells of how many connections the first packet was lost
+    """Whether a lost message explains the gap, or TCP that sends one window per round trip."""
+    if flow.test == "connect":  # lost first packets of connections are not counted
         return True
     if flow.settings.get("protocol") != "TCP":
         lost = flow.taking == "client" and (_number(flow.values.get("lost_messages")) or 0) > 0
         return lost and _length_of(gap) <= RTOS * 1e9 * (flow.asked("timeout_s") or 0)
     # Of round trips the segments of either way may be lost.
     ends = flow.ends if flow.taking == "client" else (flow.giving,)
-    again = [end for end in ends if _sent_again(end, flow)]
-    told_us = [flow.number(f"{end}_tcp_end_rto_us") or UNTOLD_RTO_US for end in again]
-    explained_us = (RTOS * max(told_us, default=0), ROUND_TRIPS * _shortest_trip_us(flow))
+    lossy = [end for end in ends if _retransmitted(end, flow)]
+    rtos_us = [flow.number(f"{end}_tcp_end_rto_us") or UNTOLD_RTO_US for end in lossy]
+    explained_us = (RTOS * max(rtos_us, default=0), ROUND_TRIPS * _shortest_trip_us(flow))
     return _length_of(gap) <= 1e3 * max(explained_us)
 
 
-def _sent_again(end: str, flow: _Flow) -> bool:
-    """Whether that end's TCP sent something again; some systems tell of segments, some of bytes."""
+def _retransmitted(end: str, flow: _Flow) -> bool:
+    """Whether that end's TCP retransmitted data; some systems count segments, some bytes."""
     return any(flow.grown(end, name) for name in ("total_retrans", "bytes_retrans"))
 
 
 def _shortest_trip_us(flow: _Flow) -> float:
-    """The last one stands for the shortest where the sender's system does not keep that."""
+    """The shortest round trip; the last one if the sender's system does not record the shortest."""
     ends = (f"{flow.giving}_tcp_end_{name}" for name in ("min_rtt_us", "rtt_us"))
     return next((us for name in ends if (us := flow.number(name))), 0)
 
@@ -282,7 +283,7 @@ def _shortest_trip_us(flow: _Flow) -> float:
 
 
 def _cause_of(gaps: Sequence[Gap], flow: _Flow) -> tuple[Cause | None, str]:
-    """The cause that the record proves, and at which end; the more particular one first."""
+    """The cause that the record proves, and its end; the more specific causes come first."""
     for cause, proves in _PROOFS:
         for end in flow.ends if gaps else ():
             if proves(gaps, flow, end):
@@ -295,26 +296,26 @@ def _was_suspended(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
 
 
 def _was_robbed(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
-    """All its CPUs were gone for nearly as long as data stopped."""
+    """Whether all its CPUs were stolen for nearly as long as data stopped."""
     share = flow.number(f"{end}_host_steal_share") or 0
     window_ns = flow.number(f"{end}_elapsed_ns") or flow.number("elapsed_ns") or 0
     return share * window_ns >= ROBBED * _length_ns(gaps)
 
 
 def _stood_still(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
-    """Its ticks were late while data stopped."""
-    # A mirror's ticks count from the first request on, the asker's window begins later.
+    """Whether its ticks were late while data stopped."""
+    # A mirror's ticks count from the first request; the client's window begins after the warm-up.
     ahead_ns = round(1e9 * (flow.asked("warm_up_s") or 0)) if end == "server" else 0
     late = [(a - ahead_ns, b - ahead_ns) for a, b in flow.intervals(f"{end}_late_ticks")]
     return _overlap_ns(gaps, late) >= HALF * _length_ns(gaps)
 
 
 def _did_not_take(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
-    """Its queue was full after the gap, and data had come all the while: TCP's window was closed,
-    the socket dropped datagrams.
+    """Whether its queue was full after the gap although data arrived all the time: TCP's window was
+    closed, or the socket dropped datagrams.
 
-    A full queue alone shows nothing: behind a loss, or a neighbour that is resolved anew, all that
-    had waited comes at once.
+    A full queue alone proves nothing: after a loss, or while a neighbour is resolved again, all
+    waiting data arrives at once.
     """
     full = flow.values.get(f"{flow.prefix}{end}_gap_queue_full")
     if end != "receiver" or not isinstance(full, list | tuple) or 1 not in full:
@@ -357,11 +358,11 @@ def _length_ns(gaps: Sequence[Gap]) -> int:
 
 
 def _overlap_ns(gaps: Sequence[Gap], others: Sequence[Gap]) -> int:
-    """Of intervals that do not overlap among themselves."""
+    """Total overlap of two sets of intervals, each without overlaps of its own."""
     return sum(max(0, min(a[1], b[1]) - max(a[0], b[0])) for a in gaps for b in others)
 
 
 def _number(value: object) -> float | None:
-    """A number that a count or a time can be: a record from elsewhere may hold any."""
+    """A number in the range of a count or a time: a record from elsewhere may hold any number."""
     known = as_number(value)
     return known if known is not None and -_MOST < known < _MOST else None

@@ -1,4 +1,4 @@
-"""What is to be measured: a matrix, as its author wrote it and as plain data. Pure."""
+"""The matrix: what is to be measured, as its author wrote it and as plain data. Pure."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ class Link:
     """The link between the hosts, for the wire ceilings."""
 
     rate_bit_per_s: float
-    """Of the line, layer 1 without the line code."""
+    """Rate of the line, layer 1 without the line code."""
     mtu_bytes: int
-    """Of the largest IP packet."""
+    """Length of the largest IP packet."""
     vlan: bool = False
     """Whether frames carry an 802.1Q tag."""
     hops: int = 0
-    """Routers between the hosts: a frame goes over ``hops`` + 1 cables, one after the other."""
+    """Routers between the hosts: a frame crosses ``hops`` + 1 cables, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class LongPath:
-    """A path that TCP is to fill, once what was measured is a part of it."""
+    """A longer path, containing the measured one, that TCP is to fill."""
 
     rtt_s: float
     rate_bit_per_s: float
-    """Of payload."""
+    """Payload rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Matrix:
 
     title: str
     text: str
-    """The file as it is, without a byte order mark."""
+    """The text of the file, without a byte order mark."""
     file: str
     link: Link | None
     pairings: tuple[str, ...]
@@ -49,31 +49,30 @@ class Matrix:
     grids: tuple[Grid, ...]
     """The tests: axes and rules."""
     repeats: int
-    """Trials of a cell, where its test says nothing of its own; with ``until`` the most."""
+    """Trials of a cell whose test has no number of its own; with ``until`` the maximum."""
     until: StopRule | None
-    """Where trials go on until they are tight; ``None``: ``repeats`` of them."""
+    """The rule that ends the trials of a cell; ``None``: ``repeats`` of them."""
     quiet: StealRule | None
-    """Which trials are measured again because they were disturbed; ``None``: none."""
+    """The rule by which disturbed trials are repeated; ``None``: they are not."""
     pause_s: float
-    """Between two trials."""
+    """Pause between two trials."""
     order: Literal["as-written", "shuffled"]
     seed: int
     parallel: bool
     """Whether pairings that share no host may run at the same time."""
     observe: tuple[str, ...]
-    """Hosts that are neither end, by name: searches record their load and their drops."""
+    """Names of observed hosts, which are neither end: searches record their load and drops."""
     scale: float
-    """Times which every ``count`` was taken by ``--set scale``; 1 where nobody set it."""
+    """Factor by which ``--set scale`` multiplied every ``count``; 1 by default."""
     comparisons: tuple[Comparison, ...]
     expectations: tuple[Expectation, ...]
     target: LongPath | None
-    """What the findings are to say of a longer path; ``None``: nothing."""
+    """The longer path that the findings estimate; ``None``: none."""
     content: dict[str, Any]
-    """What makes two matrices the same, as plain JSON data: link, pairings, tests and repeats.
+    """The data by which two matrices are the same, as plain JSON: link, pairings, tests, repeats.
 
-    Not the title, the hosts, who is observed, the order, the pause, what is measured again, what
-    is compared, expected or asked of a longer path; nor how an axis is written or its values are
-    sorted.
+    Not included: title, hosts, observed hosts, order, pause, repeated trials, comparisons,
+    expectations, the longer path, the notation of an axis, and the order of its values.
     """
     content_hash: str
     """SHA-256 of ``content``, in hex."""
@@ -85,16 +84,16 @@ class Matrix:
     """Whether streams that run at the same time start together and are cut by one window."""
 
     def repeats_of(self, cell: Cell) -> int:
-        """Trials of a cell; the most of them where it has an ``until``."""
+        """Trials of a cell; the maximum if it has an ``until``."""
         return self.own_repeats.get(cell, self.repeats)
 
     def fewest_of(self, cell: Cell) -> int:
-        """Trials of a cell, the fewest that it may come to."""
+        """The fewest trials that a cell can have."""
         until = self.until_of(cell)
         return self.repeats_of(cell) if until is None else until.at_least
 
     def until_of(self, cell: Cell) -> StopRule | None:
-        """When the trials of a cell are tight; ``None`` where their number is fixed."""
+        """The rule that ends the trials of a cell; ``None`` if their number is fixed."""
         return None if cell in self.own_repeats else self.until
 
 

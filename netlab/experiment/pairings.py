@@ -1,9 +1,9 @@
 """Pairings: two systems by their letters (``WL``), or two hosts by name (``nas+laptop``). Pure.
 
-The server stands first. A role of a pairing by name is a host, or a host at one of its networks:
-``nas+guest@bridge`` reaches the host guest at its test address in the network ``bridge``, which is
-one of the ways in which it is connected. The letters of a pairing mean whichever hosts run such
-systems; a name means that host and no other.
+The server comes first. A role of a pairing by name is a host, or a host in one of its networks:
+``nas+guest@bridge`` reaches the host guest at its test address in the network ``bridge``, one of
+its networks. The letters of a pairing mean any hosts with these systems; a name means that host
+only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Role:
 
     host: str
     network: str | None = None
-    """The network in which it is reached; ``None``: as the cell says."""
+    """The network in which it is reached; ``None``: that of the cell."""
 
     def __str__(self) -> str:
         return self.host if self.network is None else f"{self.host}{AT}{self.network}"
@@ -45,11 +45,11 @@ def named(server: str, client: str) -> str:
 
 @lru_cache(maxsize=4096)
 def role_of(text: str) -> Role:
-    """A role as people write it; ValueError with a sentence."""
-    found = ROLE.fullmatch(text)
-    if found is None:
+    """The role in a text; ValueError with a sentence."""
+    match = ROLE.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text[:80]!r} is no host's name, such as nas, nor HOST@NETWORK")
-    return Role(found["host"], found["network"])
+    return Role(match["host"], match["network"])
 
 
 def roles_of(pairing: str) -> tuple[Role, Role]:
@@ -61,7 +61,7 @@ def roles_of(pairing: str) -> tuple[Role, Role]:
 
 
 def labels_of(pairing: str) -> tuple[str, str]:
-    """What stands for server and client: their roles, or their systems' letters."""
+    """Labels of server and client: their roles, or the letters of their systems."""
     if is_by_name(pairing):
         server, _, client = pairing.partition(SEPARATOR)
         return server, client
@@ -77,8 +77,8 @@ def every_pairing(
 ) -> tuple[str, ...]:
     """Each ordered pair of ``roles`` once, by server, then by client, in the order given.
 
-    ``machines`` names the machine of each role's host. With ``inside`` the pairs within one machine
-    are among them, each role with itself as well. ``never_clients`` are roles that only answer.
+    ``machines`` maps each host to its machine. With ``inside`` the pairs within one machine are
+    included, also each role with itself. ``never_clients`` are roles that can only be servers.
     """
     idle = frozenset(never_clients)
     return tuple(

@@ -1,9 +1,9 @@
 """The search for the highest rate that a device forwards without loss (RFC 2544, 26.1). Pure.
 
-    grid of rates → which one to try next, from all tries so far → the highest, and both bounds
+    grid of rates → the next rate, from all tries so far → the highest rate, with its bounds
 
-The rates are fixed, so that two searches can agree: equal steps of the line rate up to the line
-rate itself, which is tried first. Then the edge is closed in upon, and what was found is confirmed.
+The rates are fixed, so that two searches can agree: equal steps up to the line rate, which is tried
+first. Then the search narrows down the edge, and confirms the result.
 """
 
 from __future__ import annotations
@@ -15,39 +15,40 @@ from fractions import Fraction
 from typing import Literal
 
 TryVerdict = Literal["passed", "lost", "absorbed", "tester-loss", "generator-bound"]
-"""Of one try: every frame came in the time it was sent in; frames were lost; they all came, out of
-a queue that grew; frames were lost, and our own hosts dropped as many; fewer were sent than asked.
+"""Verdict on one try: every frame arrived as fast as it was sent; frames were lost; all arrived,
+but out of a growing queue; frames were lost, and the measuring hosts dropped as many; fewer frames
+were sent than requested.
 """
 
 VERDICTS: tuple[TryVerdict, ...] = ("passed", "lost", "absorbed", "tester-loss", "generator-bound")
-"""A verdict's place is its number in records."""
+"""A verdict's index is its number in records."""
 
 SearchLimit = Literal["line rate", "device", "generator-bound", "receiver-bound"]
-"""What ended a search: nothing below the line rate; the device; our sender; our receiver."""
+"""What limits the result: the line rate itself; the device; our sender; our receiver."""
 
 FAILURES = 2
-"""A rate fails with so many failed tries, of one more than that."""
+"""Failed tries after which a rate fails, out of at most ``FAILURES`` + 1 tries."""
 CONFIRMATIONS = 2
-"""A rate is a result when so many tries of full length passed."""
+"""Passed tries of full length that make a rate a result."""
 INVALID = 3
-"""A rate that our receiver loses frames at so often cannot be judged."""
+"""Tries with frames lost in our receiver after which a rate cannot be judged."""
 STARVED = 3
-"""A rate that our sender does not reach so often cannot be judged."""
+"""Tries in which our sender did not reach the rate after which it cannot be judged."""
 
 _BEYOND = 2
-"""Steps above the one that a hint names that are tried before halving."""
+"""Steps above a hinted rate that are tried before halving."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateGrid:
-    """The rates of a search: whole numbers of steps, the last one shortened where need be."""
+    """The rates of a search: whole numbers of steps, the last one shortened if necessary."""
 
     resolution: Fraction
-    """Of one step, as a share of the line rate: above 0, at most 1."""
+    """Size of one step, as a share of the line rate: above 0, at most 1."""
 
     def __post_init__(self) -> None:
         if not 0 < self.resolution <= 1:
-            raise ValueError(f"a step of {self.resolution} of the line rate makes no grid")
+            raise ValueError(f"a step of {self.resolution} of the line rate: it must be in (0, 1]")
 
     @property
     def size(self) -> int:
@@ -61,8 +62,8 @@ class RateGrid:
         return min(Fraction(1), number * self.resolution)
 
     def below(self, share: float) -> int:
-        """The highest rate that does not exceed a share of the line rate; 0 where none does."""
-        # A share that was measured: a rate that it misses by a rounding is meant.
+        """The highest rate that does not exceed a share of the line rate; 0 if there is none."""
+        # The share was measured: a rate that it misses by rounding only is included.
         return max(0, min(self.size, math.floor(share / float(self.resolution) + 1e-6)))
 
 
@@ -71,17 +72,17 @@ class RateTry:
     """One trial of a rate."""
 
     number: int
-    """Of the rate, in the grid."""
+    """Number of the rate in the grid."""
     full: bool
-    """Whether it was as long as a result asks for."""
+    """Whether it had the full length of a result."""
     verdict: TryVerdict
     forwarded_share: float | None = None
-    """The rate at which frames came out, as a share of the line rate, where that is known."""
+    """The rate at which frames arrived, as a share of the line rate; ``None``: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextRate:
-    """What to try next."""
+    """The rate to try next."""
 
     number: int
     full: bool
@@ -89,15 +90,15 @@ class NextRate:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The end of a search."""
+    """The result of a search."""
 
     number: int | None
     """The highest rate that holds; ``None``: not even the lowest does."""
     upper: int | None
-    """The lowest rate above it that does not, or that could not be judged; ``None``: there is none
-    below the line rate."""
+    """The lowest higher rate that does not hold or could not be judged; ``None``: there is none up
+    to the line rate."""
     limit: SearchLimit
-    """Why it is no higher."""
+    """Why the result is not higher."""
     monotone: bool
     """False: a try at a higher rate passed, or one at a lower rate failed."""
 
@@ -113,45 +114,45 @@ class Search:
     at: int = 0
     """The rate under trial; 0 once none is left."""
     holds: int = 0
-    """The highest rate that passed so far; 0: none did yet."""
+    """The highest rate that passed so far; 0: none."""
     upper: int = 0
-    """The lowest rate that did not; one above the grid: all did."""
+    """The lowest rate that did not pass; one above the grid: all passed."""
     limit: SearchLimit = "line rate"
-    """Why ``upper`` did not."""
+    """Why ``upper`` did not pass."""
     confirming: bool = False
     found: Found | None = None
 
     @classmethod
     def over(cls, grid: RateGrid, *, short: bool = False) -> Search:
-        """A search at its beginning: the line rate is tried first."""
+        """A new search, which tries the line rate first."""
         return cls(grid, short, at=grid.size, upper=grid.size + 1)
 
     def next(self) -> NextRate | Found:
-        """What is to be tried now, or what was found."""
+        """The next rate to try, or the result."""
         if self.found is not None:
             return self.found
         return NextRate(self.at, self.confirming or not self.short)
 
     def told(self, tried: RateTry) -> Search:
-        """The state after one more try, of what ``next`` asked for; ValueError for another."""
-        asked = self.next()
-        if not isinstance(asked, NextRate) or (asked.number, asked.full) != (
+        """The state after the try that ``next`` requested; ValueError for any other try."""
+        requested = self.next()
+        if not isinstance(requested, NextRate) or (requested.number, requested.full) != (
             tried.number,
             tried.full,
         ):
-            raise ValueError(f"{tried} was not asked for: {asked}")
+            raise ValueError(f"{tried} was not requested: {requested}")
         now = dataclasses.replace(self, tries=(*self.tries, tried))
-        decided = now._decided(asked)
+        decided = now._decided(requested)
         if decided is None:
             return now
         return now._confirmed(decided) if now.confirming else now._narrowed(decided)
 
-    def _decided(self, asked: NextRate) -> SearchLimit | Literal["holds"] | None:
-        """What the tries of a rate say about it; ``None``: one more is needed."""
+    def _decided(self, rate: NextRate) -> SearchLimit | Literal["holds"] | None:
+        """The decision on a rate from its tries; ``None``: one more is needed."""
         verdicts = [
-            each.verdict
-            for each in self.tries
-            if (each.number, each.full) == (asked.number, asked.full)
+            tried.verdict
+            for tried in self.tries
+            if (tried.number, tried.full) == (rate.number, rate.full)
         ]
         passed = verdicts.count("passed")
         failed = verdicts.count("lost") + verdicts.count("absorbed")
@@ -165,7 +166,7 @@ class Search:
         return "holds" if enough else None
 
     def _narrowed(self, decided: SearchLimit | Literal["holds"]) -> Search:
-        """The edge lies between ``holds`` and ``upper``: the next rate in between."""
+        """The state with a smaller range from ``holds`` to ``upper``, or at the confirmation."""
         if decided == "holds":
             now = dataclasses.replace(self, holds=self.at)
         else:
@@ -175,12 +176,12 @@ class Search:
         if now.holds == 0:
             return now._end(None)
         now = dataclasses.replace(now, at=now.holds, confirming=True)
-        # Tries of the full length so far count: they may have confirmed it already.
+        # Earlier tries of full length count and may already confirm it.
         again = now._decided(NextRate(now.at, full=True))
         return now if again is None else now._confirmed(again)
 
     def _between(self) -> int:
-        """A rate above ``holds`` and below ``upper``: where frames came out, else half-way."""
+        """A rate between ``holds`` and ``upper``: near the rate of arrivals, else half-way."""
         for tried in reversed(self.tries):
             if tried.forwarded_share is None or tried.verdict == "passed":
                 continue
@@ -191,12 +192,12 @@ class Search:
         return (self.holds + self.upper) // 2
 
     def _confirmed(self, decided: SearchLimit | Literal["holds"]) -> Search:
-        """A rate that does not hold at full length: one step down."""
+        """The state after a decision at full length; a rate that does not hold: one step down."""
         if decided == "holds":
             return self._end(self.at)
         lower = self.at - 1
         if decided == "generator-bound":
-            # What our sender is not fast enough for is no failure, and no reason for small steps.
+            # A rate that our sender cannot reach is no failure, and needs no small steps.
             reached = self.tries[-1].forwarded_share
             lower = lower if reached is None else min(lower, self.grid.below(reached))
         now = dataclasses.replace(self, upper=self.at, limit=decided, at=lower)
@@ -211,11 +212,9 @@ class Search:
         return dataclasses.replace(self, at=0, holds=number or 0, found=found)
 
     def _monotone(self, number: int) -> bool:
-        """A short try that passed above the result says nothing: its length explains it."""
-        higher = any(
-            each.number > number and each.full and each.verdict == "passed" for each in self.tries
-        )
-        lower = any(
-            each.number < number and each.verdict in ("lost", "absorbed") for each in self.tries
-        )
+        """Whether no try contradicts the result. A short try that passed above it does not: its
+        length explains it.
+        """
+        higher = any(t.number > number and t.full and t.verdict == "passed" for t in self.tries)
+        lower = any(t.number < number and t.verdict in ("lost", "absorbed") for t in self.tries)
         return not (higher or lower)

@@ -1,4 +1,4 @@
-"""Records: what one trial left behind, a result or a failure with its reason; and as JSON."""
+"""Records: the result of one trial, or its failure with a reason; and their JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from netlab.messages import Message, _
 
 Value = str | int | float | bool | list[int] | list[float]
-"""What a field of a record may hold. Never NaN, never a sentinel: what is not known is absent."""
+"""Types of a record's values. Never NaN, never a sentinel: an unknown value is absent."""
 
 SCHEMA = 1
 """Version of a record's JSON and of the run folder around it; every record has it.
@@ -30,14 +30,14 @@ FLOWS: Mapping[str, str] = {
     "to_server_": _("to server"),
     "to_client_": _("to client"),
 }
-"""Prefix of a flow's values → how it is called where a test sends both ways."""
+"""Prefix of a flow's values → name of the flow in a test that sends both ways."""
 
 PREFIXES: Mapping[str, str] = {name: prefix for prefix, name in FLOWS.items()}
-"""The other way about."""
+"""Name of a flow → prefix of its values."""
 
 
 def server_sends(settings: Mapping[str, Any], prefix: str) -> bool:
-    """Whether the server sends the flow of that prefix; where there is one only it has none."""
+    """Whether the server sends the flow of that prefix; the only flow of a test has none."""
     return prefix == "to_client_" or settings.get("direction") == "server-sends"
 
 
@@ -48,7 +48,7 @@ class Status(StrEnum):
     FAILED = "failed"
     """Something went wrong; tried again on resume."""
     IMPOSSIBLE = "impossible"
-    """The host, the path or the protocol refuses it: no error of the run, not tried again in it."""
+    """The host, the path or the protocol refuses it: no error of the run, and no retry in it."""
     PENDING = "pending"
     """Its host is away."""
 
@@ -62,7 +62,7 @@ class Reason:
     impossible: bool
     """The host, the path or the protocol refuses the cell."""
     lasting: bool = False
-    """Whether it does so tomorrow as well: what a system or a protocol can never do."""
+    """Whether it always will: a system or a protocol can never do it."""
 
     @property
     def sentence(self) -> Message:
@@ -74,20 +74,20 @@ class Reason:
 
 
 _WORDS = {
-    # What a probe says: the error words of docs/protocol.md.
-    "bad-request": _("The probe could not read the request as one"),
+    # Reported by a probe: the error words of docs/protocol.md.
+    "bad-request": _("The probe could not parse the request"),
     "line-too-long": _("The request was longer than the control protocol's 8192 bytes"),
     "unknown-verb": _("The probe does not know the request's verb"),
     "unknown-key": _("The probe does not know a key of the request"),
     "missing-key": _("The request lacked a key that the probe needs"),
-    "bad-value": _("A value of the request was outside of what the probe takes"),
+    "bad-value": _("A value of the request was outside the range that the probe accepts"),
     "id-in-use": _("The request's id was already in use"),
     "unknown-test": _("The probe knows no test of that id"),
-    "too-many-tests": _("More than 64 tests at once were asked of one agent"),
+    "too-many-tests": _("More than 64 tests at once were requested of one agent"),
     "message-too-long": _("The message is longer than the protocol or the path can carry"),
-    "no-buffers": _("The system refused every send call for want of buffer space"),
-    "capability-missing": _("The host's system cannot do what the cell asks for"),
-    "permission-denied": _("The host's system demands rights that the probe does not have"),
+    "no-buffers": _("The system refused every send call: it had no buffer space"),
+    "capability-missing": _("The host's system cannot do what the cell requests"),
+    "permission-denied": _("The host's system requires rights that the probe does not have"),
     "connect-refused": _("The other host refused the connection"),
     "unreachable": _("There was no route to the other host"),
     "connect-timeout": _("The other host did not answer the connection in time"),
@@ -100,28 +100,32 @@ _WORDS = {
     "too-few-messages": _("Fewer than 20 marks fell into the window: too few for a figure"),
     "deadline": _("The trial's own deadline passed before it ended"),
     "stopped": _("The trial was stopped before it had a result"),
-    "cannot-pin": _("The CPU to pin to may not be used, or spinning would take every CPU"),
+    "cannot-pin": _("The CPU to pin to may not be used, or spinning would occupy every CPU"),
     "out-of-memory": _("The host had no memory for the trial"),
-    "system": _("A system call failed in a way that has no word of its own"),
+    "system": _("A system call failed with an error that has no error word of its own"),
     "locked": _("Another controller was measuring with this host"),
-    # What the controller says.
+    # Reported by the controller.
     "host-away": _("The host did not answer, or runs its other operating system"),
     "no-host": _("The inventory has no hosts for the pairing"),
-    "not-as-set-up": _("The hosts cannot do what the cell asks for as they are set up"),
+    "not-as-set-up": _("The hosts, as they are set up, cannot do what the cell requests"),
     "host-gone": _("The host stopped answering during the trial"),
-    "host-refused": _("The host refused the login, or its key is not the one that is known"),
+    "host-refused": _("The host refused the login, or its key differs from the known key"),
     "probe-died": _("The probe ended during the trial"),
     "bad-answer": _("The probe's answer could not be read"),
-    "no-answer": _("No answer came in time: of the probe, or to any request of the test"),
-    "path-blocked": _("The check before the run found that packets do not pass this way"),
-    "path-mtu": _("Packets as long as the cell sends do not pass the path, and nothing cuts them"),
-    "wrong-path": _("The traffic did not take the test network"),
+    "no-answer": _("No answer came in time: from the probe, or to any request of the test"),
+    "path-blocked": _("The check before the run found that packets do not pass on this path"),
+    "path-mtu": _(
+        "The path drops packets as long as those of the cell, and nothing fragments them"
+    ),
+    "wrong-path": _("The traffic did not use the test network"),
     "interrupted": _("The run was interrupted during the trial"),
-    "tester-bound": _("Our own hosts lost frames, or could not send them, at every rate tried"),
-    "pair-gone": _("Another pair of hosts left the search that both made together"),
+    "tester-bound": _(
+        "The measuring hosts lost frames, or could not send them, at every rate tried"
+    ),
+    "pair-gone": _("Another pair of hosts left the search that both ran together"),
     "not-measured-yet": _("Not measured yet"),
     "not-recorded": _("The imported document has no value here"),
-    "unknown-error": _("The probe gave an error word that this netlab does not know"),
+    "unknown-error": _("The probe reported an error word that this netlab does not know"),
     "internal": _("netlab itself failed; this is a fault of the program"),
 }
 
@@ -131,7 +135,7 @@ _IMPOSSIBLE = _LASTING | {"not-as-set-up", "message-too-long", "no-buffers", "pa
 REASONS: Mapping[str, Reason] = MappingProxyType(
     {word: Reason(words, word in _IMPOSSIBLE, word in _LASTING) for word, words in _WORDS.items()}
 )
-"""The closed list of reason words: those of docs/protocol.md, and the controller's own."""
+"""The closed list of reason words: those of docs/protocol.md and those of the controller."""
 
 
 def utc_now() -> str:
@@ -140,55 +144,55 @@ def utc_now() -> str:
 
 
 def utc_of(text: object) -> datetime | None:
-    """A wall clock as ``utc_now`` writes it, in UTC; ``None`` where a text is none, or has no time
-    zone."""
+    """A wall clock as ``utc_now`` writes it, in UTC; ``None`` for any other text, or one without a
+    time zone."""
     try:
-        found = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+        time = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
     except ValueError:
         return None
-    return found.astimezone(UTC) if found.tzinfo else None
+    return time.astimezone(UTC) if time.tzinfo else None
 
 
 def reason_of(word: str) -> str:
-    """A probe's error word as a reason of the closed list; a word it lacks is ``unknown-error``."""
+    """The reason of the closed list for a probe's error word; ``unknown-error`` for other words."""
     return word if word in REASONS else "unknown-error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What one trial left. ``values`` holds what was measured; absent means not known."""
+    """The result of one trial, or its failure. A value that is absent is unknown."""
 
     cell: str
     """Key of the cell."""
     trial: int
     """From 1."""
     attempt: int
-    """From 1; above 1 where the trial was tried again."""
+    """From 1; above 1 if the trial was repeated."""
     status: Status
     pairing: str
     server: str
-    """Name of the host, empty where none was chosen."""
+    """Name of the host; empty if none was chosen."""
     client: str
     test: str
     started_at: str
-    """Wall clock of the controller, ISO 8601, UTC, microseconds; empty where an import has none."""
+    """Wall clock of the controller, ISO 8601, UTC, microseconds; empty if an import has none."""
     settings: Mapping[str, Value]
     """Everything that was requested, units in the key; absent means the host's default."""
     values: Mapping[str, Value]
     """Everything that was measured, units in the key."""
     reason: str | None = None
-    """A word of the closed list, for every status but ``ok``."""
+    """A word of the closed list, for every status except ``ok``."""
     errno: int | None = None
-    """The number behind the reason, in the host's own numbering."""
+    """The error number behind the reason, in the numbering of the host's system."""
     detail: str | None = None
     """One sentence for people."""
 
     @property
     def is_final(self) -> bool:
-        """Whether a resumed run keeps it: a result, or what can never be measured.
+        """Whether a resumed run keeps it: it is a result, or can never be measured.
 
-        A cell that an MTU, a buffer or a call that the system refused (``errno``) made impossible
-        depends on the host or the path as it was then: a resumed run asks again.
+        A resumed run repeats a trial that was impossible because of an MTU, a buffer or a system
+        call that failed (``errno``): the host or the path may have changed.
         """
         if self.status is Status.IMPOSSIBLE:
             known = REASONS.get(self.reason or "")
@@ -197,14 +201,14 @@ class Record:
 
 
 HEADLINE_ENDINGS = ("throughput_bit_per_s", "transactions_per_s", "frames_per_s")
-"""No value of a record without a result may end in these: a failure is never a number."""
+"""A record without a result must not have values with these endings: a failure is no number."""
 
 
 def to_json(record: Record) -> str:
-    """One flat-as-can-be JSON object, ASCII, without line feeds; ``None`` is left out.
+    """The record as one JSON object, ASCII, without line feeds; ``None`` is left out.
 
-    Raises ValueError for what no record may hold: NaN or infinity, a status without its reason,
-    a reason outside of ``REASONS``, a failure with a throughput or a rate of transactions.
+    Raises ValueError for an invalid record: NaN or infinity, a status without its reason, a reason
+    outside of ``REASONS``, a failure with a throughput or a rate of transactions.
     """
     _check(record)
     fields: dict[str, Any] = {
@@ -229,9 +233,9 @@ def to_json(record: Record) -> str:
 
 
 def from_json(text: str) -> Record:
-    """The record in a JSON object that ``to_json`` wrote; keys it does not know are ignored.
+    """The record in a JSON object that ``to_json`` wrote; unknown keys are ignored.
 
-    Raises ValueError with a sentence: no JSON object, a schema that this netlab does not know,
+    Raises ValueError with a sentence: not a JSON object, a schema that this netlab does not know,
     a field that is missing or of the wrong type.
     """
     try:
@@ -244,9 +248,9 @@ def from_json(text: str) -> Record:
 
 
 def from_data(data: Mapping[str, Any], *, look_at_values: bool = True) -> Record:
-    """The record in such an object that was read before; ValueError as ``from_json``.
+    """The record in a decoded JSON object; ValueError as ``from_json``.
 
-    Without ``look_at_values`` the caller looks at each of its settings and values.
+    Without ``look_at_values`` the caller must check its settings and values.
     """
     check_schema(data.get("schema"))
     record = Record(
@@ -272,13 +276,13 @@ def from_data(data: Mapping[str, Any], *, look_at_values: bool = True) -> Record
 
 
 def as_number(value: object) -> float | None:
-    """A number that a record holds; ``None`` for anything else, a truth value as well."""
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if known else None  # type: ignore[return-value]  # asked for just before
+    """The value if it is a number; ``None`` for anything else, including truth values."""
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if numeric else None  # type: ignore[return-value]  # checked just before
 
 
 def as_whole(value: object) -> int | None:
-    """A whole number that a record holds; ``None`` for anything else, a truth value as well."""
+    """The value if it is a whole number; ``None`` for anything else, including truth values."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -296,13 +300,13 @@ def check_schema(schema: object) -> None:
 
 def refuse_constant(name: str) -> None:
     """For JSON's ``parse_constant``: ValueError for NaN and the infinities."""
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def check_text(text: str) -> None:
-    """ValueError, with a sentence, for half a surrogate pair, which no file could hold."""
-    if not text.isascii() and any("\ud800" <= each <= "\udfff" for each in text):
-        raise ValueError(_("half a surrogate pair is no text"))
+    """Raise ValueError, with a sentence, for half a surrogate pair, which no file can hold."""
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError(_("a text contains half a surrogate pair"))
 
 
 def _check(record: Record) -> None:
@@ -348,7 +352,7 @@ def _is_value(value: object) -> bool:
     if isinstance(value, list):
         # Mostly whole numbers: looked at by their types together.
         kinds = set(map(type, value)) - {int, bool}
-        return not kinds or (kinds == {float} and all(_is_value(each) for each in value))
+        return not kinds or (kinds == {float} and all(_is_value(number) for number in value))
     return isinstance(value, str | int)
 
 

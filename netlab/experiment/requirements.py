@@ -1,4 +1,4 @@
-"""What a cell demands of the systems at its ends, against what their probes can do. Pure."""
+"""The demands of a cell on its two ends, compared with what their probes can do. Pure."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ EndName = Literal["server", "client"]
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Something that one end's probe has to be able to do."""
+    """Something that the probe of one end must be able to do."""
 
     role: EndName
     capability: str
     """A word of ``capabilities`` in `hello`, docs/protocol.md."""
     what: str
-    """The cell's setting that asks for it."""
+    """The cell's setting that requires it."""
     needed: bool = True
-    """False: without it the cell is measured all the same, and its record shows it."""
+    """False: without it the cell is measured anyway, and its record shows that it was missing."""
 
 
 _BOTH: tuple[EndName, EndName] = ("server", "client")
 
 
 def demands(cell: Cell) -> tuple[Demand, ...]:
-    """All that a cell demands of its two ends."""
+    """All demands of a cell on its two ends."""
     return tuple(_demands(cell))
 
 
 def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[Demand, ...]:
-    """The demands that its ends do not meet; an end of which nothing is known meets all."""
+    """The demands that its ends do not meet; an unknown end meets all."""
     return tuple(
         demand
         for demand in demands(cell)
@@ -66,23 +66,23 @@ def _demands(cell: Cell) -> Iterator[Demand]:
             if need is None or row.only_of not in (None, protocol):
                 continue
             if need.at in (None, level) and _is_of(cell, role, need.of):
-                said = str(level).lower() if isinstance(level, bool) else str(level)
-                what = need.what or f"{row.key}: {said}"
-                yield Demand(role, need.capability or said, what, needed=need.vital)
+                word = str(level).lower() if isinstance(level, bool) else str(level)
+                what = need.what or f"{row.key}: {word}"
+                yield Demand(role, need.capability or word, what, needed=need.vital)
 
 
 _FIRST = (
     "ip_version dscp dont_fragment udp_checksum server_cpu client_cpu server_cpus client_cpus "
     "latency send_method receive"
 )
-"""Of several things that a host lacks, those that are said first, in this order."""
+"""Demands that are reported first if a host lacks several, in this order."""
 
 _BY_ITSELF: Mapping[str, Mapping[str, Level]] = {"payload_search": {"dont_fragment": True}}
-"""What a kind of test needs besides its settings, as the setting that asks for the same."""
+"""Further needs of a kind of test, as the setting with the same need."""
 
 
 def _is_of(cell: Cell, role: EndName, whose: str) -> bool:
-    """Whether that end is meant: of a stream, its direction says who sends."""
+    """Whether that end is meant; the direction of a stream decides which end sends."""
     if whose not in ("sender", "receiver"):
         return whose in ("both", role)
     direction = cell.settings.get("direction")

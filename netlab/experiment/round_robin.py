@@ -1,14 +1,14 @@
-"""Tournament: every pair of machines meets, in as few rounds as there can be. Pure.
+"""Tournament: all pairs of machines meet in as few rounds as possible. Pure.
 
-A round is a matching: no machine is in two of its meetings, and no link or switch that several
-machines share. Machines that all meet each other once are a round robin; its rounds are those of
-the circle method (Kirkman, Cambridge and Dublin Math. J. 2, 1847): of n machines, n even, the
-meeting of i and j belongs to round i + j modulo n - 1. A meeting takes the earliest round in which
-all that it needs is free, in the circle's order: where every pair meets once each way, that gives
-the circle's own rounds. Where some machines have several hosts it is not always the shortest plan,
-but never twice as long as its busiest machine makes necessary.
+A round is a matching: no machine, and no shared link or switch, is in two of its meetings. If all
+machines meet each other once, this is a round robin; its rounds are those of the circle method
+(Kirkman, Cambridge and Dublin Math. J. 2, 1847): for n machines, n even, the meeting of i and j is
+in round i + j modulo n - 1. Each meeting, in the circle's order, takes the earliest round in which
+all its needs are free. If every pair meets once each way, this gives the circle's own rounds. If
+some machines have several hosts, the plan is not always the shortest one, but never twice as long
+as its busiest machine requires.
 
-Meetings within one machine use no cable, and load the machine as no other does: they have rounds
+Meetings within one machine use no cable and load the machine more than any other: they have rounds
 of their own, after all others.
 """
 
@@ -24,22 +24,22 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What two hosts need in order to be measured with each other."""
+    """The needs of a measurement between two hosts."""
 
     pairing: str
     server_machine: str
     client_machine: str
     shares: frozenset[str] = frozenset()
-    """Links and switches that nobody else may use meanwhile."""
+    """Links and switches that no other meeting may use at the same time."""
 
     @property
     def inside(self) -> bool:
-        """Whether both are one machine: no cable is touched."""
+        """Whether both are one machine, so that no cable is used."""
         return self.server_machine == self.client_machine
 
     @property
     def needs(self) -> frozenset[tuple[str, str]]:
-        """All that it keeps busy. What goes on within a machine uses no link."""
+        """Everything that it occupies. A meeting within a machine uses no link."""
         machines = {("machine", self.server_machine), ("machine", self.client_machine)}
         return frozenset(machines | {("share", n) for n in self.shares if not self.inside})
 
@@ -47,9 +47,9 @@ class Match:
 def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
     """Each meeting in exactly one round; the same meetings give the same rounds.
 
-    The two directions of a pair follow each other, so that what drifts touches both alike. Several
-    meetings of one pairing are as many meetings. 200 hosts, each with every other both ways, take
-    398 rounds of 100 meetings.
+    The two directions of a pair follow each other, so that a drift affects both alike. Several
+    meetings of one pairing count separately. 200 hosts, each with every other in both directions,
+    take 398 rounds of 100 meetings.
     """
     outside = [match for match in matches if not match.inside]
     inside = [match for match in matches if match.inside]
@@ -58,12 +58,12 @@ def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
 
 
 def _in_circle(matches: Sequence[Match]) -> list[Match]:
-    """By round of the circle, then by direction; within both in the order given."""
+    """Sorted by round of the circle, then by direction, then in the given order."""
     names = dict.fromkeys(
-        machine for each in matches for machine in (each.server_machine, each.client_machine)
+        machine for match in matches for machine in (match.server_machine, match.client_machine)
     )
     seats = {name: seat for seat, name in enumerate(names)}
-    # With an odd number one seat is empty: who meets it rests.
+    # With an odd number one seat is empty: a machine that meets it has no meeting in that round.
     last = len(seats) - 1 + len(seats) % 2
     times: dict[tuple[str, str], int] = {}
     keyed: list[tuple[tuple[int, int, bool], Match]] = []
@@ -73,7 +73,7 @@ def _in_circle(matches: Sequence[Match]) -> list[Match]:
         circle = (2 * one if other == last else one + other) % max(1, last)
         again = times.get(ends, 0)
         times[ends] = again + 1
-        # In half of a round's meetings the server has the lower seat: no host serves all the time.
+        # In half of a round's meetings the server has the lower seat: no host is always the server.
         backward = (seats[ends[0]] == one) == ((one + other) % 2 == 0)
         keyed.append(((again, circle, backward), match))
     keyed.sort(key=lambda pair: pair[0])
@@ -83,9 +83,9 @@ def _in_circle(matches: Sequence[Match]) -> list[Match]:
 def earliest_fit(
     items: Iterable[Item], needs_of: Callable[[Item], Collection[Hashable]]
 ) -> list[tuple[Item, ...]]:
-    """Each item, in its turn, in the earliest round in which all that it needs is free."""
+    """Rounds of items: each item, in order, in the earliest round in which its needs are free."""
     busy: dict[Hashable, int] = {}
-    """For each need the rounds that it is busy in, as the bits of a number."""
+    """Need → the rounds in which it is busy, as the bits of a number."""
     rounds: list[list[Item]] = []
     for item in items:
         needs, taken = needs_of(item), 0
@@ -98,4 +98,4 @@ def earliest_fit(
         if number == len(rounds):
             rounds.append([])
         rounds[number].append(item)
-    return [tuple(each) for each in rounds]
+    return [tuple(round_) for round_ in rounds]

@@ -1,8 +1,8 @@
-"""Trials → Rounds: in which order, and which trials may run at the same time. Pure.
+"""Trials → Rounds: the order of trials, and which of them run at the same time. Pure.
 
-The trials of one number are a **block**: every cell once, but for those that have had enough
-(stopping.py). Blocks follow each other, whatever the order within them, so that what drifts in the
-lab touches every cell alike.
+The trials of one number are a **block**: every cell once, except cells whose trials have ended
+(stopping.py). Blocks follow each other whatever the order within them, so that a drift in the lab
+affects all cells alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Order = Literal["as-written", "shuffled"]
 
 
 def is_together(setup: TestSettings) -> bool:
-    """Whether pairs of hosts that are measured at the same time search as one."""
+    """Whether pairs of hosts that are measured at the same time run one search together."""
     return isinstance(setup, ThroughputSearch) and bool(setup.together)
 
 
@@ -53,15 +53,15 @@ def rounds(
 ) -> tuple[Round, ...]:
     """Each trial exactly once, block by block; the same arguments give the same rounds.
 
-    ``shuffled`` orders each block by a hash of seed, block and cell: what is left of a block
-    after an interruption is measured in the same order as it would have been. With ``parallel``
-    each round takes, in that order, the next trial and every later one of the block whose hosts
-    are still free; ``hosts_of`` names the machines that a cell keeps busy. Pairings by name, of
-    which ``meeting_of`` tells what they need, are drawn as a tournament instead: each of its rounds
-    is as many rounds here as there are different setups, so that what runs at the same time has
-    one length. Where it needs nothing in ``common`` they are taken as those by letters are.
+    ``shuffled`` orders each block by a hash of seed, block and cell, so that the rest of a block
+    is measured in the same order after an interruption. With ``parallel`` each round takes, in that
+    order, the next trial and every later one of the block whose hosts are still free; ``hosts_of``
+    returns the machines that a cell keeps busy. Pairings by name form a tournament instead;
+    ``meeting_of`` returns what a pairing needs. Each of its rounds becomes one round here for each
+    different setup, so that trials at the same time have one duration. Without a ``common`` window
+    they are scheduled like pairings by letters.
     """
-    made: list[Round] = []
+    result: list[Round] = []
 
     def needs(trial: Trial) -> frozenset[str]:
         return hosts_of(trial.cell)
@@ -73,25 +73,25 @@ def rounds(
         if parallel and meeting_of is not None:
             by_name = [trial for trial in block if is_by_name(trial.cell.pairing)]
             by_letter = [trial for trial in ordered if not is_by_name(trial.cell.pairing)]
-            made += map(Round, earliest_fit(by_letter, needs))
+            result += map(Round, earliest_fit(by_letter, needs))
             if not common:
-                made += _apart(ordered, meeting_of)
+                result += _separately(ordered, meeting_of)
                 by_name = [trial for trial in by_name if is_together(trial.cell.setup)]
-            drawn = _drawn(by_name, meeting_of)
+            tournament = _tournament(by_name, meeting_of)
             if order == "shuffled":
-                drawn.sort(key=lambda each: min(_rank(seed, trial) for trial in each.trials))
-            made += drawn
+                tournament.sort(key=lambda round_: min(_rank(seed, t) for t in round_.trials))
+            result += tournament
         elif parallel:
-            made += map(Round, earliest_fit(ordered, needs))
+            result += map(Round, earliest_fit(ordered, needs))
         else:
-            made += [Round((trial,)) for trial in ordered]
-    return tuple(made)
+            result += [Round((trial,)) for trial in ordered]
+    return tuple(result)
 
 
 def with_partners(trials: Sequence[Trial], cells: Iterable[Cell]) -> tuple[Trial, ...]:
-    """``trials``, and those of ``cells`` without which some of them would not be what they are.
+    """``trials``, and the trials of ``cells`` that must run together with some of them.
 
-    Pairs that search together are measured together, or the rate found is of fewer of them.
+    Pairs that search together must be measured together, or the rate is that of fewer pairs.
     """
     due = {(trial.cell.setup, trial.number) for trial in trials if is_together(trial.cell.setup)}
     partners = (
@@ -111,8 +111,8 @@ def _rank(seed: int, trial: Trial) -> bytes:
     return hashlib.sha256(f"{seed} {trial.number} {trial.cell.key}".encode()).digest()
 
 
-def _apart(block: Sequence[Trial], meeting_of: Callable[[str], Match]) -> Iterator[Round]:
-    """The trials between hosts by name, but for those that search together: each in the earliest
+def _separately(block: Sequence[Trial], meeting_of: Callable[[str], Match]) -> Iterator[Round]:
+    """The trials between hosts by name, except those that search together: each in the earliest
     round in which its hosts are free.
     """
     alone = [
@@ -120,19 +120,19 @@ def _apart(block: Sequence[Trial], meeting_of: Callable[[str], Match]) -> Iterat
         for trial in block
         if is_by_name(trial.cell.pairing) and not is_together(trial.cell.setup)
     ]
-    return map(Round, earliest_fit(alone, lambda each: meeting_of(each.cell.pairing).needs))
+    return map(Round, earliest_fit(alone, lambda trial: meeting_of(trial.cell.pairing).needs))
 
 
-def _drawn(block: Sequence[Trial], meeting_of: Callable[[str], Match]) -> list[Round]:
+def _tournament(block: Sequence[Trial], meeting_of: Callable[[str], Match]) -> list[Round]:
     """The rounds of a tournament between the hosts of a block, setup after setup in each."""
     trials: dict[str, list[Trial]] = {}
     for trial in block:
         trials.setdefault(trial.cell.pairing, []).append(trial)
-    made = []
+    result = []
     for matching in rounds_of([meeting_of(pairing) for pairing in trials]):
         together: dict[object, list[Trial]] = {}
         for meeting in matching:
             for trial in trials[meeting.pairing]:
                 together.setdefault((trial.cell.test, trial.cell.setup), []).append(trial)
-        made += [Round(tuple(each)) for each in together.values()]
-    return made
+        result += [Round(tuple(group)) for group in together.values()]
+    return result

@@ -1,8 +1,8 @@
-"""A setting of a test: all that is known of it, in one row that is also its field. Pure.
+"""A setting of a test: its whole description in one row, which is also its field. Pure.
 
-The rows are in ``kinds/``: which class a row is in says which kinds of test take it. Everything
-else follows: its key in a matrix and how it is read, its column of the frame, its label in reports,
-what the probes are asked, and what they must be able to do.
+The rows are in ``kinds/``; the class of a row decides which kinds of test have the setting. The row
+has its key in a matrix and its reader, its column of the frame, its label in reports, the keys that
+are sent to the probes, and the capabilities that these need.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Level = Scalar | None
 """One value of an axis; ``None`` leaves it to the host (``socket_buffer: auto``)."""
 
 NOT_SET = _("not set")
-"""What the absence of a setting means, where it means no more."""
+"""Text for the absence of a setting, unless its row has a text of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class NumberWithUnit:
 
 @dataclass(frozen=True, slots=True)
 class HostWord:
-    """Read as a word of the host's."""
+    """Read as a word that the host defines."""
 
     pattern: str
     most_characters: int
@@ -54,9 +54,9 @@ class HostWord:
 
 @dataclass(frozen=True, slots=True)
 class CpuList:
-    """Read as numbers of CPUs in their order, each once: a list, or a text such as ``0-3,8``.
+    """Read as numbers of CPUs in order, each once: a list, or a text such as ``0-3,8``.
 
-    The level is a text, ``0,1,2,3,8``. As a list of numbers is one level, an axis is a list of
+    The level is a text, ``0,1,2,3,8``. A list of numbers is one level, so an axis is a list of
     lists.
     """
 
@@ -67,7 +67,7 @@ class CpuList:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Read as ``None`` where it is ``word``, else as ``reads`` or one of the field's own words."""
+    """Read as ``None`` if it is ``word``, else by ``reads`` or as one of the field's own words."""
 
     word: str
     reads: NumberWithUnit | None = None
@@ -75,25 +75,25 @@ class Or:
 
 
 Reader = Whole | NumberWithUnit | HostWord | CpuList | Or | None
-"""``None``: as the type of the field is read, a choice of words or yes and no."""
+"""``None``: read by the type of the field, a choice of words or yes and no."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A key of the control protocol, and which end is asked it."""
+    """A key of the control protocol, and the end that it is sent to."""
 
     key: str
     of: str = "send receive ask mirror"
-    """Its verbs; or ``server``, ``client``, or ``connect``: the end that connects."""
+    """The verbs with the key; or ``server``, ``client``, or ``connect``: the end that connects."""
     unless: Level = None
-    """The level that is not asked for, as it is what the probe does anyway."""
+    """The level that is not sent because it is the probe's default."""
     when: Level = None
-    """A flag: the only level at which it is asked, as 1."""
+    """For a flag: the only level at which it is sent, as 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a probe must be able to do for a setting."""
+    """A capability that a probe must have for a setting."""
 
     capability: str
     """A word of ``capabilities`` in `hello`, docs/protocol.md; empty: the level itself."""
@@ -101,59 +101,59 @@ class Need:
     at: Level = None
     """The only level that needs it; ``None``: every one."""
     vital: bool = True
-    """False: where it is missing it is not asked for, and the cell is measured all the same."""
+    """False: if it is missing, the setting is not sent, and the cell is measured anyway."""
     what: str = ""
-    """What asks for it, where that is not the setting as a matrix has it."""
+    """What requires it; empty: the setting as a matrix has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """All that is known of a setting."""
+    """The description of a setting."""
 
     key: str
-    """In a matrix."""
+    """Its key in a matrix."""
     reads: Reader = None
     default: Any = ...
-    """Its level where nobody says anything; ``...``: somebody must."""
+    """Its default level; ``...``: it must be given."""
     _: KW_ONLY
     about: str
-    """For whoever writes a matrix."""
+    """Help for authors of a matrix."""
     column: str | None = ""
-    """What its column of the frame holds; empty: what it is about; ``None``: what was measured is
+    """Description of its column of the frame; empty: as ``about``; ``None``: the measured value is
     in the same column."""
     label: str = ""
-    """In a report; empty: its field in words."""
+    """Its label in a report; empty: the name of its field in words."""
     absent: str = NOT_SET
-    """What its absence means, in a report."""
+    """Text for its absence in a report."""
     asks: tuple[Ask, ...] = ()
     need: Need | None = None
     only_of: Literal["TCP", "UDP"] | None = None
-    """The protocol for which alone it means anything."""
+    """The only protocol to which it applies; ``None``: both."""
     excludes: str | None = None
-    """The field that no cell has besides: naming one takes the other back."""
+    """The field that it cannot be combined with: setting one removes the other."""
     steps: bool = True
     """Whether an axis of numbers may be given as evenly spaced steps."""
     field: str = ""
     type: Any = None
-    """Of its values, but for ``None``."""
+    """Type of its values, without ``None``."""
 
 
 def _as_field(row: Callable[RowArguments, SettingRow]) -> Callable[RowArguments, Any]:
-    def made(*args: RowArguments.args, **kwargs: RowArguments.kwargs) -> Any:
-        known = row(*args, **kwargs)
-        default = MISSING if known.default is ... else known.default
-        return field(default=default, metadata={"row": known})
+    def field_of(*args: RowArguments.args, **kwargs: RowArguments.kwargs) -> Any:
+        description = row(*args, **kwargs)
+        default = MISSING if description.default is ... else description.default
+        return field(default=default, metadata={"row": description})
 
-    return made
+    return field_of
 
 
 setting = _as_field(SettingRow)
-"""A row as the field that it is about."""
+"""Makes a dataclass field from the arguments of its row."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What all classes of settings can do."""
+    """Base of all classes of settings."""
 
     in_files = ""
     """Its fields in the order in which files of runs have them; newer ones follow."""
@@ -161,49 +161,49 @@ class Settings:
     @classmethod
     @cache
     def defaults(cls) -> Mapping[str, Level | Any]:
-        """Field → what it is where nobody says anything; ``MISSING``: somebody must."""
-        defaults = {each.name: each.default for each in fields(cls)}
+        """Field → its default; ``MISSING``: it must be given."""
+        defaults = {own.name: own.default for own in fields(cls)}
         return {name: defaults[name] for name in (*cls.in_files.split(), *defaults)}
 
     @classmethod
     def names(cls) -> Collection[str]:
-        """Its fields."""
+        """The names of its fields."""
         return cls.defaults().keys()
 
     def settings(self) -> dict[str, Scalar]:
-        """All that is set, as flat keys with their units; ``None`` is left out."""
+        """All settings as flat keys with their units; ``None`` is left out."""
         pairs = ((name, getattr(self, name)) for name in self.names())
         return {name: value for name, value in pairs if value is not None}
 
     def passed_on(self, kind: type[Settings], *, but: Collection[str] = ()) -> dict[str, Any]:
-        """What a search hands to a test of its own: all that both take, ``but`` some."""
+        """The settings that a search passes to a test of its own: all common ones, ``but`` some."""
         shared = [name for name in kind.names() if name in self.names() and name not in but]
         return {name: getattr(self, name) for name in shared}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(setting,))
 def of_settings(kind: type[SettingsClass]) -> type[SettingsClass]:
-    """A class whose fields are settings."""
+    """Decorator of a class whose fields are settings."""
     return dataclass(frozen=True, kw_only=True)(kind)
 
 
 def rows_of(kinds: Iterable[Any]) -> dict[str, SettingRow]:
-    """Field → its row; of a row that several kinds have they may differ in the default alone."""
+    """Field → its row. Rows of one field in several kinds may differ in the default only."""
     rows: dict[str, SettingRow] = {}
     for kind in kinds:
         types = get_type_hints(kind)
-        for each in fields(kind):
-            if each.name not in rows and "row" in each.metadata:
-                type_ = _without_none(types[each.name])
-                row: SettingRow = each.metadata["row"]
-                label = row.label or _(each.name.replace("_", " "))
+        for own in fields(kind):
+            if own.name not in rows and "row" in own.metadata:
+                type_ = _without_none(types[own.name])
+                row: SettingRow = own.metadata["row"]
+                label = row.label or _(own.name.replace("_", " "))
                 column = row.about if row.column == "" else row.column
-                rows[each.name] = replace(
-                    row, field=each.name, type=type_, label=label, column=column
+                rows[own.name] = replace(
+                    row, field=own.name, type=type_, label=label, column=column
                 )
     return rows
 
 
 def _without_none(type_: Any) -> Any:
-    chosen = [each for each in get_args(type_) if each is not NoneType]
-    return chosen[0] if NoneType in get_args(type_) else type_
+    others = [member for member in get_args(type_) if member is not NoneType]
+    return others[0] if NoneType in get_args(type_) else type_

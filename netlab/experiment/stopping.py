@@ -1,7 +1,7 @@
-"""How often a cell is measured, until when, and which of its trials again. Pure.
+"""The number of trials of a cell, the rule that ends them, and which are repeated. Pure.
 
-What is decided follows from the records alone, in the order of the trials. So a run that was
-interrupted decides as it would have, and so does whoever reads its folder later.
+All decisions follow from the records alone, in the order of the trials. So an interrupted run, and
+any later reader of its folder, decide in the same way.
 """
 
 from __future__ import annotations
@@ -24,54 +24,54 @@ JUDGED = (
     "payload_bytes",
     "frames_per_s",
 )
-"""Values of a record whose means have to be tight: those of them that it has, each by itself."""
+"""Values of a record whose means must be tight, each by itself, if the record has them."""
 
 STEAL = "_host_steal_share"
-"""How the names of the values end that say what a hypervisor took of a host's CPU time."""
+"""Ending of the names of values with the share of a host's CPU time that a hypervisor stole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRule:
-    """Trials of a cell go on until the interval of its mean is tight at two looks running."""
+    """A cell is measured until the interval of its mean is tight at two successive checks."""
 
     within: float
     """Half the interval's width, as a share of the mean."""
     confidence: float
-    """Of Student's interval; what is reported covers a little less, see ``stats.tight``."""
+    """Confidence of Student's interval; the real coverage is a little less, see ``stats.tight``."""
     at_least: int
-    """Trials of every cell, 3 and more."""
+    """Fewest trials of a cell, at least 3."""
     at_most: int
-    """Trials after which a cell is left as it is, and flagged."""
+    """Most trials of a cell; one that is not tight then is reported."""
 
     def __str__(self) -> str:
         share, confidence = (
-            plain_figures(100 * each, 6) for each in (self.within, self.confidence)
+            plain_figures(100 * level, 6) for level in (self.within, self.confidence)
         )
         return f"± {share} % at {confidence} %, {self.at_least} to {self.at_most} trials"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StealRule:
-    """A trial is measured again where the hypervisor took more of a host's CPU time than this.
+    """A trial is repeated if the hypervisor stole more of a host's CPU time than this.
 
-    What it measured has no say in that: whoever chose by results would make them look better
-    than they are.
+    The measured results do not influence it: to choose trials by results would make the results
+    look better than they are.
     """
 
     steal: float
-    """The most that may be stolen, as a share of all CPUs of a host over the window."""
+    """The largest share that may be stolen of all CPUs of a host over the window."""
     tries: int
-    """Attempts at a trial in all, 2 and more; the last one counts, however it was."""
+    """Attempts at a trial in total, at least 2; the last one counts in any case."""
 
     def is_disturbed(self, record: Record) -> bool:
-        """Whether a trial was measured, and more was stolen of a host meanwhile."""
+        """Whether a trial has a result, and more CPU time was stolen of a host meanwhile."""
         return record.status is Status.OK and any(
             name.endswith(STEAL) and (_number(record, name) or 0) > self.steal
             for name in record.values
         )
 
     def asks_again(self, record: Record) -> bool:
-        """Whether this attempt is to be followed by another one."""
+        """Whether this attempt must be followed by another one."""
         return record.attempt < self.tries and self.is_disturbed(record)
 
     def disturbed(self, trials: int) -> str:
@@ -84,20 +84,20 @@ class StealRule:
 
 @dataclass(frozen=True, slots=True)
 class CellProgress:
-    """Where the trials of a cell stand."""
+    """The progress of a cell's trials."""
 
     trials: int
-    """So many are recorded, or are to be measured as far as the records tell; from 1."""
+    """Trials that are recorded, or to be measured according to the records so far; from 1."""
     ended: bool
-    """Whether no more than these will be asked for."""
+    """Whether no further trials will be requested."""
     precise: bool | None = None
-    """``False``: all trials are there, and it never got tight. ``None``: not judged (yet)."""
+    """``False``: all trials are recorded, and the cell is not tight. ``None``: not judged (yet)."""
 
 
 def outline(record: Record) -> Record:
-    """The record with what rules look at, and no more: a run has tens of thousands of them.
+    """The record with only the values that rules use: a run has tens of thousands of records.
 
-    One in which data stopped stays whole: whether it is measured again depends on all of it.
+    A record in which data stopped keeps all values: whether it is repeated depends on them.
     """
     if any(interruptions(record)):
         return record
@@ -110,12 +110,12 @@ def outline(record: Record) -> Record:
 
 
 def progress_of(rule: int | StopRule, latest: Mapping[int, Record]) -> CellProgress:
-    """How far a cell is by its rule, a number of trials or ``StopRule``.
+    """The progress of a cell by its rule: a number of trials, or a ``StopRule``.
 
-    ``latest`` is the record that counts of each trial.
+    ``latest`` has the valid record of each trial.
 
-    Failed trials have no value, and stand for no other: a resumed run measures them again. While
-    more trials failed than were measured no further ones are asked for, nor where the host or the
+    Failed trials have no value, and no other trial replaces them: a resumed run repeats them. No
+    further trials are requested while more trials failed than have a result, or if the host or the
     protocol refuses the cell.
     """
     if isinstance(rule, int):
@@ -143,8 +143,8 @@ def progress_of(rule: int | StopRule, latest: Mapping[int, Record]) -> CellProgr
 def _all_tight(measured: Sequence[Record], rule: StopRule) -> bool:
     series: list[list[float]] = []
     for name in JUDGED:
-        found = [value for each in measured if (value := _number(each, name)) is not None]
-        series += [found] if found else []
+        own = [value for record in measured if (value := _number(record, name)) is not None]
+        series += [own] if own else []
     return bool(series) and all(
         _tight(tuple(values), rule.within, rule.confidence) for values in series
     )
@@ -156,5 +156,5 @@ def _number(record: Record, name: str) -> float | None:
 
 @lru_cache(maxsize=1 << 16)
 def _tight(values: tuple[float, ...], within: float, confidence: float) -> bool:
-    """Every block looks again at all that came before it."""
+    """``stats.precise``, cached: every block checks again all trials before it."""
     return stats.precise(values, within, confidence)

@@ -1,7 +1,7 @@
-"""The verdict on one trial of a search for the highest rate: from what both ends counted. Pure.
+"""The verdict on one trial of a search for the highest rate, from the counts of both ends. Pure.
 
-A trial passes when no frame was lost **and** no queue grew: frames that come out more slowly than
-they went in are a queue that fills, and a short trial would measure the queue.
+A trial passes if no frame was lost **and** no queue grew. If frames come out more slowly than they
+went in, a queue is filling, and a short trial would measure the queue.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from dataclasses import dataclass
 from netlab.experiment.rate_search import TryVerdict
 
 STARVED_SHARE = 0.001
-"""What a sender may stay below the rate asked for, as a share of it, where half a step is less."""
+"""Share of the requested rate by which a sender may stay below it, if half a step is less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What the two ends of one direction counted, over a whole trial."""
+    """Counts of the two ends of one direction over a whole trial."""
 
     sent: int
-    """Frames that send calls took."""
+    """Frames that send calls accepted."""
     received: int
     """Distinct frames that arrived."""
     sent_span_ns: int
     """From the first send call to the last one's return."""
     received_span_ns: int
-    """From the first frame's arrival to the last one's; 0 of fewer than two."""
+    """From the first frame's arrival to the last one's; 0 for fewer than two."""
     own_drops: int = 0
-    """Frames of it that our own hosts dropped, as far as their counters tell."""
+    """Its frames that the measuring hosts dropped, according to their counters."""
 
     @property
     def lost(self) -> int:
@@ -36,18 +36,18 @@ class Counts:
         return max(0, self.sent - self.received)
 
     def sent_per_s(self) -> float | None:
-        """Frames a second that went out; ``None`` of fewer than two."""
+        """Frames per second that went out; ``None`` for fewer than two."""
         return _per_s(self.sent, self.sent_span_ns)
 
     def received_per_s(self) -> float | None:
-        """Frames a second that came out; ``None`` of fewer than two."""
+        """Frames per second that arrived; ``None`` for fewer than two."""
         return _per_s(self.received, self.received_span_ns)
 
     def queue_ns(self, line_per_s: float) -> int:
-        """By how much longer frames took to come out than to go in.
+        """How much longer the frames took to come out than to go in.
 
-        A sender as fast as its link hands frames to its own queue sooner than they can go out:
-        none of them goes in faster than the link carries them.
+        A sender as fast as its link hands frames to its own queue before they can leave. So the
+        time to go in is at least the time that the link needs for them.
         """
         least_ns = round(1e9 * max(0, self.sent - 1) / line_per_s)
         return self.received_span_ns - max(self.sent_span_ns, least_ns)
@@ -55,12 +55,12 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """What a trial is judged by."""
+    """The criteria for the verdict on a trial."""
 
     offered_per_s: float
-    """Frames a second that were to be sent, each way."""
+    """Requested frames per second, each way."""
     line_per_s: float
-    """Frames a second that the line carries."""
+    """Frames per second that the line carries."""
     step_share: float
     """Step of the search, as a share of the line rate."""
     duration_s: float
@@ -69,24 +69,26 @@ class Criteria:
 
     @property
     def most_queue_ns(self) -> int:
-        """What a trial may take longer to come out than to go in: half a step of its length."""
+        """The most that frames may take longer to come out than to go in: half a step of the
+        trial's length.
+        """
         return round(1e9 * self.duration_s * self.step_share / 2)
 
     @property
     def least_sent_per_s(self) -> float:
-        """A sender slower than this did not offer what it was to offer."""
+        """A sender slower than this did not reach the requested rate."""
         below = max(STARVED_SHARE * self.offered_per_s, self.step_share / 2 * self.line_per_s)
         return self.offered_per_s - below
 
 
 def shared_drops(lost: Sequence[int], shared: int) -> tuple[int, ...]:
-    """Of drops that hosts count for all directions together, what surely is each direction's own.
+    """Each direction's certain share of the drops that hosts count for all directions together.
 
-    ``lost``: frames of each that nothing else accounts for. Drops of the one never excuse the
-    other's loss: what another may have lost by them is not this one's.
+    ``lost``: unexplained lost frames of each direction. Drops that may belong to another direction
+    never excuse a direction's loss.
     """
     if shared >= sum(lost):
-        # All losses are covered; the rest cost nothing, and stands with the first.
+        # All losses are covered; the remaining drops change nothing, and go to the first direction.
         return tuple(
             frames + (shared - sum(lost) if place == 0 else 0) for place, frames in enumerate(lost)
         )
@@ -94,32 +96,32 @@ def shared_drops(lost: Sequence[int], shared: int) -> tuple[int, ...]:
 
 
 def judge(accounts: Sequence[Counts], criteria: Criteria) -> TryVerdict:
-    """The verdict on a trial, of its one direction or both: the worst of theirs."""
+    """The verdict on a trial: the worst of its one or two directions."""
     return worst(_of_one(counts, criteria) for counts in accounts)
 
 
 def worst(verdicts: Iterable[TryVerdict]) -> TryVerdict:
     """The verdict on all directions, or pairs of hosts, that one trial had.
 
-    What the device did wrong outweighs what the tester did: a rate at which it lost frames, or
-    queued them, is too high for it even where another direction says nothing.
+    A fault of the device outweighs one of the tester: a rate at which the device lost or queued
+    frames is too high for it, even if another direction could not be judged.
     """
-    found = set(verdicts)
+    distinct = set(verdicts)
     order: tuple[TryVerdict, ...] = ("lost", "absorbed", "tester-loss", "generator-bound")
-    return next((each for each in order if each in found), "passed")
+    return next((verdict for verdict in order if verdict in distinct), "passed")
 
 
 def forwarded_share(accounts: Sequence[Counts], criteria: Criteria) -> float | None:
-    """The slower direction's rate of arrivals, as a share of the line's; ``None``: not known."""
+    """The slower direction's rate of arrivals, as a share of the line's; ``None``: unknown."""
     slower = least(counts.received_per_s() for counts in accounts)
     return None if slower is None else slower / criteria.line_per_s
 
 
 def least(values: Iterable[float | None]) -> float | None:
-    """The least of all; ``None`` where one of them is not known."""
-    known = list(values)
-    found = [value for value in known if value is not None]
-    return min(found) if len(found) == len(known) else None
+    """The least value; ``None`` if one of them is unknown."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return min(known) if len(known) == len(every) else None
 
 
 def _of_one(counts: Counts, criteria: Criteria) -> TryVerdict:
@@ -127,7 +129,7 @@ def _of_one(counts: Counts, criteria: Criteria) -> TryVerdict:
         return "tester-loss" if counts.own_drops >= counts.lost else "lost"
     sent_per_s = counts.sent_per_s()
     if sent_per_s is None or sent_per_s < criteria.least_sent_per_s:
-        # Before the queue: one that grew may be the sender's own, in front of a slow link of its.
+        # Checked before the queue, which may be the sender's own in front of a slow link.
         return "generator-bound"
     if counts.queue_ns(criteria.line_per_s) > criteria.most_queue_ns:
         return "absorbed"

@@ -1,4 +1,4 @@
-"""Has a text made by a copy of this process, on a core that else would be idle."""
+"""Makes a text in a fork of this process, on a core that would otherwise be idle."""
 
 from __future__ import annotations
 
@@ -10,64 +10,64 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 _CAN_COPY = sys.platform == "linux" and hasattr(os, "fork")
-"""Elsewhere a process may not be copied once it has loaded libraries, or not at all."""
+"""On other systems a process cannot be forked, or not safely after it has loaded libraries."""
 _FAILED = 1
 
 
 @contextmanager
 def beside(make: Callable[[], str], *, worth_it: bool) -> Iterator[Callable[[], str]]:
-    """Have ``make`` called while the block does something else; it gets what it then asks for.
+    """Call ``make`` in a fork while the block runs; the block gets a function for the result.
 
-    The copy knows all that is known here when the block begins. Where it cannot be had, fails or is
-    not worth it, ``make`` is called in this process, once the block asks. However the block is
-    left, no process stays behind.
+    The fork has the state of this process at the beginning of the block. If it cannot be made,
+    fails or is not worth it, the function calls ``make`` in this process. No process remains after
+    the block, however it ends.
     """
-    copy = _copied(make) if _CAN_COPY and worth_it else None
-    if copy is None:
+    fork = _forked(make) if _CAN_COPY and worth_it else None
+    if fork is None:
         yield make
         return
-    child, said = copy
+    child, reader = fork
     ended = False
 
-    def asked() -> str:
+    def result() -> str:
         nonlocal ended
-        with os.fdopen(said, "rb", closefd=False) as pipe:
+        with os.fdopen(reader, "rb", closefd=False) as pipe:
             text = pipe.read()
         _, status = os.waitpid(child, 0)
         ended = True
         return text.decode("utf-8", "surrogatepass") if status == 0 else make()
 
     try:
-        yield asked
+        yield result
     finally:
-        os.close(said)
+        os.close(reader)
         if not ended:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
 
 
-def _copied(make: Callable[[], str]) -> tuple[int, int] | None:
-    """The copy, and where it says what it made."""
-    asked, said = os.pipe()
+def _forked(make: Callable[[], str]) -> tuple[int, int] | None:
+    """(process id, descriptor to read the text from) of a fork; ``None`` if there can be none."""
+    reader, writer = os.pipe()
     try:
         with warnings.catch_warnings():
-            # Of locks that another thread may hold: the copy takes none of them.
+            # The warning is about locks that another thread may hold: the fork takes none of them.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
     except OSError:
-        os.close(asked)
-        os.close(said)
+        os.close(reader)
+        os.close(writer)
         return None
     if child:
-        os.close(said)
-        return child, asked
+        os.close(writer)
+        return child, reader
     status = _FAILED
     try:
-        os.close(asked)
-        with os.fdopen(said, "wb") as pipe:
+        os.close(reader)
+        with os.fdopen(writer, "wb") as pipe:
             pipe.write(make().encode("utf-8", "surrogatepass"))
         status = 0
     finally:
-        # Nothing of what the original has open is ended twice.
+        # Without clean-up: the resources that this process shares with its parent stay open there.
         os._exit(status)

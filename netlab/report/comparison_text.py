@@ -1,4 +1,4 @@
-"""What a comparison came to, written: as text, Markdown, CSV and JSON. Pure."""
+"""The results of a comparison as text, Markdown, CSV and JSON. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCHEMA = 1
 
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 
-_ANYWAY = "NOT COMPARABLE, and compared anyway"
+_ANYWAY = "NOT COMPARABLE, compared anyway"
 _COLUMNS = (
     *("comparable", "baseline_run", "contender_run", "cell", "contender_cell", "label"),
     *("quantity", "unit", "baseline", "contender", "ratio", "ratio_low", "ratio_high"),
@@ -35,13 +35,15 @@ _COLUMNS = (
 
 
 def as_text(compared: Compared, width: int | None = None) -> str:
-    """For a terminal: what holds for all, then a table a contender, no wider than ``width``."""
+    """Text for a terminal: the method and overall results, then a table for each contender, no
+    wider than ``width``.
+    """
     sheets = (plain(sheet_, width) for sheet_ in _sheets(compared))
     return "\n\n".join(["\n".join(_head(compared)), *sheets])
 
 
 def as_markdown(compared: Compared) -> str:
-    """The same as GitHub's Markdown."""
+    """The same in GitHub's Markdown."""
     part = Part(
         name="comparison",
         title=f"Against {compared.baseline}",
@@ -52,7 +54,7 @@ def as_markdown(compared: Compared) -> str:
 
 
 def as_csv(compared: Compared) -> str:
-    """One line a cell and quantity. What cannot be told is empty; means are geometric."""
+    """CSV with a line for each cell and quantity. Unknown values are empty; means are geometric."""
     out = io.StringIO()
     writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -62,7 +64,7 @@ def as_csv(compared: Compared) -> str:
 
 
 def as_json(compared: Compared) -> str:
-    """One object: how it was compared, and a row a cell and quantity. What cannot be told is
+    """One JSON object: the method, and a row for each cell and quantity. Unknown values are
     absent.
     """
     method = compared.method
@@ -100,34 +102,36 @@ WRITERS: Mapping[str, Callable[[Compared], str]] = {
 
 
 def _head(compared: Compared) -> list[str]:
-    """What holds for every line: what was compared, what came out, how it was judged."""
+    """The lines above the tables: the runs compared, the numbers of verdicts, the method."""
     method, spread = compared.method, smallest_shown(compared.rows)
     contenders = ", ".join(group.contender for group in compared.groups)
-    found = ", ".join(f"{n} {verdict}" for verdict, n in _verdicts(compared).items() if n)
+    verdicts = ", ".join(f"{n} {verdict}" for verdict, n in _verdicts(compared).items() if n)
+    number = counted("{number} comparison", "{number} comparisons", len(compared.rows))
     lines = [f"{_ANYWAY}: {'; '.join(compared.differences)}."] if compared.differences else []
     lines += [
         f"Baseline {compared.baseline}; contender {contenders}.",
-        f"{counted('{number} comparison', '{number} comparisons', len(compared.rows))}: {found}.",
+        f"{number}: {verdicts}.",
     ]
     if spread is not None:
         least, middle, most = map(format_share, spread)
         lines.append(
-            f"The smallest difference that would have shown, in four of five such runs: {middle} "
+            f"Smallest difference that four of five such runs would detect: {middle} "
             f"at the median, {least} to {most}."
         )
     lines.append(
-        f"Test: {method.test}; intervals at {format_share(method.confidence)}; “different” holds "
-        f"among all {method.comparisons} ({method.correction}, {format_share(method.rate)}) and "
-        f"needs {format_share(method.margin)} of difference besides. Assumed: "
+        f"Test: {method.test}; intervals at {format_share(method.confidence)}; “different” is "
+        f"corrected for all {method.comparisons} ({method.correction}, "
+        f"{format_share(method.rate)}) and requires a difference above "
+        f"{format_share(method.margin)}. Assumed: "
         f"{'; '.join(method.assumptions)}."
     )
-    lines += [f"{each[:1].upper()}{each[1:]}." for each in compared.remarks]
+    lines += [f"{remark[:1].upper()}{remark[1:]}." for remark in compared.remarks]
     return [printable(line) for line in lines]
 
 
 def _verdicts(compared: Compared) -> dict[str, int]:
-    found = Counter(row.verdict.verdict for row in compared.rows)
-    return {verdict: found[verdict] for verdict in VERDICTS}  # type: ignore[index]
+    numbers = Counter(row.verdict.verdict for row in compared.rows)
+    return {verdict: numbers[verdict] for verdict in VERDICTS}  # type: ignore[index]
 
 
 def _sheets(compared: Compared) -> tuple[Table, ...]:

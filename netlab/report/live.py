@@ -1,8 +1,7 @@
 """The report of a running run: rebuilt as the journal grows, until the run ends.
 
-Where the run measures with this very machine (a local host, or a lab), drawing would take CPU time
-from what is measured: there the journal is not even read meanwhile, and the page is made when the
-run is over.
+If this machine is one of the run's hosts (a local host, or a lab), drawing would take CPU time from
+the measurement. Then the journal is not even read during the run, and the page is made at its end.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from netlab.store.reader import JOURNAL, StoredRun, holder_of
 from netlab.store.this_machine import measures_here
 
 LOOKS_S = 0.5
-"""Between two looks at the journal."""
+"""Time between two checks of the journal."""
 LEAST_PAUSE_S = 2.0
-"""Between two reports at least."""
+"""Least time between two reports."""
 SHARE = 0.2
-"""Of the time at most goes into making reports: the run is on the same machine, maybe."""
+"""Largest share of the time that is spent on reports: the run may be on the same machine."""
 _MAX_PAGE_BYTES = 1 << 30
 LEAST_RELOAD_S = 5
-"""A reader is not interrupted more often."""
-_WAITS = _("the run measures with this machine: its page is drawn when the run is over")
+"""Least time between two reloads, so that a reader is not interrupted more often."""
+_WAITS = _("this machine is one of the run’s hosts: its page is drawn when the run has ended")
 
 
 def watch(
@@ -44,30 +43,30 @@ def watch(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Keep the report of the run in ``folder`` current; ends when the run is over.
+    """Keep the report of the run in ``folder`` current until the run is over.
 
-    A run is over when nothing of it remains, or when whoever wrote it has gone; the report is then
-    made a last time. However it ends (also by an exception out of ``sleep``), the page that is left
-    does not reload itself any more. UsageError where there is no run, StoreError as ``read``.
+    A run is over when no trials remain or its writer has ended; the report is then made a last
+    time. After any end (also by an exception in ``sleep``) the page no longer reloads itself.
+    UsageError if there is no run, StoreError as ``read``.
     """
     page = folder / PAGE
     shown_bytes: int | None = None
-    seen_writer, due_s, cost_s, rests = False, -math.inf, 0.0, False
+    seen_writer, due_s, cost_s, waits = False, -math.inf, 0.0, False
     try:
         while True:
-            # The writer first: what it wrote before it went is then in the journal that is read.
+            # The writer is checked first, so that the journal read next has its last lines.
             writes = holder_of(folder) is not None
             gone = seen_writer and not writes
             seen_writer = seen_writer or writes
-            rests = rests and writes
+            waits = waits and writes
             size_bytes = _size_bytes(folder)
-            if gone or (not rests and size_bytes != shown_bytes and clock() >= due_s):
+            if gone or (not waits and size_bytes != shown_bytes and clock() >= due_s):
                 begin_s = clock()
                 run = _read(folder, under_way=writes)
                 if writes and (here := measures_here(run.stored)) is not False:
-                    # Who measures is not known before the hosts have answered.
-                    rests, due_s = bool(here), clock() + LOOKS_S
-                    if rests:
+                    # The hosts are unknown until they have answered.
+                    waits, due_s = bool(here), clock() + LOOKS_S
+                    if waits:
                         say(wording_in(language).text(_WAITS))
                     sleep(LOOKS_S)
                     continue
@@ -81,21 +80,21 @@ def watch(
                 if over:
                     say(wording.text(joined(": ", [str(page), _end(left)])))
                     return
-                say(wording.text(_("{page}: {left} to go", page=str(page), left=left)))
+                say(wording.text(_("{page}: trials left: {left}", page=str(page), left=left)))
             sleep(LOOKS_S)
     finally:
         _settle(folder)
 
 
 def _read(folder: Path, *, under_way: bool) -> Analysis:
-    """The run; a line that is being written is no damage."""
+    """The run; a line that is being written does not count as damage."""
     stored = read_checked(folder)
-    damage = tuple(each for each in stored.damage if not (each.torn and under_way))
+    damage = tuple(place for place in stored.damage if not (place.torn and under_way))
     return Analysis(replace(stored, damage=damage))
 
 
 def remaining(stored: StoredRun) -> int:
-    """Trials that are still to be measured, as far as is known; those that failed are."""
+    """The number of trials to measure as known so far, including those that failed."""
     done = (Status.OK, Status.IMPOSSIBLE)
     return sum(record is None or record.status not in done for _, _, record in stored.trials())
 
@@ -104,8 +103,9 @@ def _end(left: int) -> str:
     if not left:
         return _("the run is complete")
     return counted(
-        "whoever wrote the run has gone; {left} trial remains, netlab resume goes on",
-        "whoever wrote the run has gone; {left} trials remain, netlab resume goes on",
+        "the process that wrote the run has ended; {left} trial remains: netlab resume measures it",
+        "the process that wrote the run has ended; {left} trials remain: netlab resume "
+        "measures them",
         left,
         left=left,
     )
@@ -130,10 +130,10 @@ def _size_bytes(folder: Path) -> int:
 
 
 def _settle(folder: Path) -> None:
-    """Take the wish to be loaded again off the page, where one stands there."""
+    """Remove the request to reload from the page, if it has one."""
     page = folder / PAGE
     if page.is_file() and not page.is_symlink():
-        # Whatever it is, only the wish goes: a page of somebody else may be no UTF-8.
+        # Everything else stays as it is: a page of another program may not be UTF-8.
         html = read_inside(page, _MAX_PAGE_BYTES).decode("utf-8", "surrogateescape")
         quiet = reloading(html, None)
         if quiet != html:

@@ -18,7 +18,7 @@ from itertools import accumulate, pairwise
 from types import MappingProxyType
 
 BITS = 7
-"""What the probes use."""
+"""Bits of the probes' histograms."""
 
 MAX_BITS = 20
 MAX_VALUE_BITS = 64
@@ -43,23 +43,23 @@ def lowest_of(bucket: int, bits: int = BITS) -> int:
 
 
 def width_of(bucket: int, bits: int = BITS) -> int:
-    """How many values share a bucket, 1 and more."""
+    """The number of values that share a bucket, at least 1."""
     return 1 if bucket < 1 << bits else 1 << ((bucket >> bits) - 1)
 
 
 def middle_of(bucket: int, bits: int = BITS) -> int:
-    """What stands for the values of a bucket: the middle one, the lower of two."""
+    """The value that represents a bucket: the middle one, the lower of two."""
     return lowest_of(bucket, bits) + (width_of(bucket, bits) - 1) // 2
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How many values fell into each bucket; immutable."""
+    """The number of values in each bucket; immutable."""
 
     bits: int
-    """1 to 20: 2^bits buckets a doubling."""
+    """1 to 20: 2^bits buckets per doubling."""
     counts: Mapping[int, int]
-    """Bucket → count of 1 and more, in ascending order of the buckets."""
+    """Bucket → count of at least 1, in ascending order of the buckets."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.bits <= MAX_BITS:
@@ -75,7 +75,7 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return sum(self.counts.values())
 
     @property
@@ -99,7 +99,7 @@ class Histogram:
         return self.percentiles([share])[0]
 
     def percentiles(self, shares: Sequence[Fraction | float]) -> list[int | None]:
-        """``percentile`` of each share, in one look through the buckets."""
+        """``percentile`` of each share, in one pass through the buckets."""
         sums = [*accumulate(self.counts.values())]
         total, buckets = self.count, [*self.counts]
         found: list[int | None] = []
@@ -115,7 +115,7 @@ class Histogram:
         return found
 
     def coarser(self, bits: int) -> Histogram:
-        """The same values in wider buckets; ValueError for more bits than there are."""
+        """The same values in wider buckets; ValueError for more bits than it has."""
         if bits > self.bits:
             raise ValueError(f"{self.bits} bits cannot be told apart as if they were {bits}")
         counts: dict[int, int] = {}
@@ -128,14 +128,14 @@ class Histogram:
 
 
 def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
-    """The histogram in ``rtt_histogram`` and its kin: bucket, count, bucket, count, …
+    """The histogram in a value such as ``rtt_histogram``: bucket, count, bucket, count, …
 
-    ValueError with a sentence where that is not what stands there.
+    ValueError with a sentence for any other content.
     """
     if len(pairs) % 2:
         raise ValueError(f"{len(pairs)} numbers: buckets and counts come in pairs")
     buckets, numbers = pairs[::2], pairs[1::2]
-    if any(type(each) is not int for each in pairs):
+    if any(type(number) is not int for number in pairs):
         raise ValueError("buckets and counts are whole numbers")
     if any(after <= before for before, after in pairwise(buckets)):
         raise ValueError("the buckets do not ascend")
@@ -145,13 +145,13 @@ def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
 def merge(histograms: Iterable[Histogram]) -> Histogram:
     """The histogram of all their values together, with the bits of the coarsest.
 
-    ValueError where there are none.
+    ValueError without histograms.
     """
-    found = list(histograms)
-    if not found:
+    every = list(histograms)
+    if not every:
         raise ValueError("no histograms: nothing to merge")
-    bits = min(each.bits for each in found)
-    return reduce(_plus, (each.coarser(bits) for each in found))
+    bits = min(histogram.bits for histogram in every)
+    return reduce(_plus, (histogram.coarser(bits) for histogram in every))
 
 
 def _plus(one: Histogram, other: Histogram) -> Histogram:

@@ -1,4 +1,4 @@
-"""Hosts against hosts: what each adds to the round trips that it takes part in. Pure."""
+"""Hosts against hosts: the time that each host adds to its round trips. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from netlab.stats.outliers import TO_DEVIATION
 from netlab.stats.summary import mean, median, pooled_deviation
 
 LEAST_POLISHED = 4
-"""Hosts from which on round trips are taken apart."""
+"""Fewest hosts for separating round trips into effects of hosts."""
 
 POLISHED_MARGIN = 0.1
-"""What a host must add at least to be named, as a share of the typical round trip."""
+"""Least time that a named host adds, as a share of the typical round trip."""
 
 _SWEEPS = 50
 _NOTHING = 1e-9
@@ -21,14 +21,14 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class HostEffects:
-    """What each host adds to its round trips; all in the unit given."""
+    """The time that each host adds to its round trips; all in the unit of the trials."""
 
     added: Mapping[str, float]
-    """0 for the host in the middle."""
+    """Host → added time; 0 for the median host."""
     typical: float
-    """Between two hosts in the middle."""
+    """Round trip between two median hosts."""
     margin: float
-    """What is no more than this is no more than chance."""
+    """Added time up to this may be chance."""
 
     @property
     def far(self) -> tuple[str, ...]:
@@ -37,12 +37,12 @@ class HostEffects:
 
 
 def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | None:
-    """What each host adds to its round trips, by median polish (Tukey, Exploratory Data Analysis,
-    1977) of the medians, hosts with hosts, both directions of a pair taken together.
+    """The time that each host adds to its round trips, by median polish (Tukey, Exploratory Data
+    Analysis, 1977) of the table of medians, host by host, both directions of a pair together.
 
-    The margin is max(10 % of the typical one, 3 times 1.4826 the median distance of what is left
-    over, 3 pooled deviations within pairs). ``None`` below 4 hosts, or where a host has fewer than
-    three peers.
+    The margin is max(10 % of the typical round trip, 3 times 1.4826 the median absolute residual, 3
+    pooled deviations within pairs). ``None`` below 4 hosts, or if a host has fewer than three
+    peers.
     """
     both: dict[MeshWay, list[float]] = {}
     for (one, other), values in trials.items():
@@ -55,7 +55,8 @@ def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | Non
         peers.setdefault(other, {})[one] = value
     if len(peers) < LEAST_POLISHED or min(map(len, peers.values())) < LEAST_POLISHED - 1:
         return None
-    # Polishing may end short of the best: of few hosts one makes half of the pairs slow.
+    # Polishing may miss the best fit, so several starts are tried: among few hosts, one slow host
+    # makes half of the pairs slow.
     ordered = sorted(table.values())
     fits = [
         _polished(peers, start)
@@ -73,16 +74,16 @@ def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | Non
 
 
 def strays_of_round_trips(trials: Mapping[MeshWay, Sequence[float]]) -> dict[MeshWay, float]:
-    """The pairs whose round trips are longer than what their hosts add, and what that comes to."""
-    found = host_effects(trials)
-    if found is None:
+    """Pair whose round trips are longer than the effects of its hosts → the time expected of it."""
+    effects = host_effects(trials)
+    if effects is None:
         return {}
     expected = {
-        (one, other): found.typical + found.added[one] + found.added[other]
+        (one, other): effects.typical + effects.added[one] + effects.added[other]
         for (one, other), values in trials.items()
         if one != other and values
     }
-    return {p: e for p, e in expected.items() if median(trials[p]) > e + found.margin}
+    return {p: e for p, e in expected.items() if median(trials[p]) > e + effects.margin}
 
 
 def _polished(
@@ -91,8 +92,8 @@ def _polished(
     added = dict.fromkeys(peers, 0.0)
     for _ in range(_SWEEPS):
         moved = 0.0
-        for host, its in peers.items():
-            step = median([v - typical - added[host] - added[peer] for peer, v in its.items()])
+        for host, trips in peers.items():
+            step = median([v - typical - added[host] - added[peer] for peer, v in trips.items()])
             added[host] += step
             moved = max(moved, abs(step))
         middle = median(list(added.values()))

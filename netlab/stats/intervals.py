@@ -33,11 +33,11 @@ class Interval:
 
 
 def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
-    """Student's interval of the mean of independent trials, n of 3 and more.
+    """Student's interval of the mean of at least 3 independent trials.
 
     mean ± t(n - 1) s / √n with the sample deviation s ("Student", Biometrika 6, 1908). Assumes
-    trials that are independent and of about normal scatter. ValueError for fewer trials, or a
-    confidence outside of 0 to 1.
+    independent trials with about normal scatter. ValueError for fewer trials, or a confidence
+    outside of 0 to 1.
     """
     half, middle = _half_width(values, confidence), mean(values)
     return Interval(middle, middle - half, middle + half, len(values), confidence)
@@ -46,7 +46,7 @@ def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
 def half_width_share(values: Sequence[float], confidence: float = 0.95) -> float:
     """Half the width of ``interval`` as a share of the mean's size; its errors.
 
-    Infinite where the mean is 0 and the values are not all alike.
+    Infinite if the mean is 0 and the values differ.
     """
     half = _half_width(values, confidence)
     middle = math.fsum(values) / len(values)
@@ -56,18 +56,18 @@ def half_width_share(values: Sequence[float], confidence: float = 0.95) -> float
 
 
 def precise(values: Sequence[float], within: float, confidence: float = 0.95) -> bool:
-    """Whether the interval of the mean was at most ± ``within`` (a share of the mean) wide at two
-    looks running: with all ``values``, which are in the order of their trials, and without the
-    last. Fewer than 4 values are never tight.
+    """Whether the interval of the mean is within ± ``within`` (a share of the mean) at two
+    successive checks: with all ``values``, in the order of their trials, and without the last one.
+    Fewer than 4 values are never tight.
 
-    Who stops at the first such look stops early where the scatter happens to look small: the true
-    coverage of an interval reported then is below the one asked for. Of normal trials, ± 2.5 % at
-    95 % asked for of 5 to 30 of them: 93 to 95 % over all cells, and 84 % over the cells that
-    scatter by 8 % and got tight by chance (20,000 simulated cells each).
+    Stopping at the first such check stops early if the scatter happens to look small, so the true
+    coverage of the interval is below the requested one. For normal trials, with ± 2.5 % at 95 %
+    requested of 5 to 30 of them: 93 to 95 % over all cells, and 84 % over the cells that scatter by
+    8 % and became tight by chance (20,000 simulated cells each).
     """
     if len(values) <= MIN_TRIALS:
         return False
-    return all(half_width_share(look, confidence) <= within for look in (values, values[:-1]))
+    return all(half_width_share(part, confidence) <= within for part in (values, values[:-1]))
 
 
 def _half_width(values: Sequence[float], confidence: float) -> float:

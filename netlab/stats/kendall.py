@@ -1,7 +1,7 @@
 """Trends over the order of values: Mann-Kendall, Theil-Sen, seasonal Kendall, the sign test. Pure.
 
-Exact where values are few. What is tested is that every order of the values is as likely as any
-other: whoever gives values that hang together in another way gets too small a p.
+Exact for few values. The hypothesis is that every order of the values is equally likely: for values
+that depend on each other in another way, p is too small.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from statistics import NormalDist
 from netlab.stats.summary import median
 
 EXACT_VALUES = 60
-"""Up to so many values the distribution of S is exact, above it is normal."""
+"""Up to this number of values the exact distribution of S is used, above it a normal one."""
 EXACT_SEASONS = 40
-"""The same of the seasons that are added up."""
+"""The same for the number of seasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +58,15 @@ def seasonal_kendall(seasons: Sequence[Sequence[float]]) -> Trend:
     """
     s = sum(map(kendall_s, seasons))
     every = [_ties(season) for season in seasons]
-    if len(seasons) > EXACT_SEASONS or any(len(each) > EXACT_VALUES for each in seasons):
+    if len(seasons) > EXACT_SEASONS or any(len(season) > EXACT_VALUES for season in seasons):
         return Trend(s, _normal_p(s, sum(map(_variance, every))))
     total = {0: 1.0}
     for ties in every:
         chances = _chances(ties)
         added: dict[int, float] = {}
         for sum_s, chance in total.items():
-            for one, its in chances.items():
-                added[sum_s + one] = added.get(sum_s + one, 0.0) + chance * its
+            for own_s, own_chance in chances.items():
+                added[sum_s + own_s] = added.get(sum_s + own_s, 0.0) + chance * own_chance
         total = added
     return Trend(s, _beyond(total, s))
 
@@ -84,7 +84,7 @@ def sign_p(those: int, number: int) -> float:
     (Dixon and Mood, J. Am. Stat. Assoc. 41, 1946: the sign test); 1 where there are none.
     """
     fewer = min(those, number - those)
-    tail = sum(math.comb(number, each) for each in range(fewer + 1))
+    tail = sum(math.comb(number, heads) for heads in range(fewer + 1))
     return min(1.0, float(2 * tail / 2**number))
 
 
@@ -101,40 +101,40 @@ def _chances(ties: tuple[int, ...]) -> dict[int, float]:
     counts = [1]
     placed = 0
     for size in ties:
-        for each in range(1, size + 1):
+        for tied in range(1, size + 1):
             placed += 1
-            counts = _divided(_times(counts, placed), each)
+            counts = _divided(_times(counts, placed), tied)
     pairs = len(counts) - 1  # that are not tied
     orders = sum(counts)
     return {pairs - 2 * inversions: n / orders for inversions, n in enumerate(counts)}
 
 
 def _times(counts: Sequence[int], terms: int) -> list[int]:
-    """By 1 + q + … with so many terms."""
-    found, window = [], 0
+    """The product of a polynomial and 1 + q + … with ``terms`` terms."""
+    products, window = [], 0
     for at in range(len(counts) + terms - 1):
         window += counts[at] if at < len(counts) else 0
         window -= counts[at - terms] if at >= terms else 0
-        found.append(window)
-    return found
+        products.append(window)
+    return products
 
 
 def _divided(counts: Sequence[int], terms: int) -> list[int]:
-    """The inverse, where it leaves nothing."""
-    found: list[int] = []
+    """The quotient of a polynomial and 1 + q + …, which has no remainder here."""
+    quotients: list[int] = []
     window = 0
     for at in range(len(counts) - terms + 1):
-        each = counts[at] - window
-        found.append(each)
-        window += each
+        quotient = counts[at] - window
+        quotients.append(quotient)
+        window += quotient
         if at >= terms - 1:
-            window -= found[at - terms + 1]
-    return found
+            window -= quotients[at - terms + 1]
+    return quotients
 
 
 def _beyond(chances: dict[int, float], s: int) -> float:
-    """Chance of an S as far from 0 and farther."""
-    return min(1.0, math.fsum(chance for each, chance in chances.items() if abs(each) >= abs(s)))
+    """Probability of an S at least as far from 0."""
+    return min(1.0, math.fsum(chance for value, chance in chances.items() if abs(value) >= abs(s)))
 
 
 def _variance(ties: Sequence[int]) -> float:

@@ -1,6 +1,6 @@
-"""Hosts against hosts: which of them, which way, or which pair is slower than the others. Pure.
+"""Hosts against hosts: finds the hosts, directions or pairs that are slower than the others. Pure.
 
-What two hosts reach together is the less of what each reaches, as links combine by the minimum.
+Two hosts together reach the smaller of their two rates, as links combine by the minimum.
 """
 
 from __future__ import annotations
@@ -15,46 +15,46 @@ from netlab.stats.student_t import t_quantile
 from netlab.stats.summary import median, pooled_deviation
 
 LEAST_HOSTS = 3
-"""Two hosts have nobody to be compared with."""
+"""Fewest hosts of a mesh: two hosts cannot be compared with others."""
 
 LEAST_PEERS = 2
-"""So many peers, each of which is fast with another host, it takes to name a host."""
+"""Peers, each of them fast with another host, that are needed to name a host."""
 
 MARGIN = 0.02
-"""Less than that, as a share, nothing lies below the best."""
+"""Least margin: a smaller distance from the best, as a share, does not count as slower."""
 
 MARGIN_UNREPEATED = 0.05
-"""The same where no pair was measured twice: nothing then tells how far trials scatter."""
+"""Least margin if no pair was measured twice, so that the scatter of trials is unknown."""
 
 SPREADS = 3.0
-"""So many pooled deviations within pairs lie within the margin at least."""
+"""The margin is at least this many pooled deviations within pairs."""
 
 RARE = 0.00135
-"""Chance of a normal value so far off. By Student's t it takes more deviations where few trials
-tell them, and by Bonferroni's bound where pairs are many: any of them may be off by chance."""
+"""Probability of a normal value that far off. Student's t needs more deviations if there are few
+trials, and Bonferroni's bound if there are many pairs, since any of them may be off by chance."""
 
 MeshWay = tuple[str, str]
-"""Who sends and who receives."""
+"""Sender and receiver."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeshVerdict:
-    """What the pairs of a mesh say of its hosts; all values in the unit given."""
+    """The verdict on the hosts of a mesh; all values in the unit of the trials."""
 
     sends: Mapping[str, float]
     """Host → the most that it reaches as the sender."""
     receives: Mapping[str, float]
     """Host → the most that it reaches as the receiver."""
     margin: float
-    """As a share: what lies less far below the best is no slower."""
+    """A value at a smaller distance below the best, as a share, does not count as slower."""
     slow_senders: frozenset[str]
-    """Slow to all receivers; some of the named are slow one way only."""
+    """Hosts that are slow to all receivers; a named host may be slow one way only."""
     slow_receivers: frozenset[str]
     strays: Mapping[MeshWay, float]
-    """Pairs below what both of their ends reach with others, and what that is."""
+    """Pair that is slower than both of its ends are with others → the value expected of it."""
     undecided: Mapping[MeshWay, float]
-    """Pairs below what one end mostly reaches with others, where the other end has no other pair:
-    it may be the pair or that host."""
+    """Pair that is slower than one end usually is with others, while the other end has no other
+    pair → that usual value. The cause may be the pair or the other end."""
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -64,28 +64,28 @@ class MeshVerdict:
 
     @property
     def most(self) -> float:
-        """What the best pair reaches."""
+        """The value of the best pair."""
         return max(self.sends.values())
 
     def is_below(self, value: float, other: float) -> bool:
-        """Whether one value is slower than another, and not by chance."""
+        """Whether a value is below another one by more than the margin."""
         return value < other * math.exp(-self.margin)
 
 
 def judge_mesh(trials: Mapping[MeshWay, Sequence[float]]) -> MeshVerdict | None:
     """Name the hosts, and the pairs, that are slower than others of a mesh.
 
-    ``trials``: of each ordered pair the throughput of its trials, or their shares of a ceiling.
-    Pairs of a host with itself, and what is not above 0, are left out. ``None`` where fewer than
-    three hosts have a figure. Compared are medians, by their logarithms.
+    ``trials``: ordered pair → throughputs of its trials, or their shares of a ceiling. Pairs of a
+    host with itself, and values that are not above 0, are left out. ``None`` if fewer than three
+    hosts have a figure. Medians are compared, by their logarithms.
 
-    A host is named that stays below the best pair as the sender or as the receiver, with two peers
-    and more that another host shows to be fast; where it is slow both ways it suffices that one of
-    them has so many. A pair is a stray below min(most of its sender, most of its receiver). Both by
-    max(2 %, 3 pooled deviations within pairs).
+    A host is named if it is below the best pair as the sender or as the receiver, with at least two
+    peers that are fast with another host; for a host that is slow both ways, one way with so many
+    peers is enough. A pair is a stray if it is below min(most of its sender, most of its receiver).
+    The margin for both is max(2 %, 3 pooled deviations within pairs).
     """
     known = {
-        pair: [each for each in values if each > 0]
+        pair: [value for value in values if value > 0]
         for pair, values in trials.items()
         if pair[0] != pair[1]
     }
@@ -99,7 +99,7 @@ def judge_mesh(trials: Mapping[MeshWay, Sequence[float]]) -> MeshVerdict | None:
     margin = _margin(tuple(known.values()), deficits)
     fast = max(middle.values()) * math.exp(-margin)
     named = frozenset(host for end in (0, 1) for host in _short(middle, end, fast))
-    # Of a host that is slow one way the other way needs less to be so as well.
+    # For a host that is slow one way, half the margin is enough for the other way.
     nearly = max(middle.values()) * math.exp(-margin / 2)
     return MeshVerdict(
         sends=sends,
@@ -117,15 +117,15 @@ def judge_mesh(trials: Mapping[MeshWay, Sequence[float]]) -> MeshVerdict | None:
 
 
 def _most(middle: Mapping[MeshWay, float], end: int) -> dict[str, float]:
-    found: dict[str, float] = {}
+    most: dict[str, float] = {}
     for pair, value in middle.items():
-        found[pair[end]] = max(value, found.get(pair[end], 0.0))
-    return found
+        most[pair[end]] = max(value, most.get(pair[end], 0.0))
+    return most
 
 
 def _usual_with_others(middle: Mapping[MeshWay, float]) -> dict[MeshWay, float]:
-    """Of the pairs with one end that has no other pair, what the other end mostly reaches."""
-    found: dict[MeshWay, float] = {}
+    """Pair with one end that has no other pair → the usual value of the other end's pairs."""
+    usual: dict[MeshWay, float] = {}
     for end in (0, 1):
         by_host: dict[str, list[MeshWay]] = {}
         for pair in middle:
@@ -133,22 +133,22 @@ def _usual_with_others(middle: Mapping[MeshWay, float]) -> dict[MeshWay, float]:
         at_other: dict[str, list[MeshWay]] = {}
         for pair in middle:
             at_other.setdefault(pair[1 - end], []).append(pair)
-        for its in by_host.values():
-            if len(its) != 1:
+        for pairs in by_host.values():
+            if len(pairs) != 1:
                 continue
-            (pair,) = its
+            (pair,) = pairs
             others = [middle[other] for other in at_other[pair[1 - end]] if other != pair]
             if len(others) >= LEAST_PEERS:
-                found[pair] = median(others)
-    return found
+                usual[pair] = median(others)
+    return usual
 
 
 def _margin(trials: Sequence[Sequence[float]], deficits: Sequence[float]) -> float:
-    logs = [[math.log(each) for each in values] for values in trials]
+    logs = [[math.log(value) for value in values] for values in trials]
     spread, degrees = pooled_deviation(logs)
     least = MARGIN
     if not degrees:
-        # Pairs instead of trials: three of five and more are as their ends let one expect.
+        # The scatter of pairs instead of trials: at least three of five pairs are as expected.
         usual = sorted(deficits)[3 * len(deficits) // 5]
         spread, degrees = TO_DEVIATION * usual, max(1, len(trials) // 3)
         least = MARGIN_UNREPEATED
@@ -160,15 +160,15 @@ def _fast_with(
     middle: Mapping[MeshWay, float], end: int, fast: float
 ) -> Mapping[str, frozenset[str]]:
     """Host at the other end → the hosts at this end with which it reaches the best."""
-    found: dict[str, set[str]] = {}
+    fast_pairs: dict[str, set[str]] = {}
     for pair, value in middle.items():
         if value >= fast:
-            found.setdefault(pair[1 - end], set()).add(pair[end])
-    return {host: frozenset(those) for host, those in found.items()}
+            fast_pairs.setdefault(pair[1 - end], set()).add(pair[end])
+    return {host: frozenset(peers) for host, peers in fast_pairs.items()}
 
 
 def _short(middle: Mapping[MeshWay, float], end: int, fast: float) -> Iterator[str]:
-    """Hosts that stay below the best at this end, with peers enough that are not to blame."""
+    """Hosts that are below the best at this end, with enough peers that are not the cause."""
     fast_with = _fast_with(middle, end, fast)
     peers: dict[str, int] = {}
     for pair in middle:

@@ -1,8 +1,8 @@
-"""Two groups of times in one histogram: where they lie, and how many times belong to each. Pure.
+"""Two groups of times in one histogram: their places, and the number of times in each. Pure.
 
 The density of the logarithms, smoothed by a Gaussian kernel (Silverman, Density Estimation, 1986),
-is cut where it lies deepest below the lower of the two peaks beside the cut. Counts of single
-times scatter as Poisson's do, so that a dip of few counts shows nothing.
+is cut where it is deepest below the lower of the peaks on both sides. Counts have Poisson scatter,
+so a dip of few counts proves nothing.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from itertools import accumulate
 from netlab.stats.histogram import Histogram, lowest_of, middle_of, width_of
 
 LEAST_COUNT = 200
-"""Fewer times than these have no shape."""
+"""Fewest times with a recognisable shape."""
 LEAST_SHARE = 0.1
-"""Of all times, those close to each peak at least."""
+"""Least share of all times close to each peak."""
 DEEP = 0.5
-"""Density between the peaks, of the lower peak's, at most."""
+"""Largest density between the peaks, as a share of the lower peak's."""
 APART = 1.2
-"""The upper peak lies at so many times the lower one and more."""
+"""Least ratio of the upper peak's time to the lower one's."""
 SCATTERS = 5.0
-"""The dip is deeper by so many standard deviations of the counts that make it."""
+"""Least depth of the dip, in standard deviations of its counts."""
 
 _STEP = 0.01
-"""Of the grid of logarithms; a bucket with 7 bits is a little narrower."""
+"""Step of the grid of logarithms; a bucket with 7 bits is a little narrower."""
 _KERNEL_STEPS = 3
 _CLOSE = math.log(1.3)
-"""So near its peak a time belongs to the mode itself, not to a tail on that side."""
+"""Times within this distance of a peak belong to the mode, not to its tail."""
 _FEWEST_BUCKETS = 4
-"""That hold the times of a mode; fewer are ticks of a coarse clock."""
+"""Fewest buckets with the times of a mode; fewer buckets are ticks of a coarse clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +39,17 @@ class Modes:
     """Two groups of times."""
 
     lower: int
-    """Where the peak of the shorter times lies."""
+    """Peak of the shorter times."""
     upper: int
     lower_share: float
-    """Of all times, those on the lower side of the cut; 0 to 1."""
+    """Share of all times below the cut; 0 to 1."""
 
 
 def two_modes(times: Histogram) -> Modes | None:
-    """Both groups; ``None`` where one is all that is shown.
+    """Both groups; ``None`` unless two are shown.
 
-    Shown are two of times that are 20 % and more apart, each with a tenth of all times and more
-    within 30 % of its peak, with half of the lower peak's density or less between them.
+    Two groups are shown if their peaks are at least 20 % apart, each has at least a tenth of all
+    times within 30 % of its peak, and the density between them is at most half of the lower peak's.
     """
     step = max(_STEP, 2.0**-times.bits)
     if times.count < LEAST_COUNT or times.percentile(0.5) == 0:
@@ -67,7 +67,7 @@ def two_modes(times: Histogram) -> Modes | None:
     close = _CLOSE / step
     for at, (begin, end) in ((low, (0, cut)), (high, (cut + 1, len(grid)))):
         near = range(max(begin, math.ceil(at - close)), min(end, math.floor(at + close) + 1))
-        if sum(grid[each] for each in near) < LEAST_SHARE * times.count:
+        if sum(grid[index] for index in near) < LEAST_SHARE * times.count:
             return None
     if any(_coarse(times, place) for place in (lower, upper)):
         return None
@@ -98,12 +98,12 @@ def _smoothed(grid: Sequence[float]) -> list[float]:
     reach = 4 * _KERNEL_STEPS
     kernel = [math.exp(-0.5 * (at / _KERNEL_STEPS) ** 2) for at in range(-reach, reach + 1)]
     total = sum(kernel)
-    found = [0.0] * len(grid)
+    density = [0.0] * len(grid)
     for place, count in enumerate(grid):
         if count:
             for at in range(max(0, place - reach), min(len(grid), place + reach + 1)):
-                found[at] += count * kernel[at - place + reach] / total
-    return found
+                density[at] += count * kernel[at - place + reach] / total
+    return density
 
 
 def _cut(density: Sequence[float], grid: Sequence[float]) -> int | None:

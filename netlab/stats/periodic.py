@@ -1,4 +1,4 @@
-"""Dips that come back after equal times, in a series of values at equal distances. Pure."""
+"""Periodic dips in a series of values at equal distances. Pure."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from netlab.stats.summary import mean, median
 
 LEAST_VALUES = 40
 LEAST_PERIOD = 3
-"""Values; shorter ones are not told from the scatter of single values."""
+"""Least period in values; shorter ones cannot be distinguished from scatter."""
 CYCLES = 4
-"""So many periods at least lie within the series."""
+"""Fewest periods within the series."""
 CORRELATED = 0.3
-"""Least autocorrelation at the period, and least fall of it in between; more in short series."""
+"""Least autocorrelation at the period, and its least fall before; more in short series."""
 CORRELATED_DEVIATIONS = 4.0
 """The same in deviations of chance, 1 / √n each."""
 AGAIN = 0.5
-"""Share of that autocorrelation that it has again at twice the period, and in each half."""
+"""Least share of that autocorrelation at twice the period, and in each half of the series."""
 _FUNDAMENTAL = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodicDips:
-    """What comes back in a series."""
+    """The periodic dips of a series."""
 
     period: float
-    """Of one dip to the next, in values."""
+    """Distance from one dip to the next, in values."""
     depth_share: float
-    """How far below the median the series dips in the middle one of its periods, as a share."""
+    """Median depth of the dips below the series' median, as a share."""
 
 
 def periodic_dips(values: Sequence[float]) -> PeriodicDips | None:
     """The period of a series by its autocorrelation, 3 values to a quarter of them; ``None``: none.
 
-    40 values and more, of which a straight line is taken off. The autocorrelation has a peak at the
-    period, of 0.3 and 4/√n and as much above what lies before it, about as high in each half of the
-    series and at twice the period (Box and Jenkins, Time Series Analysis, 1970: 1/√n is its
-    deviation where nothing hangs together). So neither one dip nor a slow wave is a period.
+    Needs 40 values; their regression line is subtracted. At the period the autocorrelation has a
+    peak of at least 0.3 and 4/√n, rises as much from its minimum before, and is similarly high in
+    each half of the series and at twice the period (Box and Jenkins, Time Series Analysis, 1970:
+    1/√n is its deviation for independent values). So neither one dip nor a slow wave is a period.
     """
     n = len(values)
     middle = median(values) if values else 0.0
@@ -64,7 +64,7 @@ def periodic_dips(values: Sequence[float]) -> PeriodicDips | None:
 
 
 def _without_line(values: Sequence[float]) -> list[float]:
-    """Less the line through them, by least squares, around 0."""
+    """The values minus their least-squares line, around 0."""
     n, level = len(values), mean(values)
     centre = (n - 1) / 2
     across = math.fsum((at - centre) * value for at, value in enumerate(values))
@@ -73,10 +73,10 @@ def _without_line(values: Sequence[float]) -> list[float]:
 
 
 def _correlations(values: Sequence[float], longest: int) -> list[float]:
-    """Autocorrelation at each distance from 0 on, each over the pairs that there are."""
+    """Autocorrelation at each distance from 0 upwards, each over the existing pairs."""
     n, level = len(values), mean(values)
     off = [value - level for value in values]
-    whole = math.fsum(each * each for each in off) / n
+    whole = math.fsum(value * value for value in off) / n
     if whole <= 0:
         return [0.0] * (longest + 1)
     return [
@@ -91,16 +91,16 @@ def _is_peak(known: Sequence[float], at: int, least: float) -> bool:
 
 
 def _spacing(flat: Sequence[float], period: int, depth: float) -> float:
-    """Mean distance of the dips to each other, which need not be whole; else the peak's.
+    """Mean distance between dips, which need not be whole; if unclear, that of the peak.
 
-    Where the period is no whole number the highest peak may be at a multiple of it.
+    If the period is not a whole number, the highest peak may be at a multiple of it.
     """
     begins = _begins(flat, median(flat) - depth / 2, median(flat) - depth / 4)
     if len(begins) <= CYCLES - 1:
         return float(period)
     apart = [later - earlier for earlier, later in pairwise(begins)]
     usual = median(apart)
-    near = [each for each in apart if abs(each - usual) <= max(1.0, 0.2 * usual)]
+    near = [gap for gap in apart if abs(gap - usual) <= max(1.0, 0.2 * usual)]
     if not near:
         return float(period)
     times = max(1, round(period / mean(near)))
@@ -109,11 +109,11 @@ def _spacing(flat: Sequence[float], period: int, depth: float) -> float:
 
 
 def _begins(flat: Sequence[float], low: float, high: float) -> list[int]:
-    """Where it falls below ``low``, having been above ``high`` before."""
-    found, is_up = [], False
+    """The places where the series falls below ``low`` after it was above ``high``."""
+    begins, is_up = [], False
     for at, value in enumerate(flat):
         if is_up and value < low:
-            found.append(at)
+            begins.append(at)
             is_up = False
         is_up = is_up or value > high
-    return found
+    return begins

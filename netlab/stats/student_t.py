@@ -1,4 +1,4 @@
-"""Student's t distribution, for whole and for broken degrees of freedom. Pure.
+"""Student's t distribution, for whole and fractional degrees of freedom. Pure.
 
 P(|T| > t) with ν degrees of freedom is the regularised incomplete beta function I_x(ν/2, 1/2) at
 x = ν / (ν + t²) (Abramowitz and Stegun 26.5.27; DLMF 8.17). It is summed as the continued fraction
@@ -20,10 +20,10 @@ _SMALLEST = 1e-300
 
 
 def t_two_sided(t: float, degrees: float) -> float:
-    """The probability that Student's t with ``degrees`` of freedom lies farther out than ±t.
+    """The probability that Student's t with ``degrees`` of freedom is outside of ±t.
 
-    ``degrees`` is 1 or more, and need not be whole (Welch); else ValueError. 1 at t = 0; 0 for
-    an infinite t.
+    ``degrees`` is 1 or more and need not be whole (Welch); else ValueError. 1 at t = 0; 0 for an
+    infinite t.
     """
     _check_degrees(degrees)
     square = t * t
@@ -40,11 +40,12 @@ def t_above(t: float, degrees: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile(probability: float, degrees: float) -> float:
-    """The value that Student's t with ``degrees`` of freedom stays below with that probability.
+    """The value that Student's t with ``degrees`` of freedom is below with that probability.
 
-    ``probability`` lies between 0 and 1, ``degrees`` is 1 or more, else ValueError. Sought over the
-    angle whose tangent is t / √ν, to the precision of a float: by Newton's method on the logarithm
-    of what lies outside, from the normal quantile on, halving wherever a step leaves the bracket.
+    ``probability`` is between 0 and 1, ``degrees`` is 1 or more, else ValueError. The search is
+    over the angle whose tangent is t / √ν, to the precision of a float: Newton's method on the
+    logarithm of the outside probability, starting at the normal quantile, with halving if a step
+    leaves the bracket.
     """
     if not 0 < probability < 1:
         raise ValueError(f"no t quantile at {probability}")
@@ -82,8 +83,8 @@ def _check_degrees(degrees: float) -> None:
 
 
 def _beta(a: float, b: float, x: float, rest: float) -> float:
-    """I_x(a, b) for an x above 0, where ``rest`` is 1 - x, told apart so that neither is a
-    difference.
+    """I_x(a, b) for an x above 0. ``rest`` is 1 - x, passed separately so that no digits are lost
+    in a difference.
     """
     if rest <= 0:
         return 1.0

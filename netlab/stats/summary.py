@@ -1,8 +1,7 @@
-"""What a handful of trials come to: mean, median, and how far they scatter. Pure.
+"""Statistics of a few trials: mean, median, and measures of scatter. Pure.
 
-Every deviation has the unit of its values, the variance that unit squared. The names are kept
-apart because tables of the field mix them up: a column headed "Var" often holds a mean absolute
-deviation.
+Every deviation has the unit of its values, the variance that unit squared. The names are exact
+because published tables often confuse them: a column "Var" may hold a mean absolute deviation.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from itertools import chain, repeat
 
 
 def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean, from the exact sum, rounded once; ValueError where there are none."""
+    """The arithmetic mean, from the exact sum, rounded once; ValueError without values."""
     try:
         near = math.fsum(values) / len(values)
         rest = math.fsum(chain(values, repeat(-near, len(values)))) / len(values)
-        # No other float is closer to the exact mean where what is missing, and a little more, does
-        # not reach the next one.
+        # If the remainder, with a little more, does not change the float, no other float is closer
+        # to the exact mean.
         if near + 1.01 * rest == near:
             return near
     except (OverflowError, ValueError, ZeroDivisionError):
@@ -29,7 +28,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle value, or the mean of the two in the middle; ValueError where there are none."""
+    """The middle value, or the mean of the two in the middle; ValueError without values."""
     if not values:
         raise ValueError("no values: nothing has a median")
     ordered = sorted(values)
@@ -45,9 +44,9 @@ def variance(values: Sequence[float]) -> float:
         raise ValueError(f"{len(values)} values: a variance needs 2")
     middle = math.fsum(values) / len(values)
     deviations = [value - middle for value in values]
-    # The second sum takes back what rounding did to the mean (Chan, Golub and LeVeque, The American
+    # The second sum corrects the rounding of the mean (Chan, Golub and LeVeque, The American
     # Statistician 37, 1983: the corrected two-pass algorithm).
-    squares = math.fsum(each * each for each in deviations)
+    squares = math.fsum(deviation * deviation for deviation in deviations)
     return max(0.0, squares - math.fsum(deviations) ** 2 / len(values)) / (len(values) - 1)
 
 
@@ -57,12 +56,12 @@ def standard_deviation(values: Sequence[float]) -> float:
 
 
 def pooled_deviation(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
-    """The deviation within groups, pooled over those of two values and more, and its degrees of
-    freedom; 0 and 0 where there are none (NIST/SEMATECH e-Handbook, 6.3.2).
+    """The deviation within groups, pooled over groups of at least two values, and its degrees of
+    freedom; 0 and 0 without such groups (NIST/SEMATECH e-Handbook, 6.3.2).
     """
-    told = [group for group in groups if len(group) > 1]
-    degrees = sum(len(group) - 1 for group in told)
-    squares = math.fsum((len(group) - 1) * variance(group) for group in told)
+    repeated = [group for group in groups if len(group) > 1]
+    degrees = sum(len(group) - 1 for group in repeated)
+    squares = math.fsum((len(group) - 1) * variance(group) for group in repeated)
     return (math.sqrt(squares / degrees), degrees) if degrees else (0.0, 0)
 
 
@@ -75,20 +74,19 @@ def mean_absolute_deviation(values: Sequence[float]) -> float:
 
 
 def median_absolute_deviation(values: Sequence[float]) -> float:
-    """The median distance from the median (Hampel, J. Am. Stat. Assoc. 69, 1974), as it is.
+    """The median distance from the median (Hampel, J. Am. Stat. Assoc. 69, 1974), unscaled.
 
-    1.4826 times that estimates the standard deviation where the values are normal; ValueError
-    where there are none.
+    1.4826 times it estimates the standard deviation of normal values; ValueError without values.
     """
     middle = median(values)
     return median([abs(value - middle) for value in values])
 
 
 def rounded(value: float, decimals: int) -> Decimal:
-    """``value`` with that many decimals, halves away from zero, as printed tables have them.
+    """``value`` with that many decimals, halves away from zero, as in printed tables.
 
-    Decides by the shortest decimal that reads back as the float: 0.125 and 91.465 are halves,
-    though the float nearest to 91.465 lies below it.
+    The shortest decimal that reads back as the float decides: 0.125 and 91.465 are halves, though
+    the float nearest to 91.465 is below it.
     """
     return Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
 

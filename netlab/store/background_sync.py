@@ -1,4 +1,4 @@
-"""A file made durable by a thread of its own, while its writer goes on."""
+"""A thread that makes a file durable while its writer continues."""
 
 from __future__ import annotations
 
@@ -8,74 +8,78 @@ from concurrent.futures import Future
 
 
 class BackgroundSync:
-    """Calls ``sync`` when it is asked to, once at a time: one call more serves all that asked
-    meanwhile. After the first that fails there is no further one.
+    """Calls ``sync`` in a thread, one call at a time.
+
+    Requests that arrive during a call share the next one. After a call that failed, ``sync`` is
+    not called again.
     """
 
     def __init__(self, sync: Callable[[], None]) -> None:
         self._sync = sync
         self._changed = threading.Condition()
-        self._asked: Future[None] | None = None
+        self._requested: Future[None] | None = None
         self._running: Future[None] | None = None
         self._failed: Future[None] | None = None
         self._thread: threading.Thread | None = None
         self._ended = False
 
     def ask(self) -> Future[None]:
-        """What is written by now is durable once the future is done; it has what was raised."""
+        """Request a sync. Once the future is done, all data written before is durable; the future
+        holds the exception that ``sync`` raised.
+        """
         with self._changed:
             if self._failed is not None:
                 return self._failed
-            if self._asked is None:
-                self._asked = Future()
+            if self._requested is None:
+                self._requested = Future()
                 self._changed.notify_all()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, daemon=True)
                 self._thread.start()
-            return self._asked
+            return self._requested
 
     def wait(self) -> None:
-        """Until nothing is under way; raises what the call that failed did."""
+        """Wait until no sync is requested or running; raise the exception of a call that failed."""
         with self._changed:
-            self._changed.wait_for(lambda: self._asked is None and self._running is None)
+            self._changed.wait_for(lambda: self._requested is None and self._running is None)
             failed = self._failed
         if failed is not None:
             failed.result()
 
     def check(self) -> None:
-        """The same without waiting."""
+        """Raise the exception of a call that failed, without waiting."""
         if self._failed is not None:
             self._failed.result()
 
     def end(self) -> None:
-        """Let the thread end, once it has done what it was asked."""
+        """Let the thread end after the sync that is requested."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
 
     def _run(self) -> None:
-        while (future := self._take()) is not None:
+        while (future := self._next()) is not None:
             try:
                 self._sync()
             except Exception as error:
-                self._leave(future, error)
+                self._finish(future, error)
             else:
-                self._leave(future, None)
+                self._finish(future, None)
 
-    def _take(self) -> Future[None] | None:
+    def _next(self) -> Future[None] | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._asked is not None or self._ended)
-            self._running, self._asked = self._asked, None
+            self._changed.wait_for(lambda: self._requested is not None or self._ended)
+            self._running, self._requested = self._requested, None
             return self._running
 
-    def _leave(self, future: Future[None], error: Exception | None) -> None:
+    def _finish(self, future: Future[None], error: Exception | None) -> None:
         with self._changed:
             self._running = None
             if error is not None:
                 self._failed = future
-                if self._asked is not None:
-                    self._asked.set_exception(error)
-                    self._asked = None
+                if self._requested is not None:
+                    self._requested.set_exception(error)
+                    self._requested = None
             self._changed.notify_all()
         if error is None:
             future.set_result(None)

@@ -1,7 +1,7 @@
-"""Disk: the few ways in which netlab writes files, durable, and a refusal as one sentence.
+"""Disk: how netlab writes durable files, and how it reports an error of the disk in one sentence.
 
-What is below a run folder is reached from that folder, name by name, and no name may be a link: a
-folder that came from elsewhere never leads out of itself (system.py).
+A file below a run folder is opened from that folder, name by name. No name may be a link, so that
+a folder from elsewhere cannot lead out of itself (system.py).
 """
 
 from __future__ import annotations
@@ -17,23 +17,21 @@ from pathlib import Path
 from netlab.errors import StoreError
 from netlab.store.system import NO_WAITING, Folder, is_link, open_file
 
-_LINK = (
-    "it is a link, and no link is followed out of a run folder; put what it leads to in its place"
-)
+_LINK = "it is a link, and netlab follows no link out of a run folder; replace it by its target"
 _ADVICE = {
     errno.ELOOP: _LINK,
-    errno.EMLINK: _LINK,  # FreeBSD's word for a link that is not to be followed
-    errno.ENOSPC: "free some space, then give the same command again",
-    errno.EDQUOT: "your quota is used up; free some space, then give the same command again",
+    errno.EMLINK: _LINK,  # FreeBSD's error for a link that must not be followed
+    errno.ENOSPC: "free some space, then repeat the command",
+    errno.EDQUOT: "your disk quota is used up; free some space, then repeat the command",
     errno.EROFS: "the file system is read-only; make it writable or choose another folder",
     errno.EACCES: "change its permissions or choose another folder",
     errno.EPERM: "change its permissions or choose another folder",
-    errno.EIO: "the disk may be failing; copy the folder to another one and go on there",
+    errno.EIO: "the disk may be failing; copy the folder to another disk and continue there",
 }
 
 
 def refused(error: OSError, path: Path, doing: str) -> StoreError:
-    """The disk's refusal as one sentence: what, where, what to do."""
+    """An error of the disk as one sentence: where, what failed, what to do."""
     name = errno.errorcode.get(error.errno or 0, "no error number")
     advice = _ADVICE.get(error.errno or 0)
     sentence = f"{path}: cannot {doing}: {error.strerror or error} ({name})"
@@ -41,8 +39,8 @@ def refused(error: OSError, path: Path, doing: str) -> StoreError:
 
 
 def exists(path: Path) -> bool:
-    """Whether something is there. Not where that cannot be told, where ``Path.exists`` raises: what
-    is done with the path next is refused with the reason.
+    """Whether something is at the path. False if that cannot be determined, where ``Path.exists``
+    raises: the next operation on the path fails with the reason.
     """
     return os.path.exists(path)  # noqa: PTH110
 
@@ -50,19 +48,19 @@ def exists(path: Path) -> bool:
 def make_folder(path: Path) -> None:
     """Create a folder that only its owner may enter (0700), with its parents; all names durable.
 
-    One that another process created meanwhile is as good.
+    A folder that another process creates meanwhile is accepted.
     """
     missing = [path]
     while not exists(missing[-1].parent):
         missing.append(missing[-1].parent)
-    for each in reversed(missing):
+    for folder in reversed(missing):
         try:
-            os.mkdir(each, 0o700 if each == path else 0o777)  # noqa: PTH102
+            os.mkdir(folder, 0o700 if folder == path else 0o777)  # noqa: PTH102
         except OSError as error:
-            if error.errno == errno.EEXIST and each.is_dir():
+            if error.errno == errno.EEXIST and folder.is_dir():
                 continue
-            raise refused(error, each, "create the folder") from None
-        sync_folder(each.parent)
+            raise refused(error, folder, "create the folder") from None
+        sync_folder(folder.parent)
 
 
 def sync_folder(path: Path) -> None:
@@ -79,10 +77,10 @@ def sync_folder(path: Path) -> None:
 
 @contextlib.contextmanager
 def folder_inside(root: Path, *below: str, make: int | None = None) -> Iterator[Folder]:
-    """A folder, or the one that is ``below`` it; made there with the mode ``make``, where that is
-    given and it is missing.
+    """Open the folder ``root``, or the one that the names ``below`` lead to.
 
-    Raises StoreError where a name below is a link or no folder, OSError where the disk refuses.
+    With a mode ``make``, missing folders below are created. Raises StoreError if a name below is a
+    link, OSError if it is not a folder or the disk refuses.
     """
     folder = Folder.open(root)
     path = root
@@ -105,7 +103,7 @@ def folder_inside(root: Path, *below: str, make: int | None = None) -> Iterator[
 
 
 def open_inside(path: Path) -> int:
-    """A descriptor to read a plain file of a run folder; OSError where the disk refuses.
+    """A descriptor to read a regular file of a run folder; OSError if the disk refuses.
 
     Raises StoreError for a link, and for a pipe or a device, which might never end.
     """
@@ -116,7 +114,7 @@ def open_inside(path: Path) -> int:
         raise error from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise StoreError(f"{path}: no plain file; restore it from a copy")
+        raise StoreError(f"{path}: not a regular file; restore it from a copy")
     return descriptor
 
 
@@ -126,7 +124,7 @@ def _refuse_link(path: Path) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of it, with one call where the system takes it in one. Raises OSError."""
+    """Write all bytes, with one call if the system accepts them at once. Raises OSError."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
@@ -135,13 +133,13 @@ def write_all(descriptor: int, data: bytes) -> None:
 def write_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Write a file as a whole or not at all: temporary file, fsync, rename, fsync of the folder.
 
-    Raises StoreError; then the old file, where there was one, stands unchanged.
+    Raises StoreError; the old file, if any, is then unchanged.
     """
     write_inside(path.parent, path.name, data, mode=mode)
 
 
 def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> None:
-    """The same for a file below a folder, such as ``charts/a.svg``, whose folders are there."""
+    """As ``write_file``, for a file below a folder, such as ``charts/a.svg``; its folder exists."""
     *below, last = name.split("/")
     temporary = f".{last}.{secrets.token_hex(4)}.tmp"
     try:
@@ -164,7 +162,7 @@ def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> No
 
 
 def keep_inside(root: Path, folder: str, name: str, data: bytes) -> None:
-    """The same for a file in a folder below, which is made (0700) where it is missing."""
+    """As ``write_file``, for a file in a subfolder, which is created (0700) if it is missing."""
     try:
         with folder_inside(root, folder, make=0o700):
             pass
@@ -174,7 +172,7 @@ def keep_inside(root: Path, folder: str, name: str, data: bytes) -> None:
 
 
 def read_file(path: Path) -> bytes:
-    """All bytes of a file; StoreError where the disk refuses."""
+    """All bytes of a file; StoreError if the disk refuses."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -182,7 +180,7 @@ def read_file(path: Path) -> bytes:
 
 
 def read_inside(path: Path, most_bytes: int) -> bytes:
-    """All bytes of a plain file of a run folder; StoreError where it is a link, longer than
+    """All bytes of a regular file of a run folder; StoreError if it is a link, is longer than
     ``most_bytes``, or the disk refuses.
     """
     try:
@@ -191,5 +189,5 @@ def read_inside(path: Path, most_bytes: int) -> bytes:
     except OSError as error:
         raise refused(error, path, "read the file") from None
     if len(data) > most_bytes:
-        raise StoreError(f"{path}: longer than {most_bytes >> 20} MiB, which no run writes")
+        raise StoreError(f"{path}: longer than {most_bytes >> 20} MiB; no run writes such a file")
     return data

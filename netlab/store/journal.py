@@ -1,8 +1,8 @@
-"""The journal: an append-only file of checked lines; what is damaged is reported, not lost.
+"""The journal: an append-only file of lines with checksums. Damaged lines are reported.
 
 A line is ``crc32 space json line-feed``: eight hex digits of zlib.crc32 over the JSON's bytes, and
-one JSON object in ASCII with at least ``kind`` and ``at`` (wall clock). It is written by one call.
-A line that the machine lost half of (a torn line) stays as it is, and the next begins afresh.
+one JSON object in ASCII with at least ``kind`` and ``at`` (wall clock). One call writes it. A line
+that was only partly written (a torn line) stays as it is, and the next line begins after it.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from netlab.store.files import open_inside, refused, sync_folder, write_all
 from netlab.store.system import open_file, read_at
 
 MAX_LINE_BYTES = 16 * 2**20
-"""A longer line is taken for damage and not looked into."""
+"""A longer line counts as damaged and is not searched."""
 MAX_SALVAGED = 64
-"""So many places are tried in one damaged line."""
+"""Places that are tried in one damaged line."""
 MAX_DAMAGES = 1000
-"""So many damaged lines are told apart; the rest are told by their number."""
+"""Damaged lines that are reported one by one; of the rest only the number is reported."""
 
 _LINE_START = re.compile(rb"[0-9a-f]{8} \{")
 
 
 @dataclass(frozen=True, slots=True)
 class JournalLine:
-    """One whole line of a journal."""
+    """One intact line of a journal."""
 
     number: int
     """From 1, in the file."""
@@ -58,7 +58,7 @@ class Damage:
     """From 1."""
     message: str
     torn: bool = False
-    """The end of the file is missing: a write that was cut off, or one that is under way."""
+    """The end of the line is missing: a write was cut off, or is under way."""
 
     def __str__(self) -> str:
         return _("line {line}: {message}", line=self.line, message=self.message)
@@ -71,20 +71,20 @@ def encode_line(json_text: str) -> bytes:
 
 
 def decode(data: bytes) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
-    """All whole lines of a journal's bytes, and every damaged place with its line number."""
-    return _apart(_scan(_pieces(io.BytesIO(data))))
+    """All intact lines of a journal's bytes, and every damaged place with its line number."""
+    return _separated(_scan(_pieces(io.BytesIO(data))))
 
 
-def _apart(
-    found: Iterable[JournalLine | Damage],
+def _separated(
+    scanned: Iterable[JournalLine | Damage],
 ) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
-    each = list(found)
-    lines = tuple(one for one in each if isinstance(one, JournalLine))
-    return lines, tuple(one for one in each if isinstance(one, Damage))
+    items = list(scanned)
+    lines = tuple(item for item in items if isinstance(item, JournalLine))
+    return lines, tuple(item for item in items if isinstance(item, Damage))
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """Pieces that end with their line feed; of one too long its beginning, as if it ended there."""
+    """Lines with their line feed; a line that is too long is cut, as if it ended there."""
     while piece := file.readline(MAX_LINE_BYTES + 1):
         if len(piece) <= MAX_LINE_BYTES or piece.endswith(b"\n"):
             yield piece
@@ -95,11 +95,11 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _scan(pieces: Iterable[bytes]) -> Iterator[JournalLine | Damage]:
-    """Lines and damages as they come, out of pieces that end with their line feed."""
-    told = unsaid = last = 0
+    """Intact lines and damages, in order, of pieces that end with their line feed."""
+    reported = unreported = last = 0
     for number, piece_and_feed in enumerate(pieces, start=1):
         piece = piece_and_feed.removesuffix(b"\n")
-        line = _whole(piece, number)
+        line = _intact(piece, number)
         if line is not None:
             yield line
             continue
@@ -108,21 +108,21 @@ def _scan(pieces: Iterable[bytes]) -> Iterator[JournalLine | Damage]:
             continue  # a fresh line was begun after a torn one that had its line feed
         salvaged = list(_salvage(piece, number))
         yield from salvaged
-        if told < MAX_DAMAGES:
+        if reported < MAX_DAMAGES:
             yield Damage(number, _describe(piece, len(salvaged), torn), torn)
-            told, last = told + 1, number
+            reported, last = reported + 1, number
         else:
-            unsaid += 1
-    if unsaid:
-        yield Damage(last + 1, _("{lines} more damaged lines follow", lines=unsaid))
+            unreported += 1
+    if unreported:
+        yield Damage(last + 1, _("{lines} more damaged lines follow", lines=unreported))
 
 
-def _whole(piece: bytes, number: int) -> JournalLine | None:
-    """The line, where it is whole and nothing else stands beside it."""
+def _intact(piece: bytes, number: int) -> JournalLine | None:
+    """The line, if the piece is one intact line and nothing else."""
     if not _LINE_START.match(piece) or len(piece) > MAX_LINE_BYTES:
         return None
     body = piece[9:]
-    if not _agrees(piece):
+    if not _checksum_matches(piece):
         return None
     try:
         text = body.decode("utf-8")
@@ -132,8 +132,8 @@ def _whole(piece: bytes, number: int) -> JournalLine | None:
     return JournalLine(number, data, text) if isinstance(data, dict) else None
 
 
-def _agrees(piece: bytes) -> bool:
-    """Whether a piece has the checksum of what follows it."""
+def _checksum_matches(piece: bytes) -> bool:
+    """Whether a piece begins with the checksum of the rest."""
     return int(piece[:8], 16) == zlib.crc32(piece[9:])
 
 
@@ -141,7 +141,7 @@ _DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
-    """Whole lines inside of a damaged one: a lost line feed glues two lines to one."""
+    """Intact lines inside a damaged one: a lost line feed joins two lines."""
     if len(piece) > MAX_LINE_BYTES:
         return
     text = piece.decode("latin-1")  # one character a byte, so that positions agree
@@ -165,27 +165,27 @@ def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
 def _describe(piece: bytes, salvaged: int, torn: bool) -> str:
     if salvaged:
         return counted(
-            "damaged; one whole line was found in it",
-            "damaged; {number} whole lines were found in it",
+            "damaged; one intact line was recovered from it",
+            "damaged; {number} intact lines were recovered from it",
             salvaged,
         )
     if torn:
-        return _("torn: the file ends after {size} bytes of it", size=len(piece))
+        return _("torn: the file ends after {size} bytes of this line", size=len(piece))
     if len(piece) > MAX_LINE_BYTES:
         return _("damaged: more than {size} bytes without a line feed", size=MAX_LINE_BYTES)
     if not _LINE_START.match(piece):
         return _("damaged: it does not begin with a checksum and a JSON object")
-    if _agrees(piece):
-        return _("damaged: what follows its checksum is no JSON object")
-    return _("damaged: the checksum does not agree")
+    if _checksum_matches(piece):
+        return _("damaged: the text after its checksum is not a JSON object")
+    return _("damaged: the checksum does not match")
 
 
 class Journal:
-    """The one writer of a journal. Each line is one write; a durable one is fsynced as well, and
-    ``sync_soon`` has the others fsynced by a thread of its own.
+    """The only writer of a journal. Each line is one write. A durable line is also fsynced;
+    ``sync_soon`` fsyncs the others in a thread.
 
-    Threads may share it. After the disk refused once, nothing more is written: what a failed
-    fsync left behind is not known, and only reading the file again tells.
+    Threads may share it. After the disk refused once, nothing more is written: the state that a
+    failed fsync leaves is unknown until the file is read again.
     """
 
     def __init__(self, path: Path, descriptor: int, *, fresh: bool) -> None:
@@ -196,11 +196,11 @@ class Journal:
         self._broken = False
         self._closed = False
         self._turn = threading.Lock()
-        self._beside = BackgroundSync(self._sync)
+        self._background = BackgroundSync(self._sync)
 
     @classmethod
     def open(cls, path: Path) -> Journal:
-        """Create the file (0600), or go on behind its end; a torn end is left as it is."""
+        """Create the file (0600), or open it to append; a torn end stays as it is."""
         flags = os.O_RDWR | os.O_APPEND
         try:
             try:
@@ -218,21 +218,21 @@ class Journal:
     def append(self, json_text: str, *, durable: bool = True) -> None:
         """Write one line; with ``durable`` it is on the disk when this returns.
 
-        A line that is not durable gets there with the next durable one, with ``sync_soon``, or
-        with ``close``. Raises StoreError, and then for every later line as well.
+        A line that is not durable reaches the disk with the next durable one, with ``sync_soon``
+        or with ``close``. Raises StoreError, and then for every later line as well.
         """
         line = encode_line(json_text)
         with self._turn:
             if self._closed or self._broken:
-                why = "is closed" if self._closed else "was refused by the disk before"
+                why = "is closed" if self._closed else "failed to write before"
                 raise StoreError(f"{self._path}: cannot write a record: the journal {why}")
             try:
-                self._beside.check()
+                self._background.check()
                 self._write(line if self._fresh else b"\n" + line)
                 self._fresh = True
                 if durable:
-                    # The system tells a descriptor once that a sync failed, whoever asked for it.
-                    self._beside.wait()
+                    # The system reports a failed sync only once per descriptor, to any thread.
+                    self._background.wait()
                     self._sync()
             except StoreError:
                 self._broken = True
@@ -240,15 +240,15 @@ class Journal:
             self._unsynced = not durable
 
     def sync_soon(self) -> Future[None]:
-        """Have all that is written by now made durable while the caller goes on.
+        """Make all lines written so far durable while the caller continues.
 
-        Where the disk refuses, the future has the StoreError, and the next call of ``append`` or
+        If the disk refuses, the future holds the StoreError, and the next call of ``append`` or
         ``close`` raises it.
         """
         with self._turn:
             if self._closed:
                 raise StoreError(f"{self._path}: cannot be made durable: the journal is closed")
-            return self._beside.ask()
+            return self._background.ask()
 
     def close(self) -> None:
         """Make the last lines durable and close; a second call does nothing."""
@@ -259,14 +259,14 @@ class Journal:
             try:
                 self._settle()
             finally:
-                self._beside.end()
+                self._background.end()
                 with contextlib.suppress(OSError):
                     os.close(self._descriptor)
 
     def _settle(self) -> None:
-        """Whatever is written, durable. What was raised before is not raised again."""
+        """Make all written lines durable. An error that was raised before is not raised again."""
         try:
-            self._beside.wait()
+            self._background.wait()
             if self._unsynced and not self._broken:
                 os.fsync(self._descriptor)
         except StoreError:
@@ -289,26 +289,26 @@ class Journal:
 
 
 def _is_fresh(path: Path, descriptor: int) -> bool:
-    """Whether a journal just opened ends with a line feed, or is empty; all of it is durable then.
+    """Whether a journal just opened is empty or ends with a line feed; makes all of it durable.
 
-    A process that was killed may have left a line that only the page cache has, and whoever
-    resumes the run counts on every line that is read.
+    A process that was killed may have left a line only in the page cache, and a resumed run relies
+    on every line that it reads.
     """
-    seen = os.fstat(descriptor)
-    if not stat.S_ISREG(seen.st_mode):
-        raise StoreError(f"{path}: no plain file; restore it from a copy")
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise StoreError(f"{path}: not a regular file; restore it from a copy")
     os.fsync(descriptor)
     sync_folder(path.parent)
-    return seen.st_size == 0 or read_at(descriptor, 1, seen.st_size - 1) == b"\n"
+    return status.st_size == 0 or read_at(descriptor, 1, status.st_size - 1) == b"\n"
 
 
 def read_journal(path: Path) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
-    """Whole lines and damages of a journal file; no lock is needed, a writer may be at work."""
-    return _apart(scan_journal(path))
+    """Intact lines and damages of a journal file; needs no lock, also while a writer is active."""
+    return _separated(scan_journal(path))
 
 
 def scan_journal(path: Path) -> Iterator[JournalLine | Damage]:
-    """The same one by one, as they stand in the file: a large journal is never in memory twice."""
+    """The same one by one, in file order: a large journal is never in memory twice."""
     try:
         with os.fdopen(open_inside(path), "rb") as file:
             yield from _scan(_pieces(file))

@@ -1,7 +1,7 @@
-"""What is kept in memory of a record that was read: its values, as small as they can be. Pure.
+"""Compact storage of a record's values in memory. Pure.
 
-A run has tens of thousands of records with some hundred values each, and few sets of names. The
-names are kept once for all records that have the same ones, and series as machine numbers.
+A run has tens of thousands of records with some hundred values each, and few sets of names. Records
+with the same names share one copy of them; series are stored as machine numbers.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any
 from netlab.experiment.records import Value
 
 _LONGEST_SHARED = 64
-"""Characters of a text of which one copy is kept: names of hosts and the like."""
+"""Most characters of a text that is stored once for all records, such as the name of a host."""
 _CODES, _SIZES = "BHIQq", (1 << 8, 1 << 16, 1 << 32, 1 << 64)
-"""Type codes of an array, and what is above each but the last."""
+"""Type codes of an array, and the first value that is too large for each unsigned one."""
 COUNTS = frozenset("BHIQ")
-"""Those of whole numbers from 0 on."""
+"""The type codes of whole numbers of 0 or more."""
 _MOST_SETS = 4096
-"""Sets of names that are kept; of more, records have each their own."""
+"""Sets of names that are shared; beyond that number each record has its own copy."""
 
 
 class KeptValues(Mapping[str, Value]):
-    """The values of one record, in their order; a series is made anew as a list when asked for."""
+    """The values of one record, in their order; each access to a series builds a new list."""
 
     __slots__ = ("_held", "_places")
 
@@ -35,7 +35,7 @@ class KeptValues(Mapping[str, Value]):
         self._held = held
 
     def __getitem__(self, name: str) -> Value:
-        value: Value = _given(self._held[self._places[name]])
+        value: Value = _as_value(self._held[self._places[name]])
         return value
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -57,35 +57,35 @@ class KeptValues(Mapping[str, Value]):
 
     def values(self) -> ValuesView[Value]:
         """As of any mapping."""
-        return _Given(self)
+        return _Values(self)
 
     def items(self) -> ItemsView[str, Value]:
         """As of any mapping."""
-        return _NamesGiven(self)
+        return _Items(self)
 
     def in_order(self) -> Iterator[Value]:
-        """All values, by themselves."""
-        return map(_given, self._held)
+        """All values without their names."""
+        return map(_as_value, self._held)
 
     def __repr__(self) -> str:
         return repr(dict(self))
 
     @property
     def held(self) -> tuple[Any, ...]:
-        """All values as they are kept; nobody may change a series."""
+        """All values as they are stored; the series must not be changed."""
         return self._held
 
     def counts(self, name: str) -> Sequence[int] | None:
-        """A series of whole numbers from 0 on as it is kept, which nobody may change; ``None``: it
-        is none.
+        """A series of whole numbers of 0 or more as it is stored, which must not be changed;
+        ``None`` if the value is anything else.
         """
         place = self._places.get(name)
         held = None if place is None else self._held[place]
         return held if type(held) is array and held.typecode in COUNTS else None
 
 
-class _Given(ValuesView[Value]):
-    """Without looking each one up."""
+class _Values(ValuesView[Value]):
+    """The values, without a look-up of each."""
 
     _mapping: KeptValues
 
@@ -93,8 +93,8 @@ class _Given(ValuesView[Value]):
         return self._mapping.in_order()
 
 
-class _NamesGiven(ItemsView[str, Value]):
-    """Without looking each one up."""
+class _Items(ItemsView[str, Value]):
+    """Names and values, without a look-up of each."""
 
     _mapping: KeptValues
 
@@ -103,7 +103,7 @@ class _NamesGiven(ItemsView[str, Value]):
 
 
 def kept(values: Mapping[str, Value]) -> KeptValues:
-    """The same values, kept small."""
+    """The same values in compact form."""
     held: list[Any] = list(values.values())
     for place, kind in _other_places(tuple(map(type, held))):
         value = held[place]
@@ -116,12 +116,12 @@ def kept(values: Mapping[str, Value]) -> KeptValues:
 
 @lru_cache(maxsize=_MOST_SETS)
 def _other_places(types: tuple[type, ...]) -> tuple[tuple[int, type], ...]:
-    """Where texts and series stand."""
-    return tuple((place, each) for place, each in enumerate(types) if each in (str, list))
+    """The places of texts and series, with their type."""
+    return tuple((place, kind) for place, kind in enumerate(types) if kind in (str, list))
 
 
 def shared(text: str) -> str:
-    """The one copy of a short text."""
+    """The shared copy of a short text; a long text itself."""
     return sys.intern(text) if type(text) is str and len(text) <= _LONGEST_SHARED else text
 
 
@@ -131,7 +131,7 @@ def _places(names: tuple[str, ...]) -> Mapping[str, int]:
 
 
 def _as_array(values: list[int] | list[float]) -> Any:
-    """Machine numbers, where they are of one type and fit."""
+    """An array of machine numbers if all values have one type and fit; else the list itself."""
     # Most series are of one stream, and one number.
     kind = type(values[0]) if len(values) == 1 else _one_type(values)
     if kind is float:
@@ -157,12 +157,12 @@ def _as_signed(values: list[Any]) -> Any:
         return values
 
 
-def _given(held: Any) -> Any:
+def _as_value(held: Any) -> Any:
     return held.tolist() if type(held) is array else held
 
 
 def all_shared(data: Any) -> Any:
-    """JSON data whose names are the one copy of each."""
+    """The same JSON data with shared copies of its names."""
     if isinstance(data, dict):
-        return {sys.intern(name): all_shared(each) for name, each in data.items()}
+        return {sys.intern(name): all_shared(value) for name, value in data.items()}
     return list(map(all_shared, data)) if isinstance(data, list) else data

@@ -1,4 +1,4 @@
-"""The writer's lock of a run folder: held by the kernel, gone with the process that holds it."""
+"""The writer's lock of a run folder: the kernel holds it, and releases it with the process."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from netlab.store.system import NO_WAITING, lock, open_file, read_at, unlock, wr
 
 _TRIES = 5
 _PAUSE_S = 0.05
-"""``holder`` takes the lock for an instant to see whether it is free: that must not turn a
-writer away, so a writer asks more than once."""
+"""``holder`` takes the lock for an instant to see whether it is free. That must not turn a writer
+away, so a writer tries several times."""
 
 _MOST_SHOWN = 400
 """Characters of a holder's description."""
 
 
 class WriterLock:
-    """Held until ``release``, or until the process ends, however it ends."""
+    """The lock; held until ``release`` or until the process ends in any way."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     @classmethod
     def acquire(cls, path: Path) -> WriterLock:
-        """Take the lock at once; LockedError, with who holds it, where another writer has it."""
+        """Take the lock without waiting; LockedError with the holder if another writer has it."""
         try:
             descriptor = open_file(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
@@ -53,7 +53,7 @@ class WriterLock:
                 f"{path.parent}: {described} is writing here; wait until it is done, or stop it"
             )
         try:
-            # Only for the message of those who come later; the kernel holds the lock itself.
+            # Only for the message of later writers; the kernel holds the lock itself.
             text = json.dumps(
                 {
                     "pid": os.getpid(),
@@ -80,9 +80,9 @@ class WriterLock:
 
 
 def holder(path: Path) -> str | None:
-    """Who writes, in words, such as ``netlab with pid 71 on lab1 since …``; ``None``: nobody."""
+    """A description of the writer: ``netlab with pid 71 on lab1 since …``; ``None``: no writer."""
     try:
-        # Not of a pipe: an open that waits for its writer would never end.
+        # Without waiting: to open a pipe would block until it has a writer.
         descriptor = open_file(path, os.O_RDONLY | NO_WAITING)
     except OSError:
         return None
@@ -103,7 +103,7 @@ def _describe(descriptor: int) -> str:
         words = f"netlab with pid {data['pid']} on {data['machine']} since {data['since']}{boot}"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "another netlab"
-    # The file may come from elsewhere, and this goes to a terminal.
+    # The file may come from elsewhere, and the description is printed on a terminal.
     return words if words.isprintable() and len(words) < _MOST_SHOWN else "another netlab"
 
 

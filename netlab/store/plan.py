@@ -1,4 +1,4 @@
-"""The plan of a run folder: which cells are to be measured, and what makes two plans differ."""
+"""The plan of a run folder: the cells to measure, and the differences between two plans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netlab.version import VERSION
 _FORMAT = "netlab-run"
 _ABSENT = object()
 _MAX_TRIALS = 10**6
-"""As many as a matrix may have."""
+"""The most trials that a matrix may have."""
 _LARGEST = 2**53
 FieldType = TypeVar("FieldType")
 
@@ -30,41 +30,41 @@ class PlannedCell:
     test: str
     settings: Mapping[str, Value]
     repeats: int | None = None
-    """Its trials, where they are another number than the plan's, and fixed."""
+    """A fixed number of trials of this cell; ``None``: the plan's number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run folder is for."""
+    """What a run measures."""
 
     title: str
     content: Mapping[str, Any]
-    """What makes two matrices the same, as plain JSON data."""
+    """The content that decides whether two matrices are the same, as plain JSON data."""
     content_hash: str
     matrix_text: str
     """The matrix as its author wrote it; empty for an import."""
     link: Link | None
     cells: tuple[PlannedCell, ...]
     repeats: int
-    """Trials of a cell; with ``until`` the most of them."""
+    """Trials of a cell; with ``until`` the maximum."""
     until: StopRule | None = None
-    """When the cells without ``repeats`` of their own have had enough."""
+    """The rule that ends the trials of the cells without ``repeats`` of their own."""
     target: LongPath | None = None
-    """What the findings are to say of a longer path; makes no other plan."""
+    """The longer path that the findings estimate; it does not make the plan another one."""
     source: str | None = None
     """The document that the records were imported from."""
 
     def rule_of(self, cell: PlannedCell) -> int | StopRule:
-        """How often a cell is measured."""
+        """The number of trials of a cell, or the rule that ends them."""
         return cell.repeats or self.until or self.repeats
 
     def most_of(self, cell: PlannedCell) -> int:
-        """The most trials that a cell may come to."""
+        """The most trials that a cell may have."""
         return cell.repeats or self.repeats
 
 
 def to_text(plan: Plan, created_at: str) -> str:
-    """The plan as run.json: all but the matrix's text, with a checksum over the rest."""
+    """The plan as run.json: everything except the matrix's text, with a checksum."""
     header: dict[str, Any] = {
         "format": _FORMAT,
         "schema": SCHEMA,
@@ -82,22 +82,22 @@ def to_text(plan: Plan, created_at: str) -> str:
     header = {name: value for name, value in header.items() if value is not None}
     cells = [_cell_data(cell) for cell in plan.cells]
     header["checksum"] = _checksum({**header, "cells": cells})
-    # One line a cell: people look into this file, and compare two of them.
+    # One line per cell: people read this file and compare two of them.
     head = json.dumps(header, indent=1, allow_nan=False)
     body = ",\n".join("  " + json.dumps(cell, allow_nan=False) for cell in cells)
     return f'{head[:-2]},\n "cells": [\n{body}\n ]\n}}\n'
 
 
 def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
-    """The plan in a run.json, and when the folder was made. ValueError with a sentence."""
+    """The plan in a run.json, and when the folder was made; ValueError with a sentence."""
     data = json.loads(text, parse_constant=refuse_constant)
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise ValueError("not the header of a netlab run")
     check_schema(data.get("schema"))
     checksum = data.pop("checksum", None)
     if checksum != _checksum(data):
-        raise ValueError("its checksum does not agree: it was damaged, or changed by hand")
-    # The checksum finds accidents. A file from elsewhere may have one and be wrong all the same.
+        raise ValueError("its checksum does not match: it was damaged, or changed by hand")
+    # The checksum detects accidents only: a file from elsewhere can have a valid one and be wrong.
     link, until, target = data.get("link"), data.get("until"), data.get("target")
     plan = Plan(
         title=_typed(data, "title", str),
@@ -115,16 +115,16 @@ def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
     if trials > _MAX_TRIALS:
         raise ValueError(f"{trials:,} trials are too many; a run has {_MAX_TRIALS:,} at most")
     if plan.until is not None and plan.until.at_most > plan.repeats:
-        raise ValueError(f"until.at_most is more than the {plan.repeats} repeats")
+        raise ValueError(f"until.at_most is greater than the {plan.repeats} repeats")
     return plan, _typed(data, "created_at", str)
 
 
 def _typed(data: object, name: str, kind: type[FieldType]) -> FieldType:
-    """A field of the header; ValueError where it is missing or of another type."""
+    """A field of the header; ValueError if it is missing or of another type."""
     value = data.get(name, _ABSENT) if isinstance(data, dict) else _ABSENT
     if type(value) is not kind:
-        wrong = "is missing" if value is _ABSENT else f"is {_show(value)}"
-        raise ValueError(f"a field is missing or of the wrong type: {name} {wrong}")
+        fault = "is missing" if value is _ABSENT else f"is {_show(value)}"
+        raise ValueError(f"a field is missing or of the wrong type: {name} {fault}")
     if isinstance(value, str):
         check_text(value)
     return value
@@ -133,7 +133,7 @@ def _typed(data: object, name: str, kind: type[FieldType]) -> FieldType:
 def _count(data: object, name: str, least: int = 1, most: int = _MAX_TRIALS) -> int:
     value = _typed(data, name, int)
     if not least <= value <= most:
-        raise ValueError(f"{name} is {_show(value)}, and should be {least} to {most}")
+        raise ValueError(f"{name} is {_show(value)}, but must be {least} to {most}")
     return value
 
 
@@ -141,7 +141,7 @@ def _positive(data: object, name: str) -> float:
     whole = isinstance(data, dict) and type(data.get(name)) is int
     value = _typed(data, name, int if whole else float)
     if not 0 < value < _LARGEST:
-        raise ValueError(f"{name} is {_show(value)}, and should be a number above 0")
+        raise ValueError(f"{name} is {_show(value)}, but must be a number above 0")
     return float(value)
 
 
@@ -154,7 +154,7 @@ def _cell(data: object) -> PlannedCell:
 def _until(data: object) -> StopRule:
     confidence = _positive(data, "confidence")
     if confidence >= 1:
-        raise ValueError(f"confidence is {confidence}, and should be below 1")
+        raise ValueError(f"confidence is {confidence}, but must be below 1")
     return StopRule(
         within=_positive(data, "within"),
         confidence=confidence,
@@ -190,28 +190,29 @@ def _checksum(data: Mapping[str, Any]) -> str:
 
 
 def plan_differences(there: Plan, here: Plan) -> list[str]:
-    """In words, path by path, why two plans are not the same; empty where they are.
+    """The differences between two plans in words, path by path; empty if they are the same.
 
-    The content decides. Where it is the same, the cells made of it must be as well.
+    The content decides. If it is the same, the cells made of it must be the same as well.
     """
-    found = list(differences(_plain(there.content), _plain(here.content)))
-    if found:
-        return found
+    sentences = list(differences(_plain(there.content), _plain(here.content)))
+    if sentences:
+        return sentences
     if there.repeats != here.repeats:
-        found.append(f"repeats: {there.repeats} there, {here.repeats} here")
+        sentences.append(f"repeats: {there.repeats} there, {here.repeats} here")
     if there.until != here.until:
-        found.append(f"until: {there.until or 'nothing'} there, {here.until or 'nothing'} here")
+        until = f"until: {there.until or 'nothing'} there, {here.until or 'nothing'} here"
+        sentences.append(until)
     old, new = ({cell.key for cell in plan.cells} for plan in (there, here))
     if old != new:
-        found.append(
+        sentences.append(
             f"cells: {len(old - new)} only there, {len(new - old)} only here, "
-            "though the matrix is the same: the folder was made by another version of netlab"
+            "though the matrix is the same: another version of netlab made the folder"
         )
-    return found
+    return sentences
 
 
 def differences(there: object, here: object, path: str = "") -> Iterator[str]:
-    """``tests[0].duration_s: 10 there, 1 here``, for every place where two JSON values differ."""
+    """Each difference of two JSON values, such as ``tests[0].duration_s: 10 there, 1 here``."""
     if isinstance(there, dict) and isinstance(here, dict):
         for key in sorted({*there, *here}):
             where = f"{path}.{key}" if path else str(key)
@@ -221,12 +222,12 @@ def differences(there: object, here: object, path: str = "") -> Iterator[str]:
             old, new = (side[index] if index < len(side) else _ABSENT for side in (there, here))
             yield from differences(old, new, f"{path}[{index}]")
     elif there != here or isinstance(there, bool) != isinstance(here, bool):
-        yield f"{path or 'the whole'}: {_show(there)} there, {_show(here)} here"
+        yield f"{path or 'the content'}: {_show(there)} there, {_show(here)} here"
 
 
 def _nested(there: list[object], here: list[object]) -> bool:
-    """Whether to look inside: lists of plain values read better side by side."""
-    return any(isinstance(each, dict | list) for each in (*there, *here))
+    """Whether to compare the items one by one: lists of plain values are shown as a whole."""
+    return any(isinstance(item, dict | list) for item in (*there, *here))
 
 
 def _show(value: object) -> str:
@@ -237,5 +238,5 @@ def _show(value: object) -> str:
 
 
 def _plain(content: Mapping[str, Any]) -> Any:
-    """As it comes back from a file: tuples are lists, keys are text."""
+    """The content as it is read back from a file: tuples are lists, keys are text."""
     return json.loads(json.dumps(content))

@@ -1,4 +1,4 @@
-"""What a run folder holds: everything in it that is whole, and a list of what is not."""
+"""Reads a run folder: all intact records and notes, and a list of the damage."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ JOURNAL = "journal.jsonl"
 LOCK = "lock"
 
 MAX_HEADER_BYTES = 128 << 20
-MAX_MATRIX_BYTES = 2 << 20  # netlab.config takes half of it
-"""A longer file is none that netlab wrote."""
+MAX_MATRIX_BYTES = 2 << 20  # netlab.config accepts half of it
+"""netlab does not write longer files."""
 MAX_NOTE_DEPTH = 16
 """Deepest nesting of a note's data."""
 MAX_NUMBER = 2**31
-"""Trials and attempts are numbered below it."""
+"""Numbers of trials and attempts are below it."""
 _MORE_ATTEMPTS = 1000
-"""So many attempts at least may follow the highest one that counts as begun."""
+"""At least this many attempts can follow the highest one that counts as begun."""
 IN_VAIN = "in-vain"
-"""Kind of the note about an attempt that measured nothing where an earlier one did."""
+"""Kind of the note about an attempt without a result, of a trial that already has a result."""
 
 TrialKey = tuple[str, int]
 """A cell's key and the trial's number."""
@@ -46,50 +46,50 @@ TrialKey = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class RunCheck:
-    """Looks at what a file says, and raises ValueError, with a sentence, for what cannot be."""
+    """Checks of file contents; they raise ValueError, with a sentence, for impossible ones."""
 
     settings: Callable[[str, Mapping[str, Value]], None]
-    """Of a test of that name."""
+    """Checks the settings of the test of a name."""
     values: Callable[[Mapping[str, Value]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line of the journal that is no record: ``session``, ``facts``, ``attempt``, …"""
+    """A line of the journal that is not a record: ``session``, ``facts``, ``attempt``, …"""
 
     kind: str
     at: str
     """Wall clock of the controller, ISO 8601, UTC."""
     data: Mapping[str, Any]
     line: int
-    """In the journal, from 1."""
+    """Line number in the journal, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run folder as it was read: everything that is whole, and what is not."""
+    """A run folder as it was read: its intact contents, and the damage."""
 
     path: Path
     plan: Plan
     created_at: str
     records: tuple[Record, ...]
-    """Every whole record, in the journal's order, repeats and retries with it."""
+    """All intact records in the journal's order, including repeats and retries."""
     notes: tuple[Note, ...]
     damage: tuple[Damage, ...]
     latest: Mapping[TrialKey, Record]
-    """What counts: the last record of each planned trial."""
+    """The valid record of each planned trial: its last one."""
     started: Mapping[TrialKey, int]
     """The highest attempt of each trial that was begun or recorded."""
     unfinished: Mapping[TrialKey, str]
-    """The trials that the last session began and left no record of yet, and when it began."""
+    """The trials that the last session began without a record so far, and when they began."""
 
     def progress(self, cell: PlannedCell) -> CellProgress:
-        """Where the trials of a planned cell stand; ``tight`` where it is measured until it is."""
+        """The progress of a planned cell; ``tight`` if it is measured until it is tight."""
         return progress_in(self.plan, cell, self.latest)
 
     def trials(self) -> Iterator[tuple[PlannedCell, int, Record | None]]:
-        """Every trial that is recorded or is to be measured as far as the records tell, in the
-        plan's order, with the record that counts.
+        """Every trial that is recorded, or to be measured according to the records so far, in the
+        plan's order, with its valid record.
         """
         for cell in self.plan.cells:
             for trial in range(1, self.progress(cell).trials + 1):
@@ -98,7 +98,7 @@ class StoredRun:
 
 @dataclass(slots=True)
 class Gathered:
-    """What the journal's lines come to."""
+    """The contents of the journal's lines."""
 
     records: list[Record] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
@@ -108,7 +108,7 @@ class Gathered:
     unfinished: dict[TrialKey, str] = field(default_factory=dict)
 
     def add_record(self, record: Record) -> None:
-        """A planned trial's record: from now on it is the one that counts."""
+        """Add a planned trial's record; it becomes the valid one."""
         trial = (record.cell, record.trial)
         self.records.append(record)
         self.latest[trial] = record
@@ -116,8 +116,8 @@ class Gathered:
         self.unfinished.pop(trial, None)
 
     def add_note(self, note: Note, planned: frozenset[TrialKey]) -> None:
-        """A note: of an attempt that begins, of one that came to nothing, or of a session, with
-        which whatever the last one began has ended.
+        """Add a note. ``attempt`` begins a trial and ``in-vain`` ends it; a ``session`` ends all
+        trials that the previous session began.
         """
         self.notes.append(note)
         if note.kind == "session":
@@ -132,13 +132,13 @@ class Gathered:
             self.unfinished.pop(trial, None)
 
     def _start(self, trial: TrialKey, attempt: object) -> None:
-        # The attempts that follow it are to be records that are read back.
+        # The numbers of later attempts must stay below MAX_NUMBER, so that they can be read back.
         if type(attempt) is int and 0 < attempt < MAX_NUMBER - _MORE_ATTEMPTS:
             self.started[trial] = max(attempt, self.started.get(trial, 0))
 
 
 Keep = Callable[[Record], Record]
-"""What is kept of a record in memory."""
+"""Reduces a record to the part that is kept in memory."""
 
 
 def _as_it_is(record: Record) -> Record:
@@ -146,22 +146,22 @@ def _as_it_is(record: Record) -> Record:
 
 
 def is_run_folder(path: Path) -> bool:
-    """Whether the folder has a run's header, be it readable or not."""
+    """Whether the folder has a run's header, readable or not."""
     return os.path.lexists(path / HEADER)
 
 
 def holder_of(path: Path) -> str | None:
-    """Who writes into the run folder right now, in words; ``None`` where nobody does."""
+    """A description of the current writer of the run folder; ``None`` if there is none."""
     return holder(path / LOCK)
 
 
 def read(path: Path, check: RunCheck | None = None, keep: Keep = _as_it_is) -> StoredRun:
     """Read a run folder; takes no lock, another process may be writing.
 
-    ``check`` looks at the settings and values of cells and records, which come from a file and
-    may be anything; ``keep`` says what of each record is kept. Raises UsageError where there is no
-    run folder, StoreError where its header cannot be read or a file of it is a link. Damaged lines
-    of the journal are no error: they stand in ``damage``.
+    ``check`` checks the settings and values of cells and records, which come from a file and may
+    be anything; ``keep`` reduces each record to what is kept. Raises UsageError if there is no run
+    folder, StoreError if its header cannot be read or one of its files is a link. Damaged lines of
+    the journal raise nothing: they are listed in ``damage``.
     """
     plan, created_at = read_plan(path, check)
     gathered = gather(path, plan, check, keep)
@@ -179,7 +179,7 @@ def read(path: Path, check: RunCheck | None = None, keep: Keep = _as_it_is) -> S
 
 
 def read_plan(path: Path, check: RunCheck | None = None) -> tuple[Plan, str]:
-    """The plan of a run folder, and when it was made; with ``check``, and raises, as ``read``."""
+    """The plan of a run folder, and when it was made; ``check`` and errors as ``read``."""
     _refuse_no_run(path)
     matrix = path / MATRIX
     matrix_text = ""
@@ -210,23 +210,23 @@ def _refuse_no_run(path: Path) -> None:
 def gather(
     path: Path, plan: Plan, check: RunCheck | None = None, keep: Keep = _as_it_is
 ) -> Gathered:
-    """Read the journal of a run folder with that plan; ``check`` and ``keep`` as of ``read``."""
+    """Read the journal of a run folder with that plan; ``check`` and ``keep`` as for ``read``."""
     gathered = Gathered()
-    with _collector_at_rest():
+    with _without_collector():
         _gather(path, plan, check, keep, gathered)
-    gathered.damage.sort(key=lambda each: each.line)
+    gathered.damage.sort(key=lambda place: place.line)
     return gathered
 
 
 @contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """What is read has no cycles: going through all of it again and again finds nothing."""
-    was_at_work = gc.isenabled()
+def _without_collector() -> Iterator[None]:
+    """Pause the garbage collector: the records have no cycles, so that its passes free nothing."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was_at_work:
+        if was_enabled:
             gc.enable()
 
 
@@ -242,7 +242,7 @@ def _gather(path: Path, plan: Plan, check: RunCheck | None, keep: Keep, gathered
             try:
                 record = _record(line, cells, check, keep)
             except ValueError as error:
-                message = _("no record of this format: {error}", error=error)
+                message = _("not a record of this format: {error}", error=error)
                 gathered.damage.append(Damage(line.number, message))
             else:
                 _gather_record(line, record, planned, gathered)
@@ -255,10 +255,12 @@ def _gather(path: Path, plan: Plan, check: RunCheck | None, keep: Keep, gathered
         gathered.add_note(note, planned)
         if note.kind == "journal":
             name = note.data.get("run")
-            # The first line names the run: where another name stands behind records, two files
-            # were joined. Before any, netlab was killed while it created the folder.
+            # The first line names the run. Another name after records: two files were joined.
+            # Another name before any record: netlab was killed while it created the folder.
             if gathered.records and begun not in (None, name):
-                gathered.damage.append(Damage(line.number, _("the journal of another run begins")))
+                gathered.damage.append(
+                    Damage(line.number, _("the journal of another run begins here"))
+                )
             elif not gathered.records:
                 begun = name
 
@@ -266,27 +268,27 @@ def _gather(path: Path, plan: Plan, check: RunCheck | None, keep: Keep, gathered
 def _record(
     line: JournalLine, cells: Mapping[str, PlannedCell], check: RunCheck | None, keep: Keep
 ) -> Record:
-    """The record in a line; ValueError, with a sentence, where there is none."""
+    """The record in a line; ValueError, with a sentence, if it is malformed."""
     record = from_data(line.data, look_at_values=check is None)
     if not (0 < record.trial < MAX_NUMBER and 0 < record.attempt < MAX_NUMBER):
         raise ValueError("trial and attempt count from 1")
     for name in (record.cell, record.pairing, record.server, record.client, record.test):
         check_text(name)
     cell = cells.get(record.cell)
-    # Whoever reads the record later goes by the test of its cell.
+    # Later readers of the record rely on the test of its cell.
     if cell is not None and (record.test, record.pairing) != (cell.test, cell.pairing):
-        raise ValueError(_("its test or its pairing is not that of its cell"))
-    # A series of machine numbers is looked at by its type.
-    record = _small(record, cell)
+        raise ValueError(_("its test or its pairing differs from that of its cell"))
+    # In compact form the values are checked faster: a series of machine numbers has one type.
+    record = _compact(record, cell)
     if check is not None:
         check.settings(record.test, record.settings)
         check.values(record.values)
-    asked = keep(record)
-    return record if asked is record else _small(asked, cell)
+    reduced = keep(record)
+    return record if reduced is record else _compact(reduced, cell)
 
 
-def _small(record: Record, cell: PlannedCell | None) -> Record:
-    """The same record, of which little is its own."""
+def _compact(record: Record, cell: PlannedCell | None) -> Record:
+    """The same record, sharing its texts and names with other records."""
     return replace(
         record,
         cell=record.cell if cell is None else cell.key,
@@ -308,43 +310,43 @@ def _gather_record(
     gathered.records.append(record)
     where = f"{record.cell}, trial {record.trial}"
     gathered.damage.append(
-        Damage(line.number, _("a record of {where}, which the plan has not", where=where))
+        Damage(line.number, _("a record of {where}, which is not in the plan", where=where))
     )
 
 
 def _note(line: JournalLine) -> Note:
-    """The note in a line; ValueError, with a sentence, where there is none."""
+    """The note in a line; ValueError, with a sentence, if it is malformed."""
     kind, at, data = (line.data.get(name) for name in ("kind", "at", "data"))
     if not isinstance(kind, str) or not isinstance(at, str) or not isinstance(data, dict):
         raise ValueError(_("neither a record nor a note"))
     _check_note(data, MAX_NOTE_DEPTH)
     if kind == "facts" and not isinstance(data.get("facts", {}), dict):
-        raise ValueError(_("a note of facts without a mapping of them"))
+        raise ValueError(_("a note of facts that contains no mapping"))
     return Note(shared(kind), at, all_shared(data), line.number)
 
 
 def _check_note(value: object, depth: int) -> None:
-    """ValueError for what a page cannot show."""
+    """Raise ValueError for data that a page cannot show."""
     if isinstance(value, dict | list):
         if not depth:
-            raise ValueError(_("a note nested more than {depth} deep", depth=MAX_NOTE_DEPTH))
-        for each in (*value, *value.values()) if isinstance(value, dict) else value:
-            _check_note(each, depth - 1)
+            raise ValueError(_("a note nested more than {depth} levels deep", depth=MAX_NOTE_DEPTH))
+        for item in (*value, *value.values()) if isinstance(value, dict) else value:
+            _check_note(item, depth - 1)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(_("a note with a number that is not finite"))
+        raise ValueError(_("a note with a number that is infinite or not a number"))
     elif isinstance(value, str):
         check_text(value)
 
 
 def planned_trials(plan: Plan) -> frozenset[TrialKey]:
-    """Every (cell, trial) that the plan may come to."""
+    """Every (cell, trial) that the plan can lead to."""
     return frozenset(
         (cell.key, trial) for cell in plan.cells for trial in range(1, plan.most_of(cell) + 1)
     )
 
 
 def progress_in(plan: Plan, cell: PlannedCell, latest: Mapping[TrialKey, Record]) -> CellProgress:
-    """Where the trials of ``cell`` stand by what counts of them."""
+    """The progress of ``cell`` according to the valid records of its trials."""
     rule = plan.rule_of(cell)
     if isinstance(rule, int):
         return progress_of(rule, {})

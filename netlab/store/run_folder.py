@@ -1,7 +1,7 @@
 """The run folder: its plan, its journal of records, resume, one writer at a time.
 
 A run folder holds ``run.json`` (the plan), ``matrix.yaml`` (the matrix as its author wrote it),
-``journal.jsonl`` (records and notes, see journal.py) and ``lock``. Reports are written beside them.
+``journal.jsonl`` (records and notes, see journal.py) and ``lock``. Reports are written there too.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ _SHOWN_DIFFERENCES = 8
 
 
 class RunFolder:
-    """A run folder open for writing; nobody else can open it so until it is closed.
+    """A run folder open for writing, by one process at a time.
 
-    Threads may share it. A context manager: leaving it closes it.
+    Threads may share it. As a context manager it closes itself at the end.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class RunFolder:
         *,
         made: bool = False,
     ) -> None:
-        """``made``: whether the folder itself is new."""
+        """``made``: whether this call created the folder."""
         self.path = path
         self.plan = plan
         self._lock = lock
@@ -95,13 +95,13 @@ class RunFolder:
         run_id: str | None = None,
         check: RunCheck | None = None,
     ) -> RunFolder:
-        """Create the folder (0700) or go on in one that holds a part of the same plan.
+        """Create the folder (0700), or open one with a part of the same plan to resume it.
 
-        ``beside`` names the files that may stand in a folder that is not yet a run's;
-        ``run_id`` names a new run in its journal, at random by default; a record that ``check``
-        refuses (see ``read``) is none, and its trial is measured again.
-        Raises UsageError (not a run folder and not empty; another matrix, with the difference),
-        LockedError (another writer) and StoreError (the disk).
+        ``beside`` names files that a folder may contain before it is a run's; ``run_id`` names a
+        new run in its journal, at random by default. A record that ``check`` refuses (see
+        ``read``) does not count, and its trial is repeated. Raises UsageError (not a run folder
+        and not empty; another matrix, with the differences), LockedError (another writer) and
+        StoreError (the disk).
         """
         _check_folder(path, beside)
         made = not exists(path)
@@ -122,7 +122,7 @@ class RunFolder:
                 journal.append(_note_text("journal", created_at, name))
                 if plan.matrix_text:
                     write_file(path / MATRIX, plan.matrix_text.encode("utf-8"))
-                # The header comes last: with it the folder is a run's, and whole.
+                # The header is written last: it makes the folder a complete run folder.
                 write_file(path / HEADER, to_text(plan, created_at).encode("ascii"))
             gathered = gather(path, plan, check, outline)
             return cls(path, plan, lock, journal, gathered, clock, made=made)
@@ -134,31 +134,31 @@ class RunFolder:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """Every whole record, in the journal's order, each in outline."""
+        """All intact records in the journal's order, each in outline."""
         return tuple(self._gathered.records)
 
     @property
     def latest(self) -> Mapping[TrialKey, Record]:
-        """(cell, trial) → the last record of it, in outline: with what rules look at."""
+        """(cell, trial) → its last record in outline: with the values that rules use."""
         return MappingProxyType(self._gathered.latest)
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Every line that is no record, in the journal's order."""
+        """All lines that are not records, in the journal's order."""
         return tuple(self._gathered.notes)
 
     @property
     def damage(self) -> tuple[Damage, ...]:
-        """What was damaged in the journal when it was opened."""
+        """The damage in the journal when it was opened."""
         return tuple(self._gathered.damage)
 
     def outstanding(self, redo: frozenset[str] = frozenset()) -> tuple[TrialKey, ...]:
         """The planned trials to measure, in the plan's order, cell by cell.
 
-        They are those without a record, those that failed or are pending, and those that the path
-        or the host refused as it was then (``Record.is_final``); and, done or not,
-        all of the cells to ``redo``. Of a cell that is measured until it is tight they are those
-        that the records ask for so far. UsageError for a cell that the plan does not have.
+        These are the trials without a record, those that failed or are pending, and those that the
+        path or the host refused in its state at the time (``Record.is_final``); and all trials of
+        the cells to ``redo``, done or not. Of a cell that is measured until it is tight, they are
+        the trials that its records require so far. UsageError for a cell that is not in the plan.
         """
         unknown = sorted(redo - {cell.key for cell in self.plan.cells})
         if unknown:
@@ -171,7 +171,7 @@ class RunFolder:
         )
 
     def progress(self, cell: PlannedCell) -> CellProgress:
-        """Where the trials of a planned cell stand."""
+        """The progress of a planned cell."""
         return progress_in(self.plan, cell, self._gathered.latest)
 
     def _is_done(self, trial: TrialKey) -> bool:
@@ -179,14 +179,14 @@ class RunFolder:
         return record is not None and record.is_final
 
     def next_attempt(self, cell: str, trial: int) -> int:
-        """From 1; one more than the highest that was begun or recorded, by a lost run as well."""
+        """The number of the next attempt, from 1: one above the highest begun or recorded."""
         return self._gathered.started.get((cell, trial), 0) + 1
 
     def append(self, record: Record, *, durable: bool = True) -> None:
         """Write a record; with ``durable`` it is on the disk when this returns.
 
-        Raises ValueError for a record that the plan does not have or that no record may be
-        (see ``records.to_json``), StoreError where the disk refuses.
+        Raises ValueError for a record that is not in the plan or not valid (see
+        ``records.to_json``), StoreError if the disk refuses.
         """
         if (record.cell, record.trial) not in self._planned:
             raise ValueError(f"{record.cell}, trial {record.trial}, is not in the plan")
@@ -195,10 +195,10 @@ class RunFolder:
         self._gathered.add_record(outline(record))
 
     def note(self, kind: str, *, durable: bool = True, **data: object) -> None:
-        """Write a line that is no record. Values are plain JSON data, mappings, tuples.
+        """Write a line that is not a record. Values are plain JSON data, mappings, tuples.
 
-        ``durable=False`` is for lines such as ``attempt`` (``cell``, ``trial``, ``attempt``)
-        that need not outlive a power cut: they share the fsync of the next line.
+        ``durable=False`` is for lines such as ``attempt`` (``cell``, ``trial``, ``attempt``) that
+        need not survive a power failure: they share the fsync of the next line.
         """
         if kind in ("record", "journal"):
             raise ValueError(f"{kind!r} is not a kind of note")
@@ -208,25 +208,25 @@ class RunFolder:
         self._gathered.add_note(Note(kind, at, plain, 0), self._planned)
 
     def sync_soon(self) -> Future[None]:
-        """Have all that is written by now made durable meanwhile, by a thread.
+        """Make all lines written so far durable in a thread.
 
-        The future has the StoreError of a disk that refuses; what is written next, and ``close``,
-        raise it as well.
+        The future holds the StoreError of a disk that refuses; the next write and ``close`` raise
+        it as well.
         """
         return self._journal.sync_soon()
 
     def discard_if_unused(self) -> None:
-        """Take the folder away again, where this opening made it and no session has begun in it."""
+        """Remove the folder if this call created it and no session has begun in it."""
         if not self._made or self.records or any(note.kind == "session" for note in self.notes):
             return
-        # What somebody else laid into it meanwhile stays, and with it the folder.
+        # A file that somebody else put into it stays, and so does the folder.
         with suppress(OSError):
             for name in (HEADER, JOURNAL, MATRIX, LOCK):
                 (self.path / name).unlink(missing_ok=True)
             self.path.rmdir()
 
     def close(self) -> None:
-        """Make all durable, close, and let the next writer in; a second call does nothing."""
+        """Make all lines durable, close, and release the lock; a second call does nothing."""
         try:
             self._journal.close()
         finally:
@@ -249,7 +249,7 @@ def _note_text(kind: str, at: str, data: Mapping[str, object]) -> str:
 
 
 def _plain(value: object) -> object:
-    """Mappings of other kinds than dict, sets and paths, as JSON has no words for them."""
+    """Mappings other than dict, sets and paths as types that JSON can represent."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, frozenset | set):
@@ -265,22 +265,22 @@ def _check_folder(path: Path, beside: frozenset[str]) -> None:
     if not path.is_dir():
         raise UsageError(f"{path}: not a folder; choose another place for the run")
     try:
-        names = {each.name for each in path.iterdir()}
+        names = {entry.name for entry in path.iterdir()}
     except OSError as error:
         raise refused(error, path, "read the folder") from None
     if HEADER in names:
-        return  # another process made it one meanwhile
+        return  # another process has created the run meanwhile
     own = {MATRIX, JOURNAL, LOCK}
-    strange = {name for name in names - own - beside if not name.endswith(".tmp")}
-    if strange:
+    others = {name for name in names - own - beside if not name.endswith(".tmp")}
+    if others:
         raise UsageError(
-            f"{path}: not a run folder, and not empty ({min(strange)} is in it); "
+            f"{path}: not a run folder, and not empty ({min(others)} is in it); "
             "choose an empty or a new folder"
         )
 
 
 def _refuse_headless(path: Path) -> None:
-    """A journal with records and no header: measuring again would hide them."""
+    """Raise StoreError for a journal with records but no header: a new run would hide them."""
     if exists(path / JOURNAL):
         lines, _ = read_journal(path / JOURNAL)
         count = sum(line.data.get("kind") == "record" for line in lines)
@@ -292,26 +292,27 @@ def _refuse_headless(path: Path) -> None:
 
 
 def _refuse_another(path: Path, there: Plan, here: Plan) -> None:
-    found = plan_differences(there, here)
-    if not found:
+    sentences = plan_differences(there, here)
+    if not sentences:
         return
     if there.source is not None or here.source is not None:
-        raise UsageError(f"{path} {_unlike(there, here, found)}; choose another folder with --into")
-    more = len(found) - _SHOWN_DIFFERENCES
-    shown = [*found[:_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
+        contents = _contents(there, here, sentences)
+        raise UsageError(f"{path} {contents}; choose another folder with --into")
+    more = len(sentences) - _SHOWN_DIFFERENCES
+    shown = [*sentences[:_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
     raise UsageError(
         f"{path} holds a run of another matrix: {'; '.join(shown)}. "
-        f"Choose another folder with --into; what it was asked before goes on with "
+        f"Choose another folder with --into, or continue the run that is there: "
         f"`netlab resume {path}`"
     )
 
 
-def _unlike(there: Plan, here: Plan, differences: Sequence[str]) -> str:
-    """What a folder holds in place of what is to be written there, where either was imported."""
+def _contents(there: Plan, here: Plan, differences: Sequence[str]) -> str:
+    """What a folder holds that differs from the plan to be written, if either is an import."""
     if there.source is None:
-        return "holds a measured run, and no import"
+        return "holds a measured run, not an import"
     if here.source is None:
-        return f"holds an import of {there.source}, and no measured run"
-    # Nobody knows a table by its checksum.
-    said = ["another table" if "sha256" in each else each for each in differences]
-    return f"holds another import, of {there.source}: {'; '.join(said[:_SHOWN_DIFFERENCES])}"
+        return f"holds an import of {there.source}, not a measured run"
+    # A checksum of a table means nothing to a reader.
+    readable = ["another table" if "sha256" in text else text for text in differences]
+    return f"holds another import, of {there.source}: {'; '.join(readable[:_SHOWN_DIFFERENCES])}"

@@ -1,6 +1,6 @@
-"""Stated: what a document says beside a table that is imported, each with its source. Pure.
+"""Stated facts: what a document states in addition to the imported table, with sources. Pure.
 
-It goes into the plan of the run as plain data, and is read from there.
+The facts are stored in the plan of the run as plain data, and read from there.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from netlab.store.plan import Plan
 
 KEY = "stated"
-"""Of the plan's content."""
+"""Key in the plan's content."""
 
 STATED = "stated"
-"""``when`` of a note of a host's facts that a document states."""
+"""``when`` of a note with facts of a host that a document states."""
 
 FactValue = str | int | float | bool
 _FLAT = (str, int, float, bool)
@@ -25,33 +25,33 @@ _LONGEST_S = 1e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedDuration:
-    """How long trials ran that were to run for ``asked_s``; seconds."""
+    """How long trials ran whose requested duration was ``asked_s``; seconds."""
 
     pairings: tuple[str, ...]
-    """Of these pairings; of all where it is empty."""
+    """The pairings that it applies to; empty: all."""
     asked_s: float
     shortest_s: float
     longest_s: float
     source: str
 
     def is_of(self, pairing: str) -> bool:
-        """Whether it is said of a pairing."""
+        """Whether it applies to a pairing."""
         return not self.pairings or pairing in self.pairings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedHost:
-    """What is said of a host, or of the hosts that run a system."""
+    """Stated facts of a host, or of all hosts with one operating system."""
 
     name: str
-    """Of a host, or a system's letter."""
+    """Name of a host, or the letter of a system."""
     facts: Mapping[str, FactValue]
     source: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """What the document says in words."""
+    """A remark of the document in words."""
 
     text: str
     pairings: tuple[str, ...]
@@ -60,7 +60,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """All that a document states beside its table."""
+    """All facts that a document states in addition to its table."""
 
     durations: tuple[StatedDuration, ...] = ()
     hosts: tuple[StatedHost, ...] = ()
@@ -71,14 +71,14 @@ class Stated:
         return asdict(self)
 
     def strangers(self, pairings: Sequence[str]) -> tuple[str, ...]:
-        """The pairings that it speaks of and that are not among these."""
-        said = [each.pairings for each in self.durations] + [e.pairings for e in self.remarks]
-        named = [name for names in said for name in names]
-        return tuple(name for name in dict.fromkeys(named) if name not in pairings)
+        """The pairings that the facts name and that are not among ``pairings``."""
+        facts = (*self.durations, *self.remarks)
+        names = [name for fact in facts for name in fact.pairings]
+        return tuple(name for name in dict.fromkeys(names) if name not in pairings)
 
 
 def stated_of(plan: Plan) -> Stated:
-    """The facts of a plan; none where it has none. ValueError where they are no such facts."""
+    """The stated facts of a plan, empty if it has none; ValueError if they are malformed."""
     data = plan.content.get(KEY)
     if data is None:
         return Stated()
@@ -88,40 +88,42 @@ def stated_of(plan: Plan) -> Stated:
             hosts=tuple(map(_host, data.get("hosts", ()))),
             remarks=tuple(
                 Remark(
-                    text=_text(each["text"]),
-                    pairings=_texts(each["pairings"]),
-                    source=_text(each["source"]),
+                    text=_text(remark["text"]),
+                    pairings=_texts(remark["pairings"]),
+                    source=_text(remark["source"]),
                 )
-                for each in data.get("remarks", ())
+                for remark in data.get("remarks", ())
             ),
         )
     except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"what a document states is damaged in the plan: {error}") from None
+        raise ValueError(
+            f"the facts stated by the document are damaged in the plan: {error}"
+        ) from None
 
 
 def _duration(data: Mapping[str, Any]) -> StatedDuration:
     seconds = {name: data[name] for name in ("asked_s", "shortest_s", "longest_s")}
     for name, value in seconds.items():
         if type(value) not in (int, float) or not 0 < value < _LONGEST_S:
-            raise TypeError(f"{name} is no time")
+            raise TypeError(f"{name} is not a time")
     pairings, source = _texts(data["pairings"]), _text(data["source"])
     return StatedDuration(pairings=pairings, source=source, **seconds)
 
 
 def _host(data: Mapping[str, Any]) -> StatedHost:
     facts = data["facts"]
-    if not isinstance(facts, Mapping) or not all(type(each) in _FLAT for each in facts.values()):
-        raise TypeError("facts are no mapping of words to plain values")
+    if not isinstance(facts, Mapping) or not all(type(fact) in _FLAT for fact in facts.values()):
+        raise TypeError("facts are not a mapping of words to plain values")
     return StatedHost(name=_text(data["name"]), facts=facts, source=_text(data["source"]))
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r:.60} is no text")
+        raise TypeError(f"{value!r:.60} is not a text")
     return value
 
 
 def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
-        raise TypeError(f"{value!r:.60} is no list")
+        raise TypeError(f"{value!r:.60} is not a list")
     return tuple(map(_text, value))

@@ -1,4 +1,4 @@
-"""Status: how far a run is, read from its folder, also while another process writes there."""
+"""Status: the progress of a run, read from its folder, also while another process writes to it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Active:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus:
-    """How far a run is. Counts are trials; ``total`` = ``done`` + ``remaining``."""
+    """The progress of a run. Counts are trials; ``total`` = ``done`` + ``remaining``."""
 
     folder: Path
     title: str
@@ -38,29 +38,29 @@ class RunStatus:
     impossible: int
     failed: int
     pending: int
-    """Those not measured yet as well."""
+    """Includes the trials that are not measured yet."""
     undecided: int
-    """Cells that go on until they are tight and may ask for more trials than ``total`` counts."""
+    """Cells that are measured until they are tight, and may need more trials than ``total``."""
     not_tight: tuple[str, ...]
-    """Keys of the cells that had all their trials and never got tight; final."""
+    """Keys of the cells that had all their trials and did not become tight; final."""
     until: StopRule | None
-    """What makes a cell tight, where that ends its trials."""
+    """The rule by which a cell is tight, if that ends its trials."""
     quiet: StealRule | None
-    """Which trials the last session measured again; ``None``: none for that reason."""
+    """The rule by which the last session repeated disturbed trials; ``None``: it did not."""
     disturbed: int
-    """Trials whose record that counts was disturbed."""
+    """Trials whose valid record was disturbed."""
     disturbed_again: int
-    """Those of them that a resumed run measures again."""
+    """The disturbed trials that a resumed run repeats."""
     writer: str | None
-    """Who writes right now, in words."""
+    """A description of the current writer."""
     active: tuple[Active, ...]
-    """What is measured right now; empty where nobody writes."""
+    """The trials being measured; empty without a writer."""
     last: Record | None
     damage: tuple[Damage, ...]
 
     @property
     def done(self) -> int:
-        """Trials that a resumed run does not measure again."""
+        """Trials that a resumed run does not repeat."""
         return self.ok + self.impossible
 
     @property
@@ -69,7 +69,7 @@ class RunStatus:
         return self.total - self.done
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """The status as plain data."""
         last = self.last and {
             "cell": self.last.cell,
             "trial": self.last.trial,
@@ -95,11 +95,11 @@ class RunStatus:
             "running": self.writer is not None,
             "writer": self.writer,
             "active": [
-                {"cell": each.cell, "trial": each.trial, "started_at": each.started_at}
-                for each in self.active
+                {"cell": active.cell, "trial": active.trial, "started_at": active.started_at}
+                for active in self.active
             ],
             "last": last,
-            "damage": [{"line": each.line, "message": each.message} for each in self.damage],
+            "damage": [{"line": place.line, "message": place.message} for place in self.damage],
         }
 
     def as_json(self) -> str:
@@ -115,34 +115,34 @@ class RunStatus:
             f"running: {self.writer}" if self.writer else "not running",
         ]
         lines += [
-            f"measuring {each.cell}, trial {each.trial}, since {each.started_at}"
-            for each in self.active
+            f"measuring {active.cell}, trial {active.trial}, since {active.started_at}"
+            for active in self.active
         ]
         if self.undecided and self.until is not None:
-            cells = "1 cell goes" if self.undecided == 1 else f"{self.undecided} cells go"
+            cells = "1 cell is" if self.undecided == 1 else f"{self.undecided} cells are"
             lines.append(
-                f"{cells} on until within ± {format_share(self.until.within)}, "
+                f"{cells} measured until within ± {format_share(self.until.within)}, "
                 f"up to {self.until.at_most} trials each"
             )
         if self.not_tight and self.until is not None:
-            lines += _flagged(self.not_tight, self.until)
+            lines += _scattered(self.not_tight, self.until)
         if self.disturbed and self.quiet is not None:
-            again = f"{self.disturbed_again} to be measured again"
+            again = f"{self.disturbed_again} to be repeated"
             lines.append(f"{self.quiet.disturbed(self.disturbed)}: {again}")
         if self.last is not None:
             reason = f" ({self.last.reason})" if self.last.reason else ""
             lines.append(f"last record: {self.last.cell}: {self.last.status}{reason}")
-        lines += [f"journal, {each}" for each in self.damage[:_SHOWN]]
+        lines += [f"journal, {place}" for place in self.damage[:_SHOWN]]
         if len(self.damage) > _SHOWN:
             lines.append(f"and {many(len(self.damage) - _SHOWN, 'more damaged place')}")
         return "\n".join(lines)
 
 
-def _flagged(keys: tuple[str, ...], until: StopRule) -> Iterator[str]:
+def _scattered(keys: tuple[str, ...], until: StopRule) -> Iterator[str]:
     cells = "1 cell was" if len(keys) == 1 else f"{len(keys)} cells were"
     yield (
-        f"{cells} not within ± {format_share(until.within)} after {until.at_most} trials: what "
-        "scatters there is to be looked for, a mean does not mend it"
+        f"{cells} not within ± {format_share(until.within)} after {until.at_most} trials: look for "
+        "the cause of the scatter, more trials do not remove it"
     )
     yield from (f"  {key}" for key in keys[:_SHOWN])
     if len(keys) > _SHOWN:
@@ -150,15 +150,17 @@ def _flagged(keys: tuple[str, ...], until: StopRule) -> Iterator[str]:
 
 
 def status_of(path: Path, check: RunCheck | None = None) -> RunStatus:
-    """How far the run in ``path`` is; ``check`` and errors as ``read``."""
+    """The status of the run in ``path``; ``check`` and errors as ``read``."""
     writer = holder_of(path)
     stored = read(path, check)
     counts = _counts(stored)
     quiet = _quiet_of(stored)
-    those = [] if quiet is None else [r for r in stored.latest.values() if quiet.is_disturbed(r)]
+    disturbed = (
+        [] if quiet is None else [r for r in stored.latest.values() if quiet.is_disturbed(r)]
+    )
     courses = {cell.key: stored.progress(cell) for cell in stored.plan.cells}
-    # What a writer has not finished writing is not damage.
-    damage = tuple(each for each in stored.damage if not (each.torn and writer))
+    # A line that a writer has not finished is not damaged.
+    damage = tuple(place for place in stored.damage if not (place.torn and writer))
     return RunStatus(
         folder=path,
         title=stored.plan.title,
@@ -171,8 +173,8 @@ def status_of(path: Path, check: RunCheck | None = None) -> RunStatus:
         not_tight=tuple(key for key, progress in courses.items() if progress.precise is False),
         until=stored.plan.until,
         quiet=quiet,
-        disturbed=len(those),
-        disturbed_again=sum(quiet is not None and quiet.asks_again(record) for record in those),
+        disturbed=len(disturbed),
+        disturbed_again=sum(quiet is not None and quiet.asks_again(r) for r in disturbed),
         writer=writer,
         active=tuple(
             Active(cell, trial, at) for (cell, trial), at in stored.unfinished.items() if writer
@@ -183,9 +185,9 @@ def status_of(path: Path, check: RunCheck | None = None) -> RunStatus:
 
 
 def _quiet_of(stored: StoredRun) -> StealRule | None:
-    """What the last session says of disturbed trials; ``None`` where it says nothing readable."""
-    said = [note.data.get("quiet") for note in stored.notes if note.kind == "session"]
-    match said[-1] if said else None:
+    """The last session's rule for disturbed trials; ``None`` if it has no readable one."""
+    rules = [note.data.get("quiet") for note in stored.notes if note.kind == "session"]
+    match rules[-1] if rules else None:
         case {"steal": float(steal), "tries": int(tries)}:
             return StealRule(steal=steal, tries=tries)
     return None

@@ -1,10 +1,10 @@
-"""Where operating systems differ on disk: folders, links, positions, locks. What reads runs asks
-nowhere else which system it is on.
+"""The differences between operating systems on disk: folders, links, positions, locks. No other
+module that reads runs depends on the system.
 
-POSIX systems reach a name from a descriptor of its folder and follow no link in the same call. So
-nobody can exchange the name between a look and the call. Windows has neither: there each name is
-looked at and then reached by its path. A link or a junction in a folder from elsewhere is refused
-there as well, but not one that somebody puts in its place while netlab reads.
+POSIX systems open a name from a descriptor of its folder and refuse a link in the same call, so
+nobody can exchange the name between a check and the call. Windows has neither: there each name is
+checked first and then opened by its path. A link or a junction in a folder from elsewhere is
+refused there as well, but not one that somebody puts in place while netlab reads.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ else:
     _msvcrt = None
 
 _AT_ONCE = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
-"""Whether a name is reached from its folder and proved to be no link by one call."""
+"""Whether one call opens a name from its folder and refuses a link."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _BYTES = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
-"""Windows: line feeds stay what they are, and programs that are started get no descriptors."""
+"""Windows: no conversion of line feeds, and child processes inherit no descriptors."""
 NO_WAITING = getattr(os, "O_NONBLOCK", 0)
-"""A pipe without a writer would hold a blocking open for ever. Windows has no pipes in folders."""
+"""To open a pipe without a writer would block for ever. Windows has no pipes in folders."""
 
 _ELSEWHERE = 0x20000000
-"""Bit of a reparse tag: the name stands for another one. Links and junctions have it; files that a
-cloud keeps have not."""
+"""Bit of a reparse tag: the name refers to another one. Links and junctions have it; placeholders
+of cloud files do not."""
 _LOCKED_BYTE = 1 << 30
-"""Windows keeps others from reading what is locked: a byte far behind what the lock says."""
+"""Windows keeps others from reading locked bytes, so a byte far behind the text is locked."""
 
 
 def is_link(path: Path) -> bool:
-    """Whether a name leads elsewhere: a symbolic link, or a junction of Windows."""
+    """Whether a name is a symbolic link, or a junction of Windows."""
     try:
-        seen = os.lstat(path)
+        status = os.lstat(path)
     except (OSError, ValueError):
         return False
-    tag: int = getattr(seen, "st_reparse_tag", 0)
-    return stat.S_ISLNK(seen.st_mode) or bool(tag & _ELSEWHERE)
+    tag: int = getattr(status, "st_reparse_tag", 0)
+    return stat.S_ISLNK(status.st_mode) or bool(tag & _ELSEWHERE)
 
 
 def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
-    """A descriptor of a file by its path, whose last name is no link; OSError as ``os.open``."""
+    """A descriptor of a file by its path, which must not be a link; OSError as ``os.open``."""
     _refuse_link(path)
     return os.open(path, flags | _NO_LINK | _BYTES, mode)
 
 
 def _refuse_link(path: Path) -> None:
-    """OSError, as the system itself says it where it can; there nothing is done here."""
+    """Raise OSError for a link, where the system itself cannot refuse it."""
     if not _AT_ONCE and is_link(path):
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
 
 
 class Folder:
-    """An open folder, whose names are reached from it. All its calls raise OSError."""
+    """An open folder; names in it are reached from its descriptor. All its calls raise OSError."""
 
     def __init__(self, path: Path, descriptor: int | None) -> None:
         self._path = path
@@ -69,14 +69,14 @@ class Folder:
 
     @classmethod
     def open(cls, path: Path) -> Folder:
-        """By its path, which may be a link."""
+        """Open a folder by its path, which may be a link."""
         if not _AT_ONCE:
-            os.scandir(path).close()  # it is there, it is a folder, and it may be read
+            os.scandir(path).close()  # OSError unless it is a folder that may be read
             return cls(path, None)
         return cls(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY))
 
     def below(self, name: str) -> Folder:
-        """A folder in it that is no link."""
+        """Open a folder in it that is not a link."""
         path = self._path / name
         _refuse_link(path)
         if self._descriptor is None:
@@ -89,21 +89,21 @@ class Folder:
         os.mkdir(self._at(name), mode, dir_fd=self._descriptor)
 
     def create(self, name: str, mode: int) -> int:
-        """A descriptor to write a file that is not there yet."""
+        """A descriptor to write a file that does not exist yet."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | _BYTES
         return os.open(self._at(name), flags, mode, dir_fd=self._descriptor)
 
     def replace(self, name: str, by: str) -> None:
-        """Give a file the name of another one, which is gone then."""
+        """Rename the file ``by`` to ``name``, replacing the file of that name."""
         here = self._descriptor
         os.replace(self._at(by), self._at(name), src_dir_fd=here, dst_dir_fd=here)
 
     def remove(self, name: str) -> None:
-        """Remove a file; of a link the link."""
+        """Remove a file; for a link, the link itself."""
         os.unlink(self._at(name), dir_fd=self._descriptor)
 
     def names(self) -> list[str]:
-        """All that is in it."""
+        """All names in it."""
         here = self._path if self._descriptor is None else self._descriptor
         return os.listdir(here)  # noqa: PTH208
 
@@ -119,7 +119,7 @@ class Folder:
                 raise
 
     def close(self) -> None:
-        """Let it go."""
+        """Close its descriptor."""
         if self._descriptor is not None:
             os.close(self._descriptor)
 
@@ -128,7 +128,7 @@ class Folder:
 
 
 def read_at(descriptor: int, size: int, offset: int) -> bytes:
-    """Bytes from a place of a file. On Windows the position moves there."""
+    """Bytes at an offset of a file. On Windows the file position moves."""
     if hasattr(os, "pread"):
         return os.pread(descriptor, size, offset)
     os.lseek(descriptor, offset, os.SEEK_SET)
@@ -136,15 +136,15 @@ def read_at(descriptor: int, size: int, offset: int) -> bytes:
 
 
 def write_from_begin(descriptor: int, data: bytes) -> None:
-    """Write over the beginning of a file that nothing was written to by this descriptor."""
+    """Overwrite the beginning of a file; the descriptor has not written to it before."""
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, data)
 
 
 def lock(descriptor: int, *, shared: bool = False) -> None:
-    """Lock a file at once, until it is closed: BlockingIOError where another process has it.
+    """Lock a file without waiting, until it is closed; BlockingIOError if another process has it.
 
-    ``shared``: beside others who share it; Windows' one kind of lock keeps them out.
+    A ``shared`` lock admits other shared ones; Windows has exclusive locks only.
     """
     if _msvcrt is None:
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -159,7 +159,7 @@ def lock(descriptor: int, *, shared: bool = False) -> None:
 
 
 def unlock(descriptor: int) -> None:
-    """Before it is closed: Windows itself does so only some time after."""
+    """Unlock a file before it is closed: Windows alone would do so with a delay."""
     if _msvcrt is not None:
         os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
         _msvcrt.locking(descriptor, _msvcrt.LK_UNLCK, 1)

@@ -1,4 +1,4 @@
-"""Whether a run measures with this very machine, by what its journal says of its hosts."""
+"""Whether this machine is one of a run's hosts, according to the run's journal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SESSION = "session"
 
 
 def machine_id() -> str | None:
-    """This machine's id, where it has one (machine-id(5))."""
+    """This machine's id, if it has one (machine-id(5))."""
     for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
         try:
             return Path(path).read_text(encoding="ascii").strip() or None
@@ -23,14 +23,14 @@ def machine_id() -> str | None:
 
 
 def measures_here(stored: StoredRun) -> bool | None:
-    """Whether some host of the last session shares this machine's cores, as those of a lab do;
-    ``None`` where no session has said who its hosts are.
+    """Whether a host of the last session shares this machine's cores, as the hosts of a lab do;
+    ``None`` if no session has described its hosts yet.
     """
-    told = [note.data.get("hosts") for note in stored.notes if note.kind == SESSION]
-    if not told or not isinstance(told[-1], Mapping):
+    descriptions = [note.data.get("hosts") for note in stored.notes if note.kind == SESSION]
+    if not descriptions or not isinstance(descriptions[-1], Mapping):
         return None
     here = machine_id()
-    return any(_is_here(host, here) for host in told[-1].values())
+    return any(_is_here(host, here) for host in descriptions[-1].values())
 
 
 def _is_here(host: Any, here: str | None) -> bool:

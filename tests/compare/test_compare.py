@@ -43,7 +43,7 @@ def test_equal_runs_are_not_different_and_the_detectable_difference_is_stated(
     assert only_row(compared).verdict.verdict == "same within the margin"
     assert smallest_shown(compared.rows) == pytest.approx((0.005, 0.005, 0.005))
     text = WRITERS["text"](compared)
-    assert "The smallest difference that would have shown, in four of five such runs: 0.5 %" in text
+    assert "Smallest difference that four of five such runs would detect: 0.5 %" in text
     assert "Test: Welch’s t on logarithms" in text
     assert "the runs were measured at different times" in text
     assert "5 and 5" in text

@@ -213,7 +213,7 @@ def test_every_form_of_a_login_is_read(text: str, target: SshTarget) -> None:
     ["", "a b", "-oProxyCommand=x", "ada@-x", "fd00::1", "rack:", "rack:0", "rack:99999", "a@"],
 )
 def test_what_is_no_login_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is not user@host:port|is no port"):
+    with pytest.raises(ValueError, match=r"is not user@host:port|is not a port"):
         parse_ssh(text)
 
 

@@ -50,14 +50,14 @@ def stream_of(cell: Cell) -> Stream:
     return cell.setup
 
 
-def sizes(found: Expansion) -> list[tuple[str, int]]:
-    return [(cell.setup.protocol, stream_of(cell).message_bytes) for cell in found.cells]
+def sizes(result: Expansion) -> list[tuple[str, int]]:
+    return [(cell.setup.protocol, stream_of(cell).message_bytes) for cell in result.cells]
 
 
 def test_a_grid_is_the_product_of_its_axes_the_last_varies_fastest() -> None:
-    found = expansion(["LL"], [grid()])
-    assert sizes(found) == [("TCP", 64), ("TCP", 1500), ("UDP", 64), ("UDP", 1500)]
-    assert found.problems == ()
+    result = expansion(["LL"], [grid()])
+    assert sizes(result) == [("TCP", 64), ("TCP", 1500), ("UDP", 64), ("UDP", 1500)]
+    assert result.problems == ()
     assert grid().size == 4
 
 
@@ -66,8 +66,8 @@ def test_cells_come_by_pairing_then_by_test() -> None:
         grid(protocol=("TCP",), message_bytes=(1,)),
         grid(protocol=("TCP",), message_bytes=(2,)),
     ]
-    found = expansion(["WL", "LL"], grids)
-    assert [(c.pairing, stream_of(c).message_bytes) for c in found.cells] == [
+    result = expansion(["WL", "LL"], grids)
+    assert [(c.pairing, stream_of(c).message_bytes) for c in result.cells] == [
         ("WL", 1),
         ("WL", 2),
         ("LL", 1),
@@ -76,10 +76,10 @@ def test_cells_come_by_pairing_then_by_test() -> None:
 
 
 def test_a_replacement_gives_other_values_where_it_matches() -> None:
-    found = expansion(
+    result = expansion(
         ["LL"], [grid(replace=(when({"message_bytes": 1400}, protocol="UDP", message_bytes=1500),))]
     )
-    assert sizes(found) == [("TCP", 64), ("TCP", 1500), ("UDP", 64), ("UDP", 1400)]
+    assert sizes(result) == [("TCP", 64), ("TCP", 1500), ("UDP", 64), ("UDP", 1400)]
 
 
 def test_an_exclusion_sees_replaced_values_and_can_name_the_pairing() -> None:
@@ -87,10 +87,10 @@ def test_an_exclusion_sees_replaced_values_and_can_name_the_pairing() -> None:
         replace=(when({"message_bytes": 1400}, protocol="UDP", message_bytes=1500),),
         exclude=(when(pairing="WW", message_bytes=1400),),
     )
-    found = expansion(["LL", "WW"], [rules])
-    assert found.problems == ()
-    assert [c.pairing for c in found.cells if stream_of(c).message_bytes == 1400] == ["LL"]
-    assert len(found.cells) == 7
+    result = expansion(["LL", "WW"], [rules])
+    assert result.problems == ()
+    assert [c.pairing for c in result.cells if stream_of(c).message_bytes == 1400] == ["LL"]
+    assert len(result.cells) == 7
 
 
 def test_later_overrides_win() -> None:
@@ -101,14 +101,14 @@ def test_later_overrides_win() -> None:
         )
     )
     cells = expansion(["LL"], [rules]).cells
-    found = {(c.setup.protocol, stream_of(c).message_bytes): stream_of(c) for c in cells}
-    assert (found["TCP", 64].duration_s, found["TCP", 64].dscp) == (30.0, 1)
-    assert (found["UDP", 64].duration_s, found["UDP", 64].dscp) == (20.0, 1)
-    assert (found["UDP", 1500].duration_s, found["UDP", 1500].dscp) == (10.0, None)
+    by_size = {(c.setup.protocol, stream_of(c).message_bytes): stream_of(c) for c in cells}
+    assert (by_size["TCP", 64].duration_s, by_size["TCP", 64].dscp) == (30.0, 1)
+    assert (by_size["UDP", 64].duration_s, by_size["UDP", 64].dscp) == (20.0, 1)
+    assert (by_size["UDP", 1500].duration_s, by_size["UDP", 1500].dscp) == (10.0, None)
 
 
 def test_what_means_nothing_for_a_protocol_is_left_out_and_such_cells_are_one() -> None:
-    found = expansion(
+    result = expansion(
         ["LL"],
         [
             grid(
@@ -119,9 +119,9 @@ def test_what_means_nothing_for_a_protocol_is_left_out_and_such_cells_are_one() 
             )
         ],
     )
-    assert found.problems == ()
-    tcp = [stream_of(c) for c in found.cells if c.setup.protocol == "TCP"]
-    (udp,) = (stream_of(c) for c in found.cells if c.setup.protocol == "UDP")
+    assert result.problems == ()
+    tcp = [stream_of(c) for c in result.cells if c.setup.protocol == "TCP"]
+    (udp,) = (stream_of(c) for c in result.cells if c.setup.protocol == "UDP")
     assert {(s.congestion, s.nodelay, s.dont_fragment) for s in tcp} == {
         ("cubic", True, False),
         ("cubic", False, False),
@@ -132,28 +132,28 @@ def test_what_means_nothing_for_a_protocol_is_left_out_and_such_cells_are_one() 
 
 
 def test_rules_that_make_cells_equal_are_a_problem_and_the_cell_comes_once() -> None:
-    found = expansion(
+    result = expansion(
         ["LL", "WW"], [grid(replace=(when({"message_bytes": 64}, message_bytes=1500),))]
     )
-    assert sizes(found) == [("TCP", 64), ("UDP", 64)] * 2
-    (problem,) = found.problems
+    assert sizes(result) == [("TCP", 64), ("UDP", 64)] * 2
+    (problem,) = result.problems
     assert (problem.grid, problem.kind, problem.rule) == (0, "replace", 0)
 
 
 def test_a_replaced_value_that_meets_a_later_level_is_the_replacements_problem() -> None:
-    found = expansion(["LL"], [grid(replace=(when({"message_bytes": 1500}, message_bytes=64),))])
-    assert [(p.kind, p.rule) for p in found.problems] == [("replace", 0)]
+    result = expansion(["LL"], [grid(replace=(when({"message_bytes": 1500}, message_bytes=64),))])
+    assert [(p.kind, p.rule) for p in result.problems] == [("replace", 0)]
 
 
 def test_idle_rules_and_empty_tests_are_problems() -> None:
-    found = expansion(
+    result = expansion(
         ["LL"],
         [
             grid(exclude=(when(message_bytes=65), when(pairing="LL"))),
             grid(override=(when({"dscp": 1}, protocol="SCTP"),)),
         ],
     )
-    assert [(p.grid, p.kind, p.rule) for p in found.problems] == [
+    assert [(p.grid, p.kind, p.rule) for p in result.problems] == [
         (0, "exclude", 0),
         (0, "test", 0),
         (1, "override", 0),
@@ -161,14 +161,14 @@ def test_idle_rules_and_empty_tests_are_problems() -> None:
 
 
 def test_a_cell_of_two_tests_is_a_problem_of_the_later_one() -> None:
-    found = expansion(["LL"], [grid(), grid(protocol=("UDP",))])
-    assert [(p.grid, p.kind) for p in found.problems] == [(1, "test")]
-    assert len(found.cells) == 4
+    result = expansion(["LL"], [grid(), grid(protocol=("UDP",))])
+    assert [(p.grid, p.kind) for p in result.problems] == [(1, "test")]
+    assert len(result.cells) == 4
 
 
 def test_what_no_host_could_measure_is_a_problem_with_its_setting() -> None:
-    found = expansion(["LL"], [grid(message_bytes=(64, 65508), source_port=(5000,), streams=(2,))])
-    assert {(p.kind, p.field, p.level) for p in found.problems} == {
+    result = expansion(["LL"], [grid(message_bytes=(64, 65508), source_port=(5000,), streams=(2,))])
+    assert {(p.kind, p.field, p.level) for p in result.problems} == {
         ("setting", "message_bytes", 65508),
         ("setting", "source_port", 5000),
     }
@@ -229,18 +229,18 @@ def test_each_kind_of_test_becomes_cells_of_its_own() -> None:
         ),
         Grid("payload_search", {"ip_version": (4, 6), "sweep": (True,), **BOTH}),
     ]
-    found = expansion(["LL"], grids)
-    assert found.problems == ()
-    assert [type(cell.setup) for cell in found.cells] == [
+    result = expansion(["LL"], grids)
+    assert result.problems == ()
+    assert [type(cell.setup) for cell in result.cells] == [
         *[RoundTrip] * 6,
         *[Connect] * 2,
         *[PayloadSearch] * 4,
     ]
     # TCP has no such checksum to leave out: there both are one cell.
-    protocols = [cell.settings["protocol"] for cell in found.cells[:6]]
+    protocols = [cell.settings["protocol"] for cell in result.cells[:6]]
     assert sorted(map(str, protocols)) == ["TCP"] * 2 + ["UDP"] * 4
-    assert found.grids == (0,) * 6 + (1,) * 2 + (2,) * 4
-    assert len({cell.key for cell in found.cells}) == 12
+    assert result.grids == (0,) * 6 + (1,) * 2 + (2,) * 4
+    assert len({cell.key for cell in result.cells}) == 12
 
 
 def test_the_time_asked_for_is_known_but_for_counts_without_a_rate_and_searches() -> None:
@@ -268,7 +268,7 @@ def test_a_key_is_readable_and_made_from_all_of_the_content() -> None:
             pairing="LL", test="stream", setup=Stream(protocol="TCP", message_bytes=64, streams=2)
         ),
     ]
-    digests = {each.key.rpartition("-")[2] for each in [cell, *others]}
+    digests = {other.key.rpartition("-")[2] for other in [cell, *others]}
     assert len(digests) == 5
 
 
@@ -281,8 +281,8 @@ def test_a_key_never_changes_since_run_folders_are_found_by_it() -> None:
 
 def test_who_connects_is_part_of_a_key_only_where_it_is_said() -> None:
     opened = [
-        Stream(protocol="UDP", message_bytes=64512, socket_buffer_bytes=65536, opening=each)
-        for each in (None, "client-connects", "server-connects")
+        Stream(protocol="UDP", message_bytes=64512, socket_buffer_bytes=65536, opening=opening)
+        for opening in (None, "client-connects", "server-connects")
     ]
     keys = [Cell(pairing="WW", test="stream", setup=setup).key for setup in opened]
     assert keys[0] == "WW-stream-udp-64512-65536-197ad868"
@@ -291,9 +291,9 @@ def test_who_connects_is_part_of_a_key_only_where_it_is_said() -> None:
 
 
 def test_settings_leave_out_what_is_the_hosts_own_choice() -> None:
-    found = Stream(protocol="TCP", message_bytes=64).settings()
-    assert "socket_buffer_bytes" not in found
-    assert (found["message_bytes"], found["duration_s"], found["nodelay"]) == (64, 10.0, False)
+    values = Stream(protocol="TCP", message_bytes=64).settings()
+    assert "socket_buffer_bytes" not in values
+    assert (values["message_bytes"], values["duration_s"], values["nodelay"]) == (64, 10.0, False)
 
 
 @pytest.mark.parametrize(

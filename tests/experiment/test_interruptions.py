@@ -42,7 +42,7 @@ def gapped(
     *gaps_ms: tuple[int, int], end: str = "receiver", settings: Any = (), **values: Any
 ) -> Record:
     """A record with gaps of so many ms at so many ms."""
-    listed = [each * MS for gap in gaps_ms for each in gap]
+    listed = [number * MS for gap in gaps_ms for number in gap]
     total = sum(length for _, length in gaps_ms) * MS
     kept: dict[str, Value] = {"gap_count": len(gaps_ms), "gap_total_ns": total, "gaps": listed}
     test = "round_trip" if end == "client" else "stream"
@@ -51,9 +51,9 @@ def gapped(
 
 
 def only(of: Record) -> Interruption | None:
-    found = [*interruptions(of)]
-    assert len(found) < 2
-    return found[0] if found else None
+    every = [*interruptions(of)]
+    assert len(every) < 2
+    return every[0] if every else None
 
 
 def test_a_record_from_before_there_were_gaps_has_none() -> None:
@@ -61,8 +61,8 @@ def test_a_record_from_before_there_were_gaps_has_none() -> None:
 
 
 def test_two_seconds_of_four_are_told_with_their_start() -> None:
-    found = only(gapped((1100, 2000)))
-    assert found == Interruption(
+    interruption = only(gapped((1100, 2000)))
+    assert interruption == Interruption(
         stopped_ns=2 * SECOND, gaps=1, at_ns=1100 * MS, window_ns=4 * SECOND
     )
 
@@ -79,15 +79,19 @@ def test_how_long_depends_on_the_window(duration_s: float, long_ms: int, is_one:
 
 
 def test_several_gaps_count_together_and_the_longest_says_when() -> None:
-    found = only(gapped((100, 120), (1000, 140), (3000, 110)))
-    assert found is not None
-    assert (found.gaps, found.stopped_ns, found.at_ns) == (3, 370 * MS, 1000 * MS)
+    interruption = only(gapped((100, 120), (1000, 140), (3000, 110)))
+    assert interruption is not None
+    assert (interruption.gaps, interruption.stopped_ns, interruption.at_ns) == (
+        3,
+        370 * MS,
+        1000 * MS,
+    )
 
 
 def test_of_more_than_ten_all_are_counted() -> None:
-    found = only(gapped((0, 200), receiver_gap_count=12, receiver_gap_total_ns=2 * SECOND))
-    assert found is not None
-    assert (found.gaps, found.stopped_ns) == (12, 2 * SECOND)
+    interruption = only(gapped((0, 200), receiver_gap_count=12, receiver_gap_total_ns=2 * SECOND))
+    assert interruption is not None
+    assert (interruption.gaps, interruption.stopped_ns) == (12, 2 * SECOND)
 
 
 def test_both_ways_are_two_flows() -> None:
@@ -96,8 +100,8 @@ def test_both_ways_are_two_flows() -> None:
         for flow in ("to_server_", "to_client_")
         for name, value in (("gaps", [SECOND, SECOND]), ("gap_count", 1), ("gap_total_ns", SECOND))
     }
-    found = [each.flow for each in interruptions(record(**values))]
-    assert found == ["to_server_", "to_client_"]
+    flows = [interruption.flow for interruption in interruptions(record(**values))]
+    assert flows == ["to_server_", "to_client_"]
 
 
 def test_a_window_closed_by_silence_is_one_however_short_the_silence() -> None:
@@ -171,9 +175,9 @@ def test_the_cause_is_what_the_record_proves(
     values: dict[str, Any], cause: Cause | None, end: str
 ) -> None:
     made = gapped((1100, 1000), **values)
-    found = only(made)
-    assert found is not None
-    assert (found.cause, found.end) == (cause, end)
+    interruption = only(made)
+    assert interruption is not None
+    assert (interruption.cause, interruption.end) == (cause, end)
     assert asks_again(made) == (cause is not None)
 
 
@@ -225,9 +229,9 @@ def test_one_lost_request_is_loss_and_two_in_a_row_are_none() -> None:
 def test_a_mirror_that_stood_still_is_known_by_its_ticks_behind_the_warm_up() -> None:
     late: dict[str, Any] = {"server_late_ticks": [3000 * MS, 1000 * MS], "lost_messages": 1}
     warm = {**ASKED, "warm_up_s": 1.0}
-    found = only(gapped((2000, 1000), end="client", settings=warm, **late))
-    assert found is not None
-    assert (found.cause, found.end) == (Cause.PROCESS, "server")
+    interruption = only(gapped((2000, 1000), end="client", settings=warm, **late))
+    assert interruption is not None
+    assert (interruption.cause, interruption.end) == (Cause.PROCESS, "server")
     assert only(gapped((2000, 1000), end="client", settings=ASKED, **late)) is None
 
 
@@ -247,9 +251,9 @@ FAR: dict[str, Any] = {"sender_tcp_end_min_rtt_us": 200_000}
 
 
 def test_where_the_shortest_round_trip_is_not_told_the_last_one_stands_for_it() -> None:
-    told: dict[str, Any] = {"sender_tcp_end_rtt_us": 200_000}
+    values: dict[str, Any] = {"sender_tcp_end_rtt_us": 200_000}
     many: dict[str, Any] = {"receiver_gap_count": 50, "receiver_gap_total_ns": 9_750 * MS}
-    assert only(gapped(*EVERY_TRIP, settings=TCP, **told, **many)) is None
+    assert only(gapped(*EVERY_TRIP, settings=TCP, **values, **many)) is None
     assert only(gapped(*EVERY_TRIP, settings=TCP, **many)) is not None
 
 
@@ -269,9 +273,13 @@ def test_a_system_that_tells_bytes_sent_again_and_no_time_out_has_had_one(
 def test_a_stopped_process_is_found_among_gaps_of_a_round_trip() -> None:
     late: dict[str, Any] = {"sender_late_ticks": [2000 * MS, 1000 * MS]}
     made = gapped(*EVERY_TRIP[:9], (2000, 1000), settings=TCP, **FAR, **late)
-    found = only(made)
-    assert found is not None
-    assert (found.cause, found.gaps, found.stopped_ns) == (Cause.PROCESS, 1, SECOND)
+    interruption = only(made)
+    assert interruption is not None
+    assert (interruption.cause, interruption.gaps, interruption.stopped_ns) == (
+        Cause.PROCESS,
+        1,
+        SECOND,
+    )
     assert asks_again(made)
 
 
@@ -327,9 +335,13 @@ def beside_a_load(*gaps_ms: tuple[int, int], **values: Any) -> Record:
 
 def test_round_trips_beside_a_load_have_a_window_of_their_own() -> None:
     """It is longer than the load's, and at 10 s a gap has to be as long as in a window of 10 s."""
-    found = only(beside_a_load((6000, 2000)))
-    assert found is not None
-    assert (found.flow, found.window_ns, found.stopped_ns) == ("", 10 * SECOND, 2 * SECOND)
+    interruption = only(beside_a_load((6000, 2000)))
+    assert interruption is not None
+    assert (interruption.flow, interruption.window_ns, interruption.stopped_ns) == (
+        "",
+        10 * SECOND,
+        2 * SECOND,
+    )
     least_ms = round(least_ns(10 * SECOND)) // MS
     assert only(beside_a_load((6000, least_ms))) is not None
     assert only(beside_a_load((6000, least_ms - 1))) is None
@@ -359,6 +371,6 @@ def test_a_load_beside_round_trips_is_looked_at_as_a_stream_is() -> None:
         receiver_gaps=[1 * SECOND, 2 * SECOND],
         client_elapsed_ns=10 * SECOND,
     )
-    found = only(both)
-    assert found is not None
-    assert (found.window_ns, found.stopped_ns) == (4 * SECOND, 2 * SECOND)
+    interruption = only(both)
+    assert interruption is not None
+    assert (interruption.window_ns, interruption.stopped_ns) == (4 * SECOND, 2 * SECOND)

@@ -79,11 +79,11 @@ def test_what_no_fault_is_found_in_is_a_round_trip_without_a_fault(
     setup = LatencyUnderLoad(
         request_protocol=protocol, request_rate_per_s=rate, request_timeout_s=timeout_s
     )
-    found = [field for field, _ in faults_of(setup)]
-    assert found == (["request_timeout_s"] if rate * timeout_s > OUTSTANDING_MOST else [])
+    fields = [field for field, _ in faults_of(setup)]
+    assert fields == (["request_timeout_s"] if rate * timeout_s > OUTSTANDING_MOST else [])
     asking = setup.round_trips()
     assert 1 < asking.outstanding <= OUTSTANDING_MOST
-    if not found:
+    if not fields:
         assert [*faults_of(asking)] == []
         assert asking.outstanding >= rate * timeout_s
 
@@ -112,10 +112,10 @@ def test_what_no_fault_is_found_in_is_a_round_trip_without_a_fault(
 def test_what_no_host_could_measure_is_named_with_its_setting(
     settings: dict[str, Any], field: str, words: str
 ) -> None:
-    ((found, message),) = faults_of(LatencyUnderLoad(**settings))
-    assert found == field
+    ((fault, message),) = faults_of(LatencyUnderLoad(**settings))
+    assert fault == field
     assert words in message
-    assert found in FIELDS["latency_under_load"]
+    assert fault in FIELDS["latency_under_load"]
 
 
 @pytest.mark.parametrize(
@@ -153,10 +153,10 @@ def test_the_longest_that_an_end_sends_is_what_its_streams_send(
 
 def test_it_demands_streams_round_trips_and_connections_of_both_ends() -> None:
     for role in ("server", "client"):
-        demanded = {each.capability for each in demands(cell_of()) if each.role == role}
+        demanded = {demand.capability for demand in demands(cell_of()) if demand.role == role}
         assert demanded >= {"stream", "round_trip", "connect", "tcp", "udp"}
         only_udp = cell_of(protocol="UDP", connect_rate_per_s=None)
-        demanded = {each.capability for each in demands(only_udp) if each.role == role}
+        demanded = {demand.capability for demand in demands(only_udp) if demand.role == role}
         assert demanded.isdisjoint({"connect", "tcp"})
         assert demanded >= {"stream", "round_trip", "udp"}
 
@@ -179,11 +179,11 @@ def test_what_an_end_lacks_is_said_by_the_setting_that_asks_for_it(
     without: str, settings: dict[str, Any], what: str
 ) -> None:
     cell = cell_of(**settings)
-    able = [each for each in EVERYTHING if each != without]
+    able = [word for word in EVERYTHING if word != without]
     assert lacking(cell, {"server": EVERYTHING, "client": EVERYTHING}) == ()
-    found = lacking(cell, {"server": able, "client": EVERYTHING})
-    assert found[0].what == what
-    assert {each.role for each in found} == {"server"}
+    missing = lacking(cell, {"server": able, "client": EVERYTHING})
+    assert missing[0].what == what
+    assert {demand.role for demand in missing} == {"server"}
 
 
 # ---- how long it takes, and what it is called ----
@@ -194,9 +194,9 @@ def test_the_time_it_takes_is_that_of_its_round_trips() -> None:
     assert window_s(cell.setup) == 16.5
     assert least_s(cell, LINK) is None
     rounds = [Round((Trial(cell, number),)) for number in (1, 2)]
-    found = estimate(rounds, LINK, overhead_s=1.0, pause_s=0.5)
-    assert (found.time_s, found.longest_s) == (2 * 17.5 + 0.5, 16.5)
-    assert (found.counted, found.searching) == (0, 0)
+    time = estimate(rounds, LINK, overhead_s=1.0, pause_s=0.5)
+    assert (time.time_s, time.longest_s) == (2 * 17.5 + 0.5, 16.5)
+    assert (time.counted, time.searching) == (0, 0)
 
 
 def test_each_of_its_settings_makes_another_cell() -> None:

@@ -43,12 +43,12 @@ TRIPS = st.lists(st.builds(Trip, TIMES, st.none() | st.integers(1, 3 * S)), max_
 
 def every_100_ms(ns: dict[str, int | None]) -> list[Trip]:
     """Requests from 0 to 11 s: of each phase so long, beside the phases an hour."""
-    found = []
+    trips = []
     for number in range(110):
         at_ns = number * 100 * MS
         phase = next((p for p in PHASES if EDGES.of(p)[0] <= at_ns < EDGES.of(p)[1]), None)
-        found.append(Trip(at_ns, 3600 * S if phase is None else ns[phase]))
-    return found
+        trips.append(Trip(at_ns, 3600 * S if phase is None else ns[phase]))
+    return trips
 
 
 # ---- percentiles and means ----
@@ -57,7 +57,7 @@ def every_100_ms(ns: dict[str, int | None]) -> list[Trip]:
 def by_definition(values: list[int], share: Fraction) -> int | None:
     """The least of the values that so large a share of them does not exceed."""
     for value in sorted(values):
-        if Fraction(sum(each <= value for each in values), len(values)) >= share:
+        if Fraction(sum(other <= value for other in values), len(values)) >= share:
             return None if value == LOST else value
     return None
 
@@ -80,12 +80,12 @@ def test_the_trimmed_mean_is_that_of_the_lowest_95_percent_or_none_where_one_is_
     values: list[int],
 ) -> None:
     answered = sorted(value for value in values if value != LOST)
-    found = PhaseTrips(answered, len(values) - len(answered)).trimmed_mean_ns()
+    mean = PhaseTrips(answered, len(values) - len(answered)).trimmed_mean_ns()
     lowest = sorted(values)[: 95 * len(values) // 100]
     if not lowest or LOST in lowest:
-        assert found is None
+        assert mean is None
     else:
-        assert found == pytest.approx(sum(lowest) / len(lowest))
+        assert mean == pytest.approx(sum(lowest) / len(lowest))
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_figures_of_few_and_of_lost_requests(
     answered: list[int], lost: int, expected: tuple[float | None, ...]
 ) -> None:
     trips = PhaseTrips(answered, lost)
-    found = [trips.percentile_ns(share) for share in PERCENTILES.values()]
-    assert (*found, trips.trimmed_mean_ns()) == expected
+    percentiles = [trips.percentile_ns(share) for share in PERCENTILES.values()]
+    assert (*percentiles, trips.trimmed_mean_ns()) == expected
 
 
 @given(TRIPS, TIMES, TIMES)
@@ -121,10 +121,10 @@ def test_a_request_is_of_the_phase_in_which_it_was_due(
     trips: list[Trip], one: int, other: int
 ) -> None:
     begin, end = sorted([one, other])
-    found = trips_within(trips, begin, end)
+    phase = trips_within(trips, begin, end)
     due = [trip for trip in trips if trip.at_ns in range(begin, end)]
-    assert list(found.answered_ns) == sorted(t.ns for t in due if t.ns is not None)
-    assert found.lost == sum(t.ns is None for t in due)
+    assert list(phase.answered_ns) == sorted(t.ns for t in due if t.ns is not None)
+    assert phase.lost == sum(t.ns is None for t in due)
 
 
 # ---- the figures of a trial ----
@@ -253,8 +253,8 @@ def test_intervals_longer_than_half_a_second_are_taken_as_they_are() -> None:
 def test_it_never_begins_before_2_s_nor_after_half_of_the_load(
     series: list[int], load_s: float
 ) -> None:
-    found = settled_s(series, 0.1, load_s)
-    assert min(2.0, load_s / 2) <= found <= load_s / 2
+    begin_s = settled_s(series, 0.1, load_s)
+    assert min(2.0, load_s / 2) <= begin_s <= load_s / 2
 
 
 def test_the_queue_has_drained_when_the_first_that_was_due_behind_the_load_is_back() -> None:
@@ -272,8 +272,8 @@ def test_the_queue_has_drained_when_the_first_that_was_due_behind_the_load_is_ba
 def test_it_has_never_drained_before_the_load_ended_nor_after_a_time_out(
     trips: list[Trip], last_ns: int
 ) -> None:
-    found = drained_ns(trips, last_ns, last_ns + 3 * S)
-    assert last_ns <= found <= last_ns + 3 * S
+    drained = drained_ns(trips, last_ns, last_ns + 3 * S)
+    assert last_ns <= drained <= last_ns + 3 * S
 
 
 # ---- RPM ----

@@ -27,7 +27,9 @@ def search(pairing: str, frame_bytes: int, together: Literal[True] | None) -> Ce
 
 def trials_of(cells: list[Cell], repeats: int) -> tuple[Trial, ...]:
     """Every trial, block by block."""
-    return tuple(Trial(each, number) for number in range(1, repeats + 1) for each in cells)
+    return tuple(
+        Trial(planned_cell, number) for number in range(1, repeats + 1) for planned_cell in cells
+    )
 
 
 def hosts_of(cell: Cell) -> frozenset[str]:
@@ -41,7 +43,7 @@ def planned(
 
 
 def flat(plan: tuple[Round, ...]) -> list[Trial]:
-    return [trial for each in plan for trial in each.trials]
+    return [trial for round_ in plan for trial in round_.trials]
 
 
 cells_of = st.lists(
@@ -59,11 +61,11 @@ def test_every_trial_runs_exactly_once_in_whole_blocks_and_no_host_twice_in_a_ro
     ran = flat(plan)
     assert sorted(ran, key=repr) == sorted(trials, key=repr)
     assert [t.number for t in ran] == [n for n in range(1, repeats + 1) for _ in cells]
-    for each in plan:
-        busy = [host for trial in each.trials for host in hosts_of(trial.cell)]
+    for round_ in plan:
+        busy = [host for trial in round_.trials for host in hosts_of(trial.cell)]
         assert len(busy) == len(set(busy))
-        assert len({trial.number for trial in each.trials}) == 1
-        assert len(each.trials) == 1 or parallel
+        assert len({trial.number for trial in round_.trials}) == 1
+        assert len(round_.trials) == 1 or parallel
     assert plan == planned(trials, order, seed, parallel)
 
 
@@ -85,17 +87,17 @@ def test_pairs_that_search_together_are_measured_together_and_again_together() -
     other = [search("a+b", 128, True)]
     cells = [*alone, *both, *other]
     left = [Trial(alone[0], 2), Trial(both[1], 2)]
-    found = with_partners(left, cells)
-    assert found == (*left, Trial(both[0], 2), Trial(both[2], 2))
-    assert with_partners(found, cells) == found
+    trials = with_partners(left, cells)
+    assert trials == (*left, Trial(both[0], 2), Trial(both[2], 2))
+    assert with_partners(trials, cells) == trials
     assert with_partners(left[:1], cells) == tuple(left[:1])
 
 
 @given(cells_of)
 def test_packing_is_greedy_a_round_leaves_out_nothing_that_was_free(cells: list[Cell]) -> None:
     plan = planned(trials_of(cells, 1), parallel=True)
-    for index, each in enumerate(plan):
-        busy = {host for trial in each.trials for host in hosts_of(trial.cell)}
+    for index, round_ in enumerate(plan):
+        busy = {host for trial in round_.trials for host in hosts_of(trial.cell)}
         for later in plan[index + 1 :]:
             assert all(busy & hosts_of(trial.cell) for trial in later.trials)
 
@@ -118,9 +120,11 @@ def test_shuffled_blocks_differ_from_each_other_and_between_seeds() -> None:
 
 def test_pairings_without_a_common_host_run_at_the_same_time_only_where_allowed() -> None:
     trials = trials_of([cell("LL", 1), cell("WL", 1), cell("WW", 1), cell("LL", 2)], 1)
-    together = [[t.cell.pairing for t in each.trials] for each in planned(trials, parallel=True)]
+    together = [
+        [t.cell.pairing for t in round_.trials] for round_ in planned(trials, parallel=True)
+    ]
     assert together == [["LL", "WW"], ["WL"], ["LL"]]
-    assert [len(each.trials) for each in planned(trials)] == [1, 1, 1, 1]
+    assert [len(round_.trials) for round_ in planned(trials)] == [1, 1, 1, 1]
 
 
 def test_what_waits_for_nobody_fills_every_round_that_its_hosts_are_free_in() -> None:
@@ -135,7 +139,7 @@ def test_what_waits_for_nobody_fills_every_round_that_its_hosts_are_free_in() ->
             trials_of(cells, 1),
             order="as-written",
             seed=1,
-            hosts_of=lambda each: frozenset(each.pairing.split("+")),
+            hosts_of=lambda measured: frozenset(measured.pairing.split("+")),
             parallel=True,
             meeting_of=meeting_of,
             common=common,
@@ -148,16 +152,18 @@ def test_what_waits_for_nobody_fills_every_round_that_its_hosts_are_free_in() ->
     one = [cell("b+a", size) for size in (64, 576)]
     other = [cell("d+c", size) for size in (1472, 8192)]
     back = [cell("a+b", 64)]
-    assert [len(each) for each in drawn([*one, *other, *back], common=True)] == [1] * 5
+    assert [len(round_) for round_ in drawn([*one, *other, *back], common=True)] == [1] * 5
     apart = drawn([*one, *other, *back], common=False)
-    assert [[pairing for pairing, _ in each] for each in apart] == [
+    assert [[pairing for pairing, _ in round_] for round_ in apart] == [
         ["b+a", "d+c"],
         ["b+a", "d+c"],
         ["a+b"],
     ]
     # Those that search together are no less together.
     ports = [search(pairing, 64, True) for pairing in ("b+a", "d+c")]
-    assert [[pairing for pairing, _ in each] for each in drawn([*ports, *back], common=False)] == [
+    assert [
+        [pairing for pairing, _ in round_] for round_ in drawn([*ports, *back], common=False)
+    ] == [
         ["a+b"],
         ["b+a", "d+c"],
     ]

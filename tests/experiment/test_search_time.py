@@ -25,18 +25,18 @@ def rates(**settings: object) -> ThroughputSearch:
 def test_a_rate_search_by_hand() -> None:
     # 10 rates: the line rate, and 4 that halve 10. The least: two trials of 60 s with 0.1 s before
     # each, 5 s between them. The most: each of 5 rates twice, 2 s for late frames, 9 pauses.
-    found = bounds_of(rates(resolution=0.1), None)
-    assert found is not None
-    assert found.least_s == pytest.approx(2 * 60.1 + 5)
-    assert found.most_s == pytest.approx(10 * 62.1 + 9 * 5)
+    bounds = bounds_of(rates(resolution=0.1), None)
+    assert bounds is not None
+    assert bounds.least_s == pytest.approx(2 * 60.1 + 5)
+    assert bounds.most_s == pytest.approx(10 * 62.1 + 9 * 5)
 
 
 def test_a_rate_search_with_short_trials_by_hand() -> None:
     # One short trial and two that count; 9 short ones (the result passes once) and two that count.
-    found = bounds_of(rates(resolution=0.1, search_duration_s=2.0), None)
-    assert found is not None
-    assert found.least_s == pytest.approx(2 + 2 * 60 + 3 * 0.1 + 2 * 5)
-    assert found.most_s == pytest.approx(9 * 2 + 2 * 60 + 11 * 2.1 + 10 * 5)
+    bounds = bounds_of(rates(resolution=0.1, search_duration_s=2.0), None)
+    assert bounds is not None
+    assert bounds.least_s == pytest.approx(2 + 2 * 60 + 3 * 0.1 + 2 * 5)
+    assert bounds.most_s == pytest.approx(9 * 2 + 2 * 60 + 11 * 2.1 + 10 * 5)
 
 
 def test_what_is_measured_beside_the_rate_by_hand() -> None:
@@ -78,7 +78,7 @@ def test_no_device_that_keeps_to_one_rate_asks_for_more_or_fewer_tries(
         while isinstance(asked := search.next(), NextRate):
             verdict: TryVerdict = "passed" if asked.number <= holds else "lost"
             search = search.told(RateTry(asked.number, asked.full, verdict))
-        full = sum(each.full for each in search.tries)
+        full = sum(tried.full for tried in search.tries)
         taken.add((len(search.tries) - full, full))
     least, most = rate_tries(setup)
     assert min(map(sum, taken)) == sum(least)
@@ -112,9 +112,9 @@ def test_no_path_with_one_limit_is_silent_more_often(limit: int, guess: int) -> 
 @pytest.mark.parametrize(("protocol", "payload"), [("UDP", 1472), ("TCP", 1448), ("UDP", 8972)])
 def test_a_sweep_has_as_many_sizes_as_are_reckoned_with(protocol: str, payload: int) -> None:
     setup = PayloadSearch(protocol=protocol, sweep=True)  # type: ignore[arg-type]
-    found = bounds_of(setup, None)
-    assert found is not None
+    bounds = bounds_of(setup, None)
+    assert bounds is not None
     silent_s = bounds_of(PayloadSearch(protocol=protocol), None)  # type: ignore[arg-type]
     assert silent_s is not None
     swept_s = len(sizes_around(payload, protocol, 4)) * setup.duration_s
-    assert found.least_s <= swept_s <= found.most_s - silent_s.most_s
+    assert bounds.least_s <= swept_s <= bounds.most_s - silent_s.most_s

@@ -177,13 +177,13 @@ def test_what_tcp_says_over_time_is_drawn_with_what_it_sent_again(make: Make) ->
     assert (window["title"], window["y"]) == ("TCP’s congestion window", "KiB")
     assert window["x"] == round_trip["x"] == "seconds since the window opened"
     assert [(line["label"], line["joined"]) for line in window["lines"]] == [
-        *(("trial 1", True), ("trial 2", True), ("segments sent again", False)),
+        *(("trial 1", True), ("trial 2", True), ("retransmitted segments", False)),
     ]
     assert window["lines"][0]["points"] == [[0, 10], [0.01, 20], [0.02, 30], [0.03, 21]]
     assert window["lines"][2]["points"] == [[0.03, 21], [0.03, 21]]
     assert (round_trip["title"], round_trip["y"]) == ("TCP’s round trip", "ms")
     assert round_trip["lines"][1]["points"] == [[0, 1], [0.01, 2], [0.02, 3], [0.03, 2.1]]
-    assert (again["title"], again["y"]) == ("Segments that TCP sent again", "segments in all")
+    assert (again["title"], again["y"]) == ("Segments retransmitted by TCP", "segments in total")
     assert [y for _x, y in again["lines"][0]["points"]] == SERIES["retransmissions"]
 
 
@@ -310,7 +310,7 @@ def test_trials_without_a_result_are_counted_by_how_they_ended(make: Make) -> No
     records = [result(cells[0], 1, {"throughput_bit_per_s": 1e6}), failure(cells[1])]
     run = make(plan_of(cells, 1), records)
     assert opening(run.plan, readings(run))[-1] == (
-        "1 of 3 trials have a result, 1 failed and 1 pending: a blank in a table says why."
+        "1 of 3 trials have a result, 1 failed and 1 pending; the footnote of a blank states why."
     )
 
 

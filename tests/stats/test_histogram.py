@@ -78,10 +78,10 @@ def test_percentiles_of_a_million_values_are_within_1_percent_of_the_exact_ones(
         drawn < 2**BITS, drawn, (exponent + 1) * 2**BITS + (drawn >> exponent) - 2**BITS
     )
     numbers, counts = np.unique(buckets, return_counts=True)
-    found = Histogram(BITS, dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
-    assert found.count == n
-    assert found.percentile(Fraction(share)) == pytest.approx(exact, rel=0.01)
-    assert found.mean == pytest.approx(float(drawn.mean()), rel=0.005)
+    histogram = Histogram(BITS, dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
+    assert histogram.count == n
+    assert histogram.percentile(Fraction(share)) == pytest.approx(exact, rel=0.01)
+    assert histogram.mean == pytest.approx(float(drawn.mean()), rel=0.005)
 
 
 @given(st.lists(values_ns, min_size=1, max_size=300), st.fractions(0, 1))
@@ -92,15 +92,15 @@ def test_a_percentile_is_the_nearest_rank_to_within_half_a_bucket(
         with pytest.raises(ValueError, match="between 0 and 1"):
             of_values(values).percentile(share)
         return
-    found = of_values(values).percentile(share)
+    percentile = of_values(values).percentile(share)
     n = len(values)
     if n * (1 - share) < 1:
-        assert found is None
+        assert percentile is None
         return
     rank = -(-n * share.numerator // share.denominator)
     exact = sorted(values)[rank - 1]
-    assert found is not None
-    assert abs(found - exact) <= width_of(bucket_of(exact)) / 2
+    assert percentile is not None
+    assert abs(percentile - exact) <= width_of(bucket_of(exact)) / 2
 
 
 def test_a_percentile_needs_as_many_values_as_it_tells_apart() -> None:

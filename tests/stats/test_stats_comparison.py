@@ -25,43 +25,43 @@ several = st.lists(st.floats(1e3, 1e11), min_size=2, max_size=12)
 
 def test_the_paired_comparison_is_students_own() -> None:
     drug_2, drug_1 = ([math.exp(hours) for hours in group] for group in SLEEP)
-    found = compare(drug_2, drug_1, paired=True)
-    assert found.p == pytest.approx(0.002833, abs=5e-7)
-    assert math.log(found.ratio or 0) == pytest.approx(-1.58)
-    assert math.log(found.low or 0) == pytest.approx(-2.4598858, abs=1e-6)
-    assert math.log(found.high or 0) == pytest.approx(-0.7001142, abs=1e-6)
-    assert (found.n, found.verdict) == (10, "different")
+    result = compare(drug_2, drug_1, paired=True)
+    assert result.p == pytest.approx(0.002833, abs=5e-7)
+    assert math.log(result.ratio or 0) == pytest.approx(-1.58)
+    assert math.log(result.low or 0) == pytest.approx(-2.4598858, abs=1e-6)
+    assert math.log(result.high or 0) == pytest.approx(-0.7001142, abs=1e-6)
+    assert (result.n, result.verdict) == (10, "different")
 
 
 def test_the_comparison_of_two_samples_is_welchs() -> None:
     drug_2, drug_1 = ([math.exp(hours) for hours in group] for group in SLEEP)
-    found = compare(drug_2, drug_1, paired=False)
-    assert found.p == pytest.approx(0.07939, abs=5e-6)
-    assert math.log(found.low or 0) == pytest.approx(-3.3654832, abs=1e-6)
-    assert math.log(found.high or 0) == pytest.approx(0.2054832, abs=1e-6)
-    assert found.verdict == "not shown to be different"
-    assert found.smallest_ratio is not None
-    assert found.smallest_ratio > 6
+    result = compare(drug_2, drug_1, paired=False)
+    assert result.p == pytest.approx(0.07939, abs=5e-6)
+    assert math.log(result.low or 0) == pytest.approx(-3.3654832, abs=1e-6)
+    assert math.log(result.high or 0) == pytest.approx(0.2054832, abs=1e-6)
+    assert result.verdict == "not shown to be different"
+    assert result.smallest_ratio is not None
+    assert result.smallest_ratio > 6
 
 
 def test_a_sure_difference_below_the_margin_is_the_same() -> None:
     baseline = [100.00, 100.01, 99.99, 100.00, 100.01]
     contender = [value * 1.002 for value in baseline]
-    found = compare(baseline, contender, paired=False)
-    assert found.p is not None
-    assert found.p < 1e-6
-    assert found.verdict == "same within the margin"
-    assert found.smallest_ratio == 1.005
+    result = compare(baseline, contender, paired=False)
+    assert result.p is not None
+    assert result.p < 1e-6
+    assert result.verdict == "same within the margin"
+    assert result.smallest_ratio == 1.005
     assert compare(baseline, contender, paired=False, margin=0.001).verdict == "different"
 
 
 @pytest.mark.parametrize("paired", [True, False])
 @pytest.mark.parametrize("n", [0, 1])
 def test_one_trial_a_side_cannot_tell(n: int, *, paired: bool) -> None:
-    found = compare([100.0] * n, [120.0] * n, paired=paired)
-    assert (found.verdict, found.n) == ("cannot tell", n)
-    assert (found.low, found.high, found.p, found.smallest_ratio) == (None, None, None, None)
-    assert found.ratio == (pytest.approx(1.2) if n else None)
+    result = compare([100.0] * n, [120.0] * n, paired=paired)
+    assert (result.verdict, result.n) == ("cannot tell", n)
+    assert (result.low, result.high, result.p, result.smallest_ratio) == (None, None, None, None)
+    assert result.ratio == (pytest.approx(1.2) if n else None)
 
 
 def test_what_has_no_ratio_is_refused() -> None:
@@ -92,30 +92,30 @@ def test_exchanging_the_sides_inverts_the_ratio_and_changes_no_verdict(
 def test_the_verdict_agrees_with_the_intervals(
     one: list[float], other: list[float], margin: float
 ) -> None:
-    found = compare(one, other, paired=False, margin=margin)
+    result = compare(one, other, paired=False, margin=margin)
     inner = compare(one, other, paired=False, margin=margin, confidence=0.9)
-    assert found.low is not None
-    assert found.high is not None
+    assert result.low is not None
+    assert result.high is not None
     assert inner.low is not None
     assert inner.high is not None
-    if found.verdict == "different":
-        assert not found.low < 1 < found.high
+    if result.verdict == "different":
+        assert not result.low < 1 < result.high
     # Two one-sided tests at 5 % are one interval of 90 % within the margins.
     within = 1 / (1 + margin) < inner.low <= inner.high < 1 + margin
-    if found.verdict != "different":
-        assert (found.verdict == "same within the margin") == within
+    if result.verdict != "different":
+        assert (result.verdict == "same within the margin") == within
 
 
 def test_a_difference_of_the_smallest_ratio_is_found_in_four_of_five() -> None:
     chance = random.Random(3)  # noqa: S311  (nothing secret)
-    scatter, n, found = 0.01, 8, 0
+    scatter, n, different = 0.01, 8, 0
     # What t asks of eight trials a side, by the true scatter.
     size = (t_quantile(0.975, 14) + t_quantile(0.8, 14)) * scatter * math.sqrt(2 / n)
     for _ in range(1000):
         baseline = [math.exp(chance.gauss(0, scatter)) for _ in range(n)]
         contender = [math.exp(chance.gauss(size, scatter)) for _ in range(n)]
-        found += compare(baseline, contender, paired=False).verdict == "different"
-    assert 0.75 <= found / 1000 <= 0.86
+        different += compare(baseline, contender, paired=False).verdict == "different"
+    assert 0.75 <= different / 1000 <= 0.86
 
 
 def test_pairs_are_the_blocks_that_both_have() -> None:
@@ -164,11 +164,11 @@ def test_an_adjusted_p_is_the_rate_at_which_it_is_rejected() -> None:
 def test_adjusting_keeps_the_order_and_never_makes_a_p_smaller(
     p_values: list[float], rate: float
 ) -> None:
-    found = adjusted(p_values)
-    assert all(before <= after <= 1 for before, after in zip(p_values, found, strict=True))
-    ordered = [after for _, after in sorted(zip(p_values, found, strict=True))]
+    result = adjusted(p_values)
+    assert all(before <= after <= 1 for before, after in zip(p_values, result, strict=True))
+    ordered = [after for _, after in sorted(zip(p_values, result, strict=True))]
     assert ordered == sorted(ordered)
-    assert sum(benjamini_hochberg(p_values, rate)) == sum(each <= rate for each in found)
+    assert sum(benjamini_hochberg(p_values, rate)) == sum(each <= rate for each in result)
 
 
 def test_among_many_it_takes_a_larger_difference_to_show_and_that_is_what_is_said() -> None:
@@ -178,7 +178,7 @@ def test_among_many_it_takes_a_larger_difference_to_show_and_that_is_what_is_sai
     size = (t_quantile(1 - 0.05 / (others + 1) / 2, n - 1) + t_quantile(0.8, n - 1)) * (
         scatter * math.sqrt(2 / n)
     )
-    found = 0
+    different = 0
     for _ in range(400):
         baseline = [math.exp(chance.gauss(0, scatter)) for _ in range(n)]
         contender = [math.exp(chance.gauss(size, scatter)) for _ in range(n)]
@@ -187,11 +187,11 @@ def test_among_many_it_takes_a_larger_difference_to_show_and_that_is_what_is_sai
         assert among.p_together is not None
         assert alone.p is not None
         assert among.p_together >= alone.p
-        found += among.verdict == "different"
+        different += among.verdict == "different"
         assert among.smallest_ratio is not None
         assert alone.smallest_ratio is not None
         assert among.smallest_ratio >= alone.smallest_ratio
-    assert 0.74 <= found / 400 <= 0.88
+    assert 0.74 <= different / 400 <= 0.88
     assert judged_together([compare(baseline, contender, paired=True)])[0].smallest_ratio == (
         pytest.approx(alone.smallest_ratio)
     )
@@ -200,23 +200,23 @@ def test_among_many_it_takes_a_larger_difference_to_show_and_that_is_what_is_sai
 def test_the_standard_error_and_its_degrees_are_those_of_the_published_tests() -> None:
     """t = -4.0621 on 9 degrees paired, -1.8608 on 17.776 by Welch: R's manual, ?sleep."""
     drug_2, drug_1 = ([math.exp(hours) for hours in group] for group in SLEEP)
-    found = compare(drug_2, drug_1, paired=True)
-    assert found.standard_error == pytest.approx(1.58 / 4.0621, rel=2e-5)
-    assert found.degrees == 9
-    found = compare(drug_2, drug_1, paired=False)
-    assert found.standard_error == pytest.approx(1.58 / 1.8608, rel=3e-5)
-    assert found.degrees == pytest.approx(17.776, abs=5e-4)
+    result = compare(drug_2, drug_1, paired=True)
+    assert result.standard_error == pytest.approx(1.58 / 4.0621, rel=2e-5)
+    assert result.degrees == 9
+    result = compare(drug_2, drug_1, paired=False)
+    assert result.standard_error == pytest.approx(1.58 / 1.8608, rel=3e-5)
+    assert result.degrees == pytest.approx(17.776, abs=5e-4)
 
 
 def test_welchs_degrees_of_unlike_samples_are_those_worked_by_hand() -> None:
     """Logarithms 0, 2 and 0, 3, 6: variances 2 and 9, shares 1 and 3, 16 / (1 / 1 + 9 / 2)."""
     two, three = [1.0, math.exp(2)], [1.0, math.exp(3), math.exp(6)]
     there, back = compare(two, three, paired=False), compare(three, two, paired=False)
-    for found in (there, back):
-        assert found.standard_error == pytest.approx(2)
-        assert found.degrees == pytest.approx(16 / 5.5)
-        assert found.p == pytest.approx(t_two_sided(1, 16 / 5.5))
-        assert found.n == 2
+    for result in (there, back):
+        assert result.standard_error == pytest.approx(2)
+        assert result.degrees == pytest.approx(16 / 5.5)
+        assert result.p == pytest.approx(t_two_sided(1, 16 / 5.5))
+        assert result.n == 2
     assert there.ratio == pytest.approx(math.exp(2))
     t = t_quantile(0.975, 16 / 5.5)
     assert there.low == pytest.approx(math.exp(2 - 2 * t))
@@ -234,16 +234,16 @@ def test_the_interval_is_of_the_confidence_that_was_asked_for() -> None:
     baseline = [1.0] * 4
     contender = [math.exp(each) for each in (-1, 0, 1, 4)]
     for confidence, t in ((0.8, 1.637744), (0.9, 2.353363), (0.99, 5.840909)):
-        found = compare(baseline, contender, paired=True, confidence=confidence, margin=0.01)
-        assert math.log(found.low or 0) == pytest.approx(1 - t * math.sqrt(14 / 12), rel=1e-6)
-        assert math.log(found.high or 0) == pytest.approx(1 + t * math.sqrt(14 / 12), rel=1e-6)
-        assert (found.confidence, found.margin) == (confidence, 0.01)
+        result = compare(baseline, contender, paired=True, confidence=confidence, margin=0.01)
+        assert math.log(result.low or 0) == pytest.approx(1 - t * math.sqrt(14 / 12), rel=1e-6)
+        assert math.log(result.high or 0) == pytest.approx(1 + t * math.sqrt(14 / 12), rel=1e-6)
+        assert (result.confidence, result.margin) == (confidence, 0.01)
 
 
 def test_the_smallest_ratio_is_blooms_multiple_of_the_standard_error() -> None:
     """t(0.975, 3) + t(0.8, 3) = 3.182446 + 0.978472 of a standard error of 1.0801."""
-    found = compare([1.0] * 4, [math.exp(each) for each in (-1, 0, 1, 4)], paired=True)
-    assert math.log(found.smallest_ratio or 0) == pytest.approx(
+    result = compare([1.0] * 4, [math.exp(each) for each in (-1, 0, 1, 4)], paired=True)
+    assert math.log(result.smallest_ratio or 0) == pytest.approx(
         (3.182446 + 0.978472) * math.sqrt(14 / 12), rel=1e-6
     )
     # Never below the margin, of which a difference has to be.
@@ -262,9 +262,9 @@ def test_without_any_scatter_the_interval_is_a_point_and_the_margin_alone_decide
     crumb = compare(still, [1.004] * 3, paired=paired)
     assert (crumb.p, crumb.verdict) == (0.0, "same within the margin")
     for off in (1.006, 0.9):
-        found = compare(still, [off] * 3, paired=paired)
-        assert (found.p, found.verdict) == (0.0, "different")
-        assert found.low == found.high == found.ratio == pytest.approx(off)
+        result = compare(still, [off] * 3, paired=paired)
+        assert (result.p, result.verdict) == (0.0, "different")
+        assert result.low == result.high == result.ratio == pytest.approx(off)
     # By the margin or more is different: a quarter is a float, and its logarithm one of both.
     quarter = [1.25] * 3
     assert compare(still, quarter, paired=paired, margin=0.25).verdict == "different"
@@ -277,10 +277,10 @@ def test_without_any_scatter_the_degrees_are_those_of_the_smaller_side() -> None
 
 
 def test_one_trial_a_side_keeps_what_it_was_asked_with() -> None:
-    found = compare([100.0], [90.0, 90.0], paired=False, margin=0.1, confidence=0.9)
-    assert (found.n, found.margin, found.confidence) == (1, 0.1, 0.9)
-    assert found.ratio == pytest.approx(0.9)
-    assert (found.standard_error, found.degrees, found.p_together) == (None, None, None)
+    result = compare([100.0], [90.0, 90.0], paired=False, margin=0.1, confidence=0.9)
+    assert (result.n, result.margin, result.confidence) == (1, 0.1, 0.9)
+    assert result.ratio == pytest.approx(0.9)
+    assert (result.standard_error, result.degrees, result.p_together) == (None, None, None)
 
 
 @pytest.mark.parametrize("share", [-0.1, 0.0, 1.0, 1.5, math.nan])
@@ -299,9 +299,9 @@ def test_a_value_that_has_no_logarithm_is_refused_on_either_side(value: float) -
 
 
 def test_a_ratio_beyond_what_a_float_can_hold_is_no_error() -> None:
-    found = compare([1e-300, 1e-299], [1e300, 1e299], paired=False)
-    assert found.high == math.inf
-    assert found.verdict == "different"
+    result = compare([1e-300, 1e-299], [1e300, 1e299], paired=False)
+    assert result.high == math.inf
+    assert result.verdict == "different"
     # e^709.5 can be held, e^710 not.
     assert compare([1e-154], [1e154 * math.exp(0.3)], paired=True).ratio == pytest.approx(
         1e308 * math.exp(0.3), rel=1e-9
@@ -330,9 +330,9 @@ def still(ratio: float) -> ComparisonResult:
 
 
 def test_what_differs_without_scatter_is_different_among_any_number() -> None:
-    found = judged_together([still(2.0), *[still(1.0)] * 50])
-    assert (found[0].verdict, found[0].p_together) == ("different", 0.0)
-    assert {each.p_together for each in found[1:]} == {1.0}
+    together = judged_together([still(2.0), *[still(1.0)] * 50])
+    assert (together[0].verdict, together[0].p_together) == ("different", 0.0)
+    assert {each.p_together for each in together[1:]} == {1.0}
 
 
 def test_a_comparison_that_cannot_be_told_does_not_count_among_the_others() -> None:
@@ -354,17 +354,17 @@ def test_the_smallest_ratio_among_others_is_at_the_level_of_one_more_rejection()
     error = math.sqrt(0.5 / 5)
     # Two-sided at 0.025 on 4 degrees: 3.495406; t(0.8, 4) = 0.940965; at 0.05 2.776445.
     among_four = judged_together([none, one, none, none])
-    for each in among_four:
-        assert math.log(each.smallest_ratio or 0) == pytest.approx(
+    for result in among_four:
+        assert math.log(result.smallest_ratio or 0) == pytest.approx(
             (3.495406 + 0.940965) * error, rel=1e-6
         )
-    for each in judged_together([one, one]):
-        assert math.log(each.smallest_ratio or 0) == pytest.approx(
+    for result in judged_together([one, one]):
+        assert math.log(result.smallest_ratio or 0) == pytest.approx(
             (2.776445 + 0.940965) * error, rel=1e-6
         )
     # At a rate of 0.2 of two, none of them rejected: 0.2 x 1 / 2 would be more than 0.05.
-    for each in judged_together([none, none], rate=0.2):
-        assert each.smallest_ratio == pytest.approx(none.smallest_ratio)
+    for result in judged_together([none, none], rate=0.2):
+        assert result.smallest_ratio == pytest.approx(none.smallest_ratio)
 
 
 def test_what_is_rejected_at_the_very_rate_asked_for_stays_different() -> None:

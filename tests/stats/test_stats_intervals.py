@@ -16,10 +16,10 @@ rates = st.lists(st.floats(1e3, 1e11), min_size=3, max_size=30)
 
 
 def test_the_interval_of_a_mean_is_the_one_computed_by_hand() -> None:
-    found = interval([94.0, 94.2, 94.1])
-    assert found.mean == pytest.approx(94.1)
-    assert found.half_width == pytest.approx(4.302653 * 0.1 / math.sqrt(3), rel=1e-6)
-    assert (found.n, found.confidence) == (3, 0.95)
+    result = interval([94.0, 94.2, 94.1])
+    assert result.mean == pytest.approx(94.1)
+    assert result.half_width == pytest.approx(4.302653 * 0.1 / math.sqrt(3), rel=1e-6)
+    assert (result.n, result.confidence) == (3, 0.95)
     assert interval([5.0, 5.0, 5.0]).half_width == 0
 
 
@@ -55,8 +55,8 @@ def test_stopping_when_tight_costs_a_little_coverage_and_saves_most_of_the_trial
     for _ in range(1000):
         values = [chance.gauss(100, 3) for _ in range(30)]
         n = next((n for n in range(5, 31) if precise(values[:n], 0.025)), 30)
-        found = interval(values[:n])
-        covered += found.low <= 100 <= found.high
+        result = interval(values[:n])
+        covered += result.low <= 100 <= result.high
         taken += n
     assert 0.90 <= covered / 1000 <= 0.95
     assert 8 <= taken / 1000 <= 10

@@ -32,9 +32,9 @@ def test_the_p_value_is_that_of_all_orders_also_with_ties(seed: int) -> None:
 
 
 def test_six_that_all_fall_are_two_of_720_orders() -> None:
-    found = mann_kendall([6, 5, 4, 3, 2, 1])
-    assert found.s == -15
-    assert found.p_value == pytest.approx(2 / 720)
+    trend = mann_kendall([6, 5, 4, 3, 2, 1])
+    assert trend.s == -15
+    assert trend.p_value == pytest.approx(2 / 720)
     assert mann_kendall([6, 5, 4, 3, 1, 2]).p_value == pytest.approx(12 / 720)
 
 
@@ -75,10 +75,10 @@ def test_many_seasons_go_by_the_normal_one() -> None:
 
 def test_the_false_alarms_are_no_more_than_asked_for() -> None:
     drawn = random.Random(1)  # noqa: S311
-    said = sum(
+    rejected = sum(
         mann_kendall([drawn.gauss(0, 1) for _ in range(8)]).p_value < 0.01 for _ in range(4000)
     )
-    assert said / 4000 < 0.015
+    assert rejected / 4000 < 0.015
 
 
 def test_the_slope_is_the_middle_one_of_all_pairs() -> None:

@@ -22,12 +22,12 @@ def test_the_lab_reports_outliers_and_its_step_are_found_and_nothing_else() -> N
             key = row["pairing"], row["protocol"], int(row["message_bytes"])
             value = float(row["mbit_per_s"]) if row["mbit_per_s"] else None
             series.setdefault(key, {})[int(row["socket_buffer_bytes"]) // 1024] = value
-    found = {}
+    kinds_of = {}
     for key, values in series.items():
         axis = sorted(values)
         for stray in strays_on_axis([values[at] for at in axis], print_step=0.01):
-            found[(*key, axis[stray.index])] = (stray.value, stray.kind)
-    assert found == {
+            kinds_of[(*key, axis[stray.index])] = (stray.value, stray.kind)
+    assert kinds_of == {
         ("WL", "UDP", 1500, 60): (1.89, "outlier"),
         ("WL", "UDP", 64512, 24): (56.31, "outlier"),
         ("LL", "UDP", 1500, 60): (87.14, "step"),
@@ -44,12 +44,12 @@ def test_the_lab_reports_outliers_and_its_step_are_found_and_nothing_else() -> N
 def test_one_slip_in_a_smooth_series_is_found_wherever_it_stands(
     at: int, level: float, share: float, noise: list[float]
 ) -> None:
-    values = [level * (1 + each) for each in noise]
+    values = [level * (1 + share) for share in noise]
     assert strays_on_axis(values) == ()
     values[at] *= share
-    assert [(each.index, each.kind) for each in strays_on_axis(values)] == [(at, "outlier")]
+    assert [(stray.index, stray.kind) for stray in strays_on_axis(values)] == [(at, "outlier")]
     values[0 if at else 1] = values[at]
-    assert {each.kind for each in strays_on_axis(values)} <= {"outlier", "step"}
+    assert {stray.kind for stray in strays_on_axis(values)} <= {"outlier", "step"}
 
 
 def test_a_series_of_normal_scatter_has_hardly_a_stray() -> None:
@@ -62,7 +62,7 @@ def test_a_slope_is_no_stray_and_blanks_are_stepped_over() -> None:
     slope: list[float | None] = [50.0 + step for step in range(13)]
     assert strays_on_axis(slope) == ()
     flat: list[float | None] = [90.0, None, 90.1, 90.0, None, 20.0, 90.2, 90.1, 90.0]
-    assert [(each.index, each.kind) for each in strays_on_axis(flat)] == [(5, "outlier")]
+    assert [(stray.index, stray.kind) for stray in strays_on_axis(flat)] == [(5, "outlier")]
     assert strays_on_axis([90.0, 20.0, 90.0, 90.0]) == ()
 
 
@@ -77,42 +77,42 @@ def test_a_trial_that_leaves_its_siblings_is_found_from_five_on() -> None:
 
 def kinds(values: list[float | None], **print_step: float) -> dict[int, str]:
     """Index → outlier or step."""
-    return {each.index: each.kind for each in strays_on_axis(values, **print_step)}
+    return {stray.index: stray.kind for stray in strays_on_axis(values, **print_step)}
 
 
-@pytest.mark.parametrize(("off", "found"), [(6.0, {}), (6.001, {3: "outlier"})])
+@pytest.mark.parametrize(("off", "expected"), [(6.0, {}), (6.001, {3: "outlier"})])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_an_outlier_lies_more_than_six_hundredths_off_a_level_series(
-    off: float, found: dict[int, str], sign: int
+    off: float, expected: dict[int, str], sign: int
 ) -> None:
     """The others do not scatter at all: s is 1 % of their median, 100."""
     values: list[float | None] = [100.0] * 7
     values[3] = 100 + sign * off
-    assert kinds(values) == found
+    assert kinds(values) == expected
     # A series below zero is as large as one above.
-    assert kinds([-each for each in values if each is not None]) == found
+    assert kinds([-value for value in values if value is not None]) == expected
 
 
-@pytest.mark.parametrize(("off", "found"), [(17.791, {}), (17.792, {3: "outlier"})])
+@pytest.mark.parametrize(("off", "expected"), [(17.791, {}), (17.792, {3: "outlier"})])
 def test_the_scale_of_a_series_that_scatters_is_its_median_absolute_deviation(
-    off: float, found: dict[int, str]
+    off: float, expected: dict[int, str]
 ) -> None:
     """Around 100 the six lie 3, 2, 1, 1, 2, 3 off: MAD 2, s = 2.9652, 6 s = 17.7912."""
     values: list[float | None] = [97.0, 98.0, 99.0, 100 + off, 101.0, 102.0, 103.0]
-    assert kinds(values) == found
-    for each in strays_on_axis(values):
-        assert (each.value, each.expected) == (100 + off, 100.0)
-        assert each.scale == pytest.approx(2.9652)
+    assert kinds(values) == expected
+    for stray in strays_on_axis(values):
+        assert (stray.value, stray.expected) == (100 + off, 100.0)
+        assert stray.scale == pytest.approx(2.9652)
 
 
-@pytest.mark.parametrize(("off", "found"), [(30.0, {}), (30.1, {3: "outlier"})])
+@pytest.mark.parametrize(("off", "expected"), [(30.0, {}), (30.1, {3: "outlier"})])
 def test_three_printed_steps_are_the_least_scale_of_a_printed_series(
-    off: float, found: dict[int, str]
+    off: float, expected: dict[int, str]
 ) -> None:
     """Steps of 5/3 in the last digit: s = 5 and more, 6 s = 30."""
     values: list[float | None] = [100.0] * 7
     values[3] = 100 + off
-    assert kinds(values, print_step=5 / 3) == found
+    assert kinds(values, print_step=5 / 3) == expected
 
 
 def test_five_measured_values_tell_and_four_do_not() -> None:
@@ -122,7 +122,7 @@ def test_five_measured_values_tell_and_four_do_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "found"),
+    ("second", "expected"),
     [
         # More than 5 s off the same way each: neither is a slip.
         (105.1, {4: "step", 5: "step"}),
@@ -134,14 +134,16 @@ def test_five_measured_values_tell_and_four_do_not() -> None:
     ],
 )
 def test_two_adjacent_values_bear_each_other_out_where_both_leave_by_five_scales_alike(
-    second: float, found: dict[int, str]
+    second: float, expected: dict[int, str]
 ) -> None:
     values: list[float | None] = [100.0] * 11
     values[4], values[5] = 106.1, second
-    assert kinds(values) == found
+    assert kinds(values) == expected
     # What was not measured does not stand between them, and the order does not matter.
-    assert kinds([*values[:5], None, *values[5:]]) == {at + (at > 4): k for at, k in found.items()}
-    assert kinds(values[::-1]) == {10 - at: kind for at, kind in found.items()}
+    assert kinds([*values[:5], None, *values[5:]]) == {
+        at + (at > 4): k for at, k in expected.items()
+    }
+    assert kinds(values[::-1]) == {10 - at: kind for at, kind in expected.items()}
 
 
 def test_between_five_and_six_scales_a_value_by_itself_is_no_stray() -> None:
@@ -166,27 +168,27 @@ def test_a_value_is_held_against_the_six_nearest_and_no_other(place: int, near: 
     values = [1000.0 if at in near or at == place else 1.0 for at in range(9)]
     assert place not in kinds([*values])
     values[place] = 1.0
-    (found,) = (each for each in strays_on_axis(values) if each.index == place)
-    assert (found.value, found.expected, found.scale) == (1.0, 1000.0, 10.0)
+    (stray,) = (stray for stray in strays_on_axis(values) if stray.index == place)
+    assert (stray.value, stray.expected, stray.scale) == (1.0, 1000.0, 10.0)
 
 
-@pytest.mark.parametrize(("off", "found"), [(3.5, []), (3.501, [2])])
+@pytest.mark.parametrize(("off", "expected"), [(3.5, []), (3.501, [2])])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_sibling_strays_by_more_than_three_and_a_half_scales(
-    off: float, found: list[int], sign: int
+    off: float, expected: list[int], sign: int
 ) -> None:
     """Four at 100: their deviation is 0, and the scale 1 % of the median."""
     values = [100.0, 100.0, 100 + sign * off, 100.0, 100.0]
     strays = strays_among_siblings(values)
-    assert [each.index for each in strays] == found
-    for each in strays:
-        assert (each.expected, each.scale, each.kind) == (100.0, 1.0, "outlier")
-        assert each.value == 100 + sign * off
+    assert [stray.index for stray in strays] == expected
+    for stray in strays:
+        assert (stray.expected, stray.scale, stray.kind) == (100.0, 1.0, "outlier")
+        assert stray.value == 100 + sign * off
 
 
 def test_siblings_that_scatter_are_held_against_their_own_deviation() -> None:
     """96, 98, 100, 102 and 100 + x: deviations 4, 2, 0, 2 and x, MAD 2, 3.5 s = 10.3782."""
     assert strays_among_siblings([96.0, 98.0, 100.0, 102.0, 110.378]) == ()
-    (found,) = strays_among_siblings([96.0, 98.0, 100.0, 102.0, 110.379])
-    assert found.index == 4
-    assert found.scale == pytest.approx(2.9652)
+    (stray,) = strays_among_siblings([96.0, 98.0, 100.0, 102.0, 110.379])
+    assert stray.index == 4
+    assert stray.scale == pytest.approx(2.9652)

@@ -23,11 +23,11 @@ def main(folder: Path) -> None:
     again.append('{"kind": "two", "at": ""}')
     again.close()
     lines, damage = read_journal(run / "journal.jsonl")
-    print([line.data["kind"] for line in lines], [each.line for each in damage])
+    print([line.data["kind"] for line in lines], [place.line for place in damage])
 
     for data in (b"first\n", b"second\r\n\x1a\n"):
         keep_inside(run, "inner", "kept", data)
-    print(read_inside(run / "inner" / "kept", 100), sorted(each.name for each in run.iterdir()))
+    print(read_inside(run / "inner" / "kept", 100), sorted(entry.name for entry in run.iterdir()))
 
     lock = WriterLock.acquire(run / "lock")
     print(str(holder(run / "lock")).partition(" with ")[0])

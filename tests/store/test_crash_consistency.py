@@ -100,12 +100,12 @@ def test_every_end_of_1000_records_has_all_that_were_acknowledged(
         # Lines stand by themselves: most times the last ones tell.
         start = data.rfind(b"\n", 0, max(0, len(data) - WINDOW)) + 1 if tried % 500 else 0
         lines, _ = decode(bytes(data[start:]))
-        found = [line.data["cell"] for line in lines if line.data["kind"] == "record"]
+        cells = [line.data["cell"] for line in lines if line.data["kind"] == "record"]
         few = min(acknowledged, WINDOW_RECORDS if start else acknowledged)
-        assert len(found) >= few
-        assert not found or found in (
-            keys[acknowledged - len(found) : acknowledged],
-            keys[acknowledged + 1 - len(found) : acknowledged + 1],
+        assert len(cells) >= few
+        assert not cells or cells in (
+            keys[acknowledged - len(cells) : acknowledged],
+            keys[acknowledged + 1 - len(cells) : acknowledged + 1],
         )
     assert acknowledged == RECORDS
     record_property("figure", f"{tried} ends, all acknowledged records read in each")

@@ -56,14 +56,14 @@ def test_a_record_that_cannot_be_is_damage(
     stored = read(run_with(tmp_path / "run", record_line(**changed)), RUN_CHECK)
     assert stored.records == ()
     (damage,) = stored.damage
-    assert str(damage).startswith("line 2: no record of this format: ")
+    assert str(damage).startswith("line 2: not a record of this format: ")
     assert words in str(damage)
 
 
 def test_half_a_surrogate_pair_in_a_note_is_told_in_words(tmp_path: Path) -> None:
     note = {"kind": "weather", "data": {"sky": "\udfff"}}
     (damage,) = read(run_with(tmp_path / "run", note)).damage
-    assert str(damage) == "line 2: half a surrogate pair is no text"
+    assert str(damage) == "line 2: a text contains half a surrogate pair"
 
 
 def test_gaps_that_are_no_times_end_neither_a_report_nor_a_resume(tmp_path: Path) -> None:

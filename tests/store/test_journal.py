@@ -36,13 +36,15 @@ def test_lines_glued_by_a_lost_line_feed_are_both_found() -> None:
     data = encode_line(text_of(1))[:-1] + encode_line(text_of(2)) + encode_line(text_of(3))
     lines, damage = decode(data)
     assert [line.data["data"]["n"] for line in lines] == [1, 2, 3]
-    assert [str(each) for each in damage] == ["line 1: damaged; 2 whole lines were found in it"]
+    assert [str(place) for place in damage] == [
+        "line 1: damaged; 2 intact lines were recovered from it"
+    ]
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_reported_and_lose_nothing() -> None:
     lines, damage = decode(b"\xef\xbb\xbf" + file_of(3).replace(b"\n", b"\r\n"))
     assert [line.data["data"]["n"] for line in lines] == [0, 1, 2]
-    assert [each.line for each in damage] == [1, 2, 3]
+    assert [place.line for place in damage] == [1, 2, 3]
 
 
 @given(st.lists(st.binary(max_size=60) | st.integers(0, 9), max_size=12))
@@ -56,7 +58,7 @@ def test_garbage_between_whole_lines_loses_none_and_makes_none_up(
     lines, damage = decode(data)
     assert [line.data["data"]["n"] for line in lines] == [p for p in pieces if isinstance(p, int)]
     garbage = [i for i, p in enumerate(pieces, 1) if isinstance(p, bytes) and p.strip(b"\n")]
-    assert [each.line for each in damage] == garbage
+    assert [place.line for place in damage] == garbage
 
 
 @given(st.binary(max_size=400))
@@ -77,7 +79,7 @@ def test_a_hostile_line_of_line_starts_takes_no_quadratic_time() -> None:
 def test_deep_nesting_is_damage_and_not_a_crash() -> None:
     lines, damage = decode(encode_line('{"a":' * 50_000) + file_of(1))
     assert len(lines) == 1
-    assert [each.line for each in damage] == [1]
+    assert [place.line for place in damage] == [1]
 
 
 def test_very_many_damaged_lines_are_told_by_their_number() -> None:
@@ -100,7 +102,7 @@ def test_a_torn_end_is_kept_and_the_next_record_starts_on_a_fresh_line(
     assert path.read_bytes() == before + b"\n" + encode_line(text_of(3)) + encode_line(text_of(4))
     lines, damage = read_journal(path)
     assert [line.data["data"]["n"] for line in lines] == [0, 1, 3, 4]
-    assert [each.line for each in damage] == [3]
+    assert [place.line for place in damage] == [3]
 
 
 def test_a_record_that_lacks_only_its_line_feed_is_whole_and_gets_it(tmp_path: Path) -> None:
@@ -160,7 +162,7 @@ def test_after_one_refusal_of_the_disk_nothing_more_is_written(
         patch.setattr(os, "fsync", failing_with(5))
         with pytest.raises(StoreError, match=r"cannot write a record: .* \(EIO\); the disk may"):
             journal.append(text_of(2))
-    with pytest.raises(StoreError, match="was refused by the disk before"):
+    with pytest.raises(StoreError, match="failed to write before"):
         journal.append(text_of(3))
     journal.close()
     with pytest.raises(StoreError, match="is closed"):
@@ -198,8 +200,8 @@ def test_a_sync_beside_makes_durable_what_was_written_and_serves_all_who_asked(
     third = journal.sync_soon()
     assert not first.done()
     goes_on.set()
-    for each in (first, second, third):
-        each.result(10)
+    for future in (first, second, third):
+        future.result(10)
     assert second is third
     assert len(synced) == 2
     assert synced[1] == encode_line(text_of(1)) + encode_line(text_of(2)) + encode_line(text_of(3))
@@ -235,18 +237,18 @@ def test_a_sync_beside_that_the_disk_refuses_is_told_and_ends_all_writing(
     journal.append(text_of(1), durable=False)
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", failing_with(5))
-        told = journal.sync_soon()
+        future = journal.sync_soon()
         sentence = r"journal\.jsonl: cannot write a record: .* \(EIO\); the disk may"
         if ends == "close":
             with pytest.raises(StoreError, match=sentence):
                 journal.close()
             return
         with pytest.raises(StoreError, match=sentence):
-            told.result(10)
+            future.result(10)
     if ends == "append":
         with pytest.raises(StoreError, match=sentence):
             journal.append(text_of(2), durable=False)
-        with pytest.raises(StoreError, match="was refused by the disk before"):
+        with pytest.raises(StoreError, match="failed to write before"):
             journal.append(text_of(3))
         journal.close()
 
@@ -254,7 +256,7 @@ def test_a_sync_beside_that_the_disk_refuses_is_told_and_ends_all_writing(
 def test_a_missing_journal_is_damage_of_its_own() -> None:
     lines, damage = read_journal(Path("/nowhere/journal.jsonl"))
     assert lines == ()
-    assert [each.message for each in damage] == ["the journal is missing"]
+    assert [place.message for place in damage] == ["the journal is missing"]
 
 
 def test_a_line_without_end_is_damage_of_which_only_the_beginning_is_held(
@@ -263,16 +265,16 @@ def test_a_line_without_end_is_damage_of_which_only_the_beginning_is_held(
     monkeypatch.setattr("netlab.store.journal.MAX_LINE_BYTES", 1000)
     lines, damage = decode(file_of(1) + b"x" * 10_000 + b"\n" + file_of(1) + b"y" * 5000)
     assert len(lines) == 2
-    assert [str(each) for each in damage] == [
+    assert [str(place) for place in damage] == [
         f"line {number}: damaged: more than 1000 bytes without a line feed" for number in (2, 4)
     ]
-    assert not any(each.torn for each in damage)
+    assert not any(place.torn for place in damage)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 def test_what_is_no_number_of_json_is_damage(number: str) -> None:
     lines, damage = decode(encode_line(f'{{"kind":"weather","at":"now","data":{{"n":{number}}}}}'))
     assert lines == ()
-    assert [each.message for each in damage] == [
-        "damaged: what follows its checksum is no JSON object"
+    assert [place.message for place in damage] == [
+        "damaged: the text after its checksum is not a JSON object"
     ]

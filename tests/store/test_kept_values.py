@@ -60,9 +60,9 @@ def test_a_series_that_is_asked_for_is_the_askers_own() -> None:
     ("series", "counts"), [([0, 2**64 - 1], True), ([-1], False), ([0.5], False), ([True], False)]
 )
 def test_only_whole_numbers_from_0_on_are_counts(series: list[Any], counts: bool) -> None:
-    found = kept({"x": series}).counts("x")
-    assert (found is not None) is counts and kept({}).counts("x") is None
-    assert found is None or [*found] == series
+    counts_of_x = kept({"x": series}).counts("x")
+    assert (counts_of_x is not None) is counts and kept({}).counts("x") is None
+    assert counts_of_x is None or [*counts_of_x] == series
 
 
 def test_records_that_were_read_share_their_names() -> None:
@@ -83,10 +83,10 @@ def _two_alike() -> tuple[KeptValues, KeptValues]:
 
 def run_of(folder: Path, copies: int) -> Path:
     """So many copies of some measured records, each of a cell of its own."""
-    measured = [each for each in read(MEASURED).records if len(each.values) > 300][:10]
+    measured = [record for record in read(MEASURED).records if len(record.values) > 300][:10]
     cells = tuple(
-        PlannedCell(f"cell-{number}", each.pairing, each.test, each.settings)
-        for number, each in enumerate(measured * copies)
+        PlannedCell(f"cell-{number}", record.pairing, record.test, record.settings)
+        for number, record in enumerate(measured * copies)
     )
     with RunFolder.open_for_writing(folder, made_plan(cells=cells, repeats=1)) as opened:
         for cell, record in zip(cells, measured * copies, strict=True):
@@ -132,7 +132,7 @@ def test_reading_takes_as_many_calls_a_record_however_many_there_are(tmp_path: P
     small, large = (run_of(tmp_path / str(copies), copies) for copies in (10, 40))
     read(small, RUN_CHECK)  # what is found out once a shape
     assert calls(large) < 4.2 * calls(small)
-    few, many = (allocated(partial(read, each, RUN_CHECK)) for each in (small, large))
+    few, many = (allocated(partial(read, folder, RUN_CHECK)) for folder in (small, large))
     assert many < 4.2 * few
 
 

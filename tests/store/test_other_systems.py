@@ -50,12 +50,12 @@ class Python:
             timeout=WAIT_S,
             check=False,
         )
-        said = ended.stdout.decode().replace("\r\n", "\n")
-        told = ended.stderr.decode(errors="replace")
+        output = ended.stdout.decode().replace("\r\n", "\n")
+        errors = ended.stderr.decode(errors="replace")
         assert ended.returncode == code, (
-            f"{words}: {ended.returncode}\n{said[-500:]}\n{told[-3000:]}"
+            f"{words}: {ended.returncode}\n{output[-500:]}\n{errors[-3000:]}"
         )
-        return said + (told if code else "")
+        return output + (errors if code else "")
 
 
 HERE = Python((sys.executable,))
@@ -77,11 +77,11 @@ def elsewhere(request: pytest.FixtureRequest) -> Python:
 @pytest.fixture
 def copies(tmp_path: Path) -> tuple[Path, Path]:
     """Two folders with the same recorded runs in them."""
-    for each in ("here", "there"):
-        shutil.copytree(RUN, tmp_path / each / "run")
-        shutil.copytree(FIXTURES / "run-v1", tmp_path / each / "old")
+    for name in ("here", "there"):
+        shutil.copytree(RUN, tmp_path / name / "run")
+        shutil.copytree(FIXTURES / "run-v1", tmp_path / name / "old")
         for made in (*TABLES, "index.html"):  # what a report makes
-            (tmp_path / each / "run" / made).unlink(missing_ok=True)
+            (tmp_path / name / "run" / made).unlink(missing_ok=True)
     return tmp_path / "here", tmp_path / "there"
 
 
@@ -97,9 +97,9 @@ ASKED: Sequence[tuple[tuple[str, ...], int]] = (
 )
 
 
-def plain(said: str, python: Python) -> str:
+def plain(text: str, python: Python) -> str:
     """Without how a system writes paths."""
-    return said.replace(python.drive, "").replace("\\", "/") if python.drive else said
+    return text.replace(python.drive, "").replace("\\", "/") if python.drive else text
 
 
 def test_what_is_read_of_a_run_is_the_same_as_here(
@@ -142,8 +142,8 @@ def test_a_run_is_loaded_in_python(elsewhere: Python, copies: tuple[Path, Path])
 
 def test_files_are_written_whole_and_locked_as_here(elsewhere: Python, tmp_path: Path) -> None:
     folders = tmp_path / "here", tmp_path / "there"
-    for each in folders:
-        each.mkdir()
+    for folder in folders:
+        folder.mkdir()
     ours = HERE.run(str(SCRIPT), str(folders[0]), folder=tmp_path)
     theirs = elsewhere.run(elsewhere.name(SCRIPT), elsewhere.name(folders[1]), folder=tmp_path)
     assert theirs == ours
@@ -159,8 +159,8 @@ def test_files_are_written_whole_and_locked_as_here(elsewhere: Python, tmp_path:
 
 
 def test_no_link_leads_out_of_a_folder_where_a_name_is_looked_at_first(tmp_path: Path) -> None:
-    said = LACKING.run(str(SCRIPT), str(tmp_path), "links", folder=tmp_path).splitlines()
-    assert said[-5:] == ["True"] * 4 + ["b'theirs'"]
+    lines = LACKING.run(str(SCRIPT), str(tmp_path), "links", folder=tmp_path).splitlines()
+    assert lines[-5:] == ["True"] * 4 + ["b'theirs'"]
 
 
 @pytest.mark.needs("windows-python")
@@ -168,9 +168,9 @@ def test_on_windows_measuring_is_refused_with_what_can_be_done_there(
     wine: tuple[str, ...], tmp_path: Path
 ) -> None:
     windows = Python((*wine, str(WINDOWS_PYTHON)), {"PYTHONUTF8": "1"}, drive="Z:")
-    said = windows.run("-m", "netlab", "measure", folder=tmp_path, code=2)
-    assert "netlab measures from Linux" in said
-    assert "Traceback" not in said
+    output = windows.run("-m", "netlab", "measure", folder=tmp_path, code=2)
+    assert "netlab measures from Linux" in output
+    assert "Traceback" not in output
 
 
 @pytest.mark.parametrize("name", ["a:b", "a\\b", "con.txt", "dot.", "a?b", "a\x01b", "LPT1"])

@@ -91,13 +91,13 @@ def test_the_folder_and_its_files_are_for_their_owner_only(tmp_path: Path) -> No
     path = tmp_path / "deep" / "run"
     open_folder(path).close()
     assert path.stat().st_mode & 0o777 == 0o700
-    assert {each.name for each in path.iterdir()} == {
+    assert {file.name for file in path.iterdir()} == {
         "run.json",
         "matrix.yaml",
         "journal.jsonl",
         "lock",
     }
-    assert all(each.stat().st_mode & 0o077 == 0 for each in path.iterdir())
+    assert all(file.stat().st_mode & 0o077 == 0 for file in path.iterdir())
 
 
 def test_unknown_kinds_of_notes_and_unknown_keys_are_kept_and_ignored(tmp_path: Path) -> None:

@@ -157,15 +157,15 @@ def test_of_several_processes_one_writes_and_the_others_are_refused(tmp_path: Pa
 def test_kill_9_at_any_moment_loses_no_record_and_frees_the_lock_at_once(tmp_path: Path) -> None:
     chance = random.Random(20260131)  # noqa: S311
     path = tmp_path / "run"
-    told: list[str] = []
+    keys: list[str] = []
     before = b""
     for _ in range(5):
         writer = start_writer(path, "write")
         assert writer.stdout is not None
         assert writer.stdout.readline() == "open\n"
-        told += [writer.stdout.readline().strip() for _ in range(chance.randint(0, 40))]
+        keys += [writer.stdout.readline().strip() for _ in range(chance.randint(0, 40))]
         writer.send_signal(signal.SIGKILL)
-        told += [key for key in writer.communicate(timeout=30)[0].split("\n") if "stream" in key]
+        keys += [key for key in writer.communicate(timeout=30)[0].split("\n") if "stream" in key]
         journal = (path / "journal.jsonl").read_bytes()
         assert journal.startswith(before)
         before = journal
@@ -173,8 +173,8 @@ def test_kill_9_at_any_moment_loses_no_record_and_frees_the_lock_at_once(tmp_pat
         recorded = [record.cell for record in read(path).records]
         assert len(set(recorded)) == len(recorded)
         # The record that was on disk and not yet told is allowed; none that was told is lost.
-        assert set(told) <= set(recorded)
-    assert len(told) > 20
+        assert set(keys) <= set(recorded)
+    assert len(keys) > 20
 
 
 # What is damaged, and what is no run folder
@@ -212,7 +212,7 @@ def test_a_folder_that_is_no_run_folder_is_refused(tmp_path: Path) -> None:
         open_folder(tmp_path)
     with pytest.raises(UsageError, match="not a folder"):
         open_folder(tmp_path / "thesis.tex")
-    assert {each.name for each in tmp_path.iterdir()} == {"thesis.tex"}
+    assert {file.name for file in tmp_path.iterdir()} == {"thesis.tex"}
 
 
 def test_a_journal_without_its_header_is_not_buried(tmp_path: Path) -> None:

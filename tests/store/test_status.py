@@ -60,7 +60,7 @@ def test_while_another_writes_it_says_who_and_what_is_being_measured(tmp_path: P
         folder.note("attempt", durable=False, cell=LL.key, trial=2)
         state = status_of(tmp_path / "run")
         assert f"pid {os.getpid()}" in (state.writer or "")
-        assert [(each.cell, each.trial) for each in state.active] == [(LL.key, 2)]
+        assert [(active.cell, active.trial) for active in state.active] == [(LL.key, 2)]
         assert f"measuring {LL.key}, trial 2, since 2026-01-31T12:00:04" in state.as_text()
         assert state.as_dict()["running"] is True
     # The writer died in mid-trial: nothing is being measured any more.
@@ -77,8 +77,8 @@ def test_a_line_that_is_being_written_is_no_damage_and_a_torn_one_is(tmp_path: P
             file.write(b'12345678 {"kind":"rec')
         assert status_of(tmp_path / "run").damage == ()
     state = status_of(tmp_path / "run")
-    assert [each.line for each in state.damage] == [3]
-    assert "journal, line 3: torn: the file ends after 21 bytes of it" in state.as_text()
+    assert [place.line for place in state.damage] == [3]
+    assert "journal, line 3: torn: the file ends after 21 bytes of this line" in state.as_text()
 
 
 def test_as_json_is_one_document_with_everything() -> None:
@@ -91,7 +91,7 @@ def test_as_json_is_one_document_with_everything() -> None:
     }
     assert (data["done"], data["remaining"], data["total"]) == (3, 1, 4)
     assert data["last"]["reason"] == "host-away"
-    assert data["damage"] == [{"line": 10, "message": "damaged: the checksum does not agree"}]
+    assert data["damage"] == [{"line": 10, "message": "damaged: the checksum does not match"}]
     assert data["writer"] is None
 
 
@@ -127,7 +127,7 @@ def test_cells_that_go_on_until_tight_are_counted_as_far_as_is_known_and_flagged
             folder.append(made_record(LL_LARGE, trial, values={"throughput_bit_per_s": trial}))
         state = status_of(tmp_path / "run")
         assert (state.total, state.done, state.undecided, state.not_tight) == (10, 9, 1, ())
-        assert "1 cell goes on until within ± 2.5 %, up to 5 trials each" in state.as_text()
+        assert "1 cell is measured until within ± 2.5 %, up to 5 trials each" in state.as_text()
         folder.append(made_record(LL_LARGE, 5, values={"throughput_bit_per_s": 1.0}))
     state = status_of(tmp_path / "run")
     assert (state.total, state.done, state.undecided) == (10, 10, 0)
@@ -138,7 +138,7 @@ def test_cells_that_go_on_until_tight_are_counted_as_far_as_is_known_and_flagged
 
 
 @pytest.mark.parametrize(
-    ("quiet", "found", "said"),
+    ("quiet", "counts", "sentence"),
     [
         ({"steal": 0.01, "tries": 3}, (2, 1), "2 trials lost more than 1 % of a host's CPU time"),
         ({"steal": 0.1, "tries": 1}, (1, 0), "1 trial lost more than 10 % of a host's CPU time"),
@@ -147,7 +147,7 @@ def test_cells_that_go_on_until_tight_are_counted_as_far_as_is_known_and_flagged
     ],
 )
 def test_trials_that_a_hypervisor_disturbed_are_told_as_the_last_session_saw_them(
-    tmp_path: Path, quiet: object, found: tuple[int, int], said: str | None
+    tmp_path: Path, quiet: object, counts: tuple[int, int], sentence: str | None
 ) -> None:
     with open_folder(tmp_path) as folder:
         folder.note("session", quiet={"steal": 0.5, "tries": 2})
@@ -158,10 +158,10 @@ def test_trials_that_a_hypervisor_disturbed_are_told_as_the_last_session_saw_the
             folder.append(replace(made, values=values))
         folder.append(made_record(WL, 1))
     state = status_of(tmp_path / "run")
-    assert (state.disturbed, state.disturbed_again) == found
-    assert state.as_dict()["disturbed"] == found[0]
-    told = [line for line in state.as_text().splitlines() if "CPU time" in line]
-    assert [line.partition(" to others")[0] for line in told] == ([said] if said else [])
+    assert (state.disturbed, state.disturbed_again) == counts
+    assert state.as_dict()["disturbed"] == counts[0]
+    lines = [line for line in state.as_text().splitlines() if "CPU time" in line]
+    assert [line.partition(" to others")[0] for line in lines] == ([sentence] if sentence else [])
 
 
 def test_no_run_folder_is_said_in_a_sentence(tmp_path: Path) -> None:

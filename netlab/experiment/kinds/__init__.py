@@ -1,4 +1,4 @@
-"""The kinds of test, each with its settings: what one cell is measured with. Pure.
+"""The kinds of test, each with its settings. Pure.
 
 A new setting is a row in the class of the tests that take it. A new kind of test: a file here, its
 name in ``SETUPS``, what no host could measure of it in ``feasibility.py``.
@@ -37,7 +37,7 @@ SETUPS: Mapping[str, type[TestSettings]] = {
 """The kinds of test, by the name that a matrix gives them."""
 
 SEARCHES = (PayloadSearch, ThroughputSearch)
-"""Kinds of test that take what the path makes them take."""
+"""Kinds of test whose duration depends on the path."""
 
 ROWS = rows_of(SETUPS.values())
 """Field → its row, of every setting."""
@@ -46,18 +46,18 @@ FIELDS: Mapping[str, frozenset[str]] = {t: frozenset(kind.names()) for t, kind i
 """Every setting of each kind of test."""
 
 DEFAULTS_OF: Mapping[str, Mapping[str, Level]] = {
-    test: {name: each for name, each in kind.defaults().items() if each is not MISSING}
+    test: {name: level for name, level in kind.defaults().items() if level is not MISSING}
     for test, kind in SETUPS.items()
 }
-"""What a setting is where nobody says anything."""
+"""Defaults of the settings of each kind of test."""
 
 NEEDED: Mapping[str, frozenset[str]] = {
     test: FIELDS[test] - defaults.keys() for test, defaults in DEFAULTS_OF.items()
 }
-"""Settings without which there is no cell."""
+"""Settings that must be given."""
 
 EXCLUSIVE = tuple((row.field, row.excludes) for row in ROWS.values() if row.excludes)
-"""Settings of which a cell has one at most: naming one takes the other back."""
+"""Pairs of settings that exclude each other: setting one removes the other."""
 
 ONLY_OF_TCP, ONLY_OF_UDP = (
     frozenset(row.field for row in ROWS.values() if row.only_of == protocol)

@@ -31,7 +31,7 @@ _WORD = HostWord(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
 
 @of_settings
 class EveryTest(Settings):
-    """What all tests take."""
+    """Settings of all tests."""
 
     protocol: Literal["TCP", "UDP"] = setting(
         "protocol", about="Transport protocol.", column="TCP or UDP")
@@ -46,7 +46,7 @@ class EveryTest(Settings):
     duration_s: float | None = setting(
         "duration", WINDOW, default=10.0, excludes="count", label=_("duration"),
         asks=(Ask("seconds", "send receive ask"),),
-        about="Length of the window in which is measured.", column="length of the window asked for")
+        about="Length of the measurement window.", column="length of the window asked for")
     dscp: int | None = setting(
         "dscp", Whole(0, 63), default=None, label=_("DSCP"), asks=(Ask("dscp"),), need=Need("dscp"),
         about="Differentiated services code point.", column="code point asked for")
@@ -62,7 +62,7 @@ class EveryTest(Settings):
 
 @of_settings
 class CongestedTest(EveryTest):
-    """What tests take whose data TCP may hold back."""
+    """Settings of tests whose data TCP may hold back."""
 
     congestion: str | None = setting(
         "congestion", _WORD, default=None, only_of="TCP", label=_("congestion control"),
@@ -74,7 +74,7 @@ class CongestedTest(EveryTest):
 
 @of_settings
 class MessageTest(CongestedTest):
-    """What tests take that have messages of one size."""
+    """Settings of tests with messages of one size."""
 
     message_bytes: int = setting(
         "message_size", SIZE, label=_("message size, bytes"), asks=(Ask("message"),),
@@ -86,8 +86,8 @@ class MessageTest(CongestedTest):
         column="TCP_NODELAY asked for")
     message_rate_per_s: float | None = setting(
         "message_rate", NumberWithUnit("per second", 1e-3, 1e9, "5000/s"), default=None,
-        label=_("offered messages a second"), absent=_("unlimited"),
-        asks=(Ask("message_rate", "send ask"),), about="Offered messages or requests a second.",
+        label=_("offered messages per second"), absent=_("unlimited"),
+        asks=(Ask("message_rate", "send ask"),), about="Offered messages or requests per second.",
         column="offered messages a second")
     server_cpu: int | None = setting(
         "server_cpu", Whole(0, 4095), default=None, label=_("server’s CPU"),
@@ -103,7 +103,7 @@ class MessageTest(CongestedTest):
 
 @of_settings
 class Counted(MessageTest):
-    """What tests take that end after a time or a number of messages."""
+    """Settings of tests that end after a time or a number of messages."""
 
     count: int | None = setting(
         "count", Whole(1, 10**12), default=None, label=_("messages"),
@@ -122,18 +122,18 @@ class Counted(MessageTest):
 
 @of_settings
 class AtRate:
-    """What tests take whose messages go at a rate."""
+    """Settings of tests that send messages at a rate."""
 
     rate_bit_per_s: float | None = setting(
         "rate", RATE, default=None, excludes="message_rate_per_s", label=_("offered rate"),
         absent=_("unlimited"), asks=(Ask("rate", "send"),),
-        about="Offered payload rate; without it, all that goes.",
+        about="Offered payload rate; without it, as fast as possible.",
         column="offered payload rate; NA: as fast as it goes")
 
 
 @of_settings
 class Directed:
-    """What tests take whose data go one way, or both ways at once."""
+    """Settings of tests whose data flow one way, or both ways at once."""
 
     direction: Literal["client-sends", "server-sends", "both"] = setting(
         "direction", default="client-sends", about="Who sends; both at once in one common window.",
@@ -150,7 +150,7 @@ class Directed:
         asks=(Ask("cpus", "client"),), need=Need("pin", of="client"), label=_("client’s CPUs"),
         about="CPUs that the client's threads are pinned to, in turns.")
     send_method: Literal["batch", "packet", "xdp"] | None = setting(
-        "send_method", Or("plain"), default=None, only_of="UDP", label=_("method of sending"),
+        "send_method", Or("plain"), default=None, only_of="UDP", label=_("send method"),
         absent=_("plain"), asks=(Ask("method", "send"),), need=Need("", of="sender"),
         about="UDP only: one message a send call, many, or frames of our own (by two ways).",
         column="how datagrams are handed over: batch, packet or xdp; NA: plain, one a call")
@@ -159,7 +159,7 @@ class Directed:
         asks=(Ask("spin", "receive", when="spinning"), Ask("poll", "receive", when="polling"),
               Ask("adapt", "receive", when="adaptive")),
         need=Need("poll", of="receiver", at="polling"),
-        about="How the receiver waits for more; adaptive: chosen in the warm-up.",
+        about="How the receiver waits for data; adaptive: chosen in the warm-up.",
         column="blocking, spinning, polling or adaptive")
     receive_from: Literal["packet"] | None = setting(
         "receive_from", Or("socket"), default=None, only_of="UDP", label=_("received from"),
@@ -170,7 +170,7 @@ class Directed:
 
 @of_settings
 class Talk:
-    """What streams and round trips take: messages longer than a packet, ends either way round."""
+    """Settings of streams and round trips: who connects, and messages longer than a packet."""
 
     opening: Literal["client-connects", "server-connects"] | None = setting(
         "open", default=None, label=_("who connects"), absent=_("the client, if it can"),
@@ -185,10 +185,10 @@ class Talk:
 
 @of_settings
 class Answered:
-    """What tests take that wait for an answer of UDP."""
+    """Settings of tests that wait for an answer over UDP."""
 
     timeout_s: float = setting(
         "timeout", NumberWithUnit("seconds", 0.001, 10, "500ms"), default=1.0, only_of="UDP",
         label=_("time-out"), asks=(Ask("timeout", "ask"),),
-        about="UDP only: after which a request is lost.",
+        about="UDP only: time after which a request is lost.",
         column="after which a UDP request is lost")

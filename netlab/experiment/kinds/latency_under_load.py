@@ -12,10 +12,10 @@ from netlab.experiment.settings import NumberWithUnit, Or, of_settings, setting
 from netlab.messages import _
 
 OUTSTANDING_MOST = 1024
-"""Of requests under way a probe keeps so many apart."""
+"""Most requests under way that a probe can distinguish."""
 
 TAIL_S = 0.5
-"""What round trips go on for beyond the time that they are looked at."""
+"""Time that round trips continue after the time that is evaluated."""
 
 # A table: as few lines a row as it takes.
 # fmt: off
@@ -23,9 +23,9 @@ TAIL_S = 0.5
 
 @of_settings
 class LatencyUnderLoad(Directed, AtRate, MessageTest):
-    """A ``latency_under_load``: what streams of the one do to round trips of the other.
+    """A ``latency_under_load``: the effect of streams on round trips.
 
-    ``duration`` is the load's; what a stream takes besides is the load's as well.
+    ``duration`` and all settings of a stream apply to the load.
     """
 
     in_files = (
@@ -55,17 +55,17 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         about="Bytes of a request and of its answer.", column="of a request and of its answer")
     request_rate_per_s: float = setting(
         "request_rate", NumberWithUnit("per second", 1, 2000, "100/s"), default=100.0,
-        label=_("requests a second"), about="Requests a second, none of which is skipped.",
+        label=_("requests per second"), about="Requests per second, none is skipped.",
         column="requests a second")
     request_timeout_s: float = setting(
         "request_timeout", NumberWithUnit("seconds", 0.01, 10, "3s"), default=3.0,
         label=_("time-out of requests"),
-        about="After which a request over UDP is lost: three times the longest delay, or more.",
+        about="Time after which a UDP request is lost: three times the longest delay or more.",
         column="after which a request over UDP is lost")
     connect_rate_per_s: float | None = setting(
         "connect_rate", Or("none", NumberWithUnit("per second", 0.01, 10, "1/s")), default=1.0,
-        label=_("connections a second"), absent=_("none"),
-        about="TCP connections a second, made one after the other beside the round trips.",
+        label=_("connections per second"), absent=_("none"),
+        about="TCP connections per second, one after the other, along with the round trips.",
         column="TCP connections a second; NA: none")
 
     def load(self) -> Stream:
@@ -73,7 +73,7 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         return Stream(**self.passed_on(Stream))
 
     def round_trips(self) -> RoundTrip:
-        """The requests that go all the time."""
+        """The requests that run all the time."""
         beside = {"network", "ip_version", "interface", "dscp"}
         return RoundTrip(
             **{name: getattr(self, name) for name in beside},
@@ -87,7 +87,7 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         )
 
     def connections(self) -> Connect | None:
-        """The connections that are made all the time; ``None``: none."""
+        """The connections that are opened all the time; ``None``: none."""
         if self.connect_rate_per_s is None:
             return None
         beside = {"network", "ip_version", "interface", "dscp"}
@@ -99,11 +99,11 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         )
 
     def outstanding(self) -> int:
-        """Requests under way at most: all of a time-out, so that none waits for an answer."""
+        """Most requests under way: all within one time-out, so that none waits for an answer."""
         of_a_timeout = math.ceil(self.request_rate_per_s * self.request_timeout_s)
         return min(OUTSTANDING_MOST, of_a_timeout + 1)
 
     def round_trips_s(self) -> float:
-        """How long round trips go on: a queue may drain for as long as a time-out."""
-        assert self.duration_s is not None  # noqa: S101  (it has no count in its place)
+        """Duration of the round trips: a queue may take as long as a time-out to drain."""
+        assert self.duration_s is not None  # noqa: S101  (it has no count instead)
         return self.idle_s + self.duration_s + self.request_timeout_s + self.after_s + TAIL_S

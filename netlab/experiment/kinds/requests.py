@@ -14,7 +14,7 @@ from netlab.messages import _
 
 @of_settings
 class Requests(Counted):
-    """What tests take of which the server answers each request."""
+    """Settings of tests in which the server answers each request."""
 
     response_bytes: int | None = setting(
         "response_size", Or("same", SIZE, "16"), default=None, label=_("response"),
@@ -30,18 +30,18 @@ class Requests(Counted):
         column="blocking or spinning, of the client")
     mirror_hold_s: float = setting(
         "mirror_hold", NumberWithUnit("seconds", 0, 0.1, "100us"), default=0.0,
-        label=_("mirror holds back"), asks=(Ask("hold", "mirror", unless=0.0),),
-        about="What the server waits before it answers.",
+        label=_("mirror delay"), asks=(Ask("hold", "mirror", unless=0.0),),
+        about="Time that the server waits before it answers.",
         column="wait of the mirror between receiving and answering")
     keep_first: int = setting(
-        "keep_first", Whole(0, 1000), default=0, label=_("first round trips kept"),
-        asks=(Ask("keep", "ask", unless=0),), about="First round trips kept one by one.",
+        "keep_first", Whole(0, 1000), default=0, label=_("first round trips recorded"),
+        asks=(Ask("keep", "ask", unless=0),), about="First round trips recorded one by one.",
         column="round trips to be kept one by one")
 
 
 @of_settings
 class RoundTrip(Answered, Talk, Requests):
-    """A ``round_trip``: the client asks, the server's mirror answers."""
+    """A ``round_trip``: the client sends requests, the server's mirror answers."""
 
     in_files = (
         "protocol message_bytes response_bytes socket_buffer_bytes duration_s count warm_up_s "

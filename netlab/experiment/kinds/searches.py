@@ -57,11 +57,11 @@ class ThroughputSearch(Directed, EveryTest):
         column="of a frame, header and FCS counted")
     search_duration_s: float | None = setting(
         "search_duration", WINDOW, default=None, label=_("search duration"),
-        about="Of trials before the last, that confirms.",
+        about="Length of the trials before the confirmation.",
         column="of a trial before the confirmation; NA: as one that counts")
     burst: int | None = setting(
         "burst", Whole(1, 100_000), default=None,
-        about="Most frames back to back, when catching up.",
+        about="Most frames back to back when the sender catches up.",
         column="frames back to back at most; NA: 32 or 1 ms' worth")
     acceptable_loss: float = setting(
         "acceptable_loss", NumberWithUnit("share", 0, 0.1, "0.001 %"), default=0.0,
@@ -69,7 +69,7 @@ class ThroughputSearch(Directed, EveryTest):
         column="share of the frames that may be lost")
     resolution: float = setting(
         "resolution", NumberWithUnit("share", 0.0001, 0.1, "0.5 %"), default=0.005,
-        about="Step of the rates tried, of the line rate.",
+        about="Step of the rates tried, as a share of the line rate.",
         column="step of the rates tried, as a share of the line rate")
     line_rate_bit_per_s: float | None = setting(
         "line_rate", RATE, default=None, label=_("line rate"),
@@ -77,7 +77,7 @@ class ThroughputSearch(Directed, EveryTest):
         column=None)
     together: Literal[True] | None = setting(
         "together", default=None, about="Pairs that search at the same time share one rate, "
-        "which passes where it does for all.",
+        "which passes if it passes for all.",
         column="whether pairs of hosts are searched at one rate; NA: each by itself")
     frame_loss: bool = setting(
         "frame_loss", default=False, about="Measure the loss at tenths of the line rate too.",
@@ -92,7 +92,7 @@ class ThroughputSearch(Directed, EveryTest):
         column="how often the longest burst is to be searched for; NA: never")
     residual_s: float = setting(
         "residual", NumberWithUnit("seconds", 0.001, 60, "2s"), default=2.0,
-        label=_("wait for residual frames"), about="What late frames are waited for after a trial.",
+        label=_("wait for residual frames"), about="Time to wait for late frames after a trial.",
         column="how long late frames are waited for")
     settle_s: float = setting(
         "settle", PAUSE, default=5.0, label=_("pause between trials"),

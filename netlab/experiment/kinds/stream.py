@@ -24,10 +24,10 @@ class Stream(Talk, Directed, AtRate, Counted):
 
     tcp_send_method: Literal["batch"] | None = setting(
         "tcp_send_method", Or("plain"), default=None, only_of="TCP",
-        label=_("method of sending over TCP"), absent=_("plain"), asks=(Ask("method", "send"),),
-        need=Need("", of="sender"), about="TCP only: one message a send call, or up to 32.",
+        label=_("send method over TCP"), absent=_("plain"), asks=(Ask("method", "send"),),
+        need=Need("", of="sender"), about="TCP only: one message per send call, or up to 32.",
         column="how messages are handed to TCP: batch; NA: plain, one a call")
     tcp_receive_call: Literal["message"] | None = setting(
-        "tcp_receive_call", Or("all"), default=None, only_of="TCP", absent=_("all that has come"),
-        label=_("bytes of a receive call of TCP"), asks=(Ask("receive_call", "receive"),),
+        "tcp_receive_call", Or("all"), default=None, only_of="TCP", absent=_("all received data"),
+        label=_("bytes per TCP receive call"), asks=(Ask("receive_call", "receive"),),
         about="TCP only: one message a call, or all.", column="one message a call; NA: to 256 KiB")

@@ -1,4 +1,4 @@
-"""Which picture is shown first of a kind of run, made from its readings and charts. Pure."""
+"""Chooses and makes the first pictures of a run, from its readings and charts. Pure."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from netlab.results.readings import Reading
 from netlab.stats import MARGIN, mean
 
 MOST = 2
-"""Pictures that stand on the first screen."""
+"""Most pictures on the first screen."""
 MOST_PLACES = 1200
-"""Of a map; what is beyond is in the tables."""
+"""Most places of a map; the tables have the others."""
 MOST_ROWS = 14
 _SHARES = tuple(Fraction(*each) for each in ((1, 100), (1, 4), (1, 2), (3, 4), (99, 100)))
 """Percentiles of a distribution: its whiskers, its box, its middle."""
 _LOG_FROM = 8
-"""Times that differ by more than this factor stand on a logarithmic axis."""
+"""Times that differ by more than this factor are on a logarithmic axis."""
 
 
 def pictures(
@@ -46,18 +46,18 @@ def pictures(
     charts: Sequence[object],
     judged: Sequence[tuple[Comparison, Sequence[Judged]]],
 ) -> tuple[FirstPicture, ...]:
-    """The first ones of what the run has, in the order of the answers."""
-    drawn = [chart for chart in charts if isinstance(chart, Chart)]
-    found = [
+    """The first pictures that the run has, in the order of the answers."""
+    diagrams = [chart for chart in charts if isinstance(chart, Chart)]
+    candidates = [
         *_hosts(readings),
-        *_streams(layout, link, drawn),
+        *_streams(layout, link, diagrams),
         *_trips(readings),
         *_over_time(readings, charts),
-        *_named(drawn, "payload-udp", "payload-"),
-        *_named(drawn, "rate-without-loss-share"),
+        *_named(diagrams, "payload-udp", "payload-"),
+        *_named(diagrams, "rate-without-loss-share"),
     ]
-    forest = [each for each in (_forest(judged),) if each is not None]
-    return (*found[: MOST - len(forest)], *forest)
+    forest = [picture for picture in (_forest(judged),) if picture is not None]
+    return (*candidates[: MOST - len(forest)], *forest)
 
 
 def _named(charts: Sequence[Chart], *beginnings: str) -> list[FirstPicture]:
@@ -69,36 +69,38 @@ def _named(charts: Sequence[Chart], *beginnings: str) -> list[FirstPicture]:
 
 
 def _over_time(readings: Sequence[Reading], charts: Sequence[object]) -> list[FirstPicture]:
-    """Round trips and load on one axis, of the cell in which they take longer by most."""
-    called = chart_names(readings)
+    """Round trips and load on one axis, for the cell with the largest increase."""
+    names = chart_names(readings)
     increases = {
-        called[each.cell]: each.number("increase_ns") or 0.0
-        for each in readings
-        if each.cell in called
+        names[reading.cell]: reading.number("increase_ns") or 0.0
+        for reading in readings
+        if reading.cell in names
     }
-    strips = [each for each in charts if isinstance(each, Strip) and each.name in increases]
-    longest = max(strips, key=lambda each: increases[each.name], default=None)
+    strips = [chart for chart in charts if isinstance(chart, Strip) and chart.name in increases]
+    longest = max(strips, key=lambda strip: increases[strip.name], default=None)
     return [] if longest is None else [strip_picture(longest)]
 
 
 def _hosts(readings: Sequence[Reading]) -> list[FirstPicture]:
-    """Client by server, a panel a quantity; colours are shares of the most over a cable."""
+    """Client by server, a panel for each quantity; colours are shares of the highest value over a
+    cable.
+    """
     by_name = [reading for reading in readings if is_by_name(reading.pairing)]
     if not by_name:
         return []
     boards = boards_of(by_name)
-    shown = [each for each in boards if len(each.roles) ** 2 <= MOST_PLACES][:2]
+    shown = [board for board in boards if len(board.roles) ** 2 <= MOST_PLACES][:2]
     if not shown:
         return []
-    panels = [_host_panel(each) for each in shown]
+    panels = [_host_panel(board) for board in shown]
     unit = shown[0].quantity.unit
     title = _("{unit} by client (row) and server (column)", unit=unit)
-    return [heat_picture(title, panels, of_what=_("% of the most over a cable"))]
+    return [heat_picture(title, panels, of_what=_("% of the highest value over a cable"))]
 
 
 def _host_panel(board: PairMatrix) -> HeatPanel:
-    known = [each.value for each in board.spots.values() if not each.inside and each.value]
-    most = max(known, default=1.0)
+    values = [spot.value for spot in board.spots.values() if not spot.inside and spot.value]
+    most = max(values, default=1.0)
     rows = []
     for client in board.roles:
         row: list[Spot | None] = []
@@ -107,20 +109,20 @@ def _host_panel(board: PairMatrix) -> HeatPanel:
             if pair is None or pair.value is None:
                 inside = pair is not None and pair.inside
                 why = NOT_ASKED if pair is None else pair.readings[0].why_blank
-                told = titled(head, why, INSIDE) if inside else titled(head, why)
-                row.append(Spot(None, "", told, "" if pair is None else pair.readings[0].cell))
+                title = titled(head, why, INSIDE) if inside else titled(head, why)
+                row.append(Spot(None, "", title, "" if pair is None else pair.readings[0].cell))
                 continue
             value = joined(" ", [figure(pair.value), board.quantity.unit])
-            told = titled(head, value, INSIDE) if pair.inside else titled(head, value)
+            title = titled(head, value, INSIDE) if pair.inside else titled(head, value)
             share = 100 * pair.value / most
             words = f"{pair.value:.0f}"
-            row.append(Spot(share, words, told, pair.readings[0].cell, pair.inside))
+            row.append(Spot(share, words, title, pair.readings[0].cell, pair.inside))
         rows.append(tuple(row))
     return HeatPanel(board.title, board.roles, board.roles, tuple(rows))
 
 
 def _streams(layout: Layout, link: Link | None, charts: Sequence[Chart]) -> list[FirstPicture]:
-    """A map where two axes vary; lines where one does; else the trials of the few cells."""
+    """A map if two axes vary, lines if one does, else the trials of the few cells."""
     grids = [grid for grid in layout.grids if grid.bins]
     if not grids:
         return []
@@ -129,9 +131,11 @@ def _streams(layout: Layout, link: Link | None, charts: Sequence[Chart]) -> list
     several = (rows > 1 and columns > 1) or (len(grids) > 2 and rows * columns > 2)
     if several and len(grids[0].rows) * len(grids[0].columns) <= MOST_PLACES:
         return [_map(grids, link)]
-    lined = [each for each in charts if each.name.startswith(("message-size", "socket-buffer"))]
-    if rows * columns > 2 and lined:
-        return [chart_picture(lined[0])]
+    by_axis = [
+        chart for chart in charts if chart.name.startswith(("message-size", "socket-buffer"))
+    ]
+    if rows * columns > 2 and by_axis:
+        return [chart_picture(by_axis[0])]
     return _trials(grids, link)
 
 
@@ -146,7 +150,7 @@ def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
             break
         panels.append(_grid_panel(grid, link, None if known else most))
     title = _("Share of the wire ceiling, %") if known else _("Throughput")
-    of_what = _("% of the wire ceiling") if known else _("% of the most of this run")
+    of_what = _("% of the wire ceiling") if known else _("% of the highest value of this run")
     return heat_picture(_partly(title, len(panels), len(grids)), panels, of_what=of_what)
 
 
@@ -173,20 +177,21 @@ def _grid_panel(grid: BinGrid, link: Link | None, most: float | None) -> HeatPan
 
 
 def _spot(grid: BinGrid, row: LevelValue, column: TableColumn, whole: float | None) -> Spot:
-    """A place of the map: its share of ``whole``, in bit/s, where that is known."""
+    """A place of the map: its share of ``whole`` (bit/s; ``None``: unknown)."""
     place = grid.bins.get((row, column))
     head = joined(", ", [grid.pairing, column.words, setting_value(grid.row_setting, row)])
     if place is None:
         return Spot(None, "", titled(head, NOT_PLANNED))
-    found = place.throughputs_bit_per_s
-    if not found:
-        return Spot(None, "", titled(head, *{each.why_blank for each in place.blanks}), place.cell)
-    value = joined(" ", [figure(mean(found) / 1e6), "Mbit/s"])
+    throughputs = place.throughputs_bit_per_s
+    if not throughputs:
+        reasons = {reading.why_blank for reading in place.blanks}
+        return Spot(None, "", titled(head, *reasons), place.cell)
+    value = joined(" ", [figure(mean(throughputs) / 1e6), "Mbit/s"])
     if whole is None:
         return Spot(None, "", titled(head, value), place.cell)
-    share = 100 * mean(found) / whole
-    told = titled(head, value, joined(" ", [figure(share, 1), "%"]))
-    return Spot(share, f"{share:.0f}", told, place.cell, grid.same_host)
+    share = 100 * mean(throughputs) / whole
+    title = titled(head, value, joined(" ", [figure(share, 1), "%"]))
+    return Spot(share, f"{share:.0f}", title, place.cell, grid.same_host)
 
 
 def _trials(grids: Sequence[BinGrid], link: Link | None) -> list[FirstPicture]:
@@ -195,10 +200,10 @@ def _trials(grids: Sequence[BinGrid], link: Link | None) -> list[FirstPicture]:
     for grid in grids:
         for (_row, column), place in grid.bins.items():
             ceiling = ceiling_of(column, [place], link)
-            found = place.throughputs_bit_per_s
-            if ceiling is None or len(found) < 2:
+            throughputs = place.throughputs_bit_per_s
+            if ceiling is None or len(throughputs) < 2:
                 continue
-            shares = tuple(100 * each / ceiling.highest_bit_per_s for each in found)
+            shares = tuple(100 * value / ceiling.highest_bit_per_s for value in throughputs)
             label = joined(" ", [grid.pairing, column.words])
             rows.append(_of_trials(label, shares, place.cell))
     if not rows:
@@ -215,18 +220,18 @@ def _of_trials(label: str, values: tuple[float, ...], cell: str) -> IntervalRow:
 
 
 def _trips(readings: Sequence[Reading]) -> list[FirstPicture]:
-    """All single times of each cell: quartiles, and from 1 to 99 %."""
-    those = [r for r in readings if r.test in ("round_trip", "connect") and r.status == "ok"]
-    those = [r for r in those if not is_by_name(r.pairing)]
-    names, several = names_of(those, brief=True), len({r.pairing for r in those}) > 1
-    found = list(_distributions(those, names, several=several))
-    rows = found[:MOST_ROWS]
+    """The distribution of the round trips of each cell: quartiles, 1st and 99th percentile."""
+    trips = [r for r in readings if r.test in ("round_trip", "connect") and r.status == "ok"]
+    trips = [r for r in trips if not is_by_name(r.pairing)]
+    names, several = names_of(trips, brief=True), len({r.pairing for r in trips}) > 1
+    every = list(_distributions(trips, names, several=several))
+    rows = every[:MOST_ROWS]
     if not rows:
         return []
     ends = [value for row in rows for value in (row.low, row.high) if value]
     axis = Axis("µs", logarithmic=max(ends) > _LOG_FROM * min(ends))
-    title = _("Times of a round trip: median, half of all, 1 to 99 % of all")
-    title = _partly(title, len(rows), len(found))
+    title = _("Round-trip times: median, middle half, and 1st to 99th percentile")
+    title = _partly(title, len(rows), len(every))
     return [interval_picture(title, title, rows, axis)]
 
 
@@ -249,36 +254,38 @@ def _distributions(
 
 
 def _partly(title: Message, shown: int, every: int) -> Message:
-    """What is left out is said."""
+    """The title, with the numbers shown and left out if some are left out."""
     if shown == every:
         return title
     return _("{title} (the first {shown} of {all})", title=title, shown=str(shown), all=str(every))
 
 
 def _forest(judged: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPicture | None:
-    """A ratio with its interval a pair of cells and quantity; the same is shaded."""
+    """A ratio with its interval for each pair of cells and quantity; the margin is shaded."""
     rows: list[IntervalRow] = []
     shown = every = 0
-    for asked, pairs in judged:
-        told = [each for each in pairs if each.verdict.low and each.verdict.high]
-        for quantity in dict.fromkeys(each.aligned.quantity for each in told):
-            those = [each for each in told if each.aligned.quantity is quantity]
-            every += len(those)
-            if rows and len(rows) + len(those) >= MOST_ROWS + 6:
+    for comparison, pairs in judged:
+        known = [pair for pair in pairs if pair.verdict.low and pair.verdict.high]
+        for quantity in dict.fromkeys(pair.aligned.quantity for pair in known):
+            group = [pair for pair in known if pair.aligned.quantity is quantity]
+            every += len(group)
+            if rows and len(rows) + len(group) >= MOST_ROWS + 6:
                 continue
-            shown += len(those)
-            rows.append(IntervalRow(titled(asked.name, quantity.name)))
-            rows += [_ratio(each) for each in those]
+            shown += len(group)
+            rows.append(IntervalRow(titled(comparison.name, quantity.name)))
+            rows += [_ratio(pair) for pair in group]
     if not rows:
         return None
     axis = Axis(
-        _("ratio, contender by baseline; shaded: the same"),
+        _("ratio, contender to baseline; shaded: equivalent"),
         logarithmic=True,
         level=1.0,
         margin=(1 / (1 + MARGIN), 1 + MARGIN),
     )
     title = _partly(_("Comparisons: ratio and 95 % interval"), shown, every)
-    meaning = _("Filled: different among all comparisons of the run. Hollow: not shown.")
+    meaning = _(
+        "Filled: different, corrected for all comparisons of the run. Hollow: no difference shown."
+    )
     return interval_picture(title, joined(". ", [title, meaning]), rows, axis, (("", meaning),))
 
 

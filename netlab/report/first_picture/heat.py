@@ -1,4 +1,4 @@
-"""Grids of figures → panels of coloured places; blanks are hatched and say why. Pure."""
+"""Grids of figures → panels of coloured places; blanks are hatched and have their reason. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from netlab.report.first_picture.scene import (
 )
 
 BOUNDS = (10, 25, 50, 75, 90, 95, 98)
-"""Per cent at which a colour begins; finer near the ceiling, where everything is."""
+"""Percentages at which a colour begins; finer near the ceiling, where most figures are."""
 BLANK = "blank-spot"
 INSIDE = "inside-spot"
 _GAP, _TITLE, _MOST_HIGH = 14, 20, {WIDE: 400, NARROW: 250}
@@ -28,17 +28,17 @@ _PANELS_ABREAST = 2
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One place: its figure, or why it has none."""
+    """One place: its figure, or the reason why it has none."""
 
     percent: float | None
-    """Of the ceiling, or of the most; it makes the colour."""
+    """Share of the ceiling, or of the highest value; it decides the colour."""
     words: str
-    """What is written on it, where there is room."""
+    """Text on the place, if there is room."""
     told: str
-    """What the pointer is told."""
+    """Text shown when the pointer is over it."""
     cell: str = ""
     inside: bool = False
-    """Within one machine: it has no colour."""
+    """Whether it is within one machine: it has no colour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class HeatPanel:
 
 
 def look_of(spot: Spot | None) -> str:
-    """Its class: one of eight colours, or hatched."""
+    """The style class of a place: one of eight colours, or hatched."""
     if spot is None:
         return BLANK
     if spot.inside:
@@ -63,24 +63,24 @@ def look_of(spot: Spot | None) -> str:
 
 
 def heat_picture(title: str, panels: Sequence[HeatPanel], *, of_what: str) -> FirstPicture:
-    """Two panels abreast; the legend says what a colour means."""
+    """The panels, two in a row, with a legend of the colours."""
     bounds = ("0", *map(str, BOUNDS))
     legend = [(f"heat-{index}", bound) for index, bound in enumerate(bounds)]
     every = [spot for panel in panels for row in panel.spots for spot in row]
     if any(look_of(spot) == BLANK for spot in every):
-        legend.append((BLANK, _("no figure: the pointer tells why")))
+        legend.append((BLANK, _("no figure: point at it to see why")))
     if any(spot is not None and spot.inside for spot in every):
         legend.append((INSIDE, _("within one machine")))
     return FirstPicture(
         title,
-        _("Map of colours: {title}. The tables hold the same figures.", title=title),
+        _("Heat map: {title}. The tables contain the same figures.", title=title),
         tuple(_scene(panels, wide) for wide in (WIDE, NARROW)),
         (("", of_what), *legend),
     )
 
 
 def _scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
-    """Rows are named at the left of each line of panels, columns below the last line."""
+    """The panels with row names at the left of each line, and column names below the last line."""
     abreast = min(_PANELS_ABREAST, len(panels))
     deep = -(-len(panels) // abreast)
     longest = max(len(row) for panel in panels for row in panel.rows)
@@ -111,18 +111,18 @@ def _scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
 def _panel(
     panel: HeatPanel, x: float, top: float, wide: float, row_high: float, *, told: bool
 ) -> Iterator[Mark]:
-    each = wide / len(panel.columns)
+    step = wide / len(panel.columns)
     yield words(x, top + TYPE + 1, panel.title, "strong", room=wide)
     for down, row in enumerate(panel.spots):
         for across, spot in enumerate(row):
             look, y = look_of(spot), top + _TITLE + down * row_high
             title = "" if spot is None or not told else spot.told
             cell = "" if spot is None else spot.cell
-            yield rect(x + across * each, y, each - 1, row_high - 1, look, title=title, cell=cell)
-            fits = spot is not None and len(spot.words) * LETTER <= each - 2
+            yield rect(x + across * step, y, step - 1, row_high - 1, look, title=title, cell=cell)
+            fits = spot is not None and len(spot.words) * LETTER <= step - 2
             if spot is not None and spot.words and fits and row_high >= TYPE + 2:
                 ink = f"middle on-{look}"
-                yield words(x + (across + 0.5) * each, y + row_high / 2 + 4, spot.words, ink)
+                yield words(x + (across + 0.5) * step, y + row_high / 2 + 4, spot.words, ink)
 
 
 def _rows(panel: HeatPanel, left: float, top: float, row_high: float) -> Iterator[Mark]:
@@ -135,9 +135,9 @@ def _rows(panel: HeatPanel, left: float, top: float, row_high: float) -> Iterato
 def _columns(
     panel: HeatPanel, x: float, bottom: float, wide: float, *, turned: bool
 ) -> Iterator[Mark]:
-    each = wide / len(panel.columns)
+    step = wide / len(panel.columns)
     for at, column in enumerate(panel.columns):
-        middle = x + (at + 0.5) * each
+        middle = x + (at + 0.5) * step
         if turned:
             yield words(middle + 4, bottom + 10, column, "end", room=100, turned=True)
         else:

@@ -27,32 +27,32 @@ _ROW_HIGH, _BELOW, _HEAD = 20, 38, 22
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """One row: a point with what lies around it; a head has a label only."""
+    """One row: a point with its interval; a heading has a label only."""
 
     label: str
     middle: float | None = None
     low: float | None = None
     high: float | None = None
     inner: tuple[float, float] | None = None
-    """Of a distribution its quartiles: a box."""
+    """The quartiles of a distribution, drawn as a box."""
     dots: tuple[float, ...] = ()
     """Single trials."""
     shown: bool = True
-    """Whether it is more than chance: filled, else hollow."""
+    """Whether a difference is shown: the point is filled, else hollow."""
     told: str = ""
     cell: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What the rows share."""
+    """The axis of all rows."""
 
     label: str
     logarithmic: bool = False
     level: float | None = None
-    """A line across all rows: no difference, or the ceiling."""
+    """A line across all rows: no difference, or the wire ceiling."""
     margin: tuple[float, float] | None = None
-    """Shaded: what counts as the same."""
+    """The shaded range, which counts as equivalent."""
     spell: Callable[[float], str] = "{:g}".format
 
 
@@ -70,7 +70,7 @@ def interval_picture(
 
 @dataclass(frozen=True, slots=True)
 class _Ruler:
-    """Where a value stands."""
+    """The x position of a value."""
 
     axis: Axis
     low: float
@@ -79,7 +79,7 @@ class _Ruler:
     right: float
 
     def __call__(self, value: float) -> float:
-        low, high, at = (self._level(each) for each in (self.low, self.high, value))
+        low, high, at = (self._level(number) for number in (self.low, self.high, value))
         share = min(1.0, max(0.0, (at - low) / (high - low)))
         return self.left + share * (self.right - self.left)
 
@@ -91,8 +91,8 @@ class _Ruler:
             return steps(self.low, self.high, wanted)
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         round_ones = [m * 10.0**d for d in decades for m in (1, 2, 5)]
-        found = [each for each in round_ones if self.low <= each <= self.high]
-        return found[:: max(1, -(-len(found) // (wanted + 1)))]
+        inside = [number for number in round_ones if self.low <= number <= self.high]
+        return inside[:: max(1, -(-len(inside) // (wanted + 1)))]
 
 
 def _scene(rows: Sequence[IntervalRow], axis: Axis, wide: int) -> Scene:
@@ -119,14 +119,14 @@ def _scene(rows: Sequence[IntervalRow], axis: Axis, wide: int) -> Scene:
 
 
 def _ruler(rows: Sequence[IntervalRow], axis: Axis, left: float, right: float) -> _Ruler:
-    found = [
+    values = [
         value
         for row in rows
         for value in (row.middle, row.low, row.high, *(row.inner or ()), *row.dots)
         if value is not None
     ]
-    found += [] if axis.level is None else [axis.level]
-    low, high = min(found), max(found)
+    values += [] if axis.level is None else [axis.level]
+    low, high = min(values), max(values)
     if axis.logarithmic:
         return _Ruler(axis, low / 1.08, high * 1.08, left, right)
     edge = 0.04 * (high - low) or 1.0
@@ -135,7 +135,7 @@ def _ruler(rows: Sequence[IntervalRow], axis: Axis, left: float, right: float) -
 
 def _behind(ruler: _Ruler, axis: Axis, bottom: float, wide: int) -> Iterator[Mark]:
     if axis.margin is not None:
-        low, high = (ruler(each) for each in axis.margin)
+        low, high = (ruler(end) for end in axis.margin)
         yield rect(low, 0, max(3, high - low), bottom, "margin")
     for tick in ruler.ticks(4 if wide == NARROW else 6):
         yield line(ruler(tick), 0, ruler(tick), bottom, "grid")
@@ -149,10 +149,10 @@ def _row(row: IntervalRow, ruler: _Ruler, y: float) -> Iterator[Mark]:
     if row.low is not None and row.high is not None:
         yield line(ruler(row.low), y, ruler(row.high), y, "whisker")
     if row.inner is not None:
-        low, high = (ruler(each) for each in row.inner)
+        low, high = (ruler(quartile) for quartile in row.inner)
         yield rect(low, y - 5, high - low, 10, "box", title=row.told, cell=row.cell)
-    for each in row.dots:
-        yield dot(ruler(each), y, 2.2, "trial-dot")
+    for value in row.dots:
+        yield dot(ruler(value), y, 2.2, "trial-dot")
     if row.middle is not None:
         look = "point" if row.shown else "point hollow"
         yield dot(ruler(row.middle), y, 4.2, look, title=row.told, cell=row.cell)

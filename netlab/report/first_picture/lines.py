@@ -32,7 +32,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 20, 12, 40
 
 
 class _Plane:
-    """Where a point of the chart stands."""
+    """The position of a point of the chart."""
 
     def __init__(self, chart: Chart, wide: int) -> None:
         curves = (*chart.lines, *chart.ceilings)
@@ -59,17 +59,17 @@ class _Plane:
         if not self.log_y:
             return steps(low, high, 5)
         decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        return [each for d in decades if low <= (each := 10.0**d) <= high]
+        return [power for d in decades if low <= (power := 10.0**d) <= high]
 
 
 def _share(value: float, low: float, high: float, *, logarithmic: bool) -> float:
     if logarithmic:
-        value, low, high = (math.log(each) for each in (value, low, high))
+        value, low, high = (math.log(number) for number in (value, low, high))
     return 0.5 if high == low else (value - low) / (high - low)
 
 
 def chart_picture(chart: Chart) -> FirstPicture:
-    """The chart in both widths, its legend beside it."""
+    """The chart in both widths, with its legend."""
     legend = [(f"line look-{curve.place % LOOKS}", curve.label) for curve in chart.lines]
     legend += [("level", curve.label) for curve in chart.ceilings[:1]]
     scenes = tuple(_scene(_Plane(chart, wide)) for wide in (WIDE, NARROW))
@@ -125,22 +125,22 @@ def _line(plane: _Plane, curve: Curve) -> Iterator[Mark]:
             low, high = plane.y(max(plane.ys[0], y - half)), plane.y(y + half)
             yield line(plane.x(x), low, plane.x(x), high, f"whisk {look}")
         if not (many and curve.joined):
-            yield dot(plane.x(x), plane.y(y), 3, f"dot {look}", title=_told(curve, x, y, plane))
+            yield dot(plane.x(x), plane.y(y), 3, f"dot {look}", title=_title(curve, x, y, plane))
 
 
-def _told(curve: Curve, x: float, y: float, plane: _Plane) -> str:
+def _title(curve: Curve, x: float, y: float, plane: _Plane) -> str:
     at = next((label for tick, label in plane.chart.x_ticks if tick == x), f"{x:g}")
     return titled(curve.label, at, joined(" ", [figure(y), plane.chart.unit]))
 
 
 def _bars(plane: _Plane, curve: Curve) -> Iterator[Mark]:
     number = len(plane.chart.lines)
-    each = 0.8 / number
+    width = 0.8 / number
     for x, y in curve.points:
         if y is None:
             continue
-        left = plane.x(x - 0.4 + each * plane.chart.lines.index(curve))
-        right = plane.x(x - 0.4 + each * (plane.chart.lines.index(curve) + 1))
+        left = plane.x(x - 0.4 + width * plane.chart.lines.index(curve))
+        right = plane.x(x - 0.4 + width * (plane.chart.lines.index(curve) + 1))
         top, look = plane.y(y), f"fill look-{curve.place % LOOKS}"
-        told = _told(curve, x, y, plane)
-        yield rect(left, top, right - left - 1, plane.high - _BOTTOM - top, look, title=told)
+        title = _title(curve, x, y, plane)
+        yield rect(left, top, right - left - 1, plane.high - _BOTTOM - top, look, title=title)

@@ -1,7 +1,6 @@
-"""A drawing as marks, before it is SVG: what stands where, and its class of the style. Pure.
+"""A drawing as marks, before it is SVG: elements with their position and style class. Pure.
 
-The page's policy allows no style of a mark's own; colours are those of the style sheet, which knows
-light and dark.
+The page's policy allows no inline styles; colours come from the style sheet, for light and dark.
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ from dataclasses import dataclass
 from netlab.messages import Message, joined
 
 WIDE, NARROW = 620, 358
-"""Pixels: beside the answers, and on a phone."""
+"""Width in pixels: next to the answers, and on a phone."""
 
 TYPE = 12
-"""Height of its letters in pixels."""
+"""Height of letters in pixels."""
 LETTER = 7.3
-"""Width of one, on average."""
+"""Mean width of a letter in pixels."""
 
 LOOKS = 6
-"""Of lines and bars that can be told apart: see page.css."""
+"""Number of different looks of lines and bars, see page.css."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +28,11 @@ class Mark:
     tag: str
     attributes: tuple[tuple[str, str], ...]
     words: str = ""
-    """Of a text."""
+    """Its text, if it is one."""
     most: int = 0
-    """Letters that it has room for; 0: for all."""
+    """Letters that it has room for; 0: no limit."""
     title: str = ""
-    """What the pointer is told over it."""
+    """Text shown when the pointer is over it."""
     cell: str = ""
     """Key of the cell that a click on it opens."""
 
@@ -49,7 +48,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class FirstPicture:
-    """One drawing in both widths, and what is said of it to who does not see it."""
+    """One drawing in both widths, with a description for screen readers."""
 
     title: str
     told: str
@@ -87,8 +86,9 @@ def path(points: list[tuple[float, float]], look: str) -> Mark:
 def words(
     x: float, y: float, said: str, look: str = "", *, room: float = 0, turned: bool = False
 ) -> Mark:
-    """A text; ``middle`` and ``end`` are classes. ``turned``: from below upwards. ``room``: in
-    pixels; what is longer in the reader's language loses its middle, and the pointer is told it.
+    """A text; ``middle`` and ``end`` are classes. ``turned``: from below upwards. ``room``: width
+    in pixels; a text that is longer in the reader's language is shortened in its middle, and shown
+    in full under the pointer.
     """
     attributes = _attributes({"x": x, "y": y}, look)
     turn = (("transform", f"rotate(-50 {_short(x)} {_short(y)})"),) if turned else ()
@@ -97,7 +97,7 @@ def words(
 
 
 def titled(*parts: str) -> Message:
-    """``LL, TCP 64: 88.35 Mbit/s``."""
+    """Parts as one text: ``LL, TCP 64: 88.35 Mbit/s``."""
     head, *rest = [part for part in parts if part]
     return joined(": ", [head, joined(", ", rest)]) if rest else joined("", [head])
 
@@ -106,14 +106,14 @@ def steps(low: float, high: float, wanted: int) -> list[float]:
     """Round numbers from ``low`` to ``high``, about so many."""
     raw = (high - low or 1) / max(1, wanted)
     power = 10.0 ** int(f"{raw:e}".partition("e")[2])
-    step = next(each * power for each in (1, 2, 5, 10) if each * power >= raw * 0.999)
+    step = next(n * power for n in (1, 2, 5, 10) if n * power >= raw * 0.999)
     first = -(-low // step)
     return [(first + n) * step for n in range(int((high - first * step) / step + 1e-9) + 1)]
 
 
 def _attributes(places: dict[str, float], look: str) -> tuple[tuple[str, str], ...]:
-    found = tuple((name, _short(value)) for name, value in places.items())
-    return (("class", look), *found) if look else found
+    attributes = tuple((name, _short(value)) for name, value in places.items())
+    return (("class", look), *attributes) if look else attributes
 
 
 def _short(value: float) -> str:

@@ -26,18 +26,18 @@ from netlab.report.tables.elements import Curve, Panel, Strip
 from netlab.results.labels import figure
 
 _HIGH = {WIDE: 128, NARROW: 104}
-"""Of each panel."""
+"""Height of each panel."""
 _LEFT, _RIGHT, _HEAD, _BOTTOM = 46, 12, 22, 38
 _ABOVE = 1.24
-"""How far a panel goes beyond its values: names of bands stand there."""
+"""Height of a panel relative to its highest value, with room for the names of bands."""
 _TICKS = {WIDE: 8, NARROW: 5}
 
 
 class _Axis:
-    """Where a time stands; the same for all panels."""
+    """The x position of a time, the same for all panels."""
 
     def __init__(self, strip: Strip, wide: int) -> None:
-        xs = [x for panel in strip.panels for each in panel.lines for x, _y in each.points]
+        xs = [x for panel in strip.panels for curve in panel.lines for x, _y in curve.points]
         xs += [x for band in strip.bands for x in (band.from_x, band.until_x)]
         self.wide, self.low, self.high = wide, min(0.0, *xs), max(xs)
 
@@ -49,10 +49,10 @@ class _Axis:
 def strip_picture(strip: Strip) -> FirstPicture:
     """All panels in both widths, their legend below."""
     legend = {
-        each.label: (f"line look-{each.place % LOOKS}", each.label)
+        curve.label: (f"line look-{curve.place % LOOKS}", curve.label)
         for panel in strip.panels
-        for each in panel.lines
-        if each.label
+        for curve in panel.lines
+        if curve.label
     }
     scenes = tuple(_scene(strip, wide) for wide in (WIDE, NARROW))
     return FirstPicture(strip.title, strip.alt, scenes, tuple(legend.values()))
@@ -73,7 +73,8 @@ def _scene(strip: Strip, wide: int) -> Scene:
 
 def _panel(strip: Strip, panel: Panel, axis: _Axis, top: float) -> Iterator[Mark]:
     high = _HIGH[axis.wide]
-    most = max((y for each in panel.lines for _x, y in each.points if y is not None), default=0.0)
+    ys = [y for curve in panel.lines for _x, y in curve.points if y is not None]
+    most = max(ys, default=0.0)
     whole = _ABOVE * most or 1.0
 
     def level(value: float) -> float:
@@ -89,17 +90,17 @@ def _panel(strip: Strip, panel: Panel, axis: _Axis, top: float) -> Iterator[Mark
         yield words(_LEFT - 6, level(tick) + 4, joined("", [f"{tick:,.6g}"]), "end")
     if panel is strip.panels[0]:
         yield from _names(strip, axis, top)
-    for each in panel.lines:
-        for x, y in () if each.joined else each.points:
+    for curve in panel.lines:
+        for x, y in () if curve.joined else curve.points:
             if y is not None:
-                told = titled(each.label, joined(" ", [figure(x), "s"]))
-                yield dot(axis(x), level(y), 3, f"dot look-{each.place % LOOKS}", title=told)
-        for run in _runs(each):
-            yield path([(axis(x), level(y)) for x, y in run], f"line look-{each.place % LOOKS}")
+                label = titled(curve.label, joined(" ", [figure(x), "s"]))
+                yield dot(axis(x), level(y), 3, f"dot look-{curve.place % LOOKS}", title=label)
+        for run in _runs(curve):
+            yield path([(axis(x), level(y)) for x, y in run], f"line look-{curve.place % LOOKS}")
 
 
 def _names(strip: Strip, axis: _Axis, top: float) -> Iterator[Mark]:
-    """Of the bands; one that the name before it reaches into stands further right."""
+    """The names of the bands; a name that would overlap the one before it is moved right."""
     end = 0.0
     for band in strip.bands:
         half = len(band.label) * LETTER / 2
@@ -109,7 +110,7 @@ def _names(strip: Strip, axis: _Axis, top: float) -> Iterator[Mark]:
 
 
 def _runs(curve: Curve) -> Iterator[list[tuple[float, float]]]:
-    """What a line joins: from one gap to the next."""
+    """The runs of points without a gap, which a line joins."""
     run: list[tuple[float, float]] = []
     for x, y in (*curve.points, (0.0, None)) if curve.joined else ():
         if y is not None:

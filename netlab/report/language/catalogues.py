@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-"""Of the catalogues."""
+"""Folder of the catalogues."""
 
 
 def languages() -> tuple[str, ...]:
@@ -17,7 +17,7 @@ def languages() -> tuple[str, ...]:
 
 
 class _Lacking(gettext.NullTranslations):
-    """What a catalogue lacks: nothing is said for it."""
+    """Fallback of a catalogue: raises LookupError for a message that it lacks."""
 
     def gettext(self, message: str) -> str:
         raise LookupError(message)
@@ -37,6 +37,6 @@ def catalogue_of(language: str) -> gettext.NullTranslations:
     compiled = io.BytesIO()
     write_mo(compiled, read)
     compiled.seek(0)
-    made = gettext.GNUTranslations(compiled)
-    made.add_fallback(_Lacking())
-    return made
+    translations = gettext.GNUTranslations(compiled)
+    translations.add_fallback(_Lacking())
+    return translations

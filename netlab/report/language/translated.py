@@ -59,9 +59,9 @@ class Translated(Wording):
             template = self._template(words)
         except LookupError:
             return str(words)
-        values = {name: self._value(each) for name, each in words.values.items()}
-        said = template.format(**values) if values else template
-        return said[:1].upper() + said[1:] if words.begins else said
+        values = {name: self._value(value) for name, value in words.values.items()}
+        translation = template.format(**values) if values else template
+        return translation[:1].upper() + translation[1:] if words.begins else translation
 
     def gettext(self, words: str) -> str:
         """By the catalogue."""

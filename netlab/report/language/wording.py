@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Wording:
-    """English: every noun as the rooms of the report made it."""
+    """English: every text as it is in the code."""
 
     language = "en"
     decimal_marker = "."
     table = "Table"
-    """What stands before a table's number."""
+    """Word before a table's number."""
 
     def text(self, words: str) -> str:
         """One text: a label, a sentence, a figure."""
@@ -30,7 +30,7 @@ class Wording:
         return words
 
     def ngettext(self, one: str, many: str, number: int) -> str:
-        """One that counts."""
+        """A text of a template that depends on a number."""
         return one if number == 1 else many
 
     def of_table(self, table: AnyTable) -> AnyTable:

@@ -1,7 +1,7 @@
-"""Tables and pictures → index.html: one file that opens offline and prints.
+"""Tables and pictures → index.html: one file that opens offline and can be printed.
 
-Its one script and its one style are named by their hashes in the page's own policy, which allows
-nothing else and no connection: what a host or a file said can neither run nor call anybody.
+The page's content security policy names its only script and its only style by their hashes, and
+allows nothing else and no connection. So text from a host or a file can neither run nor connect.
 """
 
 from __future__ import annotations
@@ -38,37 +38,37 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 _KEPT = frozenset({"journal.jsonl", "matrix.yaml"})
-"""Files of the run itself: they are there wherever the run is."""
+"""Files of the run itself: every copy of the run has them."""
 STYLES = ("page.css", "vendor/uPlot.min.css", "charts.css")
-"""Files of the page's one style, in their order."""
+"""Files of the page's style, in their order."""
 SCRIPTS = (
     "script/base.js",
     "vendor/uPlot.iife.min.js",
     *(f"script/{name}.js" for name in ("tables", "cell_charts", "cell", "charts", "heat", "page")),
 )
-"""Files of the page's one script, in their order: one function, so that nothing of it is global."""
+"""Files of the page's script, in their order, wrapped in one function so that nothing is global."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """All that a page is made of."""
+    """The contents of a page."""
 
     run: Analysis
     readings: tuple[Reading, ...]
     overviews: tuple[GridTable, ...]
     sections: tuple[TableSection, ...]
     parts: tuple[Part, ...]
-    """What further rooms have to say, in the page's order."""
+    """The further sections, in the page's order."""
     charts: tuple[Chart | Strip | HeatMap, ...]
-    """Its drawings; each gets into the place that has its number here."""
+    """The drawings; a drawing's index here is the number of its place in the page."""
     left_out: int
-    """Diagrams that were not drawn because there would be too many."""
+    """Number of diagrams that were not drawn because there would be too many."""
     cells: Callable[[], str]
-    """Gives what its script shows of a cell: see ``cells_json``. The page asks at its end."""
+    """Returns the data of all cells for the script, see ``cells_json``. Called last."""
     first: First
-    """What stands on its first screen."""
+    """The contents of the first screen."""
     files: frozenset[str]
-    """Names of what is written beside it."""
+    """Names of the files that are written next to the page."""
 
 
 def cells_json(run: Analysis, readings: Sequence[Reading], wording: Wording) -> str:
@@ -77,12 +77,12 @@ def cells_json(run: Analysis, readings: Sequence[Reading], wording: Wording) -> 
 
 
 def page(contents: Contents, wording: Wording) -> str:
-    """The page as HTML, in a language, with places for its drawings. Everything that a host, a
-    person or a file said is escaped.
+    """The page as HTML, in a language, with places for its drawings. All text from hosts, people
+    and files is escaped.
     """
     hosts = coverage.hosts(contents.run)
     charts = packed_charts(contents.charts)
-    # What draws charts is of use where there are some.
+    # Without charts the page needs no library that draws them.
     scripts = [name for name in SCRIPTS if charts or not name.startswith("vendor/")]
     script = "(() => {{\n{}\n}})();".format("\n".join(map(_text, scripts)))
     return (
@@ -98,20 +98,20 @@ def page(contents: Contents, wording: Wording) -> str:
             repeat=json.dumps(repeat_words(contents.run)),
             version=VERSION,
             **_first(contents, hosts),
-            **_said(contents),
-            **_shown(contents),
+            **_sentences(contents),
+            **_tables_and_charts(contents),
             **_of_hosts(contents.run, hosts),
         )
     )
 
 
 def _text(name: str) -> str:
-    """A file of the page's own."""
+    """A file of this folder."""
     return (_HERE / name).read_text(encoding="utf-8")
 
 
 def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
-    """The answers with where they lead, the picture, and the facts in a strip."""
+    """The first screen: answers with their targets, pictures, and the strip of facts."""
     run, first = contents.run, contents.first
     charts = [chart.name for chart in contents.charts]
     sections = [part.name for part in contents.parts]
@@ -120,11 +120,11 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
         for number, section in enumerate(contents.sections, start=1)
         for reading in section.grid.readings
     }
-    to = anchors(sections, grids, charts)
+    target = anchors(sections, grids, charts)
     return {
-        "answers": [(each, to(each)) for each in first.lines.answers],
-        "compared": [(each, to(each)) for each in first.lines.comparisons],
-        "warnings": [(each, to(each)) for each in first.lines.warnings],
+        "answers": [(line, target(line)) for line in first.lines.answers],
+        "compared": [(line, target(line)) for line in first.lines.comparisons],
+        "warnings": [(line, target(line)) for line in first.lines.warnings],
         "first_pictures": first.pictures,
         "facts": strip(run, contents.readings, hosts),
         "downloads": downloads(run, contents.files),
@@ -132,8 +132,8 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
     }
 
 
-def _said(contents: Contents) -> dict[str, Any]:
-    """The page's sentences, and what the settings and the coverage come to."""
+def _sentences(contents: Contents) -> dict[str, Any]:
+    """The page's sentences, its settings and its coverage."""
     run, readings = contents.run, contents.readings
     return {
         "plan": run.plan,
@@ -145,7 +145,7 @@ def _said(contents: Contents) -> dict[str, Any]:
         "counts": coverage.counts(readings),
         "blanks": coverage.blanks(readings),
         "again": sum(1 for reading in readings if (reading.attempt or 1) > 1),
-        "damage": [str(each) for each in run.damage],
+        "damage": [str(place) for place in run.damage],
         "settings": list(coverage.settings(readings)),
         "trials": coverage.trials(run.plan),
         "link": link_words(run.plan.link),
@@ -153,8 +153,8 @@ def _said(contents: Contents) -> dict[str, Any]:
     }
 
 
-def _shown(contents: Contents) -> dict[str, Any]:
-    """Tables, pictures, and the records behind them."""
+def _tables_and_charts(contents: Contents) -> dict[str, Any]:
+    """Tables, charts, and the records behind them."""
     run = contents.run
     charts = {chart.name: (number, chart) for number, chart in enumerate(contents.charts)}
     of_parts = {chart.name for part in contents.parts for chart in part.charts}
@@ -166,7 +166,7 @@ def _shown(contents: Contents) -> dict[str, Any]:
     findings = sentences_of(run)
     return {
         "overviews": contents.overviews,
-        "sections": [(each, _said_of(each, findings)) for each in contents.sections],
+        "sections": [(section, _findings_of(section, findings)) for section in contents.sections],
         "by_size": [(number, chart) for number, chart in of_streams if chart.log_x],
         "by_row": [(number, chart) for number, chart in of_streams if not chart.log_x],
         "sections_further": [
@@ -188,24 +188,24 @@ def _of_hosts(run: Analysis, hosts: Sequence[coverage.HostFacts]) -> dict[str, A
 
 
 def link_words(link: Link | None) -> str:
-    """``100.00 Mbit/s, MTU 1500 bytes``; or a sentence where it is not known."""
+    """The link in words: ``100.00 Mbit/s, MTU 1500 bytes``; or that it was not stated."""
     if link is None:
         return _("not stated")
-    said = [
+    parts = [
         format_rate(link.rate_bit_per_s),
         _("MTU {size} bytes", size=link.mtu_bytes),
         *([_("with a VLAN tag")] if link.vlan else []),
     ]
     if link.hops:
-        said.append(
+        parts.append(
             counted(
                 "{number} router between the hosts", "{number} routers between the hosts", link.hops
             )
         )
-    return joined(", ", said)
+    return joined(", ", parts)
 
 
-def _said_of(section: TableSection, findings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """What is said of any cell of a section, once."""
+def _findings_of(section: TableSection, findings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The findings of all cells of a section, each once."""
     cells = dict.fromkeys(reading.cell for reading in section.grid.readings)
     return tuple(dict.fromkeys(text for cell in cells for text in findings.get(cell, ())))

@@ -1,6 +1,6 @@
-"""Records → what the page shows of a cell when it is opened, packed into pieces. Pure.
+"""Records → the data that the page shows when a cell is opened, packed into pieces. Pure.
 
-The page carries everything that was measured; a piece holds some hundred trials and is unpacked
+The page contains everything that was measured. A piece holds some hundred trials and is unpacked
 when one of its cells is opened, so that a page of ten thousand cells opens as fast as a small one.
 """
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 PIECE_CHARACTERS = 300_000
-"""Of a piece before it is packed: some milliseconds to unpack."""
+"""Least size of a piece before it is packed; it takes some milliseconds to unpack."""
 
 MAX_LISTED = 12
-"""Longer series stand there as their length: the charts draw them, the exported table has them."""
+"""Of longer series only the length is shown: the charts draw them, the exported table has them."""
 
 _WITH_STREAMS = frozenset({"stream", "latency_under_load"})
-"""Tests with streams, which have a ceiling."""
+"""Tests with streams, which have a wire ceiling."""
 
 _Say = Callable[[str], str]
 """A text or a figure in the page's language."""
@@ -47,7 +47,7 @@ _Say = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some cells that follow each other in the plan: gzipped JSON in base64."""
+    """Consecutive cells of the plan as gzipped JSON in base64."""
 
     first: int
     """Place of its first cell in the plan, from 0."""
@@ -56,13 +56,13 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """One cell of the plan with its trials, and what is said of it."""
+    """One cell of the plan with its trials and findings."""
 
     key: str
     name: str
     readings: tuple[Reading, ...]
     records: tuple[Record | None, ...]
-    """The record that counts of each of these; ``None`` where there is none yet."""
+    """The valid record of each reading; ``None`` if there is none yet."""
     ceilings: Mapping[str, float]
     """Wire ceiling of each flow that has one, bit/s."""
     findings: tuple[CellFinding, ...]
@@ -71,7 +71,7 @@ class CellView:
 def cells_of(
     run: Run, readings: Sequence[Reading], findings: Mapping[str, Sequence[CellFinding]]
 ) -> Iterator[CellView]:
-    """The cells of a run in the plan's order; ``findings`` has those of each by the cell's key."""
+    """The cells of a run in the plan's order; ``findings`` maps a cell's key to its findings."""
     names = names_of(readings)
     groups: dict[str, list[Reading]] = {}
     for reading in readings:
@@ -82,7 +82,7 @@ def cells_of(
             key=planned.key,
             name=joined(": ", [planned.pairing, names.get(planned.key, planned.key)]),
             readings=trials,
-            records=tuple(run.latest.get((planned.key, each.trial)) for each in trials),
+            records=tuple(run.latest.get((planned.key, reading.trial)) for reading in trials),
             ceilings=_ceilings(trials, run.plan.link),
             findings=tuple(findings.get(planned.key, ())),
         )
@@ -94,7 +94,7 @@ def packed(cells: Iterable[CellView], wording: Wording) -> tuple[Piece, ...]:
     def say(words: str) -> str:
         return printable(wording.text(words))
 
-    # Packing leaves the interpreter to others.
+    # Compression releases the interpreter lock, so that the next piece is prepared meanwhile.
     with ThreadPoolExecutor(1) as packing:
         return _pieces(cells, say, lambda *piece: packing.submit(_piece, *piece))
 
@@ -113,11 +113,11 @@ def _pieces(
             pieces.append(begin(first, texts, shapes))
             first, characters, texts, shapes = index + 1, 0, [], {}
     pieces += [begin(first, texts, shapes)] if texts else []
-    return tuple(each.result() for each in pieces)
+    return tuple(piece.result() for piece in pieces)
 
 
 def script_json(pieces: Iterable[Piece]) -> str:
-    """The pieces as JSON that may stand in a script element: nothing in it ends the element."""
+    """The pieces as JSON for a script element: nothing in it can end the element."""
     text = _as_json([[piece.first, piece.data] for piece in pieces])
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -125,7 +125,7 @@ def script_json(pieces: Iterable[Piece]) -> str:
 def _piece(first: int, texts: Sequence[str], shapes: Iterable[tuple[str, ...]]) -> Piece:
     names = _as_json([[printable(name) for name in shape] for shape in shapes])
     text = f'{{"shapes":{names},"cells":[{",".join(texts)}]}}'
-    # Without a time in it, so that the same run gives the same bytes.
+    # No time stamp, so that the same run gives the same bytes.
     return Piece(first, base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii"))
 
 
@@ -145,18 +145,18 @@ def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict
         "key": printable(cell.key),
         "name": say(cell.name),
         "settings": [
-            [say(each.name), say(each.asked), say(each.effective), each.differs]
-            for each in effective_settings(settings, [values for _reading, values in ok])
+            [say(setting.name), say(setting.asked), say(setting.effective), setting.differs]
+            for setting in effective_settings(settings, [values for _reading, values in ok])
         ],
-        "findings": [_finding(each, say) for each in cell.findings],
-        "charts": [_chart(each, say) for each in charts],
-        "figures": [say(joined(", ", [each.name, each.unit])) for each in quantities],
+        "findings": [_finding(finding, say) for finding in cell.findings],
+        "charts": [_chart(chart, say) for chart in charts],
+        "figures": [say(joined(", ", [quantity.name, quantity.unit])) for quantity in quantities],
         "trials": [
             {
                 **_trial(reading, say),
                 "figures": [
-                    "" if (value := each.in_unit(reading)) is None else say(figure(value))
-                    for each in quantities
+                    "" if (value := quantity.in_unit(reading)) is None else say(figure(value))
+                    for quantity in quantities
                 ],
                 **_values(record, shapes, say),
             }
@@ -181,11 +181,11 @@ def _trial(reading: Reading, say: _Say) -> dict[str, Any]:
 
 
 def _values(record: Record | None, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:
-    """All that was measured: the names once for all records of a piece that have the same."""
+    """All measured values. Records of a piece with the same names share one list of names."""
     if record is None or not record.values:
         return {}
     shape = shapes.setdefault(tuple(record.values), len(shapes))
-    return {"shape": shape, "values": [_value(each, say) for each in record.values.values()]}
+    return {"shape": shape, "values": [_value(value, say) for value in record.values.values()]}
 
 
 def _value(value: Value, say: _Say) -> Value:
@@ -211,9 +211,9 @@ def _chart(chart: SmallChart, say: _Say) -> dict[str, Any]:
     further = {
         "trials": chart.trials,
         "mean": chart.mean,
-        "limits": [[each.level, say(each.words)] for each in chart.limits],
+        "limits": [[limit.level, say(limit.words)] for limit in chart.limits],
         "afloat": not chart.from_zero,
-        "marks": [[each.from_s, each.until_s, say(each.words), each.trial] for each in chart.marks],
+        "marks": [[mark.from_s, mark.until_s, say(mark.words), mark.trial] for mark in chart.marks],
     }
     return {
         "title": say(chart.title),
@@ -224,24 +224,26 @@ def _chart(chart: SmallChart, say: _Say) -> dict[str, Any]:
             {"label": say(line.label), "joined": line.joined, "points": line.points}
             for line in chart.lines
         ],
-        # Most charts have none of these, and the page carries them all.
+        # Most charts have none of these: leaving them out keeps the page small.
         **{name: value for name, value in further.items() if value},
     }
 
 
 def _ceilings(readings: Sequence[Reading], link: Link | None) -> dict[str, float]:
-    """The highest that each flow of a stream may come to."""
-    found = {}
+    """The wire ceiling of each flow of a stream that has one, bit/s."""
+    ceilings = {}
     for flow in FLOWS:
-        those = tuple(
-            each for each in readings if each.test in _WITH_STREAMS and flow in each.flows
+        streams = tuple(
+            reading
+            for reading in readings
+            if reading.test in _WITH_STREAMS and flow in reading.flows
         )
-        if those and those[0].message_bytes is not None:
-            column = TableColumn(those[0].protocol, those[0].message_bytes, flow)
-            ceiling = ceiling_of(column, [Bin(those, flow)], link)
+        if streams and streams[0].message_bytes is not None:
+            column = TableColumn(streams[0].protocol, streams[0].message_bytes, flow)
+            ceiling = ceiling_of(column, [Bin(streams, flow)], link)
             if ceiling is not None:
-                found[flow] = ceiling.highest_bit_per_s
-    return found
+                ceilings[flow] = ceiling.highest_bit_per_s
+    return ceilings
 
 
 def _as_json(data: object) -> str:

@@ -1,4 +1,4 @@
-"""Findings → what the page says in each cell, with the figures that each rests on. Pure."""
+"""Findings → the findings that the page shows for each cell, with their evidence. Pure."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ class CellFinding:
     evidence: Mapping[str, float] = field(default_factory=dict)
     """Units in the names, as in a record."""
     trials: tuple[int, ...] = ()
-    """Those of the cell in which it was seen; empty: it is not about single trials."""
+    """The trials of the cell in which it was seen; empty if it is not about single trials."""
 
     @property
     def is_warning(self) -> bool:
-        """Whether its kind says that a figure is not to be believed as it stands."""
+        """Whether its kind means that a figure should not be trusted without a check."""
         return self.kind is not None and self.kind.severity == "warning"
 
 
 def findings_by_cell(run: Analysis) -> dict[str, tuple[CellFinding, ...]]:
-    """Key of a cell → its findings, warnings first, as the run has them."""
+    """Key of a cell → its findings, in the run's order: warnings first."""
     index = RunIndex(run)
-    found: dict[str, list[CellFinding]] = {}
-    for each in run.findings:
-        words = sentence(each, index)
-        for cell in each.cells:
-            found.setdefault(cell, []).append(_of_cell(each, cell, words))
-    return {cell: tuple(its) for cell, its in found.items()}
+    by_cell: dict[str, list[CellFinding]] = {}
+    for finding in run.findings:
+        words = sentence(finding, index)
+        for cell in finding.cells:
+            by_cell.setdefault(cell, []).append(_of_cell(finding, cell, words))
+    return {cell: tuple(findings) for cell, findings in by_cell.items()}
 
 
 def _of_cell(finding: Finding, cell: str, words: Message) -> CellFinding:

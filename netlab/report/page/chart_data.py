@@ -1,7 +1,7 @@
-"""Charts → what the page's script draws of them, packed. Pure.
+"""Charts → the data from which the page's script draws them, packed. Pure.
 
-The same nouns as the drawn pictures are made of, so that both show the same figures. Bars, and
-lines that turn back, stay as they are drawn.
+The data comes from the same objects as the drawn pictures, so that both show the same figures.
+Bars, and lines that run backwards, remain pictures.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from netlab.results.load_timeline import short
 
 
 def packed_charts(charts: Iterable[Chart | Strip | HeatMap]) -> str:
-    """Gzipped JSON in base64: an object a chart, by its name; the same charts give the same
-    bytes. Empty where there is none to explore."""
-    found = {chart.name: data for chart in charts if (data := _data(chart)) is not None}
-    if not found:
+    """Gzipped JSON in base64: an object for each chart, by the chart's name. The same charts give
+    the same bytes. Empty if there is no chart to explore."""
+    by_name = {chart.name: data for chart in charts if (data := _data(chart)) is not None}
+    if not by_name:
         return ""
-    text = json.dumps(found, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    text = json.dumps(by_name, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return base64.b64encode(gzip.compress(text.encode("ascii"), 6, mtime=0)).decode("ascii")
 
 
@@ -35,19 +35,19 @@ def _data(chart: Chart | Strip | HeatMap) -> dict[str, Any] | None:
             lines = [line for panel in chart.panels for line in panel.lines]
             return _strip(chart) if _can_be_explored(lines) else None
         case _:
-            can = not chart.as_bars and _can_be_explored([*chart.lines, *chart.ceilings])
-            return _diagram(chart) if can else None
+            explorable = not chart.as_bars and _can_be_explored([*chart.lines, *chart.ceilings])
+            return _diagram(chart) if explorable else None
 
 
 def _can_be_explored(curves: Sequence[Curve]) -> bool:
-    """Whether there is any figure, and each line goes from left to right."""
+    """Whether there is any figure, and each line runs from left to right."""
     return any(y is not None for curve in curves for _x, y in curve.points) and all(
         before < after for curve in curves for (before, _), (after, _) in pairwise(curve.points)
     )
 
 
 def _diagram(chart: Chart) -> dict[str, Any]:
-    panels = [(each.title, each.lines) for each in chart.panels] or [("", chart.lines)]
+    panels = [(panel.title, panel.lines) for panel in chart.panels] or [("", chart.lines)]
     ceilings = _lines(chart.ceilings)
     return {
         "title": chart.title,
@@ -64,13 +64,13 @@ def _diagram(chart: Chart) -> dict[str, Any]:
 
 
 def _strip(strip: Strip) -> dict[str, Any]:
-    panels = [_panel(each.title, each.unit, each.lines) for each in strip.panels]
+    panels = [_panel(panel.title, panel.unit, panel.lines) for panel in strip.panels]
     return {
         "title": strip.title,
         "x": strip.x_label,
         "ticks": [],
         "fromZero": strip.from_zero,
-        "bands": [[short(each.from_x), short(each.until_x), each.label] for each in strip.bands],
+        "bands": [[short(band.from_x), short(band.until_x), band.label] for band in strip.bands],
         "panels": panels,
     }
 
@@ -108,4 +108,4 @@ def _map(chart: HeatMap) -> dict[str, Any]:
 
 
 def _places(values: Iterable[float | None]) -> list[float | None]:
-    return [None if each is None else short(each) for each in values]
+    return [None if value is None else short(value) for value in values]

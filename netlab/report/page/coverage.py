@@ -1,4 +1,4 @@
-"""Readings and notes → what the page says about a run: coverage, settings, hosts. Pure."""
+"""Readings and notes → the page's account of a run: coverage, settings, hosts. Pure."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _COUNTERS = ("_sent_bytes", "_received_bytes", "_sent_packets", "_received_packe
 
 @dataclass(frozen=True, slots=True)
 class PairingCount:
-    """How many trials of a pairing ended how."""
+    """The trials of a pairing by status."""
 
     pairing: str
     statuses: tuple[int, ...]
-    """In the order of ``records.Status``."""
+    """Numbers of trials in the order of ``records.Status``."""
     total: int
 
 
@@ -42,14 +42,14 @@ class Blank:
     trials: int
     pairings: str
     details: tuple[str, ...]
-    """What the hosts said, the first few that differ."""
+    """The first few different details that the hosts reported."""
     more: int
-    """How many others there are."""
+    """Number of further details."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostFact:
-    """One fact of a host, before the first session and after the last; empty is not known."""
+    """One fact of a host, before the first session and after the last; empty: unknown."""
 
     name: str
     before: str
@@ -57,51 +57,55 @@ class HostFact:
 
     @property
     def changed(self) -> bool:
-        """Whether both are known and differ, and it is no counter: those go on by themselves."""
+        """Whether both are known and differ. Counters are excluded: they increase by themselves."""
         known = bool(self.before and self.after)
         return known and self.before != self.after and not self.name.endswith(_COUNTERS)
 
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """All that was noted about a host."""
+    """All recorded facts of a host."""
 
     name: str
     found: tuple[tuple[str, str], ...]
-    """How it was found by the last session."""
+    """Its facts as the last session found them."""
     facts: tuple[HostFact, ...]
 
     def words_of(self, name: str) -> str:
-        """A fact as it was before the run, else as it was noted at all; empty: it was not."""
+        """A fact before the run, else as it was recorded later; empty if it was not recorded."""
         noted = {fact.name: fact.before or fact.after for fact in self.facts}
         return noted.get(name) or dict(self.found).get(name, "")
 
     @property
     def noted_twice(self) -> bool:
-        """Whether anything is known of it before and after."""
+        """Whether any fact is known both before and after."""
         return any(fact.before and fact.after for fact in self.facts)
 
 
 def counts(readings: Sequence[Reading]) -> tuple[PairingCount, ...]:
-    """By pairing in the plan's order; with several pairings a last line for all."""
+    """Counts by pairing in the plan's order; with several pairings, a last line for all."""
     pairings = dict.fromkeys(reading.pairing for reading in readings)
-    found = [_count(name, [r for r in readings if r.pairing == name]) for name in pairings]
-    return (*found, *([_count(_("all"), readings)] if len(found) > 1 else []))
+    lines = [_count(name, [r for r in readings if r.pairing == name]) for name in pairings]
+    return (*lines, *([_count(_("all"), readings)] if len(lines) > 1 else []))
 
 
 def summary(readings: Sequence[Reading]) -> str:
-    """``416 cells: 346 ok, 70 pending``."""
-    found = Counter(reading.status for reading in readings)
+    """The coverage in words: ``416 cells: 346 ok, 70 pending``."""
+    numbers = Counter(reading.status for reading in readings)
     cells = len({reading.cell for reading in readings})
     planned = [counted("{number} cell", "{number} cells", cells)]
     if len(readings) > cells:
         planned.append(counted("{number} trial", "{number} trials", len(readings)))
-    how = [joined(" ", [f"{found[each]:,}", STATUSES[each]]) for each in Status if found[each]]
-    return joined(": ", [joined(", ", each) for each in (planned, how) if each])
+    statuses = [
+        joined(" ", [f"{numbers[status]:,}", STATUSES[status]])
+        for status in Status
+        if numbers[status]
+    ]
+    return joined(": ", [joined(", ", parts) for parts in (planned, statuses) if parts])
 
 
 def blanks(readings: Iterable[Reading]) -> tuple[Blank, ...]:
-    """Every reason with its number of trials, the most frequent first."""
+    """The reasons with their numbers of trials, the most frequent first."""
     groups: dict[str, list[Reading]] = {}
     for reading in readings:
         if reading.status != Status.OK:
@@ -111,19 +115,19 @@ def blanks(readings: Iterable[Reading]) -> tuple[Blank, ...]:
 
 
 def settings(readings: Sequence[Reading]) -> tuple[tuple[str, str], ...]:
-    """(setting, its value or values) of everything that the plan asks for."""
+    """(setting, its value or values) for every setting of the plan."""
     names = dict.fromkeys(name for reading in readings for name in reading.settings)
     return tuple(
         (
             setting_name(name),
-            joined(", ", (setting_value(name, each) for each in _asked(readings, name))),
+            joined(", ", (setting_value(name, value) for value in _levels(readings, name))),
         )
         for name in names
     )
 
 
 def trials(plan: Plan) -> str:
-    """How often a cell is measured: ``10``; ``10, 15`` where cells differ; or until when."""
+    """The trials per cell: ``10``; ``10, 15`` if cells differ; or the rule that ends them."""
     rules = dict.fromkeys(plan.rule_of(cell) for cell in plan.cells)
     return joined(
         ", ",
@@ -144,10 +148,10 @@ def trials(plan: Plan) -> str:
 
 
 def hosts(run: Run) -> tuple[HostFacts, ...]:
-    """The facts of each host, in the order in which they were first noted."""
-    found: dict[str, Mapping[str, Any]] = {}
+    """The facts of each host, in the order in which they were first recorded."""
+    described: dict[str, Mapping[str, Any]] = {}
     for session in run.sessions:
-        found |= _mapping(session.get("hosts"))
+        described |= _mapping(session.get("hosts"))
     before: dict[str, Mapping[str, Any]] = {}
     after: dict[str, Mapping[str, Any]] = {}
     for note in run.facts:
@@ -156,13 +160,13 @@ def hosts(run: Run) -> tuple[HostFacts, ...]:
             after[name] = facts
         else:
             before.setdefault(name, facts)
-    names = dict.fromkeys([*found, *before, *after])
+    names = dict.fromkeys([*described, *before, *after])
     return tuple(
         HostFacts(
             name,
             tuple(
                 (str(key), as_words(value))
-                for key, value in _mapping(found.get(name)).items()
+                for key, value in _mapping(described.get(name)).items()
                 if value not in _NOTHING and value != before.get(name, {}).get(key)
             ),
             _facts(before.get(name, {}), after.get(name, {})),
@@ -171,20 +175,20 @@ def hosts(run: Run) -> tuple[HostFacts, ...]:
     )
 
 
-def changes(found: Iterable[HostFacts]) -> tuple[tuple[str, HostFact], ...]:
-    """(host, fact) of all that changed from before the first session to after the last."""
-    return tuple((host.name, fact) for host in found for fact in host.facts if fact.changed)
+def changes(facts: Iterable[HostFacts]) -> tuple[tuple[str, HostFact], ...]:
+    """(host, fact) of all facts that changed between the first session and the end of the last."""
+    return tuple((host.name, fact) for host in facts for fact in host.facts if fact.changed)
 
 
-def shared_machines(found: Sequence[HostFacts]) -> tuple[str, ...]:
-    """A sentence for each machine that several of the hosts run on, as their machine id tells."""
+def shared_machines(facts: Sequence[HostFacts]) -> tuple[str, ...]:
+    """A sentence for each machine that several hosts run on, according to their machine id."""
     machines: dict[str, list[str]] = {}
-    for host in found:
+    for host in facts:
         if machine := host.words_of("machine_id"):
             machines.setdefault(machine, []).append(host.name)
     return tuple(
         _(
-            "{hosts}: one machine, so they share its CPUs and their load figures.",
+            "{hosts} are one machine: they share its CPUs and its load figures.",
             hosts=joined(", ", names),
         )
         for names in machines.values()
@@ -193,7 +197,7 @@ def shared_machines(found: Sequence[HostFacts]) -> tuple[str, ...]:
 
 
 def sessions(run: Run) -> tuple[tuple[tuple[str, str], ...], ...]:
-    """What was noted when each session began, hosts aside."""
+    """The facts recorded at the beginning of each session, without those of hosts."""
     return tuple(
         tuple(
             (str(key), as_words(value))
@@ -205,8 +209,8 @@ def sessions(run: Run) -> tuple[tuple[tuple[str, str], ...], ...]:
 
 
 def _count(name: str, readings: Sequence[Reading]) -> PairingCount:
-    found = Counter(reading.status for reading in readings)
-    return PairingCount(name, tuple(found[status] for status in Status), len(readings))
+    numbers = Counter(reading.status for reading in readings)
+    return PairingCount(name, tuple(numbers[status] for status in Status), len(readings))
 
 
 def _blank(sentence: str, group: Sequence[Reading]) -> Blank:
@@ -220,10 +224,10 @@ def _blank(sentence: str, group: Sequence[Reading]) -> Blank:
     )
 
 
-def _asked(readings: Sequence[Reading], name: str) -> tuple[Any, ...]:
-    """The levels of a setting; its absence counts only where the same protocol has it elsewhere."""
-    having = {reading.protocol for reading in readings if level(reading, name) is not None}
-    return levels_of((reading for reading in readings if reading.protocol in having), name)
+def _levels(readings: Sequence[Reading], name: str) -> tuple[Any, ...]:
+    """The levels of a setting. Its absence is one only if the same protocol has it elsewhere."""
+    protocols = {reading.protocol for reading in readings if level(reading, name) is not None}
+    return levels_of((reading for reading in readings if reading.protocol in protocols), name)
 
 
 def _facts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[HostFact, ...]:

@@ -1,4 +1,4 @@
-"""Settings of a cell beside what took effect at its hosts, as its records have it. Pure."""
+"""Requested and effective values of a cell's settings, from its records. Pure."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _ENDS: Mapping[str, str] = {
     "server": _("server"),
 }
 MOST_SHOWN = 4
-"""Values of one end that differ from trial to trial; of more it is said how many."""
+"""Different values of one end that are listed; of more only the range is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSetting:
-    """One setting: what was asked for, and what the hosts say took effect."""
+    """One setting: the requested value, and the effective value that the hosts report."""
 
     name: str
     asked: str
     effective: str
-    """Empty where no host says it."""
+    """Empty if no host reports it."""
     differs: bool
-    """Something else took effect than was asked for."""
+    """Whether the effective value differs from the requested one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _EndValue:
-    """One value that one end says, in one trial."""
+    """One value that one end reports in one trial."""
 
     end: str
     label: str
@@ -47,34 +47,37 @@ class _EndValue:
 def effective_settings(
     settings: Mapping[str, Any], trials: Sequence[_RecordValues]
 ) -> tuple[EffectiveSetting, ...]:
-    """Every setting of a cell, in the records' order, and then what is effective unasked.
+    """Every setting of a cell in the records' order, then effective values that were not requested.
 
-    ``trials`` has the values of its records that are ok. What the system chooses where nothing was
-    asked for is no difference; a buffer that Linux doubles for its own bookkeeping is one
-    (socket(7), SO_SNDBUF), and a finding says so.
+    ``trials`` has the values of the cell's records that are ok. A value that the system chooses
+    without a request is no difference. A buffer that Linux doubles for its own bookkeeping is a
+    difference (socket(7), SO_SNDBUF), and a finding explains it.
     """
-    found = []
+    rows = []
     for name in dict.fromkeys((*settings, *_NOTED)):
-        value = settings.get(name)
-        said = [each for values in trials for each in _said(name, settings, values)]
-        if name not in settings and not said:
+        requested = settings.get(name)
+        reports = [value for values in trials for value in _reports(name, settings, values)]
+        if name not in settings and not reports:
             continue
-        differs = value is not None and any(not each.as_asked for each in said)
-        found.append(
+        differs = requested is not None and any(not report.as_asked for report in reports)
+        rows.append(
             EffectiveSetting(
-                setting_name(name), setting_value(name, value), _in_words(name, said), differs
+                setting_name(name),
+                setting_value(name, requested),
+                _in_words(name, reports),
+                differs,
             )
         )
-    # What the tables of the page have no asked value for, and explains many a figure.
+    # Values without a request, which explain many figures.
     for name, words in _UNASKED.items():
-        said = [each for values in trials for each in _of_flows(values, name)]
-        if said:
-            found.append(EffectiveSetting(words, "–", _in_words(name, said), differs=False))
-    return tuple(found)
+        reports = [value for values in trials for value in _of_flows(values, name)]
+        if reports:
+            rows.append(EffectiveSetting(words, "–", _in_words(name, reports), differs=False))
+    return tuple(rows)
 
 
-def _said(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
-    """What the ends say of one setting."""
+def _reports(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
+    """The values that the ends report of one setting."""
     asked = settings.get(name)
     if name == "socket_buffer_bytes":
         yield from _buffers(asked, values)
@@ -93,24 +96,24 @@ def _said(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iter
         for end in ends:
             value = values.get(f"{prefix}{end}_{ending}")
             if value is not None:
-                told = form(value)
-                yield _EndValue(prefix + end, _label(prefix, end), told, told == asked)
+                effective = form(value)
+                yield _EndValue(prefix + end, _label(prefix, end), effective, effective == asked)
 
 
 def _buffers(asked: Any, values: _RecordValues) -> Iterator[_EndValue]:
-    """The buffers of both directions at both ends, each against what was asked of it."""
+    """The buffers of both directions at both ends, each compared with the requested size."""
     for prefix in FLOWS:
         for end, words in _ENDS.items():
             for way, label in (("send", _("sends")), ("receive", _("receives"))):
                 value = values.get(f"{prefix}{end}_{way}_buffer_bytes")
                 if value is None:
                     continue
-                whose = _("{end} {way}", end=_label(prefix, end) if prefix else words, way=label)
-                yield _EndValue(f"{prefix}{end}_{way}", whose, value, value == asked)
+                name = _("{end} {way}", end=_label(prefix, end) if prefix else words, way=label)
+                yield _EndValue(f"{prefix}{end}_{way}", name, value, value == asked)
 
 
 def _waits(asked: Any, values: _RecordValues) -> Iterator[_EndValue]:
-    """How the receivers waited; an older record over TCP says only whether they spun."""
+    """How the receivers waited; older records over TCP have only whether they were spinning."""
     for prefix in FLOWS:
         way = values.get(f"{prefix}receiver_receive_method")
         spin = values.get(f"{prefix}receiver_spin")
@@ -122,7 +125,7 @@ def _waits(asked: Any, values: _RecordValues) -> Iterator[_EndValue]:
 
 
 def _pinned(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
-    """The CPUs of one side, which sends in one flow and receives in another."""
+    """The CPUs of one side, which may send in one flow and receive in another."""
     side, _underscore, which = name.partition("_")
     for prefix in FLOWS:
         sends = server_sends(settings, prefix) == (side == "server")
@@ -137,8 +140,8 @@ def _pinned(name: str, settings: Mapping[str, Any], values: _RecordValues) -> It
 def _of_flows(values: _RecordValues, name: str) -> Iterator[_EndValue]:
     for prefix, words in FLOWS.items():
         if (value := values.get(prefix + name)) is not None:
-            said = _ENDS.get(value, value) if isinstance(value, str) else value
-            yield _EndValue(prefix, words, said, as_asked=True)
+            shown = _ENDS.get(value, value) if isinstance(value, str) else value
+            yield _EndValue(prefix, words, shown, as_asked=True)
 
 
 def _label(prefix: str, end: str) -> str:
@@ -147,15 +150,15 @@ def _label(prefix: str, end: str) -> str:
     return _("{end} {way}", end=_ENDS[end], way=FLOWS[prefix])
 
 
-def _in_words(name: str, said: Sequence[_EndValue]) -> str:
-    """One value where all ends say the same, else each end's own."""
-    if not said:
+def _in_words(name: str, reports: Sequence[_EndValue]) -> str:
+    """One value if all ends report the same, else the value of each end."""
+    if not reports:
         return ""
     of_ends: dict[str, list[Any]] = {}
-    for each in said:
-        known = of_ends.setdefault(each.label, [])
-        if each.value not in known:
-            known.append(each.value)
+    for report in reports:
+        distinct = of_ends.setdefault(report.label, [])
+        if report.value not in distinct:
+            distinct.append(report.value)
     texts = {label: _listed(name, values) for label, values in of_ends.items()}
     if len(set(texts.values())) == 1:
         return next(iter(texts.values()))
@@ -164,9 +167,9 @@ def _in_words(name: str, said: Sequence[_EndValue]) -> str:
 
 def _listed(name: str, values: Sequence[Any]) -> str:
     if len(values) > MOST_SHOWN:
-        low, high = (_one(name, each) for each in (min(values), max(values)))
+        low, high = (_one(name, value) for value in (min(values), max(values)))
         return _("{low} to {high}", low=low, high=high)
-    return joined(" / ", [_one(name, each) for each in values])
+    return joined(" / ", [_one(name, value) for value in values])
 
 
 def _one(name: str, value: Any) -> str:
@@ -182,7 +185,7 @@ def _waiting(value: Any) -> str:
 
 
 _RULES: Mapping[str, tuple[str, tuple[str, ...], Callable[[Any], Any]]] = {
-    # The receiver of a stream is not asked for one.
+    # No congestion control is requested of the receiver of a stream.
     "congestion": ("congestion", ("sender", "client", "server"), str),
     "nodelay": ("nodelay", ("sender", "client", "server"), bool),
     "dscp": ("dscp", _EVERY, int),
@@ -191,10 +194,10 @@ _RULES: Mapping[str, tuple[str, tuple[str, ...], Callable[[Any], Any]]] = {
     "server_receive": ("spin", ("server",), _waiting),
     "client_receive": ("spin", ("client",), _waiting),
 }
-"""Setting → the end of the value's name, who says it, and what it is in the setting's own terms."""
+"""Setting → the end of the value's name, the ends that report it, and its form in the setting."""
 
 _NOTED = ("socket_buffer_bytes", "interface", "dscp")
-"""Told also where nothing was asked for."""
+"""Settings that are shown also if nothing was requested."""
 
 _UNASKED: Mapping[str, str] = {
     "mss_bytes": _("maximum segment size"),

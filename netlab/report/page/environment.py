@@ -1,4 +1,4 @@
-"""What the page's templates can call, and the language in which they say what they show."""
+"""The environment of the page's templates: their filters, and the language of their texts."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 
 def environment(folder: Path, wording: Wording) -> Environment:
-    """For the templates in a folder. A message is said in the language, and all is escaped: also
-    what a catalogue says.
+    """The environment for the templates in a folder. Messages are translated, and all text is
+    escaped, including text from a catalogue.
     """
     import jinja2
     from markupsafe import escape
 
     def said(value: object) -> object:
-        """A message in the page's language; what a host or a file said without terminal escapes and
-        what turns text around."""
+        """A message in the page's language; text from hosts and files without terminal escapes and
+        without characters that change the direction of text."""
         if isinstance(value, Message):
             value = wording.text(value)
         return printable(str(value), keep="\n\t") if type(value) in (str, Message) else value
 
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         finalize=said,
@@ -41,12 +41,12 @@ def environment(folder: Path, wording: Wording) -> Environment:
         keep_trailing_newline=True,
         extensions=["jinja2.ext.i18n"],
     )
-    made.install_gettext_callables(  # type: ignore[attr-defined]
+    templates.install_gettext_callables(  # type: ignore[attr-defined]
         gettext=lambda words: escape(wording.gettext(words)),
         ngettext=lambda one, many, number: escape(wording.ngettext(one, many, number)),
         newstyle=True,
     )
-    made.filters |= {
+    templates.filters |= {
         "digest": _digest,
         "has_bars": _has_bars,
         "has_shares": _has_shares,
@@ -54,11 +54,11 @@ def environment(folder: Path, wording: Wording) -> Environment:
         "said": said,
         "sentence_case": sentence_case,
     }
-    return made
+    return templates
 
 
 def _digest(text: str) -> str:
-    """A script or style as a Content-Security-Policy names it."""
+    """The hash of a script or style in the form of a Content-Security-Policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
 
 
@@ -71,7 +71,7 @@ def _has_bars(charts: Iterable[tuple[int, Chart]]) -> bool:
 
 
 def _row_groups(rows: Sequence[TableLine]) -> list[tuple[str, list[TableLine]]]:
-    """The rows as a table's body and, where rows sum up those above, its foot."""
+    """The rows as a table's body and, if rows summarise those above, its foot."""
     body = [row for row in rows if row.kind == "value"]
     rest = [row for row in rows if row.kind != "value"]
     return [("tbody", body), *([("tfoot", rest)] if rest else [])] if body else [("tbody", rest)]

@@ -1,4 +1,4 @@
-"""What the page shows before all else: answers and where they lead, the picture, facts. Pure."""
+"""The page's first screen: answers with their targets, pictures, facts. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_HOSTS = 4
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """What stands on the first screen."""
+    """The contents of the first screen."""
 
     lines: FirstLines
     pictures: tuple[FirstPicture, ...]
@@ -37,7 +37,7 @@ class First:
 
 @dataclass(frozen=True, slots=True)
 class LineTarget:
-    """Where a line leads: anchors of the page, and its most telling cell."""
+    """The targets of a line: anchors of the page, and its main cell."""
 
     cell: str
     section: str
@@ -51,15 +51,17 @@ def first_of(
     link: Link | None,
     charts: Sequence[object],
 ) -> First:
-    """With its picture, made of the run's records and of the charts as no language has worded
-    them yet."""
+    """The first screen with its pictures, made of the run's records and of the untranslated
+    charts."""
     return First(lines, pictures(readings, layout, link, charts, lines.judged))
 
 
 def anchors(
     sections: Iterable[str], grids: Mapping[str, str], charts: Sequence[str]
 ) -> Callable[[AnswerLine], LineTarget]:
-    """``grids`` has the anchor of the tables that a cell of a stream stands in."""
+    """A function that returns the targets of a line. ``grids`` maps a cell of a stream to the
+    anchor of its tables.
+    """
     known = frozenset(sections)
 
     def target(answer: AnswerLine) -> LineTarget:
@@ -67,8 +69,8 @@ def anchors(
         section = answer.section if answer.section in known else grids.get(cell, "")
         if section == answer.section and answer.table:
             section = f"{section}-{answer.table}"
-        named = (each for each in charts if answer.chart and each.startswith(answer.chart))
-        chart = next(named, "")
+        matches = (name for name in charts if answer.chart and name.startswith(answer.chart))
+        chart = next(matches, "")
         return LineTarget(cell, section, f"chart-{chart}" if chart else "")
 
     return target
@@ -77,7 +79,7 @@ def anchors(
 def strip(
     run: Run, readings: Sequence[Reading], hosts: Sequence[HostFacts]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """(name, values): how much, how long, who, on which link, by which netlab."""
+    """(name, values): cells with a result, duration, link, version of netlab, hosts."""
     cells = {reading.cell: False for reading in readings}
     for reading in readings:
         cells[reading.cell] |= reading.status == Status.OK
@@ -85,26 +87,27 @@ def strip(
         "{ok} of {number} cell", "{ok} of {number} cells", len(cells), ok=f"{sum(cells.values()):,}"
     )
     link = run.plan.link
-    found = [
+    facts = [
         (_("ok"), whole),
-        (_("took"), _duration(readings)),
+        (_("duration"), _duration(readings)),
         (_("link"), "" if link is None else joined("", [format_rate(link.rate_bit_per_s)])),
         (_("measured by"), _measured_by(run)),
     ]
-    told = ((name, (value,)) for name, value in found if value)
-    named = _hosts(hosts, readings)
-    return (*told, *([(_("hosts"), named)] if named else []))
+    known = ((name, (value,)) for name, value in facts if value)
+    names = _hosts(hosts, readings)
+    return (*known, *([(_("hosts"), names)] if names else []))
 
 
 def _measured_by(run: Run) -> str:
     if run.plan.source is not None:
         return _("the document of {source}", source=run.plan.source)
-    versions = dict.fromkeys(str(each["netlab"]) for each in run.sessions if each.get("netlab"))
-    return joined(", ", [f"netlab {each}" for each in versions]) if versions else ""
+    sessions = [session for session in run.sessions if session.get("netlab")]
+    versions = dict.fromkeys(str(session["netlab"]) for session in sessions)
+    return joined(", ", [f"netlab {version}" for version in versions]) if versions else ""
 
 
 def _duration(readings: Sequence[Reading]) -> str:
-    """From the first trial's beginning to the last one's."""
+    """The time from the beginning of the first trial to the beginning of the last one."""
     times = [at for reading in readings if (at := utc_of(reading.started_at))]
     if len(times) < 2:
         return ""
@@ -117,33 +120,33 @@ def _duration(readings: Sequence[Reading]) -> str:
     )
 
 
-def _hosts(found: Sequence[HostFacts], readings: Sequence[Reading]) -> tuple[str, ...]:
-    """Hosts, then their system, a pair a system; where none is noted the pairings' systems."""
-    if not found:
+def _hosts(hosts: Sequence[HostFacts], readings: Sequence[Reading]) -> tuple[str, ...]:
+    """For each system its hosts and its name; without recorded hosts the pairings' systems."""
+    if not hosts:
         letters = dict.fromkeys(c for r in readings if "+" not in r.pairing for c in r.pairing)
-        known = [SYSTEMS[each] for each in letters if each in SYSTEMS]
+        known = [SYSTEMS[letter] for letter in letters if letter in SYSTEMS]
         return (joined(", ", known),) if known else ()
-    if len(found) > _MOST_HOSTS:
-        return (counted("{number} host", "{number} hosts", len(found)),)
+    if len(hosts) > _MOST_HOSTS:
+        return (counted("{number} host", "{number} hosts", len(hosts)),)
     systems: dict[str, list[str]] = {}
-    for host in found:
+    for host in hosts:
         system = next((words for fact in _SYSTEM if (words := host.words_of(fact))), "")
         systems.setdefault(system, []).append(host.name)
     return tuple(
-        each for system, names in systems.items() for each in (joined(", ", names), system) if each
+        text for system, names in systems.items() for text in (joined(", ", names), system) if text
     )
 
 
 def downloads(run: Run, files: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """(address, name) of the files beside the page."""
-    there = frozenset(files)
-    found = [
+    """(address, name) of the files next to the page."""
+    existing = frozenset(files)
+    offered = [
         ("tables.csv", _("tables, CSV")),
         ("figures.csv", _("figures, CSV")),
-        ("journal.jsonl", _("records, JSON lines with check sums")),
+        ("journal.jsonl", _("records, JSON lines with checksums")),
         ("charts/", _("charts, PDF")),
         ("tables.tex", _("LaTeX")),
         ("matrix.yaml", _("matrix")),
     ]
     always = {"journal.jsonl", *(["matrix.yaml"] if run.plan.matrix_text else [])}
-    return tuple((address, name) for address, name in found if address in there | always)
+    return tuple((address, name) for address, name in offered if address in existing | always)

@@ -19,40 +19,41 @@ _SUBJECTS: Mapping[str, str] = {
     "stream": _("the throughput of streams"),
     "round_trip": _("the time of round trips"),
     "connect": _("the time of TCP connections"),
-    "payload_search": _("the most payload that travels in one frame"),
+    "payload_search": _("the largest payload of one frame"),
     "throughput_search": _("the highest rate without loss"),
     "latency_under_load": _("the latency under a load"),
 }
 _MAX_NAMED = 8
-"""Pairings that a sentence names; of more it says how many."""
+"""Most pairings that a sentence names; of more it gives the number."""
 _NOT_NAMED = frozenset({"protocol", "message_bytes", "test", "pairing", ROWS})
 
 
 def opening(plan: Plan, readings: Sequence[Reading]) -> tuple[str, ...]:
-    """A sentence each: what, under which settings, between whom, how often and when, how it ended.
+    """Sentences on the tests, the varied settings, the pairings, the number and time of trials, and
+    their results.
 
-    What nobody noted is not said: an import has no hosts and no time.
+    A sentence without facts is left out: an import has no hosts and no time.
     """
-    said = [
+    sentences = [
         _what(readings, imported=plan.source is not None),
         _varied(readings),
         _between(readings),
         _when(readings),
         _ended(readings),
     ]
-    return tuple(sentence for sentence in said if sentence)
+    return tuple(sentence for sentence in sentences if sentence)
 
 
 def _what(readings: Sequence[Reading], *, imported: bool) -> str:
     """``Measured: the throughput of streams over TCP and UDP, messages of 64 to 1,472 bytes.``"""
     subjects = []
     for test in dict.fromkeys(reading.test for reading in readings):
-        those = [reading for reading in readings if reading.test == test]
-        protocols = dict.fromkeys(reading.protocol for reading in those if reading.protocol)
+        own = [reading for reading in readings if reading.test == test]
+        protocols = dict.fromkeys(reading.protocol for reading in own if reading.protocol)
         subject = _SUBJECTS.get(test, test)
         if protocols and test != "connect":
             subject = _("{test} over {protocols}", test=subject, protocols=listed(protocols))
-        subjects.append(joined(", ", [subject, *_sizes(those)]))
+        subjects.append(joined(", ", [subject, *_sizes(own)]))
     if not subjects:
         return ""
     if imported:
@@ -61,7 +62,7 @@ def _what(readings: Sequence[Reading], *, imported: bool) -> str:
 
 
 def _sizes(readings: Sequence[Reading]) -> list[str]:
-    """``messages of 64 to 1,472 bytes (5 sizes)``; frames where the test is about these."""
+    """``messages of 64 to 1,472 bytes (5 sizes)``; frames if the test is about frames."""
     messages = sorted(n for n in levels_of(readings, "message_bytes") if isinstance(n, int))
     if len(messages) == 1:
         size = messages[0]
@@ -96,10 +97,10 @@ def _ends(sizes: Sequence[int]) -> dict[str, str]:
 
 def _varied(readings: Sequence[Reading]) -> str:
     """The settings that differ within one test and protocol, with their levels."""
-    said: list[Message] = []
+    settings: list[Message] = []
     buffers = levels_of((r for r in readings if r.test == "stream"), ROWS)
     if len(buffers) > 1:
-        said.append(
+        settings.append(
             counted(
                 "{number} socket buffer ({levels})",
                 "{number} socket buffers ({levels})",
@@ -112,23 +113,23 @@ def _varied(readings: Sequence[Reading]) -> str:
         if name in _NOT_NAMED or not _varies(readings, name):
             continue
         levels = _span(name, levels_of(readings, name))
-        said.append(_("{setting} ({levels})", setting=setting_name(name), levels=levels))
-    return _("Varied: {settings}.", settings=listed(said)) if said else ""
+        settings.append(_("{setting} ({levels})", setting=setting_name(name), levels=levels))
+    return _("Varied: {settings}.", settings=listed(settings)) if settings else ""
 
 
 def _varies(readings: Sequence[Reading], name: str) -> bool:
-    """Whether cells of one kind differ in it: what belongs to a kind of test is no variation."""
+    """Whether cells of one kind differ in a setting: a difference between kinds is no variation."""
     levels: dict[tuple[str, str, int | None], set[Any]] = {}
     for reading in readings:
         kind = (reading.test, reading.protocol, reading.message_bytes)
         levels.setdefault(kind, set()).add(level(reading, name))
-    return any(len(each) > 1 for each in levels.values())
+    return any(len(own) > 1 for own in levels.values())
 
 
 def _span(name: str, levels: Sequence[Any]) -> str:
     """``16 KiB to 64 KiB``, ``cubic, bbr``, ``16 KiB to 64 KiB, auto``."""
-    numbers = [setting_value(name, each) for each in levels if _is_number(each)]
-    others = [setting_value(name, each) for each in levels if not _is_number(each)]
+    numbers = [setting_value(name, value) for value in levels if _is_number(value)]
+    others = [setting_value(name, value) for value in levels if not _is_number(value)]
     if len(numbers) > 2:
         numbers = [_("{least} to {most}", least=numbers[0], most=numbers[-1])]
     return joined(", ", [*numbers, *others])
@@ -140,30 +141,30 @@ def _is_number(value: object) -> bool:
 
 def _between(readings: Sequence[Reading]) -> str:
     pairings = list(dict.fromkeys(reading.pairing for reading in readings))
-    by_name = [each for each in pairings if is_by_name(each)]
+    by_name = [pairing for pairing in pairings if is_by_name(pairing)]
     if by_name:
-        hosts = {role_of(label).host for each in by_name for label in labels_of(each)}
+        hosts = {role_of(label).host for pairing in by_name for label in labels_of(pairing)}
         return _(
-            "Between: {pairs} of {hosts}, each by name, server and client.",
+            "Between: {pairs} of {hosts}, each named server first.",
             pairs=counted("{number} pair", "{number} pairs", len(by_name)),
             hosts=counted("{number} host", "{number} hosts", len(hosts)),
         )
     number = len(pairings)
     if not pairings or number > _MAX_NAMED:
-        said = counted("Between: {number} pairing.", "Between: {number} pairings.", number)
-        return said if pairings else ""
-    named = listed(pairings)
-    letters = dict.fromkeys(letter for each in pairings for letter in each)
-    known = [joined(" ", [each, SYSTEMS[each]]) for each in letters if each in SYSTEMS]
+        sentence = counted("Between: {number} pairing.", "Between: {number} pairings.", number)
+        return sentence if pairings else ""
+    names = listed(pairings)
+    letters = dict.fromkeys(letter for pairing in pairings for letter in pairing)
+    known = [joined(" ", [letter, SYSTEMS[letter]]) for letter in letters if letter in SYSTEMS]
     if len(known) < len(letters):
         return counted(
-            "Between: pairing {pairings}.", "Between: pairings {pairings}.", number, pairings=named
+            "Between: pairing {pairings}.", "Between: pairings {pairings}.", number, pairings=names
         )
     return counted(
         "Between: pairing {pairings}, server first: {systems}.",
         "Between: pairings {pairings}, server first: {systems}.",
         number,
-        pairings=named,
+        pairings=names,
         systems=joined(", ", known),
     )
 
@@ -177,7 +178,7 @@ def _when(readings: Sequence[Reading]) -> str:
         return ""
     least, most = min(trials.values()), max(trials.values())
     often = _times(least, most)
-    times = sorted(at for each in readings if (at := utc_of(each.started_at)) is not None)
+    times = sorted(at for r in readings if (at := utc_of(r.started_at)) is not None)
     if not times:
         return _("Each cell {often}.", often=often)
     return _("Each cell {often}, {when}.", often=often, when=_period(times[0], times[-1]))
@@ -208,18 +209,18 @@ def _period(first: datetime, last: datetime) -> Message:
 
 
 def _ended(readings: Sequence[Reading]) -> str:
-    """How many trials have a result; how the others ended."""
+    """The number of trials with a result, and the statuses of the others."""
     ok = sum(reading.status == Status.OK for reading in readings)
     if not readings or ok == len(readings):
-        return _("All of them have a result.") if readings else ""
+        return _("All trials have a result.") if readings else ""
     others = [
         joined(" ", [f"{number:,}", STATUSES[status]])
         for status in Status
         if status != Status.OK and (number := sum(r.status == status for r in readings))
     ]
     return counted(
-        "{ok} of {number} trial have a result, {others}: a blank in a table says why.",
-        "{ok} of {number} trials have a result, {others}: a blank in a table says why.",
+        "{ok} of {number} trial has a result, {others}; the footnote of a blank states why.",
+        "{ok} of {number} trials have a result, {others}; the footnote of a blank states why.",
         len(readings),
         ok=f"{ok:,}",
         others=listed(others),

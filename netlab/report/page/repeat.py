@@ -1,6 +1,7 @@
-"""The command that measures one cell of a run again, as words of a shell with places in them. Pure.
+"""The command that measures one cell of a run again, as shell words with placeholders. Pure.
 
-The page's script knows the folder, which is where the page was opened from, and quotes each word.
+The page's script fills them in: it knows the folder from which the page was opened. It also quotes
+each word.
 """
 
 from __future__ import annotations
@@ -8,16 +9,16 @@ from __future__ import annotations
 from netlab.results.run import Run
 
 FOLDER, KEY = "{folder}", "{key}"
-"""What the script puts the run's folder and the cell's key for."""
+"""Placeholders that the script replaces by the run's folder and the cell's key."""
 INVENTORY = "HOSTS.yaml"
-"""Stands for an inventory that the run does not name."""
+"""Placeholder for an inventory that the run does not name."""
 
 
 def repeat_words(run: Run) -> tuple[str, ...]:
-    """Words of the command; empty where a run was imported: nothing of it can be measured again.
+    """Words of the command; empty for an imported run, which cannot be measured again.
 
-    A run that notes what it was asked is resumed; an older one is told all that its last session
-    was asked, but for the inventory, which it did not note.
+    A run that recorded its requested options is resumed. For an older run the command repeats all
+    options of the last session except the inventory, which the run did not record.
     """
     plan = run.plan
     if plan.source is not None or not plan.matrix_text:
@@ -26,9 +27,9 @@ def repeat_words(run: Run) -> tuple[str, ...]:
     if any(note.kind == "asked" for note in run.stored.notes):
         return ("netlab", "resume", FOLDER, *again)
     overrides = run.sessions[-1].get("overrides") if run.sessions else None
-    told = overrides.items() if isinstance(overrides, dict) else ()
+    options = overrides.items() if isinstance(overrides, dict) else ()
     return (
         *("netlab", "run", f"{FOLDER}/matrix.yaml", "--hosts", INVENTORY, "--into", FOLDER),
-        *(word for name, value in told for word in ("--set", f"{name}={value}")),
+        *(word for name, value in options for word in ("--set", f"{name}={value}")),
         *again,
     )

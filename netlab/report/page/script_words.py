@@ -1,4 +1,4 @@
-"""The words that the page's script shows, said before the page is written. Pure."""
+"""The texts that the page's script shows, translated when the page is written. Pure."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _WORDS: Mapping[str, Message] = {
     "ended": _("ended"),
     "began": _("began"),
     "why": _("why there is no result"),
-    "asked": _("asked for"),
-    "effective": _("took effect"),
-    "asked_and_effective": _("Settings: what was asked for, and what took effect"),
-    "differs": _("(not as asked)"),
+    "asked": _("requested"),
+    "effective": _("effective"),
+    "asked_and_effective": _("Settings: requested and effective values"),
+    "differs": _("(not as requested)"),
     "seen": _("seen in trials"),
-    "rests": _("what it rests on"),
+    "rests": _("evidence"),
     "evidence": _("Figures of this finding, units in their names"),
     "figure": _("figure"),
-    "repeat": _("This cell again:"),
+    "repeat": _("Measure this cell again:"),
     "copy": _("copy"),
     "copied": _("copied"),
     "selected": _("selected: copy it by the keyboard"),
     "setting": _("setting"),
     "value": _("value"),
-    "values": _("Values as they stand in the record, units in their names"),
-    "filter": _("Show names with"),
-    "filter_rows": _("Show rows with"),
+    "values": _("Values of the record, units in their names"),
+    "filter": _("Show names that contain"),
+    "filter_rows": _("Show rows that contain"),
     "sort": _("sort by this column"),
-    "measured": _("All that was measured: {number} values"),
+    "measured": _("All measured values: {number}"),
     "line": _("{line}: {number} points, {least} to {most}, mean {mean}"),
     "chart": _("{title}, {unit}. {lines}."),
     "chart_and_ceiling": _("{title}, {unit}. {lines}. Wire ceiling {ceiling}."),
@@ -45,27 +45,27 @@ _WORDS: Mapping[str, Message] = {
     "ceiling": _("wire ceiling {ceiling}"),
     "explore": _("Point at the chart, or tap on it, for its figures."),
     "explore_keys": _(
-        "Left and right go from point to point, up and down from line to line, plus and minus "
-        "zoom, 0 goes back."
+        "The left and right arrow keys move from point to point, up and down from line "
+        "to line; plus and minus zoom, 0 shows the whole chart."
     ),
-    "explore_map_keys": _("The arrow keys go from place to place."),
+    "explore_map_keys": _("The arrow keys move from place to place."),
     "spot": _("{row}, {column}: {value} {unit}"),
     "spot_blank": _("{row}, {column}: no figure"),
-    "whole": _("whole"),
+    "whole chart": _("whole chart"),
     "share": _("share of the ceiling"),
     "logarithmic": _("logarithmic"),
     "zoom_in": _("zoom in"),
     "zoom_out": _("zoom out"),
     "not_shown": _("This cell cannot be shown"),
     "not_unpacked": _(
-        "This browser could not unpack the page’s records ({error}). A newer one can; netlab "
-        "export writes them as a table."
+        "This browser could not unpack the page’s records ({error}). Use a newer "
+        "browser; or netlab export, which writes the records as a table."
     ),
 }
-"""The script alone knows the values in braces, and fills them in."""
+"""The script fills in the values in braces."""
 
 
 def script_words(wording: Wording) -> str:
-    """All of them as JSON, by the names by which the script asks for them."""
-    said = {name: wording.text(words) for name, words in _WORDS.items()}
-    return json.dumps(said, separators=(",", ":"), ensure_ascii=False)
+    """All texts as JSON, by the names that the script uses for them."""
+    texts = {name: wording.text(words) for name, words in _WORDS.items()}
+    return json.dumps(texts, separators=(",", ":"), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Findings that tell a time or a rate → marks on the small chart of a cell's throughput. Pure."""
+"""Findings with a time or a rate → marks on the small chart of a cell's throughput. Pure."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from netlab.results.tcp_series import tcp_series_of
 from netlab.units import format_rate, format_seconds
 
 MOST_MARKS = 12
-"""On one chart, the longest of them; the table of values has all."""
+"""Most marks on one chart: the longest ones. The table of values has all."""
 LEAST_OF_LONGEST = 0.1
-"""Shorter gaps than this share of the longest one are not marked."""
+"""Gaps shorter than this share of the longest one are not marked."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesMark:
-    """A part of the window, with a word."""
+    """A labelled part of the window."""
 
     from_s: float
     until_s: float
@@ -34,7 +34,7 @@ class SeriesMark:
 
 @dataclass(frozen=True, slots=True)
 class SeriesLevel:
-    """A rate that something limits a flow to, in Mbit/s."""
+    """A limit of a flow's rate, in Mbit/s."""
 
     level: float
     words: str
@@ -43,52 +43,52 @@ class SeriesLevel:
 def marks_of(
     records: Sequence[Record], flow: str, findings: Sequence[CellFinding]
 ) -> tuple[SeriesMark, ...]:
-    """What the findings of a cell tell the time of, of one flow of its records that are ok.
+    """The marks for a cell's findings that have a time, for one flow of its records that are ok.
 
-    Gaps where data stopped, recoveries of TCP after losses, dips that come back. In the order of
-    time, ``MOST_MARKS`` at most.
+    Marked are gaps without data, TCP's recoveries after losses, and repeated dips; in the order of
+    time, at most ``MOST_MARKS``.
     """
-    kinds = {each.kind: each for each in findings}
-    found: list[SeriesMark] = []
+    kinds = {finding.kind: finding for finding in findings}
+    marks: list[SeriesMark] = []
     for record in records:
         if Kind.DATA_STOPPED in kinds:
-            found += _gaps(record, flow)
+            marks += _gaps(record, flow)
         if Kind.LOSS_RECOVERY in kinds:
-            found += _recoveries(record, flow)
+            marks += _recoveries(record, flow)
         for kind in (Kind.PERIODIC_DIPS, Kind.CONGESTION_DIPS):
             if kind in kinds and record.trial in (kinds[kind].trials or (record.trial,)):
-                found += _dips(record, flow, kinds[kind].evidence)
-    longest = sorted(found, key=lambda each: each.from_s - each.until_s)[:MOST_MARKS]
-    return tuple(sorted(longest, key=lambda each: (each.from_s, each.trial)))
+                marks += _dips(record, flow, kinds[kind].evidence)
+    longest = sorted(marks, key=lambda mark: mark.from_s - mark.until_s)[:MOST_MARKS]
+    return tuple(sorted(longest, key=lambda mark: (mark.from_s, mark.trial)))
 
 
 def levels_of(findings: Sequence[CellFinding]) -> tuple[SeriesLevel, ...]:
-    """The rates that findings say limit the cell, in Mbit/s, each once."""
-    found = {
+    """The limits of the cell's rate according to its findings, in Mbit/s, each once."""
+    levels = {
         SeriesLevel(value / 1e6, _(words, rate=format_rate(value)))
-        for each in findings
+        for finding in findings
         for name, words in _LIMITS.items()
-        if (value := each.evidence.get(name)) is not None
+        if (value := finding.evidence.get(name)) is not None
     }
-    return tuple(sorted(found, key=lambda each: (each.level, each.words)))
+    return tuple(sorted(levels, key=lambda limit: (limit.level, limit.words)))
 
 
 _LIMITS: Mapping[str, str] = {
-    "rate_limit_bit_per_s": _("limit found, {rate}").id,
-    "window_limit_bit_per_s": _("what the receiver’s window allows, {rate}").id,
+    "rate_limit_bit_per_s": _("rate limit, {rate}").id,
+    "window_limit_bit_per_s": _("limit of the receive window, {rate}").id,
 }
 
 
 def _gaps(record: Record, flow: str) -> Iterator[SeriesMark]:
-    """Gaps of the receiver, where they come to an interruption."""
-    if not any(each.flow == flow for each in interruptions(record)):
+    """The receiver's gaps, if they amount to an interruption."""
+    if not any(interruption.flow == flow for interruption in interruptions(record)):
         return
-    listed = record.values.get(f"{flow}receiver_gaps")
-    if not isinstance(listed, list):
+    pairs = record.values.get(f"{flow}receiver_gaps")
+    if not isinstance(pairs, list):
         return
     gaps = [
         (begin, length)
-        for begin, length in zip(listed[::2], listed[1::2], strict=False)
+        for begin, length in zip(pairs[::2], pairs[1::2], strict=False)
         if type(begin) is int and type(length) is int and begin >= 0 < length
     ]
     longest = max((length for _begin, length in gaps), default=0)
@@ -100,9 +100,9 @@ def _gaps(record: Record, flow: str) -> Iterator[SeriesMark]:
 
 def _recoveries(record: Record, flow: str) -> Iterator[SeriesMark]:
     series = tcp_series_of(record.values, flow)
-    for each in recoveries_of(series) if series is not None else ():
-        words = _("recovers from loss, {time}", time=_time(each.length_us / 1e6))
-        yield _mark(record, each.from_us / 1e6, each.length_us / 1e6, words)
+    for recovery in recoveries_of(series) if series is not None else ():
+        words = _("recovery from loss, {time}", time=_time(recovery.length_us / 1e6))
+        yield _mark(record, recovery.from_us / 1e6, recovery.length_us / 1e6, words)
 
 
 def _dips(record: Record, flow: str, evidence: Mapping[str, float]) -> Iterator[SeriesMark]:
@@ -126,5 +126,5 @@ def _mark(record: Record, from_s: float, length_s: float, words: str) -> SeriesM
 
 
 def _time(seconds: float) -> str:
-    """Three figures."""
+    """A time to three significant digits."""
     return format_seconds(float(f"{seconds:.3g}"))

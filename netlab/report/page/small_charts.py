@@ -27,7 +27,7 @@ from netlab.stats.histogram import Histogram, from_pairs, middle_of
 from netlab.stats.intervals import MIN_TRIALS, interval
 
 MAX_LINES = 12
-"""Trials drawn of a cell; more lines than these are a tangle."""
+"""Most trials of a cell that are drawn; more lines could not be told apart."""
 
 _MAX_STEPS = 200
 """Points of one curve of a distribution, or of TCP's own numbers."""
@@ -40,7 +40,7 @@ _Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SmallChart:
-    """One small diagram; a line a trial, or a kind of point."""
+    """One small diagram, with a line for each trial or kind of point."""
 
     title: str
     x_label: str
@@ -48,27 +48,27 @@ class SmallChart:
     """Quantity and unit."""
     lines: tuple[Curve, ...]
     level: float | None = None
-    """The wire ceiling in the unit of y, where it is known."""
+    """The wire ceiling in the unit of y, if known."""
     trials: tuple[tuple[int, float], ...] = ()
     """(place of its line, mean) of each trial, in the unit of y."""
     mean: tuple[float, float, float] | None = None
-    """The trials' mean between the ends of its 95 % interval, from three trials upwards."""
+    """(low, mean, high): the trials' mean with its 95 % interval, from three trials upwards."""
     limits: tuple[SeriesLevel, ...] = ()
-    """What findings say it is limited to."""
+    """The limits that findings name."""
     marks: tuple[SeriesMark, ...] = ()
-    """Where findings tell a time."""
+    """The marks for findings with a time."""
     from_zero: bool = True
-    """Whether y begins there; else below the least of its points, which nothing joins."""
+    """Whether the y axis begins at zero; else below its lowest point, and no line joins points."""
 
 
 @dataclass(frozen=True, slots=True)
 class _TrialSeries:
-    """What TCP said in one trial of one flow."""
+    """TCP's own values of one flow in one trial."""
 
     reading: Reading
     series: TcpSeries
     times_s: Sequence[float]
-    """Of its points."""
+    """The times of its points."""
 
 
 def small_charts(
@@ -77,39 +77,40 @@ def small_charts(
     marks: Mapping[str, tuple[SeriesMark, ...]] | None = None,
     limits: tuple[SeriesLevel, ...] = (),
 ) -> tuple[SmallChart, ...]:
-    """What the trials of one cell hold as a series, and each trial's figure; empty where they hold
-    none and there is one figure only.
+    """The charts of one cell: the series in its trials, and the trials' figures; empty without a
+    series if there is only one figure.
 
     ``trials`` are those that are ok, each with all values of its record; ``ceilings`` has the wire
-    ceiling of each flow in bit/s, ``marks`` what findings tell the time of in it, ``limits`` what
-    they say a single flow is limited to. A damaged series is none.
+    ceiling of each flow in bit/s, ``marks`` the marks of each flow, ``limits`` the limits of a
+    single flow. A damaged series is left out.
     """
     shown = trials[:MAX_LINES]
-    found: list[SmallChart | None] = [_beside_load(shown)]
+    charts: list[SmallChart | None] = [_around_load(shown)]
     for flow in FLOWS:
         chart = _over_window(shown, flow, ceilings.get(flow))
         if chart is not None:
             chart = replace(chart, marks=(marks or {}).get(flow, ()), limits=() if flow else limits)
-        found.append(chart)
-    if not any(found):
-        found += _by_trial(trials)
+        charts.append(chart)
+    if not any(charts):
+        charts += _by_trial(trials)
     for flow in FLOWS:
         own = [
-            _TrialSeries(reading, series, [short(each / 1e6) for each in series.time_us])
+            _TrialSeries(reading, series, [short(time_us / 1e6) for time_us in series.time_us])
             for reading, values in shown
             if (series := tcp_series_of(values, flow)) is not None
         ]
         if own:
-            found += [draw(own, flow) for draw in (_tcp_window, _tcp_round_trip, _tcp_sent_again)]
-    found += [_distribution(shown), _first_round_trips(shown), _swept(shown)]
-    found += [_searched(reading, values) for reading, values in shown]
-    return tuple(chart for chart in found if chart is not None)
+            draws = (_tcp_window, _tcp_round_trip, _tcp_retransmissions)
+            charts += [draw(own, flow) for draw in draws]
+    charts += [_distribution(shown), _first_round_trips(shown), _swept(shown)]
+    charts += [_searched(reading, values) for reading, values in shown]
+    return tuple(chart for chart in charts if chart is not None)
 
 
 def _over_window(
     trials: Sequence[tuple[Reading, _Values]], flow: str, ceiling_bit_per_s: float | None
 ) -> SmallChart | None:
-    """Throughput by the receiver, interval by interval."""
+    """The receiver's throughput in each interval."""
     lines: list[Curve] = []
     means: list[tuple[int, float]] = []
     for reading, values in trials:
@@ -140,24 +141,25 @@ def _over_window(
     )
 
 
-def _beside_load(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
-    """Round trips one by one, those before, while and after a load marked; what is lost at the
-    height of the longest.
+def _around_load(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
+    """Single round trips with the phases before, during and after the load marked. A lost one is
+    drawn at the height of the longest.
     """
-    found: list[tuple[Reading, LoadTimeline, float]] = []
+    timelines: list[tuple[Reading, LoadTimeline, float]] = []
     for reading, values in trials:
         timeline = timeline_of(reading.settings, values)
         opened_ns = _number(values.get("load_open_ns"))
         if timeline is not None and opened_ns is not None:
-            found.append((reading, timeline, opened_ns))
-    times = [trip.ns for _r, each, _o in found for trip in each.trips if trip.ns is not None]
+            timelines.append((reading, timeline, opened_ns))
+    trips = [trip for _reading, timeline, _opened in timelines for trip in timeline.trips]
+    times = [trip.ns for trip in trips if trip.ns is not None]
     if not times:
         return None
     scale, unit = (1e3, "µs") if max(times) < 1e6 else (1e6, "ms")
     lines: list[Curve] = []
     lost: _Points = []
     marks: list[SeriesMark] = []
-    for reading, timeline, opened_ns in found:
+    for reading, timeline, opened_ns in timelines:
         points: _Points = []
         for trip in thinned(timeline.trips, _MAX_STEPS):
             at = short((trip.at_ns - opened_ns) / 1e9)
@@ -173,7 +175,7 @@ def _beside_load(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None
     if lost:
         lines.append(Curve(_("lost"), len(lines), tuple(lost), joined=False))
     return SmallChart(
-        _("Round trips beside the load"),
+        _("Round trips before, during and after the load"),
         _("seconds since the load began"),
         unit,
         tuple(lines),
@@ -182,8 +184,8 @@ def _beside_load(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None
 
 
 def _by_trial(trials: Sequence[tuple[Reading, _Values]]) -> Iterator[SmallChart]:
-    """The figure of each trial, of a test that records no series over its window."""
-    quantities = dict.fromkeys(each for r, _values in trials for each in quantities_of(r))
+    """The figure of each trial, for a test that records no series over its window."""
+    quantities = dict.fromkeys(q for r, _values in trials for q in quantities_of(r))
     for quantity in quantities:
         known = [(r.trial, quantity.in_unit(r)) for r, _values in trials]
         points = [(float(trial), short(value)) for trial, value in known if value is not None]
@@ -202,72 +204,73 @@ def _mean_of(values: Sequence[float]) -> tuple[float, float, float] | None:
     """(low, mean, high) by Student's t; ``None`` below three trials."""
     if len(values) < MIN_TRIALS:
         return None
-    found = interval(values)
-    return short(found.low), short(mean(values)), short(found.high)
+    ends = interval(values)
+    return short(ends.low), short(mean(values)), short(ends.high)
 
 
 def _tcp_window(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
-    """The sender's congestion window, and on it where it sent segments again."""
+    """The sender's congestion window, with a point where it retransmitted segments."""
     lines: list[Curve] = []
-    again: _Points = []
-    for each in trials:
-        if each.series.cwnd_bytes:
-            points = _thinned(each, each.series.cwnd_bytes, 1024)
-            lines.append(_line(each.reading, len(lines), points))
-            again += _sent_again(each)
+    retransmissions: _Points = []
+    for trial in trials:
+        if trial.series.cwnd_bytes:
+            points = _thinned(trial, trial.series.cwnd_bytes, 1024)
+            lines.append(_line(trial.reading, len(lines), points))
+            retransmissions += _retransmissions(trial)
     if not lines:
         return None
-    marks = [Curve(_("segments sent again"), len(lines), tuple(again), joined=False)]
+    label = _("retransmitted segments")
+    marks = [Curve(label, len(lines), tuple(retransmissions), joined=False)]
     if flow:
         title = _("TCP’s congestion window {way}", way=FLOWS[flow])
     else:
         title = _("TCP’s congestion window")
-    shown = (*lines, *(marks if again else []))
+    shown = (*lines, *(marks if retransmissions else []))
     return SmallChart(title, _("seconds since the window opened"), "KiB", shown)
 
 
 def _tcp_round_trip(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
-    """The round trip, smoothed, that the sender's TCP went by."""
+    """The smoothed round trip that the sender's TCP used."""
     lines: list[Curve] = []
-    for each in trials:
-        if each.series.rtt_us:
-            points = _thinned(each, each.series.rtt_us, 1e3)
-            lines.append(_line(each.reading, len(lines), points))
+    for trial in trials:
+        if trial.series.rtt_us:
+            points = _thinned(trial, trial.series.rtt_us, 1e3)
+            lines.append(_line(trial.reading, len(lines), points))
     if not lines:
         return None
     title = _("TCP’s round trip {way}", way=FLOWS[flow]) if flow else _("TCP’s round trip")
     return SmallChart(title, _("seconds since the window opened"), "ms", tuple(lines))
 
 
-def _tcp_sent_again(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
-    """Segments sent again since the window opened; ``None`` where none was."""
-    if not any(any(each.series.retransmissions) for each in trials):
+def _tcp_retransmissions(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
+    """Segments retransmitted since the window opened; ``None`` if there were none."""
+    if not any(any(trial.series.retransmissions) for trial in trials):
         return None
     lines: list[Curve] = []
-    for each in trials:
-        if each.series.retransmissions:
-            points = _thinned(each, each.series.retransmissions, 1)
-            lines.append(_line(each.reading, len(lines), points))
+    for trial in trials:
+        if trial.series.retransmissions:
+            points = _thinned(trial, trial.series.retransmissions, 1)
+            lines.append(_line(trial.reading, len(lines), points))
     if not any(y for line in lines for _x, y in line.points):
         return None
     if flow:
-        title = _("Segments that TCP sent again {way}", way=FLOWS[flow])
+        title = _("Segments retransmitted by TCP {way}", way=FLOWS[flow])
     else:
-        title = _("Segments that TCP sent again")
+        title = _("Segments retransmitted by TCP")
     return SmallChart(
-        title, _("seconds since the window opened"), _("segments in all"), tuple(lines)
+        title, _("seconds since the window opened"), _("segments in total"), tuple(lines)
     )
 
 
 def _thinned(trial: _TrialSeries, values: Sequence[int], unit: float) -> _Points:
-    """Every so many points, so that a page of many cells stays small."""
+    """Every n-th point, at most ``_MAX_STEPS``, so that a page of many cells stays small."""
     step = -(-len(values) // _MAX_STEPS)
     shown = [short(value / unit) for value in values[::step]]
     return list(zip(trial.times_s[::step], shown, strict=True))
 
 
-def _sent_again(trial: _TrialSeries) -> _Points:
-    """Where segments were sent again since the point before; every so many of these as well."""
+def _retransmissions(trial: _TrialSeries) -> _Points:
+    """The points with retransmissions since the point before, thinned as ``_thinned`` does."""
     series = trial.series
     places = [
         place
@@ -281,21 +284,21 @@ def _sent_again(trial: _TrialSeries) -> _Points:
 
 
 def _distribution(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
-    """Which time a share of the round trips does not exceed, up to 99 %."""
+    """The percentiles of the round trips, up to the 99th."""
     lines: list[Curve] = []
     for reading, values in trials:
         pairs = numbers(values.get("rtt_histogram"))
         bits = _number(values.get("rtt_histogram_bits"))
         try:
-            histogram = from_pairs([int(each) for each in pairs], int(bits or 0))
+            histogram = from_pairs([int(number) for number in pairs], int(bits or 0))
         except ValueError:
             continue
         lines.append(_line(reading, len(lines), list(_shares(histogram))))
     if not any(line.points for line in lines):
         return None
     return SmallChart(
-        _("Round trips by their time"),
-        _("share of the round trips that take no longer, %"),
+        _("Distribution of the round trips"),
+        _("percentile of the round trips"),
         "µs",
         tuple(lines),
     )
@@ -315,8 +318,8 @@ def _first_round_trips(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart 
     lines: list[Curve] = []
     for reading, values in trials:
         points: _Points = [
-            (float(number), short(each / 1e3))
-            for number, each in enumerate(numbers(values.get("first_rtt_ns")), start=1)
+            (float(number), short(rtt_ns / 1e3))
+            for number, rtt_ns in enumerate(numbers(values.get("first_rtt_ns")), start=1)
         ]
         if points:
             lines.append(_line(reading, len(lines), points))
@@ -331,18 +334,18 @@ def _swept(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
         sizes = numbers(values.get("sweep_message_bytes"))
         rates = numbers(values.get("sweep_throughput_bit_per_s"))
         if sizes and len(sizes) == len(rates):
-            found = sorted(zip(sizes, rates, strict=True))
-            points: _Points = [(size, short(rate / 1e6)) for size, rate in found]
+            pairs = sorted(zip(sizes, rates, strict=True))
+            points: _Points = [(size, short(rate / 1e6)) for size, rate in pairs]
             lines.append(_line(reading, len(lines), points, joined=False))
     if not lines:
         return None
     return SmallChart(
-        _("Throughput around the payload"), _("message size, bytes"), "Mbit/s", tuple(lines)
+        _("Throughput around the largest payload"), _("message size, bytes"), "Mbit/s", tuple(lines)
     )
 
 
 def _searched(reading: Reading, values: _Values) -> SmallChart | None:
-    """The rates that one search tried, in their order, by whether they passed."""
+    """The rates that one search tried, in order, by verdict."""
     shares = numbers(values.get("trial_line_share"))
     verdicts = numbers(values.get("trial_verdict"))
     if not shares or len(shares) != len(verdicts):

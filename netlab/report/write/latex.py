@@ -1,7 +1,7 @@
 """Tables, sheets and charts → one LaTeX document: booktabs, figures aligned by siunitx. Pure.
 
-It compiles as it is, and each table of it can be copied by itself. Tables run over pages; one that
-is too wide for the page is set smaller, then cut into several.
+It compiles as it is, and each table can be copied by itself. Long tables run over pages. A table
+that is too wide for the page is set in smaller type, then split into several.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from netlab.report.write.latex_figures import figures
 from netlab.report.write.latex_prose import digits, latex_prose
 
 CHARTS = "charts"
-"""Folder of the charts, beside the document."""
+"""Folder of the charts, next to the document."""
 
 TEXT_WIDTH_PT = 480.0
-"""Of an A4 page with margins of 19 mm, and a little less."""
+"""A little less than the text width of an A4 page with margins of 19 mm."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """A size of type, and what it takes."""
+    """A size of type with its widths."""
 
     command: str
     character_pt: float
     """Mean width of a character, a little more than that of a digit."""
     gap_pt: float
-    """Between two columns."""
+    """Width between two columns."""
 
 
 _SIZES = (
@@ -42,13 +42,13 @@ _SIZES = (
     _Size(r"\scriptsize", 3.95, 5.0),
 )
 _SHORT = 24
-"""Characters; what is longer is set as a paragraph."""
+"""Most characters of a text on one line; a longer one is set as a paragraph."""
 _SHORT_TABLE_LINES = 40
-"""What fits on a page with what else there is; a longer table runs over pages."""
+"""Lines that fit on a page with other content; a longer table runs over pages."""
 _RAISED = 0.7
-"""Size of the letters of footnotes."""
+"""Relative size of the letters of footnotes."""
 _HEAD = 11
-"""Characters a line of a heading, where its column is not wider."""
+"""Characters per line of a heading, unless its column is wider."""
 
 _PREAMBLE = r"""%% Tables of a netlab run. It compiles as it is: pdflatex, lualatex or xelatex.
 \documentclass[a4paper]{article}
@@ -78,11 +78,11 @@ _BABEL = r"""%% babel knows the language by its code: hyphenation, dates, captio
 
 @dataclass(frozen=True, slots=True)
 class _LatexCell:
-    """One place: a figure with what follows it, or words."""
+    """One place: a figure with its suffix, or words."""
 
     text: str
     behind: str = ""
-    """LaTeX behind it: a number in parentheses, letters of footnotes."""
+    """LaTeX after it: a number in parentheses, letters of footnotes."""
     behind_characters: float = 0.0
     letters: tuple[str, ...] = ()
 
@@ -95,13 +95,13 @@ class _Column:
     head: str
     cells: tuple[_LatexCell, ...]
     figures: tuple[str | None, ...]
-    """Each place as digits with a decimal point, where it is a number; ``None``: it is none."""
+    """Each place as digits with a decimal point; ``None`` if it is not a number."""
     paragraph: int = 30
-    """Characters a line, where its words ask for several lines."""
+    """Characters per line, if its words need several lines."""
 
     @cached_property
     def is_numeric(self) -> bool:
-        """Whether there are figures in it and nothing else."""
+        """Whether it has figures and nothing else."""
         known = [figure is not None for figure in self.figures]
         return any(known) and all(
             known or not cell.text for known, cell in zip(known, self.cells, strict=True)
@@ -109,31 +109,32 @@ class _Column:
 
     @cached_property
     def is_long(self) -> bool:
-        """Whether its words ask for several lines."""
+        """Whether its words need several lines."""
         return any(shown_characters(cell.text) > _SHORT for cell in self.cells)
 
     @cached_property
     def head_lines(self) -> list[str]:
-        """The heading, in lines no longer than its places or a short word or two."""
+        """The heading in lines no longer than its places, or than ``_HEAD``."""
         wide = max(_HEAD, self._body_characters)
         return textwrap.wrap(self.head, wide, break_long_words=False) or [""]
 
     @cached_property
     def characters(self) -> int:
-        """How wide it is."""
+        """Its width."""
         return max(self._body_characters, *map(shown_characters, self.head_lines))
 
     @cached_property
     def most_characters(self) -> int:
-        """How wide it would be with each place on one line."""
+        """Its width with each place on one line."""
         if self.is_numeric:
-            # siunitx aligns at the decimal marker: the longest on either side need not be of one.
+            # siunitx aligns at the decimal marker: the longest parts on either side may belong to
+            # different figures.
             return math.ceil(sum(self.digits) + max(cell.behind_characters for cell in self.cells))
         return math.ceil(max(map(_cell_characters, self.cells), default=0))
 
     @cached_property
     def digits(self) -> tuple[int, int]:
-        """How many characters its figures have before the decimal marker and from it on."""
+        """Most characters of its figures before the decimal marker, and from the marker on."""
         known = [figure.partition(".") for figure in self.figures if figure is not None]
         rest = max(len(rest) for _whole, _marker, rest in known)
         return max(len(whole) for whole, _marker, _rest in known), rest + bool(rest)
@@ -145,7 +146,7 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """A table on its way into LaTeX."""
+    """A table prepared for LaTeX."""
 
     caption: str
     labels: _Column
@@ -179,21 +180,21 @@ def document(
 ) -> str:
     """All tables, the sheets of all parts and the charts, under the run's title.
 
-    The charts are those of the tables, and stand below their overviews; a part has its own. They
-    are read from ``charts/`` beside the document.
+    The charts of the tables follow their overviews; a part has its own charts. Their files are in
+    ``charts/`` next to the document.
     """
     words = words or LatexWords()
     marker = words.decimal_marker
 
-    def blocks_of(those: Iterable[Table]) -> list[str]:
-        return [_block(_of_table(each, marker)) for each in those]
+    def blocks_of(sheets: Iterable[Table]) -> list[str]:
+        return [_block(_of_table(sheet, marker)) for sheet in sheets]
 
     blocks = [_preamble(words), rf"\section*{{{latex_prose(title, marker)}}}" + "\n"]
     blocks += [*blocks_of(overviews), *figures(charts, CHARTS, marker), *blocks_of(tables)]
     for part in parts:
         if part.sheets or part.details or part.charts:
             blocks.append(rf"\section*{{{latex_prose(part.title, marker)}}}" + "\n")
-            blocks += [rf"{latex_prose(each, marker)}\par\medskip" for each in part.paragraphs]
+            blocks += [rf"{latex_prose(text, marker)}\par\medskip" for text in part.paragraphs]
             blocks += [*blocks_of(part.sheets), *figures(part.charts, CHARTS, marker)]
             blocks += blocks_of(part.details)
     return "\n".join([*blocks, "\\end{document}\n"])
@@ -201,7 +202,7 @@ def document(
 
 def _preamble(words: LatexWords) -> str:
     marker = words.decimal_marker
-    # siunitx takes two pairs of braces off; without one a comma has a space behind it.
+    # siunitx removes two pairs of braces; without a third one a comma is followed by a space.
     return _PREAMBLE % {
         "marker": marker if marker == "." else "{{" + marker + "}}",
         "table": latex_text(words.table),
@@ -232,7 +233,7 @@ def _of_table(table: Table, marker: str) -> _Grid:
 
 
 def _place(place: TableCell) -> _LatexCell:
-    """``94.10 (13)`` is a figure with a number behind it."""
+    """A place of a table; ``94.10 (13)`` is a figure followed by a number in parentheses."""
     match = re.fullmatch(r"(\S+) (\(\d+\))", place.words)
     text, number = match.groups() if match else (place.words, "")
     return _with_marks(text, number, place.notes)
@@ -249,7 +250,7 @@ def _column(group: str, head: str, cells: tuple[_LatexCell, ...], marker: str) -
 
 
 def _block(grid: _Grid) -> str:
-    """The grid as a table, or as several where it is wider than the page in the smallest type."""
+    """The grid as a table, or as several if it is wider than the page in the smallest type."""
     for size in _SIZES:
         if _width_pt((grid.labels, *grid.columns), size) <= TEXT_WIDTH_PT:
             return _table(_widened(grid, size), size)
@@ -263,7 +264,7 @@ def _block(grid: _Grid) -> str:
 
 
 def _widened(grid: _Grid, size: _Size) -> _Grid:
-    """Its paragraphs as wide as the page lets them be."""
+    """The grid with its paragraphs as wide as the page permits."""
     columns = (grid.labels, *grid.columns)
     long = sum(column.is_long for column in columns)
     spare = int((TEXT_WIDTH_PT - _width_pt(columns, size)) / size.character_pt)
@@ -280,7 +281,7 @@ def _table(grid: _Grid, size: _Size) -> str:
     columns = (grid.labels, *grid.columns)
     head = [
         *[r"\toprule", *_group_lines(grid)],
-        *[" & ".join(_head(each, grid.marker) for each in columns) + r" \\", r"\midrule"],
+        *[" & ".join(_head(column, grid.marker) for column in columns) + r" \\", r"\midrule"],
     ]
     body = []
     for at in range(len(grid.labels.cells)):
@@ -293,7 +294,7 @@ def _table(grid: _Grid, size: _Size) -> str:
     shape = f"{{@{{}}{''.join(_specification(c, size) for c in columns)}@{{}}}}"
     caption = latex_prose(grid.caption, grid.marker)
     if _lines(columns) <= _SHORT_TABLE_LINES:
-        # A box: its columns are aligned at the first run, and no page break goes through it.
+        # In a box the columns are aligned after one run of LaTeX, and no page break divides it.
         lines += [r"\begin{minipage}{\textwidth}\centering"]
         lines += [rf"\captionoftable{{{caption}}}\smallskip", rf"\begin{{tabular}}{shape}"]
         lines += [*head, *body, r"\bottomrule", r"\end{tabular}", r"\end{minipage}\par\smallskip"]
@@ -316,7 +317,7 @@ def _cell_characters(cell: _LatexCell) -> float:
 
 
 def _lines(columns: Sequence[_Column]) -> int:
-    """How many lines of text the rows take together."""
+    """The number of lines of text of all rows."""
     return sum(
         max(-(-shown_characters(c.cells[at].text) // max(1, c.characters)) or 1 for c in columns)
         for at in range(len(columns[0].cells))
@@ -324,14 +325,14 @@ def _lines(columns: Sequence[_Column]) -> int:
 
 
 def _group_lines(grid: _Grid) -> list[str]:
-    """The line above the headings: each protocol over its columns."""
+    """The line above the headings, with each protocol over its columns."""
     names = [column.group for column in grid.columns]
     if not any(names):
         return []
     spans, rules, at = [], [], 2
     while at - 2 < len(names):
         name = names[at - 2]
-        wide = next((n for n, each in enumerate(names[at - 2 :]) if each != name), None)
+        wide = next((n for n, other in enumerate(names[at - 2 :]) if other != name), None)
         wide = len(names) - at + 2 if wide is None else wide
         spans.append(rf"\multicolumn{{{wide}}}{{c}}{{{latex_prose(name, grid.marker)}}}")
         rules.append(rf"\cmidrule(lr){{{at}-{at + wide - 1}}}")
@@ -365,7 +366,7 @@ def _specification(column: _Column, size: _Size) -> str:
 
 
 def _set(column: _Column, at: int, marker: str) -> str:
-    """One place: a figure for siunitx with what follows it in braces, or words in braces."""
+    """One place: a figure for siunitx with its suffix in braces, or words in braces."""
     cell, figure = column.cells[at], column.figures[at]
     if column.is_numeric and figure is not None:
         return f"{figure} {{{cell.behind}}}" if cell.behind else figure

@@ -1,4 +1,4 @@
-"""Charts → figures of a LaTeX document, of the files that stand beside it. Pure."""
+"""Charts → figures of a LaTeX document, from the files next to it. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from netlab.report.tables.elements import Chart, HeatMap, Strip
 from netlab.report.write.latex_prose import latex_prose
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
-"""A name that a file of LaTeX may hold in an argument."""
+"""Names that are safe in an argument of LaTeX."""
 
 
 def figures(charts: Iterable[Chart | Strip | HeatMap], folder: str, marker: str = ".") -> list[str]:
-    """A figure a chart, as wide as the text; one whose PDF is not in ``folder`` is left out when
-    the document is set.
+    """A figure for each chart, as wide as the text. LaTeX leaves out a figure whose PDF is not in
+    ``folder``.
     """
-    return [_figure(each, folder, marker) for each in charts if _SAFE_NAME.fullmatch(each.name)]
+    return [_figure(chart, folder, marker) for chart in charts if _SAFE_NAME.fullmatch(chart.name)]
 
 
 def _figure(chart: Chart | Strip | HeatMap, folder: str, marker: str) -> str:

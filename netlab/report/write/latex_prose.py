@@ -10,43 +10,43 @@ _UNITS = {
     "%": r"\percent",
     "µs": r"\micro\second",
     "us": r"\micro\second",
-    **{each: each for each in ("h", "min", "s", "ms", "ns", "GHz", "MHz", "1/s", "frames/s")},
+    **{unit: unit for unit in ("h", "min", "s", "ms", "ns", "GHz", "MHz", "1/s", "frames/s")},
     **{f"{prefix}bit/s": f"{prefix}bit/s" for prefix in ("", "k", "M", "G", "T")},
-    **{each: each for each in ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")},
-    **{each: each for each in ("byte", "bytes", "Byte", "byte/s", "Byte/s")},
+    **{unit: unit for unit in ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")},
+    **{unit: unit for unit in ("byte", "bytes", "Byte", "byte/s", "Byte/s")},
 }
-"""Unit as the report writes it → as siunitx reads it; what is no macro it sets as it stands."""
+"""Unit in the report → unit for siunitx, which prints text that is not a macro unchanged."""
 
 _GROUPS = ",.’\u00a0\u202f"
-"""What groups digits in one language or another, or is its decimal marker."""
+"""Characters that group digits in some language, or are its decimal marker."""
 _UNGROUPED: dict[int, str] = dict.fromkeys(map(ord, _GROUPS), "")
 _NUMBER = r"[-−]?\d+(?:[{groups}]\d{{3}}(?!\d))*(?:{marker}\d+)?"
 _UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
 
 
 def digits(text: str, marker: str) -> str | None:
-    """``1.488.095,5`` as ``1488095.5``: a figure as siunitx reads it; ``None`` for words."""
+    """A figure in the form of siunitx, ``1488095.5`` for ``1.488.095,5``; ``None`` for words."""
     plain = text.replace("−", "-").translate(_UNGROUPED | {ord(marker): "."})
     return plain if re.fullmatch(r"-?\d+(\.\d+)?", plain) else None
 
 
 def latex_prose(text: str, marker: str = ".") -> str:
-    """Text as ``latex_text`` gives it, ``94.10 Mbit/s`` in it as ``\\qty{94.10}{Mbit/s}``.
+    """Text as of ``latex_text``, but with ``94.10 Mbit/s`` as ``\\qty{94.10}{Mbit/s}``.
 
     ``93.27 ± 0.48 Mbit/s`` is one quantity with its interval. ``marker`` is the decimal marker of
     the text.
     """
-    made, at = [], 0
-    for found in _quantity(marker).finditer(text):
-        number = digits(found["number"], marker)
-        half = digits(found["half"], marker) if found["half"] else None
+    parts, at = [], 0
+    for match in _quantity(marker).finditer(text):
+        number = digits(match["number"], marker)
+        half = digits(match["half"], marker) if match["half"] else None
         if number is None:
             continue
-        made.append(latex_text(text[at : found.start()]))
+        parts.append(latex_text(text[at : match.start()]))
         whole = number if half is None else f"{number} +- {half}"
-        made.append(rf"\qty{{{whole}}}{{{_UNITS[found['unit']]}}}")
-        at = found.end()
-    return "".join([*made, latex_text(text[at:])])
+        parts.append(rf"\qty{{{whole}}}{{{_UNITS[match['unit']]}}}")
+        at = match.end()
+    return "".join([*parts, latex_text(text[at:])])
 
 
 def _quantity(marker: str) -> re.Pattern[str]:

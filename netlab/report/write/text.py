@@ -21,7 +21,7 @@ from netlab.spreadsheet import harmless
 from netlab.terminal import printable, table_lines
 
 CHARTS = "charts"
-"""Folder of the charts, beside the document."""
+"""Folder of the charts, next to the document."""
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|#~&])")
@@ -39,15 +39,15 @@ def markdown(
 ) -> str:
     """All tables and sheets as one Markdown document: GitHub's tables, footnotes below each.
 
-    ``first`` are lists of sentences under a heading each, which stand before all else. The charts
-    are those of the tables, and stand below their overviews; a part has its own. They are shown
-    from ``charts/`` beside the document.
+    ``first`` are lists of sentences, each with its heading, at the beginning of the document. The
+    charts of the tables follow their overviews; a part has its own charts. Their files are in
+    ``charts/`` next to the document.
     """
     blocks = [f"# {markdown_text(title)}\n"]
     for heading, sentences in first:
         if sentences:
-            listed = [f"- {markdown_text(each)}" for each in sentences]
-            blocks += [f"## {markdown_text(heading)}\n", "\n".join(listed) + "\n"]
+            items = [f"- {markdown_text(sentence)}" for sentence in sentences]
+            blocks += [f"## {markdown_text(heading)}\n", "\n".join(items) + "\n"]
     blocks += [f"{markdown_text(note)}\n" for note in notes]
     blocks += [*map(_markdown_table, overviews), *_images(charts)]
     blocks += [_markdown_table(table) for table in tables]
@@ -60,11 +60,11 @@ def markdown(
 
 
 def _images(charts: Iterable[Chart | Strip | HeatMap]) -> list[str]:
-    """A line a chart; one whose name is no plain word would be no image, and is left out."""
+    """A line for each chart; a chart whose name is not a plain word has no file: it is left out."""
     return [
-        f"![{markdown_text(each.alt)}]({CHARTS}/{each.name}.png)\n"
-        for each in charts
-        if _SAFE_NAME.fullmatch(each.name)
+        f"![{markdown_text(chart.alt)}]({CHARTS}/{chart.name}.png)\n"
+        for chart in charts
+        if _SAFE_NAME.fullmatch(chart.name)
     ]
 
 
@@ -85,7 +85,7 @@ def _markdown_block(
     marks: Sequence[str],
     footnotes: Sequence[tuple[str, str]],
 ) -> str:
-    """Heading, table, footnotes; ``marks`` has the letters of every place but the headings."""
+    """Heading, table, footnotes; ``marks`` has the letters of every place except the headings."""
     cells = [[markdown_text(text) for text in line] for line in grid]
     places = [(line, index) for line in cells[1:] for index in range(1, len(line))]
     for (line, index), mark in zip(places, marks, strict=True):
@@ -96,9 +96,9 @@ def _markdown_block(
         for line in cells
     ]
     lines.insert(1, "|" + "|".join("-" * (width + 1) + ":" for width in wide) + "|")
-    said = [f"- *{letter}* {markdown_text(sentence)}" for letter, sentence in footnotes]
+    notes = [f"- *{letter}* {markdown_text(sentence)}" for letter, sentence in footnotes]
     blocks = [f"{'#' * depth} {markdown_text(caption)}", "\n".join(lines)]
-    return "\n\n".join([*blocks, *(["\n".join(said)] if said else [])]) + "\n"
+    return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])]) + "\n"
 
 
 def _letters(notes: tuple[str, ...]) -> str:
@@ -106,15 +106,15 @@ def _letters(notes: tuple[str, ...]) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Text as Markdown shows it, and nothing else: on one line, no markup, no HTML."""
+    """Text that Markdown shows literally: on one line, without markup and HTML."""
     return _MARKDOWN.sub(r"\\\1", printable(text))
 
 
 def comma_separated(tables: Sequence[GridTable]) -> str:
-    """All tables in one rectangle: a line a row, a column a protocol and message size.
+    """All tables in one CSV: a line for each row, a column for each protocol and message size.
 
-    ``unit`` and ``row`` say what the figures of a line are; where a figure is the mean of several,
-    a line with the unit ``n`` follows. A blank stays empty, and ``notes`` says why.
+    ``row`` and ``unit`` describe the figures of a line. If a figure is a mean of several, a line
+    with the unit ``n`` follows. A blank is empty, and ``notes`` has the reason.
     """
     columns = sorted({column for table in tables for column in table.keys})
     out = io.StringIO()
@@ -135,10 +135,11 @@ def comma_separated(tables: Sequence[GridTable]) -> str:
 
 
 def figures(parts: Iterable[Part]) -> str:
-    """All sheets in one long table: a line a figure, with its unit and what a blank's reason is.
+    """All sheets in one long table: a line for each figure, with its unit and the reason of a
+    blank.
 
-    ``value`` is empty where the place is blank or holds words, else to twelve figures, so that the
-    order of a sum does not show; ``text`` is as printed.
+    ``value`` is empty if the place is blank or has words. It has twelve digits, so that the order
+    in which a sum was taken makes no difference; ``text`` is as printed.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -178,8 +179,8 @@ def plain(table: Table, width: int | None = None) -> str:
         *([line.label, *map(_marked, line.places)] for line in table.lines),
     ]
     body = table_lines([[*map(printable, line)] for line in lines], width, right=True)
-    said = [f"  {letter}  {printable(sentence)}" for letter, sentence in table.footnotes]
-    return "\n".join([printable(table.title), *body, *said])
+    notes = [f"  {letter}  {printable(sentence)}" for letter, sentence in table.footnotes]
+    return "\n".join([printable(table.title), *body, *notes])
 
 
 def _marked(place: TableCell) -> str:

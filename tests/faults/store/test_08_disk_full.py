@@ -38,7 +38,7 @@ def test_a_run_stops_and_is_resumed_on_a_larger_disk(
     assert full.returncode == 1
     last = full.stderr.splitlines()[-1]
     assert "small/run/" in last
-    assert last.endswith("(ENOSPC); free some space, then give the same command again")
+    assert last.endswith("(ENOSPC); free some space, then repeat the command")
     assert bench.probes_left() == []
     kept = bench.load("small/run").records
     assert 0 < len(kept) < TRIALS

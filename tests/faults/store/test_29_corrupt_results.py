@@ -111,8 +111,8 @@ def test_the_journals_of_two_runs_in_one_file_are_told_apart(tmp_path: Path) -> 
     status = status_of(tmp_path / "one")
     assert (status.ok, status.total) == (1, 8)
     assert [str(each) for each in status.damage] == [
-        "line 3: the journal of another run begins",
-        f"line 4: a record of {strange.key}, trial 1, which the plan has not",
+        "line 3: the journal of another run begins here",
+        f"line 4: a record of {strange.key}, trial 1, which is not in the plan",
     ]
 
 
@@ -200,4 +200,4 @@ def test_the_damage_says_which_value_of_which_line(
     journal.write_bytes(b"".join(lines))
     done = bench.run("status", "out")
     assert done.returncode == 0
-    assert f"journal, line 5: no record of this format: {name} is {words}\n" in done.stdout
+    assert f"journal, line 5: not a record of this format: {name} is {words}\n" in done.stdout

@@ -44,7 +44,7 @@ def test_a_run_folder_of_format_version_1_stays_readable() -> None:
         "session-end",
     ]
     assert [str(each) for each in stored.damage] == [
-        "line 10: damaged: the checksum does not agree"
+        "line 10: damaged: the checksum does not match"
     ]
 
 

@@ -34,7 +34,7 @@ def with_gaps(*gaps_ms: tuple[int, int]) -> dict[str, Any]:
         "throughput_bit_per_s": 5e7,
         "elapsed_ns": 4_000 * MS,
         "receiver_elapsed_ns": 4_000 * MS,
-        "receiver_gaps": [each * MS for gap in gaps_ms for each in gap],
+        "receiver_gaps": [number * MS for gap in gaps_ms for number in gap],
         "receiver_gap_count": len(gaps_ms),
         "receiver_gap_total_ns": sum(length for _begin, length in gaps_ms) * MS,
         "receiver_interval_ns": 100 * MS,
@@ -46,9 +46,9 @@ def test_where_data_stopped_is_marked_with_its_time_and_its_length(make: Make) -
     cell = planned("stream", protocol="UDP", message_bytes=1472)
     run = make(plan_of([cell], 1), [result(cell, 1, with_gaps((1100, 1200), (3000, 600)))])
     its = findings_by_cell(run)[cell.key]
-    assert Kind.DATA_STOPPED in {each.kind for each in its}
+    assert Kind.DATA_STOPPED in {finding.kind for finding in its}
     marks = marks_of([run.latest[cell.key, 1]], "", its)
-    assert [(each.from_s, each.until_s, each.words) for each in marks] == [
+    assert [(mark.from_s, mark.until_s, mark.words) for mark in marks] == [
         (1.1, 2.3, "no data for 1.2 s"),
         (3.0, 3.6, "no data for 600 ms"),
     ]
@@ -56,7 +56,9 @@ def test_where_data_stopped_is_marked_with_its_time_and_its_length(make: Make) -
 
 
 def test_a_recovery_after_a_loss_is_marked_as_long_as_it_took(make: Make) -> None:
-    series = next(found for seed in range(10) if recoveries_of(found := flow(PATH, chance(seed))))
+    series = next(
+        flow_series for seed in range(10) if recoveries_of(flow_series := flow(PATH, chance(seed)))
+    )
     values = {
         f"sender_tcp_series_{name}": list(getattr(series, name))
         for name in ("time_us", "cwnd_bytes", "rtt_us", "retransmissions", "delivered_bytes")
@@ -64,9 +66,12 @@ def test_a_recovery_after_a_loss_is_marked_as_long_as_it_took(make: Make) -> Non
     cell = planned("stream", protocol="TCP")
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
     marks = marks_of([run.latest[cell.key, 1]], "", [CellFinding("", Kind.LOSS_RECOVERY)])
-    expected = [(each.from_us, each.from_us + each.length_us) for each in recoveries_of(series)]
+    expected = [
+        (recovery.from_us, recovery.from_us + recovery.length_us)
+        for recovery in recoveries_of(series)
+    ]
     assert len(expected) <= MOST_MARKS
-    assert [(round(1e6 * each.from_s), round(1e6 * each.until_s)) for each in marks] == expected
+    assert [(round(1e6 * mark.from_s), round(1e6 * mark.until_s)) for mark in marks] == expected
 
 
 def test_each_dip_that_comes_back_is_marked_at_its_lowest_interval(make: Make) -> None:
@@ -79,16 +84,16 @@ def test_each_dip_that_comes_back_is_marked_at_its_lowest_interval(make: Make) -
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
     dips = CellFinding("", Kind.PERIODIC_DIPS, evidence={"period_ns": 1e9})
     marks = marks_of([run.latest[cell.key, 1]], "", [dips])
-    assert [each.from_s for each in marks] == pytest.approx([0.7, 1.7, 2.7, 3.7, 4.7, 5.7])
-    assert {each.words for each in marks} == {"dip, every 1 s"}
+    assert [mark.from_s for mark in marks] == pytest.approx([0.7, 1.7, 2.7, 3.7, 4.7, 5.7])
+    assert {mark.words for mark in marks} == {"dip, every 1 s"}
     elsewhere = replace(dips, trials=(2,))
     assert marks_of([run.latest[cell.key, 1]], "", [elsewhere]) == ()
 
 
 def test_a_limit_that_findings_name_is_a_level_once() -> None:
-    found = CellFinding("", evidence={"rate_limit_bit_per_s": 4e7, "trials": 3})
-    assert [(each.level, each.words) for each in levels_of([found, found])] == [
-        (40.0, "limit found, 40 Mbit/s")
+    finding = CellFinding("", evidence={"rate_limit_bit_per_s": 4e7, "trials": 3})
+    assert [(limit.level, limit.words) for limit in levels_of([finding, finding])] == [
+        (40.0, "rate limit, 40 Mbit/s")
     ]
 
 
@@ -102,7 +107,7 @@ def test_each_trial_s_mean_stands_beside_its_series_with_the_interval_of_them_al
         for number, rate in enumerate(rates, start=1)
     ]
     run = make(plan_of([cell], 3), records)
-    trials = [(each, run.latest[cell.key, each.trial].values) for each in readings(run)]
+    trials = [(reading, run.latest[cell.key, reading.trial].values) for reading in readings(run)]
     (chart,) = small_charts(trials, {})
     assert chart.trials == ((0, 90.0), (1, 92.0), (2, 97.0))
     expected = interval([90.0, 92.0, 97.0])
@@ -115,12 +120,12 @@ def test_trials_without_a_series_are_dots_of_their_own(make: Make) -> None:
     cell = planned("round_trip")
     records = [result(cell, n, of_round_trips(drawn_ns(200, 90, n))) for n in (1, 2, 3)]
     run = make(plan_of([cell], 3), records)
-    trials = [(each, run.latest[cell.key, each.trial].values) for each in readings(run)]
+    trials = [(reading, run.latest[cell.key, reading.trial].values) for reading in readings(run)]
     first = small_charts(trials, {})[0]
     assert (first.title, first.y_label) == ("Mean round trip, trial by trial", "µs")
     means = [record.values["rtt_mean_ns"] for record in records]
     assert [y for _x, y in first.lines[0].points] == pytest.approx(
-        [each / 1e3 for each in means if isinstance(each, float)], rel=1e-5
+        [value / 1e3 for value in means if isinstance(value, float)], rel=1e-5
     )
 
 
@@ -144,39 +149,39 @@ def test_what_took_effect_stands_beside_what_was_asked_and_what_differs_is_marke
         "sender_dscp": 0,
         "mss_bytes": 1448,
     }
-    found = {each.name: each for each in effective_settings(settings, [values])}
-    assert {name for name, each in found.items() if each.differs} == {
+    by_name = {setting.name: setting for setting in effective_settings(settings, [values])}
+    assert {name for name, setting in by_name.items() if setting.differs} == {
         "socket buffer",
         "congestion control",
     }
-    assert found["socket buffer"].effective == "sender sends 128 KiB, sender receives 64 KiB"
-    assert (found["congestion control"].asked, found["congestion control"].effective) == (
+    assert by_name["socket buffer"].effective == "sender sends 128 KiB, sender receives 64 KiB"
+    assert (by_name["congestion control"].asked, by_name["congestion control"].effective) == (
         "bbr",
         "cubic",
     )
-    assert found["TCP_NODELAY"].effective == "yes"
-    assert found["client’s CPU"].effective == "1"
-    assert found["protocol"].effective == ""
-    assert (found["DSCP"].asked, found["DSCP"].effective) == ("not set", "0")
-    assert found["maximum segment size"].effective == "1448 B"
+    assert by_name["TCP_NODELAY"].effective == "yes"
+    assert by_name["client’s CPU"].effective == "1"
+    assert by_name["protocol"].effective == ""
+    assert (by_name["DSCP"].asked, by_name["DSCP"].effective) == ("not set", "0")
+    assert by_name["maximum segment size"].effective == "1448 B"
 
 
 def test_lists_of_cpus_are_those_of_the_end_that_was_asked_for_them() -> None:
     settings = {"direction": "client-sends", "client_cpus": "0,1", "server_cpus": "2,3"}
     values = {"sender_cpus": [0, 1], "receiver_cpus": [2, 4]}
-    found = {each.name: each for each in effective_settings(settings, [values])}
-    assert (found["client’s CPUs"].asked, found["client’s CPUs"].effective) == ("0,1", "0,1")
-    assert not found["client’s CPUs"].differs
-    assert found["server’s CPUs"].effective == "2,4"
-    assert found["server’s CPUs"].differs
+    by_name = {setting.name: setting for setting in effective_settings(settings, [values])}
+    assert (by_name["client’s CPUs"].asked, by_name["client’s CPUs"].effective) == ("0,1", "0,1")
+    assert not by_name["client’s CPUs"].differs
+    assert by_name["server’s CPUs"].effective == "2,4"
+    assert by_name["server’s CPUs"].differs
 
 
 def test_values_that_differ_from_trial_to_trial_are_all_told() -> None:
     settings = {"socket_buffer_bytes": None}
     trials = [{"sender_send_buffer_bytes": size} for size in (46080, 87040, 46080)]
-    (found,) = effective_settings(settings, trials)
-    assert found.effective == "45 KiB / 85 KiB"
-    assert not found.differs
+    (setting,) = effective_settings(settings, trials)
+    assert setting.effective == "45 KiB / 85 KiB"
+    assert not setting.differs
     many = [{"sender_send_buffer_bytes": 1024 * size} for size in (9, 3, 5, 7, 8)]
     assert effective_settings(settings, many)[0].effective == "3 KiB to 9 KiB"
 
@@ -184,13 +189,13 @@ def test_values_that_differ_from_trial_to_trial_are_all_told() -> None:
 def test_a_finding_in_a_cell_has_its_own_trials_figures_and_advice() -> None:
     run = load(FIXTURES / "limits-linux")
     its = findings_by_cell(run)
-    assert set(its) == {cell for each in run.findings for cell in each.cells}
-    for each in run.findings:
-        for cell in each.cells:
-            (same,) = [one for one in its[cell] if one.evidence is each.evidence]
-            assert same.is_warning == (each.severity == "warning")
-            assert same.advice.rstrip(".").casefold() == each.advice.casefold()
-            assert same.trials == tuple(trial for key, trial in each.trials if key == cell)
+    assert set(its) == {cell for finding in run.findings for cell in finding.cells}
+    for finding in run.findings:
+        for cell in finding.cells:
+            (same,) = [own for own in its[cell] if own.evidence is finding.evidence]
+            assert same.is_warning == (finding.severity == "warning")
+            assert same.advice.rstrip(".").casefold() == finding.advice.casefold()
+            assert same.trials == tuple(trial for key, trial in finding.trials if key == cell)
 
 
 def test_a_run_that_notes_what_it_was_asked_is_resumed_and_an_older_one_is_told_all_again(

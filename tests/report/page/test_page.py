@@ -49,8 +49,8 @@ FOCUSED = "document.activeElement"
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with a_browser() as found:
-        yield found
+    with a_browser() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +63,13 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def lab_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of 416 cells, without its charts: they take longer than all else."""
     run = load(copied(REPORTS / "lab-report", tmp_path_factory))
-    found, link = readings(run), run.plan.link
-    layout = lay_out(in_tables(found))
+    every, link = readings(run), run.plan.link
+    layout = lay_out(in_tables(every))
     tables = overviews(layout, link), sections(layout, link, imported=True)
-    cells = cells_json(run, found, Wording())
-    lines = first_lines(run, found, layout)
-    first, parts = first_of(lines, found, layout, run.plan.link, ()), parts_of(run, found)
-    contents = Contents(run, found, *tables, parts, (), 0, lambda: cells, first, frozenset())
+    cells = cells_json(run, every, Wording())
+    lines = first_lines(run, every, layout)
+    first, parts = first_of(lines, every, layout, run.plan.link, ()), parts_of(run, every)
+    contents = Contents(run, every, *tables, parts, (), 0, lambda: cells, first, frozenset())
     text = page(contents, Wording())
     (run.path / "index.html").write_text(text, encoding="utf-8")
     return run.path / "index.html"
@@ -129,7 +129,7 @@ def test_the_page_opens_from_disk_and_asks_nobody_for_anything(
     tab.run("fetch('http://127.0.0.1:9/').catch(() => 0)")
     assert tab.asked_for == [measured.resolve().as_uri()]
     assert tab.complaints
-    assert all("Content Security Policy" in each for each in tab.complaints)
+    assert all("Content Security Policy" in complaint for complaint in tab.complaints)
     assert tab.run("[...document.images].every((image) => image.naturalWidth > 100)")
 
 
@@ -148,7 +148,7 @@ def test_a_click_on_a_figure_shows_its_record_its_intervals_and_what_is_said_of_
     drawn = tab.run("document.querySelector('#cell polyline').getAttribute('points').split(' ')")
     intervals = record.values["receiver_interval_bytes"]
     assert isinstance(intervals, list)
-    least = [n for n, each in enumerate(intervals) if each == min(intervals)]
+    least = [n for n, interval in enumerate(intervals) if interval == min(intervals)]
     assert len(drawn) == len(intervals)
     heights = [-float(point.split(",")[1]) for point in drawn]
     assert heights.index(min(heights)) in least
@@ -336,11 +336,11 @@ def test_axe_finds_nothing_to_complain_of(
 
 def faults(tab: Tab) -> list[str]:
     """What axe-core complains of, by all of its rules: WCAG 2.2 A and AA, and best practices."""
-    found = tab.run(
+    elements = tab.run(
         "axe.run({resultTypes: ['violations']}).then((r) => r.violations.map((v) =>"
         " `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html).join(' | ')}`))"
     )
-    return [str(each)[:600] for each in found]
+    return [str(element)[:600] for element in elements]
 
 
 def test_the_page_follows_the_reader_s_choice_of_light_and_dark(

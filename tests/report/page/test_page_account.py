@@ -30,7 +30,7 @@ def test_the_page_begins_with_what_was_measured_between_whom_and_when(
         "Measured: the throughput of streams over UDP, messages of 64 bytes.",
         "Between: pairings LL and WL, server first: L Linux, W Windows.",
         "Each cell once, on 2026-01-31 at 12:00 UTC.",
-        "All of them have a result.",
+        "All trials have a result.",
     ):
         assert words in text
 
@@ -43,7 +43,7 @@ def test_counters_go_on_by_themselves_and_are_no_change_of_a_host(
         return ("facts", {"host": "alpha", "when": when, "facts": counted})
 
     page = read_page(make([planned()], None, [facts("before", 1), facts("after", 2)]))
-    assert "Nothing that was noted of a host before and after changed" in page.text
+    assert "no recorded fact of a host changed during the run" in page.text
     assert {"class": "changed"} not in page.all("td")
 
 

@@ -152,10 +152,10 @@ def test_on_paper_what_a_report_needs_is_there_and_nothing_is_wider_than_it(
     facts = next(note["facts"] for note in run.facts if note.get("facts"))
     assert str(facts["kernel"]) in said
     assert f"of {len(run.plan.cells)} cells" in said
-    assert "These figures were printed" in said or "Throughput is the payload" in said
+    assert "These figures come from a document" in said or "Throughput is the payload" in said
     for words in ("socket buffer" if name == "lab-report" else "time-out", "Methods", "Settings"):
         assert words in said
-    for control in ("Show rows with", "Previous", "further table", "beside this page"):
+    for control in ("Show rows that contain", "Previous", "further table", "next to the page"):
         assert control not in said
     assert tab.run("document.querySelectorAll('main details[open]').length") == 0
     tab.emulate(media="print")

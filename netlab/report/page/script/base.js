@@ -1,5 +1,5 @@
-/* What all of the page's script goes by. Its files are one function, see page/__init__.py: nothing
-   is fetched, and whatever a host said is put in as text, never as markup. */
+/* Helpers for all scripts of the page. The files are joined to one function, see page/__init__.py:
+   nothing is fetched, and text from hosts is inserted as text, never as markup. */
 "use strict";
 const SVG = "http://www.w3.org/2000/svg";
 const dialog = document.getElementById("cell");
@@ -8,7 +8,7 @@ const WORDS = JSON.parse(dialog.dataset.words); // in that language, see script_
 
 /* A text by its name, with values in its braces. */
 function say(name, values = {}) {
-  return WORDS[name].replace(/\{(\w+)\}/g, (_, each) => values[each]);
+  return WORDS[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
 }
 
 function make(tag, attributes = {}, ...children) {

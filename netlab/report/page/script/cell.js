@@ -1,4 +1,4 @@
-/* The record of a cell, out of the page itself, in the dialog. */
+/* Shows the records of a cell, which the page contains, in the dialog. */
 const unpacked = new Map();
 let pieces = null;
 let shown = 0;
@@ -17,14 +17,14 @@ async function unpack(text) {
   return JSON.parse(await new Response(stream).text());
 }
 
-/* A table in a box of its own, so that it and not the page is scrolled sideways. */
+/* A table in its own box, so that the table scrolls sideways and not the page. */
 function table(caption, heads, rows) {
   const head = make("tr", {}, ...heads.map((words) => make("th", { scope: "col" }, words)));
   const lines = rows.map(([label, ...places]) =>
     make("tr", {}, make("th", { scope: "row" }, label), ...places.map((text) => make("td", {}, text))));
-  const found = make("table", { class: "plain" }, make("caption", {}, caption),
+  const body = make("table", { class: "plain" }, make("caption", {}, caption),
     make("thead", {}, head), make("tbody", {}, ...lines));
-  return make("div", { class: "wide", role: "group", tabindex: "0", "aria-label": caption }, found);
+  return make("div", { class: "wide", role: "group", tabindex: "0", "aria-label": caption }, body);
 }
 
 function trials(cell) {
@@ -39,16 +39,16 @@ function trials(cell) {
   return table([say("trials"), ...ends].join(", "), heads, rows);
 }
 
-/* Every name that a trial has a value for, in the records' order; a trial without it is blank. */
+/* All values of the trials in the records' order; a trial without a value is blank there. */
 function values(cell) {
   const measured = cell.trials.filter((trial) => trial.values);
-  const found = measured.map((trial) =>
+  const maps = measured.map((trial) =>
     new Map(cell.shapes[trial.shape].map((name, index) => [name, trial.values[index]])));
-  const names = [...new Set(found.flatMap((each) => [...each.keys()]))];
+  const names = [...new Set(maps.flatMap((map) => [...map.keys()]))];
   if (!names.length) return [];
   const box = table(say("values"),
     [say("value"), ...measured.map((trial) => say("trial_number", { number: trial.trial }))],
-    names.map((name) => [name, ...found.map((each) => (each.has(name) ? String(each.get(name)) : ""))]));
+    names.map((name) => [name, ...maps.map((map) => (map.has(name) ? String(map.get(name)) : ""))]));
   const input = make("input", { type: "search", autocomplete: "off", spellcheck: "false" });
   input.addEventListener("input", () => {
     for (const row of box.querySelectorAll("tbody tr"))
@@ -62,11 +62,11 @@ function folded(words, ...children) {
   return make("details", {}, make("summary", {}, words), ...children);
 }
 
-/* What was asked for beside what took effect; a row in which these differ is marked. */
+/* Requested and effective values; a row in which they differ is marked. */
 function settings(cell) {
-  const effective = cell.settings.some(([, , found]) => found);
-  const heads = [say("setting"), say("asked"), ...(effective ? [say("effective")] : [])];
-  const rows = cell.settings.map(([name, asked, found]) => [name, asked, ...(effective ? [found] : [])]);
+  const known = cell.settings.some(([, , effective]) => effective);
+  const heads = [say("setting"), say("asked"), ...(known ? [say("effective")] : [])];
+  const rows = cell.settings.map(([name, requested, effective]) => [name, requested, ...(known ? [effective] : [])]);
   const box = table(say("asked_and_effective"), heads, rows);
   box.querySelectorAll("tbody tr").forEach((row, index) => {
     if (!cell.settings[index][3]) return;
@@ -76,27 +76,27 @@ function settings(cell) {
   return box;
 }
 
-/* Each finding with its advice, and folded under it the figures that it rests on. */
+/* Each finding with its advice, and its evidence folded below it. */
 function findings(cell) {
   if (!cell.findings.length) return [];
-  const items = cell.findings.map((each) => {
-    const advice = each.advice ? [make("span", { class: "advice" }, each.advice)] : [];
-    const seen = each.trials.length ? [[say("seen"), each.trials.join(", ")]] : [];
-    const rows = [...seen, ...each.evidence.map(([name, value]) => [name, words(value)])];
-    const rests = rows.length ? [folded(say("rests"), table(say("evidence"), [say("figure"), say("value")], rows))] : [];
-    return make("li", { class: each.warning ? "warning" : "note" }, each.text, " ", ...advice, ...rests);
+  const items = cell.findings.map((finding) => {
+    const advice = finding.advice ? [make("span", { class: "advice" }, finding.advice)] : [];
+    const trialRows = finding.trials.length ? [[say("seen"), finding.trials.join(", ")]] : [];
+    const rows = [...trialRows, ...finding.evidence.map(([name, value]) => [name, words(value)])];
+    const evidence = rows.length ? [folded(say("rests"), table(say("evidence"), [say("figure"), say("value")], rows))] : [];
+    return make("li", { class: finding.warning ? "warning" : "note" }, finding.text, " ", ...advice, ...evidence);
   });
   return [make("ul", { class: "findings" }, ...items)];
 }
 
-/* The folder that the page lies in, as this machine's shell is told it. */
+/* The folder of the page, in the form of this machine's shell. */
 function folder() {
   if (location.protocol !== "file:") return ".";
   const path = decodeURIComponent(location.pathname).replace(/\/[^/]*$/, "") || "/";
   return /^\/[A-Za-z]:/.test(path) ? path.slice(1) : path;
 }
 
-/* One word for a POSIX shell; where a drive begins a path, for those of Windows. */
+/* A quoted word for a POSIX shell; for shells of Windows if it begins with a drive. */
 function quoted(word) {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
   return /^[A-Za-z]:/.test(word) ? `"${word}"` : `'${word.replaceAll("'", "'\"'\"'")}'`;
@@ -155,7 +155,7 @@ async function show(index) {
   }
   if (!dialog.open) {
     dialog.showModal();
-    document.getElementById("cell-name").focus(); // which a screen reader then reads
+    document.getElementById("cell-name").focus(); // so that a screen reader reads it
   }
   dialog.scrollTop = 0;
 }

@@ -1,20 +1,20 @@
 /* The small charts of a cell. */
 const WIDE = 600, HIGH = 220, LEFT = 58, RIGHT = 14, TOP = 12, BOTTOM = 40;
-const GUTTER = 84; // beside the plot, for each trial's own figure
-const ROW = 15; // of words over what is marked
-const LETTER = 6.2; // about so wide in a chart
-const LOOKS = 6; // of lines, see page.css
+const GUTTER = 84; // width next to the plot, for each trial's own figure
+const ROW = 15; // height of a row of words above the marks
+const LETTER = 6.2; // mean width of a letter in a chart
+const LOOKS = 6; // number of looks of lines, see page.css
 
 function ticks(low, high, wanted) {
   const raw = (high - low || 1) / wanted;
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= raw * 0.999);
-  const found = [];
-  for (let n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-9); n++) found.push(n * step);
-  return found;
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= raw * 0.999);
+  const values = [];
+  for (let n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-9); n++) values.push(n * step);
+  return values;
 }
 
-/* What a reader who does not see the chart is told of a line. */
+/* Description of a line for screen readers. */
 function spoken(line) {
   const ys = line.points.map(([, y]) => y);
   const mean = ys.reduce((sum, y) => sum + y, 0) / ys.length;
@@ -22,7 +22,7 @@ function spoken(line) {
   return say("line", { line: line.label, number: ys.length, least, most, mean: words(mean) });
 }
 
-/* Each marked part with the row that its word is written in; a word is written once. */
+/* Each marked part with the row of its word; a word is written only once. */
 function inRows(marks, x) {
   const ends = [], seen = new Set();
   return marks.map(([from, until, word, trial]) => {
@@ -43,7 +43,7 @@ function chart(data) {
   const xs = [...points.map(([x]) => x), ...marks.flatMap(([from, until]) => [from, until])];
   const low = Math.min(...xs), high = Math.max(...xs) === low ? low + 1 : Math.max(...xs);
   const ys = [...points.map(([, y]) => y), ...trials.map(([, y]) => y), ...(mean ? [mean[0], mean[2]] : [])];
-  // A limit far above the data would press it flat: its legend tells it.
+  // A limit far above the data would flatten the lines: it is in the legend only.
   const near = limits.filter(([level]) => level < 1.5 * Math.max(...ys));
   const highest = Math.max(data.level ?? 0, ...ys, ...near.map(([level]) => level));
   const top = (data.afloat ? highest + 0.3 * (highest - Math.min(...points.map(([, y]) => y))) : 1.08 * highest) || 1;
@@ -91,7 +91,7 @@ function drawn(line, place, x, y) {
     draw("circle", { class: `dot ${look}`, cx: x(px), cy: y(py), r: place ? 2.6 : 3.4 }));
 }
 
-/* Each trial's mean as a dot beside the plot, and the mean of them all with its interval. */
+/* Each trial's mean as a dot next to the plot, and the mean of all with its interval. */
 function beside(trials, mean, right, tall, y) {
   const step = (GUTTER - 36) / trials.length;
   const at = (place) => (right + 10 + step * (place + 0.5)).toFixed(1);
@@ -108,7 +108,7 @@ function beside(trials, mean, right, tall, y) {
   return [...found, draw("text", { x: middle, y: tall - BOTTOM + 16, "text-anchor": "middle" }, say("means"))];
 }
 
-/* What a reader who does not see the chart is told of it. */
+/* Description of the chart for screen readers. */
 function told(data) {
   const lines = say(data.level === null ? "chart" : "chart_and_ceiling", {
     title: data.title, unit: data.y, lines: data.lines.map(spoken).join("; "), ceiling: words(data.level ?? 0),

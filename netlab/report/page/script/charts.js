@@ -269,7 +269,7 @@ function explore(figure, chart) {
     }));
   }
 
-  /* Parts of the axis that have a name, which stands in the first panel. */
+  /* Named parts of the axis; the names are in the first panel. */
   function bands(now, named, font) {
     const context = now.ctx, { top, left, width, height } = now.bbox;
     context.save();

@@ -1,4 +1,4 @@
-/* A map of colours as SVG: its figures under the pointer, the finger and the arrow keys. */
+/* A heat map as SVG: pointer, finger and arrow keys show its figures. */
 function exploreMap(figure, data) {
   const SHADES = 8, WIDE = 600, LEFT = 150, TOP = 8, BELOW = 96, NAME = 22;
   const across = (WIDE - LEFT) / data.columns.length, down = Math.min(across, 46);
@@ -6,7 +6,7 @@ function exploreMap(figure, data) {
   const low = Math.min(...known), high = Math.max(...known);
   const short = (name) => (name.length > NAME ? `${name.slice(0, NAME - 1)}…` : name);
 
-  /* The more the darker, as in the page's first picture; without a colour what is not to be compared. */
+  /* The larger the darker, as in the page's first picture; values within one machine have no colour. */
   function shade(row, column) {
     const value = data.values[row][column];
     if (value === null) return data.inside[row][column] === null ? "hatch-ground" : "inside-spot";

@@ -1,4 +1,4 @@
-/* What a reader does anywhere on the page. */
+/* Actions of a reader anywhere on the page. */
 function turn() {
   const root = document.documentElement;
   const dark = root.classList.contains("dark") || (!root.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
@@ -6,7 +6,7 @@ function turn() {
   root.classList.toggle("light", dark);
 }
 
-/* On paper what a report needs is not folded: nobody clicks there. Afterwards it is as it was. */
+/* For printing, the folded parts that a report needs are unfolded, and folded again afterwards. */
 const ON_PAPER = "details.about, :is([aria-labelledby=hosts], [aria-labelledby=settings]) details";
 let unfolded = [];
 
@@ -19,7 +19,7 @@ addEventListener("afterprint", () => {
   unfolded = [];
 });
 
-/* The contents name the section that is read: the last one that begins above the upper third. */
+/* The contents mark the present section: the last one that begins above the upper third. */
 const CONTENTS = [...document.querySelectorAll("nav a")].map((link) => [link, document.getElementById(link.hash.slice(1))]);
 let looking = false;
 

@@ -1,7 +1,7 @@
-/* Tables of the page: one stop of the Tab key each, sorted by a column, filtered by a word. */
+/* Tables of the page: each is one stop of the Tab key, can be sorted by a column and filtered. */
 const SORTED_FROM = 4, FILTERED_FROM = 12; // rows
 
-/* One stop of the Tab key a table: the arrow keys go from figure to figure. */
+/* Within a table the arrow keys move from figure to figure. */
 const STEPS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 
 function neighbour(button, [across, down]) {
@@ -11,8 +11,8 @@ function neighbour(button, [across, down]) {
     const next = down ? row.parentElement.rows[row.sectionRowIndex + down] : row;
     place = next?.cells[place.cellIndex + across];
     if (!place) return null;
-    const found = place.querySelector("button[data-cell]");
-    if (found) return found;
+    const target = place.querySelector("button[data-cell]");
+    if (target) return target;
   }
 }
 
