@@ -45,14 +45,14 @@ def test_what_the_account_may_not_choose_is_told_with_the_line_that_allows_it() 
 def test_a_device_is_that_of_the_side_that_connects() -> None:
     has = HostValues.of({"addresses": "eth1=10.0.0.1/24"}, {})
     (sentence,) = said(has, interface="eth2", opening="server-connects")
-    assert sentence.startswith("`eth2` is no interface of s ")
+    assert sentence.startswith("s has no interface `eth2` ")
 
 
 def test_a_device_is_the_clients() -> None:
     has = HostValues.of({"addresses": "lo=127.0.0.1/8,eth1=10.0.0.1/24,eth1=fd00::1/64"}, {})
     assert said(has, interface="eth1") == []
     assert said(has, interface="eth2") == [
-        "`eth2` is no interface of c (it has lo, eth1); did you mean `eth1`?"
+        "c has no interface `eth2` (it has lo, eth1); did you mean `eth1`?"
     ]
 
 
@@ -68,8 +68,8 @@ def test_each_cpu_of_a_list_is_one_that_the_host_may_not_have() -> None:
     has = HostValues.of({}, {"cpu_count": 2})
     assert said(has, server_cpus="0,1", client_cpus="1") == []
     assert said(has, server_cpus="0,2,5") == [
-        "s has no CPU 2: its 2 are 0 to 1",
-        "s has no CPU 5: its 2 are 0 to 1",
+        "s has no CPU 2: its CPUs are 0 to 1",
+        "s has no CPU 5: its CPUs are 0 to 1",
     ]
 
 

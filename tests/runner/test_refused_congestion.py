@@ -246,7 +246,7 @@ def test_a_run_finds_it_before_its_first_trial_and_each_resume_asks_again(lied_t
     lied_to.honest.matrix(RENO)
     sentence = (
         "warning: 2 cells are impossible: the account on client may not choose `reno` (it may: "
-        "cubic); root there allows it: "
+        "cubic); root can allow it: "
         f"sysctl -w net.ipv4.tcp_allowed_congestion_control='cubic reno'{ADVICE}"
     )
 

@@ -138,7 +138,7 @@ def test_a_repeat_that_comes_to_nothing_leaves_what_was_measured(
     assert sorted(note["attempt"] for note in notes) == [2] * 5 + [3] * 5
     assert {(note["status"], note["detail"]) for note in notes} == {(status, "TCP is blocked")}
     said = capsys.readouterr().err
-    assert "measured again in vain (TCP is blocked)" in said
+    assert "repeated without a result (TCP is blocked)" in said
     found = [e for e in load(bench.path / "run").findings if e.kind is Kind.DATA_STOPPED]
     assert len(found) == 5
     # No session goes on with it for ever.

@@ -93,7 +93,7 @@ def test_a_route_that_cannot_be_told_is_said_and_the_rest_noted() -> None:
         "b": Told({"10.0.0.1": "eth0", "10.0.1.1": "eth1"}),
     })  # fmt: skip
     assert [kind for kind, _ in notes] == ["facts", "facts", "route"]
-    assert said == ["warning: a: no facts of its way to b: gone"]
+    assert said == ["warning: a: no facts about its route to b: gone"]
 
 
 def test_all_hosts_are_asked_at_the_same_time() -> None:
