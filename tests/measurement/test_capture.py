@@ -57,8 +57,8 @@ class Host:
             {},
             "h: tcpdump does not capture: tcpdump: test: Operation not permitted",
         ),
-        ("pass", {"route_interface": "a;reboot"}, "h: its system does not say which interface"),
-        ("pass", {"route_interface": ""}, "h: its system does not say which interface"),
+        ("pass", {"route_interface": "a;reboot"}, "h: its system does not report which interface"),
+        ("pass", {"route_interface": ""}, "h: its system does not report which interface"),
     ],
 )
 def test_a_host_that_lets_nobody_capture_is_a_sentence(
