@@ -60,7 +60,7 @@ def test_a_system_that_is_not_known_is_quoted_and_never_guessed(
     said: bytes, stderr: str, shown: str
 ) -> None:
     transport, _ = answering(said, stderr)
-    with pytest.raises(HostError, match=r"^far: no system that netlab knows") as raised:
+    with pytest.raises(HostError, match=r"^far: unknown system") as raised:
         system.ask(host(), transport)
     assert shown in str(raised.value)
 

@@ -47,7 +47,7 @@ def test_a_host_that_refuses_us_stops_only_its_own_pairings(bench: Bench, site: 
     written(bench, at(far), at(bad, identity=str(stranger(bench.folder))))
     done = bench.run(*WORDS)
     assert done.returncode == 4
-    assert "took no key" in done.stderr
+    assert "accepted no key" in done.stderr
     run = bench.load()
     assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-refused")}
 
@@ -105,4 +105,4 @@ def test_where_nobody_is_there_the_run_ends_with_the_reason(bench: Bench, site: 
     bench.matrix(server=at(bad, identity=str(stranger(bench.folder))))
     done = bench.run(*WORDS)
     assert done.returncode == 4
-    assert "took no key" in done.stderr
+    assert "accepted no key" in done.stderr

@@ -42,7 +42,7 @@ linux = pytest.mark.needs("linux")
 
 SAID = "congestion control cubic is not allowed for this account; allowed here: reno bbr"
 REFUSED = {"error": "capability-missing", "errno": 1, "key": "congestion", "detail": SAID}
-ADVICE = "; or set another `congestion` in the matrix, or none for the host's own"
+ADVICE = "; or set another `congestion` in the matrix, or none to use the host's default"
 
 TESTS: dict[str, tuple[Callable[..., Record], TestSettings, str, str]] = {
     "stream": (

@@ -137,7 +137,7 @@ def test_every_cell_of_the_four_pairings_is_ok_or_blank_with_its_reason(
     assert done.returncode == 0, done.stderr
     run = netlab.load(tmp_path / "run")
     rows = run.frame.to_dict("records")
-    assert "does not tell by which interface" not in done.stderr
+    assert "does not report by which interface" not in done.stderr
     assert len(rows) == CELLS
     for row in rows:
         if row["status"] != "ok":

@@ -50,7 +50,7 @@ class FakeAgent(Agent):
         return {}
 
     def close(self) -> None:
-        self._gone = self._gone or f"{self.host.name}: let go"
+        self._gone = self._gone or f"{self.host.name}: the connection was closed"
 
 
 @dataclass
@@ -207,7 +207,7 @@ def cell(pairing: str) -> Cell:
 @pytest.mark.usefixtures("passing")
 def test_the_partner_of_a_host_that_never_comes_is_not_waited_for(lab: Lab) -> None:
     lab.hosts = hosts("a", "b", "c", "d")
-    lab.away["a"] = HostRefused("a: took no key")
+    lab.away["a"] = HostRefused("a: accepted no key")
     lab.away["b"] = HostError("b: no route to host")
     inventory = lab.inventory(one=("a", "b"), two=("c", "d"), three=("c", "b"))
     with pool_of(lab, inventory, "one", "two", "three") as pool:
@@ -237,9 +237,9 @@ def test_a_host_that_should_look_on_and_is_away_at_first_looks_on_later(lab: Lab
 
 @pytest.mark.usefixtures("passing")
 def test_one_that_refuses_us_stops_nothing(lab: Lab) -> None:
-    lab.away["c"] = HostRefused("c: took no key")
+    lab.away["c"] = HostRefused("c: accepted no key")
     with pool_of(lab, lab.inventory("c", one=("a", "b")), "one") as pool:
-        assert pool.warnings == ["not observed: c: took no key"]
+        assert pool.warnings == ["not observed: c: accepted no key"]
     lab.away |= {"a": HostGone("a: away"), "b": HostGone("b: away")}
     lost = pool_of(lab, lab.inventory("c", one=("a", "b")), "one")
     with pytest.raises(HostError, match="no pairing can be measured: a: away; b: away"):
