@@ -84,7 +84,9 @@ class Capture:
             return
 
 
-def captured(agent: Agent, source: str, destination: str, during: Callable[[], None]) -> bytes:
+def capture_during(
+    agent: Agent, source: str, destination: str, during: Callable[[], None]
+) -> bytes:
     """The frames from ``source`` to ``destination`` on ``agent``'s host during a call, as pcap.
 
     Raises NoCapture if the host does not allow it, and any error of ``during``.

@@ -11,7 +11,7 @@ from typing import Any
 
 from netlab.experiment.kinds import Stream
 from netlab.measurement.conversation import Conversation, ConversationEnd
-from netlab.measurement.requests import asked, in_order
+from netlab.measurement.requests import in_order, request_keys
 from netlab.remote.agent import Agent
 from netlab.remote.protocol import decimal
 
@@ -66,7 +66,7 @@ def keys_of(stream: Stream, verb: str, whose: str, agent: Agent, token: str) -> 
         "token": token,
         "deadline": decimal(deadline_s(stream)),
     }
-    return in_order(keys | asked(stream, agent, verb, whose), _KEYS)
+    return in_order(keys | request_keys(stream, agent, verb, whose), _KEYS)
 
 
 def deadline_s(stream: Stream) -> float:

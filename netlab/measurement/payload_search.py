@@ -22,7 +22,7 @@ from netlab.experiment.estimate import LEAST_MESSAGE_BYTES
 from netlab.experiment.kinds import PayloadSearch
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
-from netlab.measurement.capture import NoCapture, captured, keep, of_frames
+from netlab.measurement.capture import NoCapture, capture_during, keep, of_frames
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.limit_search import Evidence, Limit, SizeTry, find_limit
 from netlab.measurement.payload_path import UNHEARD, Direction
@@ -39,7 +39,7 @@ WINDOW_FILLING_BYTES = 1 << 20
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     """The values of a search, client to server first; ProbeError if nothing passes."""
     setup = trial.cell.setup
-    assert isinstance(setup, PayloadSearch)  # noqa: S101  (told to the type checker)
+    assert isinstance(setup, PayloadSearch)  # noqa: S101  (for the type checker)
     search = _search_tcp if setup.protocol == "TCP" else _search_udp
     there, back = Direction(setup, ends), Direction(setup, ends.reversed())
     to_server = search(there)
@@ -215,7 +215,7 @@ def _captured(path: Direction, payload_bytes: int, trial: Trial, way: str = "") 
             path.exchange(message_bytes, whole=whole)
 
         try:
-            pcap = captured(path.ends.agent_of_server, *path.addresses, exchange)
+            pcap = capture_during(path.ends.agent_of_server, *path.addresses, exchange)
             values |= of_frames(prefix, pcap)
         except (NoCapture, ProbeError) as error:
             # The first message may be captured already; fragments may not pass a firewall.

@@ -16,7 +16,7 @@ def can(agent: Agent, capability: str) -> bool:
     return capability in str(agent.hello.get("capabilities", "")).split(",")
 
 
-def asked(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, Any]:
+def request_keys(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, Any]:
     """The keys for an end with these roles: a verb, ``server`` or ``client``, ``connect``.
 
     An optional setting that its system does not support is left out.

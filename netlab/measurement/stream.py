@@ -17,7 +17,7 @@ from netlab.measurement.ends import Ends, OnGoodput, so_far
 from netlab.measurement.flow import Flow, deadline_s, keys_of
 from netlab.measurement.host_watch import DropWatch
 from netlab.measurement.record import of_connection, prefixed
-from netlab.measurement.requests import asked, heeds
+from netlab.measurement.requests import heeds, request_keys
 from netlab.remote.agent import Agent
 
 HEADLINE_OF_RECEIVER = (
@@ -35,7 +35,7 @@ HEADLINE_OF_SENDER = ("sent_bit_per_s", "sent_messages", "setup_ns")
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     """The values of a trial; ProbeError if it has no result."""
     stream = trial.cell.setup
-    assert isinstance(stream, Stream)  # noqa: S101  (told to the type checker)
+    assert isinstance(stream, Stream)  # noqa: S101  (for the type checker)
     window = _window(stream, ends)
     flows = flows_of(stream, ends, window)
 
@@ -83,7 +83,12 @@ def flows_of(
         connects = ends.connects(stream.protocol)
         listener, connector = opened_by(connects, server=server, client=client)
         flows.append(
-            Flow(name, connector, listener, connecting=asked(stream, connector.agent, "connect"))
+            Flow(
+                name,
+                connector,
+                listener,
+                connecting=request_keys(stream, connector.agent, "connect"),
+            )
         )
     return flows
 

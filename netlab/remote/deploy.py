@@ -68,7 +68,7 @@ def places(
         return
     from netlab.remote.ssh import SshTransport
 
-    assert isinstance(transport, SshTransport)  # noqa: S101  (told to the type checker)
+    assert isinstance(transport, SshTransport)  # noqa: S101  (for the type checker)
     look = first_look(host, transport, CACHE, UPLOAD_DAYS)
     target = ask(host, transport) if look is None else look.platform
     binary = _binary_for(host, target, on_event)

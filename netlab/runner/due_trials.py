@@ -11,7 +11,7 @@ from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial, is_together
 from netlab.experiment.stopping import StealRule
 from netlab.measurement.rendezvous import Participant, Rendezvous
-from netlab.runner.measured_again import Again
+from netlab.runner.measured_again import RepeatRule
 from netlab.store.run_folder import RunFolder
 
 
@@ -32,7 +32,7 @@ def disturbed(
 
     An attempt without a result leaves no record, but counts as an attempt.
     """
-    again = Again(quiet)
+    again = RepeatRule(quiet)
 
     def asks(record: Record) -> bool:
         attempts = folder.next_attempt(record.cell, record.trial) - 1

@@ -25,7 +25,7 @@ CLOSED_BY_SILENCE = "_closed_by_silence"
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RepeatRule:
     """The rule for records that need another attempt."""
 
     quiet: StealRule | None

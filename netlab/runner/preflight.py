@@ -53,7 +53,7 @@ class Turned:
 
 @dataclass(frozen=True, slots=True)
 class MissingAddress:
-    """A pair of test addresses one of which its host does not have; other pairs exist."""
+    """A pair of test addresses that cannot be used, because a host does not have its address."""
 
     server_address: str
     client_address: str

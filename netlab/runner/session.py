@@ -33,7 +33,7 @@ from netlab.runner.due_trials import disturbed, outstanding, participants_of
 from netlab.runner.ending import shielded
 from netlab.runner.flags import flag
 from netlab.runner.host_pool import HostPool
-from netlab.runner.measured_again import Again, stopped_for_good
+from netlab.runner.measured_again import RepeatRule, stopped_for_good
 from netlab.runner.progress import Progress
 from netlab.runner.skip_reasons import interrupted
 from netlab.runner.trial_faults import append, keep_traceback, record_of_fault
@@ -225,7 +225,7 @@ class Session:
 
     def _disturbed_block(self) -> tuple[Trial, ...]:
         """The disturbed trials to repeat; notes and reports why."""
-        rule = Again(self.matrix.quiet)
+        rule = RepeatRule(self.matrix.quiet)
         again = tuple(
             trial
             for trial in disturbed(self.folder, self.cells, rule.quiet)

@@ -39,7 +39,7 @@ SENTENCE_CHARACTERS = 300
 
 
 def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) -> Record:
-    """The record of a trial that ended with ``error``; the run goes on with the next one."""
+    """The record of a trial that ended with ``error``; the run continues with the next trial."""
     if isinstance(error, ProbeError):
         reason = reason_of(error.word)
         status = Status.IMPOSSIBLE if REASONS[reason].impossible else Status.FAILED

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from netlab.errors import HostError, ProbeError, StoreError
-from netlab.measurement.capture import NoCapture, captured, keep, of_frames
+from netlab.measurement.capture import NoCapture, capture_during, keep, of_frames
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalProcess
 
@@ -41,7 +41,7 @@ class Host:
 
     def capture(self, **keys: Any) -> bytes:
         during = keys.get("during", lambda: None)
-        return captured(cast(Agent, self), "10.0.0.1", "10.0.0.2", during)
+        return capture_during(cast(Agent, self), "10.0.0.1", "10.0.0.2", during)
 
     @property
     def running(self) -> int:

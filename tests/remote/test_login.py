@@ -228,7 +228,9 @@ def test_a_server_that_speaks_something_else_is_named(
     monkeypatch.setattr(login, "STAGGER_S", 0.001)
     with (
         server(answer) as port,
-        pytest.raises(HostError, match=f"^far: 127.0.0.1 port {port} answers, but does not speak SSH"),
+        pytest.raises(
+            HostError, match=f"^far: 127.0.0.1 port {port} answers, but does not speak SSH"
+        ),
     ):
         connect(at(port))
 

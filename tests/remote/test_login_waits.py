@@ -99,7 +99,10 @@ def test_a_file_that_cannot_be_read_in_time_is_named_and_holds_up_no_other_host(
     with without_end(home / ".ssh" / name), contextlib.ExitStack() as stack:
         error = raised_by(SshTransport(at(mute)).log_in)
         assert isinstance(error, HostError)
-        assert str(error) == f"far: {what} could not be read in 0.3 s; does a network drive not answer?"
+        assert (
+            str(error)
+            == f"far: {what} could not be read in 0.3 s; does a network drive not answer?"
+        )
         while login.LOGINS_AT_ONCE.acquire(blocking=False):
             stack.callback(login.LOGINS_AT_ONCE.release)
             places += 1

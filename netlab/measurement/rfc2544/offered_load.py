@@ -31,7 +31,7 @@ from netlab.measurement.conversation import (
 from netlab.measurement.ends import Ends
 from netlab.measurement.flow import Flow, keys_of
 from netlab.measurement.host_watch import WHOSE, Watch, dropped_at_socket
-from netlab.measurement.requests import asked, can
+from netlab.measurement.requests import can, request_keys
 from netlab.remote.protocol import decimal
 
 LEARN_SHARE = 0.5
@@ -203,7 +203,7 @@ def _flow(
     listener, connector = opened_by(
         ends.connects("UDP"), server=side("server"), client=side("client")
     )
-    connecting = asked(stream, connector.agent, "connect")
+    connecting = request_keys(stream, connector.agent, "connect")
     return LoadFlow("", connector, listener, connecting=connecting)
 
 

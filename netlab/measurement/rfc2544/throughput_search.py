@@ -32,7 +32,7 @@ from netlab.units import format_share
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     """The values of a search; ProbeError if our own hosts limited all of it."""
     setup = trial.cell.setup
-    assert isinstance(setup, ThroughputSearch)  # noqa: S101  (told to the type checker)
+    assert isinstance(setup, ThroughputSearch)  # noqa: S101  (for the type checker)
     line = line_of(setup, ends)
     grid = RateGrid(Fraction(repr(setup.resolution)))
     participant = ends.participant or alone()

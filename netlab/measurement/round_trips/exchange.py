@@ -21,7 +21,7 @@ from netlab.measurement.conversation import (
 )
 from netlab.measurement.ends import Ends
 from netlab.measurement.flow import COUNT_DEADLINE_S, PROBE_SLACK_S
-from netlab.measurement.requests import asked, in_order
+from netlab.measurement.requests import in_order, request_keys
 from netlab.remote.agent import Agent
 from netlab.remote.protocol import decimal
 
@@ -84,7 +84,7 @@ def exchange_of(
     if one_by_one:
         asking["trips"] = 1
     if ends.server is None:
-        assert ends.mirror is not None  # noqa: S101  (told to the type checker)
+        assert ends.mirror is not None  # noqa: S101  (for the type checker)
         del asking["token"]
         return Exchange(
             name="",
@@ -93,7 +93,7 @@ def exchange_of(
             ),
             listener=None,
             to=destination(ends.mirror.address, ends.mirror.port),
-            connecting=asked(setup, client, "connect"),
+            connecting=request_keys(setup, client, "connect"),
             silence_s=_silence_s(setup),
         )
     server = ends.server
@@ -107,7 +107,7 @@ def exchange_of(
         name="",
         listener=listener,
         connector=connector,
-        connecting=asked(setup, connector.agent, "connect"),
+        connecting=request_keys(setup, connector.agent, "connect"),
         silence_s=_silence_s(setup),
     )
 
@@ -127,7 +127,7 @@ def keys_of(setup: Asking, verb: str, whose: str, agent: Agent, token: str) -> d
         "token": token,
         "response": setup.message_bytes if setup.response_bytes is None else setup.response_bytes,
     }
-    return in_order(keys | asked(setup, agent, verb, whose), _KEYS)
+    return in_order(keys | request_keys(setup, agent, verb, whose), _KEYS)
 
 
 def _silence_s(setup: Asking) -> float:

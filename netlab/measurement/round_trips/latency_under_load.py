@@ -44,7 +44,7 @@ _SERIES = frozenset({"rtt_histogram", "rtt_histogram_bits", "late_histogram_ns"}
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     """The values of a trial; ProbeError if it has no result, or if a stream of the load fails."""
     setup = trial.cell.setup
-    assert isinstance(setup, LatencyUnderLoad)  # noqa: S101  (told to the type checker)
+    assert isinstance(setup, LatencyUnderLoad)  # noqa: S101  (for the type checker)
     window = _window(setup, ends)
     lives_s = AHEAD_S + _opening_ns(window.offsets) / 1e9 + setup.round_trips_s() + PROBE_SLACK_S
     trips = exchange_of(setup.round_trips(), ends, within_s=lives_s, one_by_one=True)

@@ -34,7 +34,7 @@ HEADLINE = (
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     """The values of a trial; ProbeError if it has no result."""
     setup = trial.cell.setup
-    assert isinstance(setup, RoundTrip | Connect)  # noqa: S101  (told to the type checker)
+    assert isinstance(setup, RoundTrip | Connect)  # noqa: S101  (for the type checker)
     exchange = exchange_of(setup, ends)
 
     def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:

@@ -36,7 +36,7 @@ Choose = Callable[[Sequence[Common]], Common]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EndHosts:
     """Two hosts ready to be measured, and the link between them."""
 
     server: Host
@@ -89,18 +89,18 @@ def ask(
     to: str | None,
     ip_version: int | None,
     choose: Choose,
-) -> Asked:
+) -> EndHosts:
     """Log in to both hosts and find the addresses to measure between; HostError, UsageError.
 
     ``to``: the server's test address. ``choose`` selects one of several common networks.
     """
     if server.local and client.local and to is None:
-        return Asked(server, client, ip_version or 4, None)
+        return EndHosts(server, client, ip_version or 4, None)
     agents.log_in_to_all((server, client))
     server, client = agents.seen(server), agents.seen(client)
     common = _common(agents, server, client, to, ip_version, choose)
     link = _link(agents, server, client, common)
-    return Asked(
+    return EndHosts(
         _at(server, common.server_address),
         _at(client, common.client_address),
         common.ip_version,

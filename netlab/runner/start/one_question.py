@@ -14,7 +14,7 @@ from netlab.runner.asked import Options, to_go_on
 from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
-from netlab.runner.start.ask import Asked, Choose, ask, hosts_named
+from netlab.runner.start.ask import Choose, EndHosts, ask, hosts_named
 from netlab.runner.start.question import Question, matrix_text
 
 
@@ -36,7 +36,7 @@ class Between:
 class Measurable:
     """A question with its hosts, ready to be measured."""
 
-    ends: Asked
+    ends: EndHosts
     matrix: str
     """Text of the matrix that measures it."""
     agents: AgentGroup
