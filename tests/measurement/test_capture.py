@@ -1,4 +1,4 @@
-"""Captures that are refused, that die, that are cut off: a sentence each, and no process left."""
+"""Captures that are refused, fail or are truncated: a sentence for each, and no process left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One window for all that runs at the same time: in each agent's own clock, and recorded."""
+"""One window for all flows at the same time: in each agent's own clock, and in the record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Latency under load: what is asked and what the record holds, against agents by a script."""
+"""Latency under load: the requests and the record, against scripted agents."""
 
 from __future__ import annotations
 

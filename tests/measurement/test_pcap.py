@@ -1,4 +1,4 @@
-"""Captures are read whichever machine wrote them, and however short they were cut."""
+"""Captures of every byte order are read, also truncated ones."""
 
 from __future__ import annotations
 

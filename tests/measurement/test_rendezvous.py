@@ -1,4 +1,4 @@
-"""Pairs that search together: everybody meets everybody, or nobody waits for long."""
+"""Pairs that search together: all of them meet, and none waits for long."""
 
 from __future__ import annotations
 

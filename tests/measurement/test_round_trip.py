@@ -1,4 +1,4 @@
-"""Round trips: what each end is asked and what the record holds, against agents by a script."""
+"""Round trips: the requests to each end and the record, against scripted agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conversation of one trial, against agents that answer by a script."""
+"""The conversation of one trial, against scripted agents."""
 
 from __future__ import annotations
 

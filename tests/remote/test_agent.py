@@ -1,4 +1,4 @@
-"""The agent's client against agents that misbehave, and against the real one."""
+"""The client of the agent, against faulty agents and against the real one."""
 
 from __future__ import annotations
 

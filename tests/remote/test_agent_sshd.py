@@ -1,4 +1,4 @@
-"""The probe over SSH, against a real OpenSSH server on loopback: put there, asked, and lost."""
+"""The probe over SSH, against a real OpenSSH server on loopback: installed, asked, and lost."""
 
 from __future__ import annotations
 

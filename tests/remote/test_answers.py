@@ -1,4 +1,4 @@
-"""What a host's records must hold to be believed: every result ever recorded does."""
+"""The validation of a host's records: every recorded result is valid."""
 
 from __future__ import annotations
 

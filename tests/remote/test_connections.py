@@ -1,4 +1,4 @@
-"""Closing connections from another thread ends whatever waits on a host, at every stage."""
+"""Closing connections from another thread ends every wait on a host, at every stage."""
 
 from __future__ import annotations
 

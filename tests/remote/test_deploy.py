@@ -1,4 +1,4 @@
-"""What a host answers about its system, and which probe is for it; files: test_agent_sshd."""
+"""The answers of a host about its system, and the probe for it; files: test_agent_sshd."""
 
 from __future__ import annotations
 

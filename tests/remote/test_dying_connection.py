@@ -1,4 +1,4 @@
-"""Whatever paramiko's own thread dies of, a host's connection ends with a sentence."""
+"""Any error of paramiko's own thread ends the connection to a host with a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a login goes, and what is said of servers that are none. No SSH server is needed."""
+"""The endpoint of a login, and messages about servers that are no SSH. Needs no SSH server."""
 
 from __future__ import annotations
 

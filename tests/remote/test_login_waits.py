@@ -1,4 +1,4 @@
-"""What holds up one host's login, or is wrong with one address, is that host's matter alone."""
+"""A slow login of one host, or a bad address of it, delays no other host."""
 
 from __future__ import annotations
 

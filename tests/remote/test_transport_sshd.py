@@ -1,4 +1,4 @@
-"""Logging in over SSH, against a real OpenSSH server on loopback: keys and jump hosts."""
+"""The SSH login, against a real OpenSSH server on loopback: keys and jump hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows hosts over SSH: an sshd whose login answers as theirs do; with wine: test_lab_windows."""
+"""Windows hosts over SSH: an sshd that answers as theirs do; with wine: test_lab_windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a host that is away is asked again, and how long a run waits for it."""
+"""When a run tries again a host that is away, and how long it waits for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals: raised once and in the main thread, never while something must be whole."""
+"""Signals are raised once, in the main thread, and never during a write that must be complete."""
 
 from __future__ import annotations
 

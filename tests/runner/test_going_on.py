@@ -1,4 +1,4 @@
-"""What a run was asked, kept in its folder: it goes on by the same, and nothing is repeated."""
+"""The options of a run in its folder: it is resumed with them, and no trial is repeated."""
 
 from __future__ import annotations
 

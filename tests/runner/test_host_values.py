@@ -1,4 +1,4 @@
-"""Values that a host answers for: its congestion controls, devices, CPUs; drawn at random."""
+"""Values that a host must have: congestion controls, devices, CPUs; drawn at random."""
 
 from __future__ import annotations
 

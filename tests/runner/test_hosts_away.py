@@ -1,4 +1,4 @@
-"""Hosts that are away or refuse us: what is measured all the same, and what is waited for."""
+"""Hosts that are away or refuse the login: the rest is measured, and the run waits for them."""
 
 from __future__ import annotations
 

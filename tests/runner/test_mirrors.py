@@ -1,4 +1,4 @@
-"""Hosts without an agent, as a person measures with them: whole runs against an echo."""
+"""Hosts without an agent: whole runs against an echo."""
 
 from __future__ import annotations
 

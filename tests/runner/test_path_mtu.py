@@ -1,4 +1,4 @@
-"""The longest packet of a path: what is tried on real cables, and which cells it stops."""
+"""The path MTU: its measurement on real cables, and the cells that it makes impossible."""
 
 from __future__ import annotations
 

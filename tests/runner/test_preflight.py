@@ -1,4 +1,4 @@
-"""The check before a run: real agents in two network namespaces, and what their facts may say."""
+"""The check before a run: real agents in two network namespaces, and facts of all kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A congestion control that a host has not, or does not allow its account: what to do about it."""
+"""A congestion control that a host lacks or refuses to the account, with the advice for it."""
 
 from __future__ import annotations
 

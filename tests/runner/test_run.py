@@ -1,4 +1,4 @@
-"""Whole runs on this machine, through the command line as a person types it."""
+"""Whole runs on this machine through the command line."""
 
 from __future__ import annotations
 

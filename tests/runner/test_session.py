@@ -1,4 +1,4 @@
-"""One session of a run: what it measures, in which order, and what an interruption changes."""
+"""One session of a run: its trials, their order, and the effect of an interruption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials that lost their CPU are measured again when all the others are done."""
+"""Trials that lost CPU time are repeated after all the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials in which a host or a cable stopped the data are measured again, twice at most."""
+"""Trials in which a host or a cable stopped the data are repeated, at most twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever goes wrong in a trial is that trial's record, and the next one begins."""
+"""An error in a trial becomes the record of that trial, and the next trial begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts are noted of every interface behind a host's test addresses, once each."""
+"""Facts are noted once for each interface that the test addresses of a host use."""
 
 from __future__ import annotations
 

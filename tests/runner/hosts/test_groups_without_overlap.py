@@ -1,4 +1,4 @@
-"""Pairings whose hosts are tried at the same time before a run."""
+"""Pairings that are checked at the same time before a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agents of a run without any host: who is waited for, how long, and whose fault a fault is."""
+"""The agents of a run, without any host: waiting times, and the cause that a fault gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan learns from its hosts: cells that their systems cannot run."""
+"""Cells of a plan that the systems of its hosts cannot run."""
 
 from __future__ import annotations
 

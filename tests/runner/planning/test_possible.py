@@ -1,4 +1,4 @@
-"""Pairings without hosts: said in one line, left pending, the rest measured."""
+"""Pairings without hosts: one line reports them, they stay pending, the rest is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `netlab plan` says."""
+"""The plan of a matrix as `netlab plan` shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell is offered: hosts, pairings, kinds of test, cells."""
+"""Shell completion: hosts, pairings, kinds of test, cells."""
 
 from __future__ import annotations
 

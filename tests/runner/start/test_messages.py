@@ -1,4 +1,4 @@
-"""Wrong inputs, and what a person gets: what is wrong, where, what to do. Never a traceback."""
+"""Messages about wrong input: the fault, its place and what to do. Never a traceback."""
 
 from __future__ import annotations
 
