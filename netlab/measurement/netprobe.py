@@ -9,7 +9,7 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement import payload_search, stream
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.engine import register
-from netlab.measurement.record import record_of
+from netlab.measurement.record import record_of_trial
 from netlab.measurement.rfc2544 import throughput_search
 from netlab.measurement.round_trips import latency_under_load, round_trip
 
@@ -33,7 +33,7 @@ class Netprobe:
     def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
         """Measure one trial; a ``ProbeError`` becomes its record."""
         values_of = _VALUES_OF[trial.cell.test]
-        return record_of(trial, ends, attempt, lambda: values_of(trial, ends, live))
+        return record_of_trial(trial, ends, attempt, lambda: values_of(trial, ends, live))
 
 
 NETPROBE = Netprobe()

@@ -18,7 +18,7 @@ NOT_MEASURED = frozenset({"type", "id", "role", "protocol", "message_bytes", "st
 """Keys of a probe's `result` that only repeat the request."""
 
 
-def record_of(
+def record_of_trial(
     trial: Trial, ends: Ends, attempt: int, measure: Callable[[], Mapping[str, Value]]
 ) -> Record:
     """Call ``measure`` for the values of a trial; a ``ProbeError`` becomes a record as well.

@@ -93,7 +93,7 @@ def test_on_a_remote_host_tcpdump_ends_by_itself() -> None:
     assert host.argv[:3] == ["timeout", "60", "tcpdump"]
 
 
-def test_a_fault_meanwhile_goes_on_and_leaves_no_tcpdump() -> None:
+def test_a_fault_meanwhile_is_raised_and_leaves_no_tcpdump() -> None:
     def during() -> None:
         raise ProbeError("h", "no-answer")
 

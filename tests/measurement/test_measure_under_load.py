@@ -168,7 +168,7 @@ def test_round_trips_over_tcp_have_no_time_out_of_the_probes() -> None:
     assert "timeout" not in asking
 
 
-def test_without_connections_none_is_asked_for_and_nothing_is_said_of_them() -> None:
+def test_without_connections_there_is_no_request_and_no_value_of_them() -> None:
     world = World()
     values = world.run(connect_rate_per_s=None).values
     assert world.of("ask", "connect") == world.of("mirror", "connect") == []

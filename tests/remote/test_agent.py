@@ -255,7 +255,7 @@ def test_a_silent_agent_is_lost_also_while_a_line_to_it_is_stuck(
     assert not stuck.is_alive()
 
 
-def test_a_machine_without_an_id_is_told_by_its_last_start(fake: Starter) -> None:
+def test_a_machine_without_an_id_is_identified_by_its_last_start(fake: Starter) -> None:
     one, other = fake("no-machine", name="one"), fake("no-machine", name="other")
     for agent in (one, other):
         agent.greet(None)
@@ -342,7 +342,7 @@ def start_in_own_network() -> Iterator[Callable[[str], Agent]]:
         subprocess.run(["ip", "netns", "delete", name], check=True)
 
 
-def test_agents_on_one_host_have_one_identity_and_another_controller_hears_who_holds_it(
+def test_agents_on_one_host_have_one_identity_and_another_controller_learns_the_holder(
     start_in_own_network: Callable[[str], Agent],
 ) -> None:
     one, two, stranger = (start_in_own_network(name) for name in ("one", "two", "stranger"))

@@ -59,7 +59,7 @@ with interruptible(within_s=0.5):
     child.communicate()
 
 
-def test_a_second_signal_is_heard_while_the_first_one_is_obeyed() -> None:
+def test_a_second_signal_works_while_the_first_one_is_handled() -> None:
     child = program("""
 try:
     with interruptible():

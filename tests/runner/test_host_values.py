@@ -25,7 +25,7 @@ def test_what_is_not_known_is_not_held_against_a_cell() -> None:
     assert said(HostValues(), congestion="cubik", interface="e9", server_cpu=99) == []
 
 
-def test_a_misspelt_control_is_told_with_the_nearest() -> None:
+def test_a_misspelt_control_is_reported_with_the_nearest_one() -> None:
     has = HostValues(congestion_available=("reno", "bbr", "cubic"))
     assert said(has, congestion="cubik") == [
         "`cubik` is not offered by c (it has reno, bbr, cubic); did you mean `cubic`?"
@@ -34,7 +34,7 @@ def test_a_misspelt_control_is_told_with_the_nearest() -> None:
     assert "by s " in said(has, congestion="cubik", direction="server-sends")[0]
 
 
-def test_what_the_account_may_not_choose_is_told_with_the_line_that_allows_it() -> None:
+def test_a_refused_control_is_reported_with_the_command_that_allows_it() -> None:
     has = HostValues(congestion_available=("reno", "cubic"), congestion_allowed=("reno",))
     (sentence,) = said(has, congestion="cubic")
     assert "the account on c may not choose `cubic` (it may: reno)" in sentence
@@ -74,6 +74,6 @@ def test_each_cpu_of_a_list_is_one_that_the_host_may_not_have() -> None:
 
 
 @pytest.mark.parametrize("facts", [{}, {"congestion_available": 3}, {"addresses": None}])
-def test_a_host_that_says_something_else_has_said_nothing(facts: dict[str, object]) -> None:
+def test_values_of_a_wrong_type_count_as_unknown(facts: dict[str, object]) -> None:
     values = HostValues.of(facts, {"cpu_count": "many"})
     assert values == HostValues()

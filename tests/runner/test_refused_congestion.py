@@ -114,7 +114,7 @@ def asked(command: Sequence[str | Path], name: str) -> dict[str, Any]:
 
 
 @linux
-def test_what_is_not_there_is_said_with_what_is(netprobe: Path) -> None:
+def test_a_missing_control_is_reported_with_those_that_exist(netprobe: Path) -> None:
     said = asked([netprobe], "no-such-thing")
     assert (said["error"], said["errno"]) == ("capability-missing", 2)
     assert said["key"] == "congestion"
@@ -124,7 +124,7 @@ def test_what_is_not_there_is_said_with_what_is(netprobe: Path) -> None:
 
 
 @linux
-def test_an_account_is_let_choose_what_is_allowed_and_told_what_to_do_about_the_rest(
+def test_an_account_may_choose_what_is_allowed_and_gets_advice_about_the_rest(
     netprobe: Path,
 ) -> None:
     """Of all that this kernel has: the kernel's own list says which is which."""

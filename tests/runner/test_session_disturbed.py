@@ -44,7 +44,7 @@ def test_a_trial_that_lost_its_cpu_is_measured_again_when_all_the_others_are_don
     assert bench.counted == {"ok": 20}
 
 
-def test_a_trial_that_stays_disturbed_is_left_after_its_tries_and_told(
+def test_a_trial_that_stays_disturbed_is_left_after_its_tries_and_reported(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = QUIET
@@ -59,7 +59,7 @@ def test_a_trial_that_stays_disturbed_is_left_after_its_tries_and_told(
     assert bench.run(FakePool()) == []
 
 
-def test_cut_while_it_tries_again_a_run_goes_on_with_what_is_still_disturbed(bench: Bench) -> None:
+def test_a_run_cut_during_repeats_resumes_with_the_trials_still_disturbed(bench: Bench) -> None:
     bench.text = QUIET
 
     def stolen(trial: Trial, attempt: int) -> float:

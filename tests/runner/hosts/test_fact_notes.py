@@ -87,7 +87,7 @@ def test_two_addresses_of_one_interface_are_noted_once() -> None:
     assert [kind for kind, _ in notes] == ["facts"]
 
 
-def test_a_route_that_cannot_be_told_is_said_and_the_rest_noted() -> None:
+def test_a_route_without_facts_is_reported_and_the_rest_noted() -> None:
     notes, said = noted({
         "a": FakeAgent({"10.0.0.2": "eth0", "10.0.1.2": None}),
         "b": FakeAgent({"10.0.0.1": "eth0", "10.0.1.1": "eth1"}),

@@ -161,7 +161,7 @@ def test_two_names_of_one_host_never_wait_for_each_other(lab: Lab) -> None:
 # Faults
 
 
-def test_a_defect_is_told_as_one_and_its_traceback_is_kept(lab: Lab) -> None:
+def test_a_defect_is_reported_as_one_and_its_traceback_is_kept(lab: Lab) -> None:
     lab.away["a"] = KeyError("hello")
     agents = lab.agents()
     assert agents.open_all(lab.hosts) == {}

@@ -143,7 +143,7 @@ def test_what_a_host_does_without_is_a_note_and_the_cell_is_measured(tmp_path: P
     assert notes == ("b is measured without `congestion: cubic`: its system does not support it",)
 
 
-def test_a_host_that_is_away_is_said_and_its_cells_stay_in_the_plan(tmp_path: Path) -> None:
+def test_a_host_that_is_away_is_reported_and_its_cells_stay_in_the_plan(tmp_path: Path) -> None:
     one_cell(tmp_path, "dscp: 46")
     (tmp_path / "hosts.yaml").write_text(INVENTORY)
 

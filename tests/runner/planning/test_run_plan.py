@@ -91,7 +91,7 @@ def test_hosts_of_the_inventory_decide_what_runs_at_the_same_time(tmp_path: Path
     assert "no two pairings are free of a common host" in text
 
 
-def test_a_count_without_a_rate_is_said_to_be_missing_from_the_time() -> None:
+def test_the_plan_reports_a_count_without_a_rate() -> None:
     plan = plan_of(LOOPBACK, None, (), {"count": "1000"})
     found = plan_json(plan)
     assert (found["trials_of_unknown_length"], found["trials_at_link_rate"]) == (12, 0)
@@ -250,7 +250,7 @@ def test_the_standards_search_is_planned_by_the_number_of_its_steps() -> None:
     assert "At least 2 h 1 min, at most 11 h 13 min" in plan_text(plan)
 
 
-def test_a_search_whose_line_rate_nobody_says_is_said_to_be_missing(tmp_path: Path) -> None:
+def test_the_plan_reports_a_search_without_a_line_rate(tmp_path: Path) -> None:
     matrix = tmp_path / "m.yaml"
     matrix.write_text(
         "pairings: [LL]\ntests: [{test: throughput_search, frame_size: 64, back_to_back: 50}]\n"
@@ -260,7 +260,7 @@ def test_a_search_whose_line_rate_nobody_says_is_said_to_be_missing(tmp_path: Pa
     assert "1 trial is without a known time: set the line rate with `link`" in plan_text(plan)
 
 
-def test_until_they_are_tight_trials_take_from_the_fewest_to_the_most() -> None:
+def test_with_until_the_plan_has_a_least_and_a_largest_number_of_trials() -> None:
     plan = plan_of(LOOPBACK, None, (), {"until": "{within: 2.5 %, at_least: 5, at_most: 20}"})
     found = plan_json(plan)
     assert (found["trials_at_least"], found["trials"]) == (60, 240)
