@@ -1,1 +1,1 @@
-"""One room a kind of test: Trial → requests to two probes → Record."""
+"""Measures one trial: Trial → requests to two probes → Record. One module per kind of test."""

@@ -1,7 +1,7 @@
-"""Frames captured on a host while something passes: tcpdump there, its capture read here.
+"""Captures frames on a host during an exchange: tcpdump runs there, its capture is read here.
 
-Nothing is installed and no rights are taken: where tcpdump is missing or may not capture, that is
-the answer. On a remote host it runs under `timeout`, so that none stays behind a lost connection.
+netlab installs nothing and takes no rights: if tcpdump is missing or may not capture, there is no
+capture. On a remote host tcpdump runs under `timeout`, so that it ends after a lost connection.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from netlab.remote.transport import Process
 from netlab.store.files import keep_inside
 
 READY_S = 5.0
-"""What tcpdump may take until it listens."""
+"""Time for tcpdump to begin to listen."""
 QUIET_S = 0.2
-"""Without a further byte for this long, all that passed has come."""
+"""If no byte arrives for this long, the capture is complete."""
 LAST_S = 2.0
-"""What the last frames may take, at most."""
+"""Time limit for the last frames to arrive."""
 LIFE_S = 60
-"""After which a tcpdump on a remote host ends by itself."""
+"""Time after which tcpdump on a remote host ends by itself."""
 KEPT_BYTES = 96
-"""Of each frame: its headers."""
+"""Bytes kept of each frame: its headers."""
 CAPTURE_MOST_BYTES = 1 << 22
-"""Of a capture; whatever comes after is dropped."""
+"""Largest capture; later bytes are dropped."""
 DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
 """Interfaces whose names need no quoting in any shell."""
 
 
 class NoCapture(Exception):
-    """Why nothing was captured: a sentence."""
+    """Nothing was captured; the message says why."""
 
 
 class Capture:
-    """What tcpdump prints, gathered while it runs."""
+    """A running tcpdump and the capture that it writes."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -51,17 +51,17 @@ class Capture:
         self._reader.start()
 
     def await_listening(self, host: str) -> None:
-        """Until it captures; NoCapture with its last words where it does not."""
+        """Wait until it captures; NoCapture with its last message if it does not."""
         give_up = time.monotonic() + READY_S
         while "listening on" not in self._process.stderr_tail():
             status = self._process.wait(0.0)
             if status is not None or time.monotonic() > give_up:
-                said = self._process.stderr_tail().splitlines() or ["no answer"]
-                raise NoCapture(f"{host}: tcpdump does not capture: {said[-1][:200]}")
+                lines = self._process.stderr_tail().splitlines() or ["no answer"]
+                raise NoCapture(f"{host}: tcpdump does not capture: {lines[-1][:200]}")
             time.sleep(0.01)
 
     def finish(self) -> bytes:
-        """The capture, once nothing more comes."""
+        """Wait for the last frames, end tcpdump and return the capture."""
         give_up = time.monotonic() + LAST_S
         self._heard_at = time.monotonic()
         while time.monotonic() < min(give_up, self._heard_at + QUIET_S):
@@ -84,10 +84,12 @@ class Capture:
             return
 
 
-def captured(agent: Agent, source: str, destination: str, during: Callable[[], None]) -> bytes:
-    """The frames from one address to another that pass ``agent``'s host during a call, as pcap.
+def capture_during(
+    agent: Agent, source: str, destination: str, during: Callable[[], None]
+) -> bytes:
+    """The frames from ``source`` to ``destination`` on ``agent``'s host during a call, as pcap.
 
-    Raises NoCapture where the host lets nobody capture; what ``during`` raises goes on.
+    Raises NoCapture if the host does not allow it, and any error of ``during``.
     """
     try:
         process = agent.start_beside(_words(agent, source, destination))
@@ -105,22 +107,23 @@ def captured(agent: Agent, source: str, destination: str, during: Callable[[], N
 
 
 def _words(agent: Agent, source: str, destination: str) -> list[str]:
-    """The command; NoCapture where the host cannot be asked for it."""
+    """The tcpdump command for a host; NoCapture if it has no tcpdump or no known interface."""
     host = agent.host
     if host.os == "W":
         raise NoCapture(f"{host.name}: Windows has no tcpdump")
     device = str(agent.facts(to=source).get("route_interface", ""))
     if not DEVICE.fullmatch(device):
-        raise NoCapture(f"{host.name}: its system does not say which interface the traffic takes")
+        raise NoCapture(f"{host.name}: its system does not report which interface the traffic uses")
     limit = [] if host.local else ["timeout", str(LIFE_S)]
-    sent = ["src", "host", source.partition("%")[0]]
-    taken = ["dst", "host", destination.partition("%")[0]]
+    from_source = ["src", "host", source.partition("%")[0]]
+    to_destination = ["dst", "host", destination.partition("%")[0]]
     output = ["--immediate-mode", "-U", "-s", str(KEPT_BYTES), "-w", "-"]
-    return [*limit, "tcpdump", "-i", device, "-n", "-p", *output, *sent, "and", *taken]
+    frames = [*from_source, "and", *to_destination]
+    return [*limit, "tcpdump", "-i", device, "-n", "-p", *output, *frames]
 
 
 def of_frames(prefix: str, pcap: bytes) -> dict[str, Value]:
-    """How long the captured frames were, and how many of each length; NoCapture for no capture."""
+    """Lengths of the captured frames and the number of each; NoCapture for an invalid capture."""
     try:
         counts = Counter(frame_lengths(pcap))
     except ValueError as error:
@@ -133,5 +136,5 @@ def of_frames(prefix: str, pcap: bytes) -> dict[str, Value]:
 
 
 def keep(folder: Path, name: str, pcap: bytes) -> None:
-    """Write a capture into a folder, which is made where it is missing; StoreError if refused."""
+    """Write a capture into a folder, which is created if missing; StoreError if that fails."""
     keep_inside(folder.parent, folder.name, name, pcap)

@@ -1,8 +1,9 @@
 """One window for all flows that run at the same time, in each agent's own clock.
 
-Receivers have a clock each: rates of different windows are never added. The controller finds how
-far each agent's clock is off its own (the quickest of several exchanges), and names start, opening
-and closing as times of that clock, far enough ahead for every request to arrive before.
+Each receiver has its own clock, and rates of different windows are never added. The controller
+measures the offset of each agent's clock from its own (by the fastest of several exchanges). It
+then sends start, opening and closing as times of that clock, far enough ahead for every request to
+arrive in time.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from netlab.experiment.kinds import Stream, TestSettings
 from netlab.remote.agent import Agent, ClockOffset
 
 START_AHEAD_S = 0.3
-"""How far ahead a common window's start is set, for the requests to arrive."""
+"""Lead of a common window's start, for the requests to arrive."""
 
 AHEAD_A_TRIAL_S = 0.005
-"""And what each trial more of a round takes to be asked for."""
+"""Additional lead for each further trial of a round."""
 
 SETTLE_S = 0.1
 """Least time that all flows send before their common window opens."""
@@ -34,7 +35,7 @@ class Window:
     close_ns: int
 
     def keys(self) -> dict[str, int]:
-        """The request keys that state it."""
+        """The request keys of the window."""
         return {
             "start_ns": self.start_ns,
             "window_open_ns": self.open_ns,
@@ -44,35 +45,35 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class CommonWindow:
-    """When several flows start, and the window that cuts them all, by the controller's clock."""
+    """The start of several flows and their common window, by the controller's clock."""
 
     start_ns: int
     open_ns: int
     close_ns: int
     agents: Sequence[Agent]
     offsets: Sequence[ClockOffset]
-    """How far each agent's clock is off the controller's."""
+    """Offset of each agent's clock from the controller's."""
     trials: int = 1
-    """How many trials it cuts."""
+    """Number of trials in the window."""
 
     def knows(self, *agents: Agent) -> bool:
-        """Whether it can be told to all of these: one that came back since has another clock."""
+        """Whether the clocks of all these agents are known; a reconnected agent has a new one."""
         return all(any(agent is known for known in self.agents) for agent in agents)
 
     def in_clock_of(self, agent: Agent) -> Window:
-        """The same times by an agent's clock."""
+        """The window by an agent's clock."""
         offset_ns = self._offset_of(agent).offset_ns
         return Window(
             self.start_ns + offset_ns, self.open_ns + offset_ns, self.close_ns + offset_ns
         )
 
     def bound_ns(self, *agents: Agent) -> int:
-        """How far off these agents' times may be, at most."""
+        """Largest possible error of these agents' times, ns."""
         return max(self._offset_of(agent).bound_ns for agent in agents)
 
     def drift_ns(self, *agents: Agent) -> int:
-        """By how much, at least, one of these agents' clocks has run off the controller's since
-        the window was set; 0 where the exchanges do not show it. Asks them; raises ``HostGone``.
+        """Least proven drift of these agents' clocks against the controller's since the window was
+        set, ns; 0 if the exchanges prove none. Asks the agents; raises ``HostGone``.
         """
         drifts = [0]
         for agent in agents:
@@ -87,16 +88,14 @@ class CommonWindow:
 
 
 def is_common(setups: Sequence[TestSettings]) -> bool:
-    """Whether one window can cut all of these: streams, all equally long."""
+    """Whether one window fits all of these settings: streams of equal duration."""
     streams = [setup for setup in setups if isinstance(setup, Stream)]
     lengths = {stream.duration_s for stream in streams}
     return len(streams) == len(setups) and len(lengths) == 1 and None not in lengths
 
 
 def lead_s(streams: Sequence[Stream]) -> float:
-    """How long these streams take to be asked for together and to get going, in seconds, beyond
-    their own warm-up.
-    """
+    """Time in seconds, beyond their own warm-up, that a common window adds to these streams."""
     return _ahead_s(streams) + _settle_s(streams) - max(stream.warm_up_s for stream in streams)
 
 
@@ -111,16 +110,16 @@ def _settle_s(streams: Sequence[Stream]) -> float:
 def common_window(
     streams: Sequence[Stream], agents: Sequence[Agent], executor: Executor | None = None
 ) -> CommonWindow:
-    """A window for streams that are all equally long; a duration is wanted, not a count.
+    """A window for streams of equal duration; a stream with a count cannot have one.
 
-    The agents' clocks are asked first, at the same time where there is an ``executor``. Raises
-    ``HostGone`` when one of them is lost meanwhile.
+    It first measures the agents' clocks, with an ``executor`` all at the same time. Raises
+    ``HostGone`` if a host is lost meanwhile.
     """
-    each = list({id(agent): agent for agent in agents}.values())
+    unique_agents = list({id(agent): agent for agent in agents}.values())
     ask = map if executor is None else executor.map
-    offsets = list(ask(lambda agent: agent.clock_offset(), each))
+    offsets = list(ask(lambda agent: agent.clock_offset(), unique_agents))
     slowest_ns = 2 * max(offset.bound_ns for offset in offsets)
-    start = time.monotonic_ns() + round(_ahead_s(streams) * 1e9) + slowest_ns
-    opens = start + round(_settle_s(streams) * 1e9)
-    closes = opens + round((streams[0].duration_s or 0) * 1e9)
-    return CommonWindow(start, opens, closes, each, offsets, len(streams))
+    start_ns = time.monotonic_ns() + round(_ahead_s(streams) * 1e9) + slowest_ns
+    open_ns = start_ns + round(_settle_s(streams) * 1e9)
+    close_ns = open_ns + round((streams[0].duration_s or 0) * 1e9)
+    return CommonWindow(start_ns, open_ns, close_ns, unique_agents, offsets, len(streams))

@@ -1,8 +1,9 @@
-"""A conversation with two agents about one test: who listens, who connects, until both ended.
+"""A conversation with two agents about one test: one listens, one connects, until both have ended.
 
-    listen → `ready` → connect → what the kind of test makes of each record → a `result` each
+    listen → `ready` → connect → the kind of test handles each record → a `result` from each end
 
-A fault at one end ends all that runs; of several faults the one is raised that explains most.
+A fault at one end ends all conversations that run together. If there are several faults, the one
+that explains the most is raised.
 """
 
 from __future__ import annotations
@@ -24,41 +25,41 @@ from netlab.remote.pending import GONE, Inbox, Pending, fault_in
 from netlab.remote.protocol import BAD_ANSWER
 
 CONTROLLER_SLACK_S = 5.0
-"""What the controller waits beyond the probes' own deadline for their last word."""
+"""How long the controller waits for the last records beyond the probes' own deadline."""
 
 ENDS_S = 2.0
-"""How long a test that is aborted may take to end, before the next one begins without it."""
+"""Time for an aborted test to end; the next one then begins in any case."""
 
 FOLLOWING = frozenset({"peer-vanished", "no-peer", "no-traffic", "no-answer", "deadline"})
-"""Words that one end says because of what happened at the other."""
+"""Reasons of one end that may be consequences of a fault at the other end."""
 
 
 @dataclass(slots=True)
 class ConversationEnd:
-    """One end of a conversation, and what has come from it."""
+    """One end of a conversation, with its request and the records received from it."""
 
     agent: Agent
     verb: str
-    """What is asked of it: ``send``, ``receive``, ``ask`` or ``mirror``."""
+    """Verb of the request: ``send``, ``receive``, ``ask`` or ``mirror``."""
     address: str
     keys: Mapping[str, Any]
-    """The request's keys but those that say how the streams are opened."""
+    """Keys of the request except those about opening the streams."""
     pending: Pending | None = None
     result: Mapping[str, Any] | None = None
     fault: ProbeError | None = None
     skipped_lines: int = field(init=False)
-    """What its host had printed before that is no record."""
+    """Number of lines that are no records and that its host had printed before."""
 
     def __post_init__(self) -> None:
         self.skipped_lines = self.agent.skipped_lines
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more comes from it (or was asked of it yet)."""
+        """Whether this end has ended or has not begun."""
         return self.result is not None or self.fault is not None or self.pending is None
 
     def has(self, capability: str) -> bool:
-        """Whether its system can do this (``capabilities`` of `hello`)."""
+        """Whether its system has a capability (``capabilities`` of `hello`)."""
         return can(self.agent, capability)
 
 
@@ -67,14 +68,14 @@ class Conversation(ABC):
     """One test between a listening and a connecting side."""
 
     name: str
-    """Prefix of its keys in the record; empty where a trial has one conversation."""
+    """Prefix of its keys in the record; empty if a trial has one conversation."""
     connector: ConversationEnd
     listener: ConversationEnd | None
-    """``None`` where no agent of ours listens: then ``to`` says what is connected to."""
+    """``None`` if the listener runs no agent; ``to`` is then its address."""
     to: str = ""
-    """``ADDRESS:PORT`` of such a listener."""
+    """``ADDRESS:PORT`` of a listener without an agent."""
     connecting: Mapping[str, Any] = field(default_factory=dict)
-    """Keys that only the connecting side is asked: its port, its interface."""
+    """Keys for the connecting side only: its port, its interface."""
     aborted: bool = False
 
     @property
@@ -88,7 +89,7 @@ class Conversation(ABC):
         return all(side.ended for side in self.sides)
 
     def begin(self, inbox: Inbox) -> None:
-        """Ask the listening side to bind; without one connect at once."""
+        """Ask the listening side to bind; if it has no agent, connect at once."""
         if self.listener is None:
             self._connect(self.to, inbox)
             return
@@ -99,7 +100,7 @@ class Conversation(ABC):
         self._start(self.listener, keys, inbox)
 
     def handle(self, side: ConversationEnd, record: Mapping[str, Any], inbox: Inbox) -> None:
-        """Take one record of ``side`` and do what follows from it."""
+        """Process one record of ``side``."""
         kind = record["type"]
         if kind == "ready" and side is self.listener:
             if not self.aborted and self.connector.pending is None:
@@ -110,23 +111,23 @@ class Conversation(ABC):
         elif kind == "error" and side.fault is None:
             side.fault = fault_in(side.agent.host.name, record)
             if side.fault.word == BAD_ANSWER:
-                # What cannot be believed is no end: the probe's test may still run.
+                # After an invalid record the probe's test may still run.
                 self.stop(side, abort=1)
         self.follow(side, record)
 
     @abstractmethod
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """What this kind of test does after a record of ``side``: whom it stops, and when."""
+        """Act on a record as the kind of test requires, such as stopping the other side."""
 
     def abort(self) -> None:
-        """End what still runs; results are of no use any more."""
+        """End both sides without a result."""
         self.aborted = True
         for side in self.sides:
             if not side.ended:
                 self.stop(side, abort=1)
 
     def give_up(self, side: ConversationEnd, word: str, detail: str) -> None:
-        """End a side whose test cannot come to anything any more, with that fault."""
+        """End a side whose test can have no result any more, with this fault."""
         self.stop(side, abort=1)
         side.fault = ProbeError(side.agent.host.name, word, detail=detail)
 
@@ -153,11 +154,11 @@ def drive(
     on_progress: OnProgress,
     on_begun: Callable[[], None] = lambda: None,
 ) -> None:
-    """Lead conversations that run at the same time to their ends.
+    """Run conversations at the same time until all have ended.
 
-    Raises ProbeError where one of them has no result, HostGone when a host is lost.
-    ``deadline_s``: how long the probes let their tests live. ``on_begun`` is called once the
-    listening sides are asked: what it asks takes no time of theirs, and nobody sends yet.
+    Raises ProbeError if one of them has no result, HostGone if a host is lost.
+    ``deadline_s``: time limit of the tests at the probes. ``on_begun`` is called after the requests
+    to the listening sides: its own requests do not delay them, and nobody sends yet.
     """
     drive = _Drive(conversations)
     try:
@@ -172,7 +173,7 @@ def drive(
 
 @dataclass(slots=True)
 class _Drive:
-    """Conversations under way, and what has arrived of all of them."""
+    """Running conversations and the records that arrive from them."""
 
     conversations: Sequence[Conversation]
     arrivals: queue.SimpleQueue[tuple[Pending, Mapping[str, Any]]] = field(
@@ -181,11 +182,11 @@ class _Drive:
 
     def begin(self) -> None:
         """Ask the listening sides."""
-        for each in self.conversations:
-            each.begin(self._inbox)
+        for conversation in self.conversations:
+            conversation.begin(self._inbox)
 
     def lead(self, within_s: float, on_progress: OnProgress) -> None:
-        """Do what follows from each record, until every end has ended."""
+        """Process each record until every end has ended."""
         give_up = time.monotonic() + within_s
         while not self.ended:
             try:
@@ -200,8 +201,8 @@ class _Drive:
                 self._abort()
 
     def end(self) -> None:
-        """End the tests of those who are left: the other end of a connection that is lost would
-        take what still comes into the next trial's time.
+        """End the remaining tests. Without that, the other end of a lost connection would continue
+        into the time of the next trial.
         """
         self._abort()
         give_up = time.monotonic() + ENDS_S
@@ -212,15 +213,15 @@ class _Drive:
     @property
     def ended(self) -> bool:
         """Whether every end of every conversation has ended."""
-        return all(each.ended for each in self.conversations)
+        return all(conversation.ended for conversation in self.conversations)
 
     def _take(self, until: float) -> tuple[ConversationEnd, Mapping[str, Any]]:
-        """The next record, handled, and whose it is; queue.Empty where none comes."""
+        """Process the next record; returns it with its end. queue.Empty if none arrives in time."""
         pending, record = self.arrivals.get(timeout=max(0.0, until - time.monotonic()))
         conversation, side = next(
-            (each, side)
-            for each in self.conversations
-            for side in each.sides
+            (conversation, side)
+            for conversation in self.conversations
+            for side in conversation.sides
             if side.pending is pending
         )
         if record["type"] == GONE:
@@ -233,33 +234,35 @@ class _Drive:
         self.arrivals.put((pending, record))
 
     def _abort(self) -> None:
-        for each in self.conversations:
-            if not each.aborted:
-                each.abort()
+        for conversation in self.conversations:
+            if not conversation.aborted:
+                conversation.abort()
 
 
 def _give_up(conversations: Sequence[Conversation]) -> NoReturn:
-    late = [side for each in conversations for side in each.sides if not side.ended]
-    for each in conversations:
-        each.abort()
-    detail = "no last word from the probe after its own deadline"
+    """Abort conversations that are over their deadline, and raise ProbeError."""
+    sides = [side for conversation in conversations for side in conversation.sides]
+    late = [side for side in sides if not side.ended]
+    for conversation in conversations:
+        conversation.abort()
+    detail = "no last record from the probe after its own deadline"
     for side in late:
         if side.agent.skipped_lines > side.skipped_lines:
-            detail += f"; its host printed what is no record: {side.agent.last_skipped}"
+            detail += f"; its host printed a line that is no record: {side.agent.last_skipped}"
             raise ProbeError(side.agent.host.name, BAD_ANSWER, detail=detail)
     raise ProbeError(late[0].agent.host.name, "deadline", detail=detail)
 
 
 def _raise_worst(conversations: Sequence[Conversation]) -> None:
-    """Of several faults the one that is final, else the one that is no mere consequence."""
-    sides = [side for each in conversations for side in each.sides]
+    """Raise one of several faults: a final one, else one that is no mere consequence."""
+    sides = [side for conversation in conversations for side in conversation.sides]
     faults = [side.fault for side in sides if side.fault is not None]
     if faults:
-        raise min(faults, key=_explains)
+        raise min(faults, key=_rank)
 
 
-def _explains(fault: ProbeError) -> int:
-    """Less is more: `stopped` is what we ourselves made of the other end."""
+def _rank(fault: ProbeError) -> int:
+    """The lowest rank explains most. `stopped` explains nothing: netlab itself stopped that end."""
     if REASONS[reason_of(fault.word)].impossible:
         return 0
     if fault.word == "stopped":
@@ -276,5 +279,5 @@ def destination(address: str, ports: object) -> str:
 def opened_by(
     connects: str, *, server: ConversationEnd, client: ConversationEnd
 ) -> tuple[ConversationEnd, ConversationEnd]:
-    """Who listens and who connects, where the ``client`` or the ``server`` ``connects``."""
+    """(listener, connector); ``connects``: which side connects, ``client`` or ``server``."""
     return (client, server) if connects == "server" else (server, client)

@@ -21,28 +21,28 @@ class Ends:
     """The two hosts of a pairing, with their agents."""
 
     server: Agent | None
-    """``None`` where the server runs no agent and only echoes what it receives."""
+    """``None`` if the server runs no agent and only echoes."""
     client: Agent
     same_host: bool
-    """Whether both are one machine and one network namespace: the cable is not touched."""
+    """Whether both are on one machine and in one network namespace, so that no cable is used."""
     connected_by: Mapping[str, str] = field(default_factory=dict)
-    """Protocol → ``client`` or ``server``, the side that connects; the client where not named."""
+    """Protocol → the side that connects, ``client`` or ``server``; by default the client."""
     mirror: Mirror | None = None
-    """Where a server without an agent echoes."""
+    """Address and port of the echo, if the server runs no agent."""
     mirror_name: str = ""
-    """Name of that host."""
+    """Host name of the echo."""
     networks: Mapping[str, str] = field(default_factory=dict)
-    """``server`` or ``client`` → the one network of it that a pairing names."""
+    """``server`` or ``client`` → its network, if the pairing names one."""
     window: CommonWindow | None = None
-    """Of all trials that run at the same time; ``None``: this one is by itself."""
+    """The window of all trials that run at the same time; ``None``: this trial has its own."""
     participant: Participant | None = None
-    """Its place among the pairs that search together; ``None``: it searches by itself."""
+    """Its participant among the pairs that search together; ``None``: it searches alone."""
     captures: Path | None = None
-    """Folder for captured frames, made where it is missing; ``None``: they are not kept."""
+    """Folder for captured frames, created if missing; ``None``: they are not kept."""
     link_rate_bit_per_s: float | None = None
-    """Line rate of the link between them, where the matrix says it."""
+    """Line rate of the link between them, if the matrix states it."""
     observed: tuple[Agent, ...] = ()
-    """Agents of hosts that are neither end, whose load and drops stand in the record."""
+    """Agents of observed hosts, whose load and drops are in the record."""
 
     @property
     def server_name(self) -> str:
@@ -51,35 +51,37 @@ class Ends:
 
     @property
     def agent_of_server(self) -> Agent:
-        """The server's agent; ProbeError where it has none."""
+        """The server's agent; ProbeError if it has none."""
         if self.server is None:
             detail = "it runs no probe: only round trips can be measured with it"
             raise ProbeError(self.mirror_name, "not-as-set-up", detail=detail)
         return self.server
 
     def agent_of(self, whose: str) -> Agent:
-        """The agent of the ``server`` or the ``client``; ProbeError where it has none."""
+        """The agent of the ``server`` or the ``client``; ProbeError if it has none."""
         return self.agent_of_server if whose == "server" else self.client
 
     def connects(self, protocol: str) -> str:
-        """Whose side connects: ``client`` or ``server``. It decides about TCP timestamps, and
-        with them about the MSS.
+        """The side that connects: ``client`` or ``server``. Its system decides about TCP
+        timestamps, and with them about the MSS.
         """
         return self.connected_by.get(protocol, "client")
 
     def address(self, whose: str, setup: TestSettings) -> str:
-        """The test address of the ``server`` or the ``client`` for a setup; UsageError without."""
+        """The test address of the ``server`` or the ``client`` for these settings; UsageError if
+        its host has none.
+        """
         network = self.networks.get(whose) or setup.network
         return self.agent_of(whose).host.address(network, setup.ip_version)
 
     def reversed(self) -> Ends:
-        """Server and client in each other's place; who connects stays who it is."""
+        """Server and client swapped; the same host still connects."""
         other = {"client": "server", "server": "client"}
         return Ends(
             server=self.client,
             client=self.agent_of_server,
             same_host=self.same_host,
-            connected_by={each: other[self.connects(each)] for each in ("TCP", "UDP")},
+            connected_by={name: other[self.connects(name)] for name in ("TCP", "UDP")},
             link_rate_bit_per_s=self.link_rate_bit_per_s,
             window=self.window,
             networks={other[whose]: network for whose, network in self.networks.items()},
@@ -88,16 +90,16 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """What one flow of a trial has carried by now."""
+    """The totals of one flow of a trial so far."""
 
     flow: str
     """Prefix of its values, one of ``records.FLOWS``."""
     payload_bytes: int
-    """As the receiver counts them, from the first message on, warm-up included."""
+    """Payload that the receiver has counted since the first message, warm-up included."""
     elapsed_s: float
-    """Since that end began."""
+    """Time since that end began."""
     messages: int = 0
-    """Those received; of round trips, those that came back."""
+    """Messages received; for round trips, the answers."""
 
     @property
     def rate_bit_per_s(self) -> float:
@@ -105,7 +107,7 @@ class SoFar:
         return 8 * self.payload_bytes / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
     def since(self, before: SoFar | None) -> SoFar:
-        """What was carried after ``before``; all of it where the flow began anew meanwhile."""
+        """The part carried after ``before``; everything if the flow was restarted meanwhile."""
         if before is None or before.elapsed_s > self.elapsed_s:
             return self
         return SoFar(
@@ -117,18 +119,18 @@ class SoFar:
 
 
 OnGoodput = Callable[[Cell, SoFar], None]
-"""Called about once a second with what has been carried so far."""
+"""Called about once a second with the totals so far."""
 
 
 def so_far(record: Mapping[str, Any], flow: str = "") -> SoFar:
-    """What a probe's ``progress`` says."""
+    """The totals in a probe's ``progress`` record."""
     elapsed_s = record.get("elapsed_ns", 0) / 1e9
     return SoFar(flow, int(record.get("bytes", 0)), elapsed_s, int(record.get("messages", 0)))
 
 
 def connected_as_set(setup: TestSettings) -> dict[str, str]:
-    """Protocol → ``client`` or ``server``, the side that a setup has connect; empty where it leaves
-    that to what firewalls let through.
+    """Protocol → the side that connects by the settings, ``client`` or ``server``; empty if the
+    settings leave it open, so that the check of firewalls decides.
     """
     opening = setup.opening if isinstance(setup, Stream | RoundTrip) else None
     return {} if opening is None else {setup.protocol: opening.removesuffix("-connects")}

@@ -1,4 +1,4 @@
-"""Engines: what measures trials. Each is one file here, found by its name and the kind of test."""
+"""Engines measure trials. Each engine is one file here, found by its name and the kind of test."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is found by."""
+        """Name that it is found by."""
 
     @property
     def tests(self) -> Collection[str]:
         """The kinds of test that it can measure."""
 
     def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-        """Run one trial on its two hosts and return what it left, a failure with its reason.
+        """Run one trial on its two hosts; returns its record, a failure with its reason.
 
-        Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
+        Raises ``HostGone`` if one of the hosts is lost: then nothing is known about the trial.
         """
 
 
@@ -32,10 +32,10 @@ _ENGINES: dict[tuple[str, str], Engine] = {}
 
 
 def register(engine: Engine) -> None:
-    """Make an engine known, for all kinds of test that it can measure."""
+    """Register an engine for all kinds of test that it can measure."""
     _ENGINES.update(dict.fromkeys(((engine.name, test) for test in engine.tests), engine))
 
 
 def engine_for(name: str, test: str) -> Engine:
-    """The engine of that name for a kind of test; KeyError where it cannot measure it."""
+    """The engine of that name for a kind of test; KeyError if it cannot measure it."""
     return _ENGINES[name, test]

@@ -1,4 +1,4 @@
-"""One flow of messages between two agents: what each is asked, and who is stopped when.
+"""One flow of messages between two agents: the requests to each, and when each is stopped.
 
 `window` of the receiver → stop the sender → its `result` → stop the receiver
 """
@@ -11,15 +11,15 @@ from typing import Any
 
 from netlab.experiment.kinds import Stream
 from netlab.measurement.conversation import Conversation, ConversationEnd
-from netlab.measurement.requests import asked, in_order
+from netlab.measurement.requests import in_order, request_keys
 from netlab.remote.agent import Agent
 from netlab.remote.protocol import decimal
 
 PROBE_SLACK_S = 10.0
-"""What a probe may take beyond warm-up and window before its own deadline ends the test."""
+"""Time beyond warm-up and window after which a probe's own deadline ends the test."""
 
 COUNT_DEADLINE_S = 600.0
-"""Deadline of a trial that is bounded by a number of messages."""
+"""Deadline of a trial that ends after a number of messages."""
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Flow(Conversation):
 
     stopped: bool = False
     on_stop: Callable[[], None] = lambda: None
-    """Called once the sender is told that it is over."""
+    """Called after the sender was told to stop."""
 
     @property
     def sender(self) -> ConversationEnd:
@@ -59,18 +59,18 @@ _KEYS = (
 
 
 def keys_of(stream: Stream, verb: str, whose: str, agent: Agent, token: str) -> dict[str, Any]:
-    """What the ``server`` or ``client`` that does ``verb`` is asked, but for how it is opened."""
+    """Keys of the request ``verb`` to the ``server`` or ``client``, except those about opening."""
     keys: dict[str, Any] = {
         "kind": "stream",
         "proto": stream.protocol.lower(),
         "token": token,
         "deadline": decimal(deadline_s(stream)),
     }
-    return in_order(keys | asked(stream, agent, verb, whose), _KEYS)
+    return in_order(keys | request_keys(stream, agent, verb, whose), _KEYS)
 
 
 def deadline_s(stream: Stream) -> float:
-    """How long a probe lets a trial of these settings live."""
+    """Time limit in seconds of a trial with these settings at the probe."""
     if stream.duration_s is None:
         return COUNT_DEADLINE_S
     return stream.warm_up_s + stream.duration_s + PROBE_SLACK_S

@@ -1,5 +1,6 @@
-"""The search for the largest message that passes: bisection, with what refusals tell on the way.
-Pure: how a size is tried is handed in.
+"""The search for the largest message that passes: bisection that also uses sizes in refusals. Pure.
+
+The caller passes the function that tries a size.
 """
 
 from __future__ import annotations
@@ -9,21 +10,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 Evidence = Literal["emsgsize", "icmp", "dropped", "timeout", "mss", "protocol"]
-"""Why nothing larger passes: the sender's system refused it at once; a router on the path had told
-the sender's system; the sender's own interface dropped it; it vanished without a word; TCP's
-segments are no longer; the protocol ends."""
+"""Why nothing larger passes. ``emsgsize``: the sender's system refuses it; ``icmp``: a router
+reported the limit; ``dropped``: the sender's interface dropped it; ``timeout``: it was lost without
+a report; ``mss``: the longest TCP segment; ``protocol``: the limit of the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeTry:
-    """One size, tried."""
+    """The try of one size."""
 
     message_bytes: int
     passed: bool
     evidence: Evidence | None = None
     """Why it did not pass."""
     most_bytes: int | None = None
-    """The largest message that the sender's system would let out, where it said so."""
+    """The largest message that the sender's system allows, if it reported it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Limit:
     evidence: Evidence
     """Why one byte more does not pass."""
     tries: tuple[SizeTry, ...]
-    """In their order."""
+    """All tries in their order."""
 
 
 def find_limit(
@@ -47,10 +48,9 @@ def find_limit(
 ) -> Limit:
     """The largest size from ``least_bytes`` to ``most_bytes`` for which ``attempt`` passes.
 
-    ``guesses`` are tried first, each with its successor; a refusal that names a size is a further
-    guess. ``beyond``: why nothing larger than ``most_bytes`` is tried. Every size is tried once at
-    most; what is larger than one that failed is taken not to pass. Raises ValueError where
-    ``least_bytes`` does not pass.
+    ``guesses`` are tried first, each with its successor; a refusal that names a size adds a guess.
+    ``beyond``: why nothing larger than ``most_bytes`` is tried. Each size is tried at most once; a
+    size above a failed one is assumed to fail. Raises ValueError if ``least_bytes`` does not pass.
     """
     tries = [attempt(least_bytes)]
     if not tries[0].passed:
@@ -58,13 +58,13 @@ def find_limit(
     passes, fails, evidence = least_bytes, most_bytes + 1, beyond
     waiting = [size for guess in guesses for size in (guess, guess + 1)]
     while fails - passes > 1:
-        size = next((each for each in waiting if passes < each < fails), (passes + fails) // 2)
-        tried = attempt(size)
-        tries.append(tried)
-        if tried.passed:
+        size = next((guess for guess in waiting if passes < guess < fails), (passes + fails) // 2)
+        size_try = attempt(size)
+        tries.append(size_try)
+        if size_try.passed:
             passes = size
             continue
-        fails, evidence = size, tried.evidence or "timeout"
-        if tried.most_bytes is not None:
-            waiting = [tried.most_bytes, tried.most_bytes + 1, *waiting]
+        fails, evidence = size, size_try.evidence or "timeout"
+        if size_try.most_bytes is not None:
+            waiting = [size_try.most_bytes, size_try.most_bytes + 1, *waiting]
     return Limit(passes, evidence, tuple(tries))

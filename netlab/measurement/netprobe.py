@@ -1,4 +1,4 @@
-"""The engine ``netprobe``: our own probe, at both ends of every kind of test."""
+"""The engine ``netprobe``: netlab's own probe at both ends, for every kind of test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement import payload_search, stream
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.engine import register
-from netlab.measurement.record import recorded
+from netlab.measurement.record import record_of_trial
 from netlab.measurement.rfc2544 import throughput_search
 from netlab.measurement.round_trips import latency_under_load, round_trip
 
@@ -21,19 +21,19 @@ _VALUES_OF: Mapping[str, Callable[[Trial, Ends, OnGoodput], Mapping[str, Value]]
     "throughput_search": throughput_search.values_of,
     "latency_under_load": latency_under_load.values_of,
 }
-"""The room that measures each kind of test; ProbeError where it has no result."""
+"""Kind of test → the function that measures it; it raises ProbeError if there is no result."""
 
 
 class Netprobe:
-    """Our own probe."""
+    """The engine that measures with netlab's own probe."""
 
     name = "netprobe"
     tests: Collection[str] = _VALUES_OF.keys()
 
     def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-        """As every engine; never raises ``ProbeError``."""
+        """Measure one trial; a ``ProbeError`` becomes its record."""
         values_of = _VALUES_OF[trial.cell.test]
-        return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
+        return record_of_trial(trial, ends, attempt, lambda: values_of(trial, ends, live))
 
 
 NETPROBE = Netprobe()

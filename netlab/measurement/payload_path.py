@@ -1,4 +1,4 @@
-"""One direction of a path, as a payload search tries it: a few round trips of one size."""
+"""One direction of a path in a payload search: it is tried by a few round trips of one size."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from netlab.measurement.limit_search import Evidence
 from netlab.measurement.round_trips.exchange import exchange_of
 
 TRIES = 3
-"""Round trips of each UDP size, all under way at once: one that comes back is enough."""
+"""Round trips of each UDP size, all at the same time: one answer is enough."""
 
 UNHEARD: Mapping[str, Mapping[str, Evidence]] = {
     "TCP": {"deadline": "timeout"},
     "UDP": {"no-answer": "timeout", "no-buffers": "dropped"},
 }
-"""Words of a probe whose messages do not come back → the evidence. Linux says `no-buffers` where
-its interface drops what its system had taken for short enough."""
+"""Reason of a probe whose messages are lost → the evidence. Linux reports `no-buffers` if its
+interface drops a message that its system took for short enough."""
 
 SETTLE_S = {"TCP": SETTLE_TCP_S, "UDP": 10.0}
-"""What a try may take beyond its time-out. A UDP probe says itself that nothing came back; what TCP
-has sent and nobody acknowledges ends with the try's own deadline."""
+"""Time of a try beyond its time-out. A UDP probe itself reports that no answer came. Over TCP,
+unacknowledged data end with the deadline of the try."""
 
 
 @dataclass(slots=True)
 class Direction:
-    """From the end that asks, which is the client of ``ends``, to the one that answers."""
+    """The direction from the asking end, which is the client of ``ends``, to the answering end."""
 
     setup: PayloadSearch
     ends: Ends
     results: dict[int, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
-    """Size → what both ends said of its last exchange; those that came to nothing are not there."""
+    """Size → results of both ends for its last successful exchange."""
 
     def exchange(self, message_bytes: int, *, whole: bool = True) -> None:
-        """Round trips of one size; ProbeError where none came back.
+        """Do round trips of one size; ProbeError if no answer came.
 
         ``whole``: whether UDP messages must stay in one packet.
         """
         setup = self.setup
         udp = setup.protocol == "UDP"
         round_trip = RoundTrip(
-            # Round trips wait for one another, and fill no buffer: the systems' own do.
+            # One round trip follows the other and fills no buffer: the default buffers are enough.
             **setup.passed_on(RoundTrip, but={"duration_s", "socket_buffer_bytes"}),
             message_bytes=message_bytes,
             response_bytes=LEAST_MESSAGE_BYTES[setup.protocol],
@@ -66,28 +66,28 @@ class Direction:
 
     @property
     def lost(self) -> int:
-        """Messages lost of sizes that pass: where there are some, the path loses others too."""
-        return sum(int(asked.get("lost_messages", 0)) for asked, _ in self.results.values())
+        """Lost messages of sizes that pass: if there are any, the path has random loss."""
+        return sum(int(asker.get("lost_messages", 0)) for asker, _ in self.results.values())
 
     @property
     def addresses(self) -> tuple[str, str]:
-        """Of the asking and the answering end."""
+        """Test addresses of the asking and the answering end."""
         asking, answering = (self.ends.address(who, self.setup) for who in ("client", "server"))
         return asking, answering
 
     def interface_mtu_bytes(self) -> int | None:
-        """MTU of the asking end's interface towards the other; ``None`` where it is not told."""
+        """MTU of the asking end's interface towards the other; ``None`` if it is not reported."""
         try:
-            told = self.ends.client.facts(to=self.addresses[1]).get("interface_mtu_bytes")
+            mtu_bytes = self.ends.client.facts(to=self.addresses[1]).get("interface_mtu_bytes")
         except ProbeError:
             return None
-        return told if isinstance(told, int) else None
+        return mtu_bytes if isinstance(mtu_bytes, int) else None
 
     def fragments(self, message_bytes: int) -> dict[str, Value]:
-        """Whether a UDP message that is too long for one packet comes back where it may be cut up,
-        and what both hosts' counters say of its fragments.
+        """Whether a UDP message too long for one packet passes if it may be fragmented, and what
+        both hosts counted of its fragments.
 
-        Of what may not be cut up they count nothing, whatever becomes of it.
+        They do not count a message that must not be fragmented, whether it passes or not.
         """
         try:
             self.exchange(message_bytes, whole=False)
@@ -95,10 +95,10 @@ class Direction:
             if fault.word in UNHEARD["UDP"]:
                 return {"next_passed": False}
             return {}
-        asked, answered = self.results[message_bytes]
+        asker, mirror = self.results[message_bytes]
         return {"next_passed": True} | {
             f"next_{prefix}{name}": value
-            for prefix, result in (("client_", asked), ("server_", answered))
+            for prefix, result in (("client_", asker), ("server_", mirror))
             for name, value in result.items()
             if name.startswith("ip_")
         }

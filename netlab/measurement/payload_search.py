@@ -1,13 +1,13 @@
-"""The test ``payload_search``: the most payload that travels in one frame, and the path MTU.
+"""The test ``payload_search``: the largest payload in one frame, and the path MTU.
 
-UDP: messages that no router may fragment, by bisection. A size passes when one of three round
-trips of it does; it fails when the sender's system refuses it, of itself or because a router told
-it so (ICMP), or when all three vanish without a word, as in a path that drops what is too long.
-TCP: a segment as long as the kernel says that its segments are, sent as one; shorter ones where it
-vanishes. Each direction is searched apart, for a path may differ by direction.
+UDP: a bisection with messages that no router may fragment. A size passes if one of its three round
+trips succeeds. It fails if the sender's system refuses it, by itself or because a router reported
+the limit (ICMP), or if all three messages are lost, as on a path that drops long packets.
+TCP: one segment as long as the kernel's MSS; if it is lost, shorter ones. Each direction is
+searched separately, because the directions of a path may differ.
 
-What is found is the longest IP packet that passes: a virtual cable lets one pass that is 4 bytes
-over the MTU of its other end (room for a VLAN tag), and then so does this search.
+The result is the longest IP packet that passes. A virtual cable passes a packet 4 bytes over the
+MTU of its other end (room for a VLAN tag); then the result has these 4 bytes, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from netlab.experiment.estimate import LEAST_MESSAGE_BYTES
 from netlab.experiment.kinds import PayloadSearch
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
-from netlab.measurement.capture import NoCapture, captured, keep, of_frames
+from netlab.measurement.capture import NoCapture, capture_during, keep, of_frames
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.limit_search import Evidence, Limit, SizeTry, find_limit
 from netlab.measurement.payload_path import UNHEARD, Direction
@@ -30,41 +30,41 @@ from netlab.measurement.record import of_connection
 from netlab.measurement.sweep import sweep
 
 DOUBTS = 2
-"""How often silence is doubted, and the size tried again, on a path that lost what passes, too."""
+"""How often a size without an answer is tried again on a path with random loss."""
 
 WINDOW_FILLING_BYTES = 1 << 20
-"""A message that makes a connection's window grow beyond two of the longest segments."""
+"""Size of a message after which a connection's window exceeds two of the longest segments."""
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
-    """What a search found, client to server first; ProbeError where nothing passes."""
+    """The values of a search, client to server first; ProbeError if nothing passes."""
     setup = trial.cell.setup
-    assert isinstance(setup, PayloadSearch)  # noqa: S101  (told to the type checker)
+    assert isinstance(setup, PayloadSearch)  # noqa: S101  (for the type checker)
     search = _search_tcp if setup.protocol == "TCP" else _search_udp
     there, back = Direction(setup, ends), Direction(setup, ends.reversed())
-    found = search(there)
+    to_server = search(there)
     values: dict[str, Value] = {"connected_by": ends.connects(setup.protocol)}
-    returned = search(back)
-    values |= found.values | _beyond(there, found.payload_bytes)
-    values |= _to_client(returned.values | _beyond(back, returned.payload_bytes))
+    to_client = search(back)
+    values |= to_server.values | _beyond(there, to_server.payload_bytes)
+    values |= _to_client(to_client.values | _beyond(back, to_client.payload_bytes))
     if setup.capture:
-        values |= _captured(there, found.payload_bytes, trial)
-        values |= _to_client(_captured(back, returned.payload_bytes, trial, "to-client-"))
+        values |= _captured(there, to_server.payload_bytes, trial)
+        values |= _to_client(_captured(back, to_client.payload_bytes, trial, "to-client-"))
     if setup.sweep:
-        values |= sweep(trial, setup, found.payload_bytes, ends, live)
+        values |= sweep(trial, setup, to_server.payload_bytes, ends, live)
     return values
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """One direction's result."""
+class _DirectionResult:
+    """The result of one direction."""
 
     payload_bytes: int
     values: dict[str, Value]
 
 
-def _search_udp(path: Direction) -> _Found:
-    """Messages that may not be fragmented."""
+def _search_udp(path: Direction) -> _DirectionResult:
+    """Search with messages that may not be fragmented."""
     version = path.setup.ip_version
     headers_bytes = IP_BYTES[version] + UDP_BYTES
     most_bytes = MAX_DATAGRAM_BYTES[version]
@@ -80,20 +80,20 @@ def _search_udp(path: Direction) -> _Found:
     values["lost_probes"] = path.lost
     if interface_mtu_bytes is not None:
         values["interface_mtu_bytes"] = interface_mtu_bytes
-    return _Found(limit.message_bytes, values)
+    return _DirectionResult(limit.message_bytes, values)
 
 
 def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable[[int], SizeTry]:
-    """How one size of a message that may not be fragmented is tried."""
+    """The function that tries one size of a message that may not be fragmented."""
     headers_bytes = IP_BYTES[path.setup.ip_version] + UDP_BYTES
 
     def attempt(message_bytes: int) -> SizeTry:
-        tried = attempt_once(message_bytes)
+        size_try = attempt_once(message_bytes)
         for _ in range(DOUBTS if path.lost else 0):
-            if tried.passed or tried.evidence != "timeout":
+            if size_try.passed or size_try.evidence != "timeout":
                 break
-            tried = attempt_once(message_bytes)
-        return tried
+            size_try = attempt_once(message_bytes)
+        return size_try
 
     def attempt_once(message_bytes: int) -> SizeTry:
         try:
@@ -103,9 +103,9 @@ def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable
                 mtu_bytes = fault.path_mtu_bytes
                 if mtu_bytes is None:
                     return SizeTry(message_bytes, False, "emsgsize")
-                # Less than the interface takes: somebody on the path said so, now or before.
-                told = interface_mtu_bytes is not None and mtu_bytes < interface_mtu_bytes
-                evidence: Evidence = "icmp" if told else "emsgsize"
+                # Below the interface's MTU: a router on the path reported it, now or before.
+                is_reported = interface_mtu_bytes is not None and mtu_bytes < interface_mtu_bytes
+                evidence: Evidence = "icmp" if is_reported else "emsgsize"
                 return SizeTry(message_bytes, False, evidence, mtu_bytes - headers_bytes)
             if message_bytes > LEAST_MESSAGE_BYTES["UDP"] and fault.word in UNHEARD["UDP"]:
                 return SizeTry(message_bytes, False, UNHEARD["UDP"][fault.word])
@@ -115,11 +115,11 @@ def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable
     return attempt
 
 
-def _search_tcp(path: Direction) -> _Found:
-    """Segments: what a connection says that they hold, tried in one, and less where that fails.
+def _search_tcp(path: Direction) -> _DirectionResult:
+    """Search with segments: one as long as the connection's MSS, and shorter ones if that fails.
 
-    A window that is still small keeps segments short as well (loopback): there the connection is
-    asked after it has carried more, and believed, for one message fills no such segment.
+    A small window also keeps segments short (loopback). Then the MSS is read after the connection
+    has carried more, and taken as the result, because one message does not fill such a segment.
     """
     asking_bytes = LEAST_MESSAGE_BYTES["TCP"]
     path.exchange(asking_bytes)
@@ -128,10 +128,10 @@ def _search_tcp(path: Direction) -> _Found:
         asking_bytes = WINDOW_FILLING_BYTES
         path.exchange(asking_bytes)
     first, _ = path.results[asking_bytes]
-    told = of_connection("", *path.results[asking_bytes])
-    mss_bytes = told.get("mss_bytes")
+    connection = of_connection("", *path.results[asking_bytes])
+    mss_bytes = connection.get("mss_bytes")
     if not isinstance(mss_bytes, int):
-        detail = "neither end's system tells what a TCP segment holds"
+        detail = "neither end's system reports the MSS of a TCP connection"
         raise ProbeError(path.ends.client.host.name, "capability-missing", detail=detail)
 
     def attempt(message_bytes: int) -> SizeTry:
@@ -142,12 +142,12 @@ def _search_tcp(path: Direction) -> _Found:
             if fault.word in UNHEARD["TCP"]:
                 return SizeTry(message_bytes, False, UNHEARD["TCP"][fault.word])
             raise
-        asked, _ = path.results[message_bytes]
-        segment_bytes = asked.get("tcp_end_snd_mss", message_bytes)
+        result, _ = path.results[message_bytes]
+        segment_bytes = result.get("tcp_end_snd_mss", message_bytes)
         if segment_bytes < message_bytes:
-            # It came through in pieces: the system learnt meanwhile that segments are too long.
-            told_by_router = asked.get("tcp_end_pmtu", 0) < first.get("tcp_open_pmtu", 0)
-            evidence: Evidence = "icmp" if told_by_router else "timeout"
+            # It passed in pieces: meanwhile the system learnt that its segments are too long.
+            is_reported = result.get("tcp_end_pmtu", 0) < first.get("tcp_open_pmtu", 0)
+            evidence: Evidence = "icmp" if is_reported else "timeout"
             return SizeTry(message_bytes, False, evidence, segment_bytes)
         return SizeTry(message_bytes, True)
 
@@ -161,19 +161,19 @@ def _search_tcp(path: Direction) -> _Found:
             guesses=[mss_bytes],
             beyond="mss",
         )
-    values = _of_limit(limit) | told
-    teller = path.ends.client if "tcp_end_snd_mss" in first else path.ends.agent_of_server
-    values["mss_told_by"] = teller.host.name
-    if "tcp_timestamps" in told:
-        options_bytes = TIMESTAMPS_BYTES if told["tcp_timestamps"] else 0
+    values = _of_limit(limit) | connection
+    reporter = path.ends.client if "tcp_end_snd_mss" in first else path.ends.agent_of_server
+    values["mss_told_by"] = reporter.host.name
+    if "tcp_timestamps" in connection:
+        options_bytes = TIMESTAMPS_BYTES if connection["tcp_timestamps"] else 0
         headers_bytes = IP_BYTES[path.setup.ip_version] + TCP_BYTES + options_bytes
         values["path_mtu_bytes"] = limit.message_bytes + headers_bytes
-    return _Found(limit.message_bytes, values)
+    return _DirectionResult(limit.message_bytes, values)
 
 
-def _bound_by_window(asked: Mapping[str, Any]) -> bool:
-    """Whether segments are no longer because the peer's window is small: Linux fills half of it."""
-    segment_bytes, window_bytes = asked.get("tcp_end_snd_mss"), asked.get("tcp_end_snd_wnd")
+def _bound_by_window(result: Mapping[str, Any]) -> bool:
+    """Whether a small window of the peer keeps segments short: Linux fills at most half of it."""
+    segment_bytes, window_bytes = result.get("tcp_end_snd_mss"), result.get("tcp_end_snd_wnd")
     return bool(segment_bytes and window_bytes and 2 * segment_bytes >= window_bytes - 1)
 
 
@@ -181,8 +181,8 @@ def _of_limit(limit: Limit) -> dict[str, Value]:
     return {
         "payload_bytes": limit.message_bytes,
         "path_mtu_evidence": limit.evidence,
-        "probed_message_bytes": [each.message_bytes for each in limit.tries],
-        "probed_passed": [int(each.passed) for each in limit.tries],
+        "probed_message_bytes": [size_try.message_bytes for size_try in limit.tries],
+        "probed_passed": [int(size_try.passed) for size_try in limit.tries],
     }
 
 
@@ -191,20 +191,20 @@ def _to_client(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _has_next(path: Direction, payload_bytes: int) -> bool:
-    """Whether a message may have one byte more: TCP makes another segment of it."""
+    """Whether a message one byte longer is possible: over TCP it takes a second segment."""
     setup = path.setup
     return setup.protocol == "TCP" or payload_bytes < MAX_DATAGRAM_BYTES[setup.ip_version]
 
 
 def _beyond(path: Direction, payload_bytes: int) -> dict[str, Value]:
-    """What becomes of a UDP message one byte longer, which takes several packets."""
+    """The result of a UDP message one byte longer, which takes several packets."""
     if path.setup.protocol == "TCP" or not _has_next(path, payload_bytes):
         return {}
     return path.fragments(payload_bytes + 1)
 
 
 def _captured(path: Direction, payload_bytes: int, trial: Trial, way: str = "") -> dict[str, Value]:
-    """The frames that arrive of the payload found, and of a message one byte longer."""
+    """Captured frames of a message with the found payload, and of one that is a byte longer."""
     steps = {"captured_": (payload_bytes, True)}
     if _has_next(path, payload_bytes):
         steps["captured_next_"] = (payload_bytes + 1, False)
@@ -215,11 +215,11 @@ def _captured(path: Direction, payload_bytes: int, trial: Trial, way: str = "") 
             path.exchange(message_bytes, whole=whole)
 
         try:
-            pcap = captured(path.ends.agent_of_server, *path.addresses, exchange)
+            pcap = capture_during(path.ends.agent_of_server, *path.addresses, exchange)
             values |= of_frames(prefix, pcap)
-        except (NoCapture, ProbeError) as none:
-            # What a frame takes is captured by then; fragments may not pass a firewall at all.
-            return values | {"captured": len(values) > 1, "capture_reason": str(none)}
+        except (NoCapture, ProbeError) as error:
+            # The first message may be captured already; fragments may not pass a firewall.
+            return values | {"captured": len(values) > 1, "capture_reason": str(error)}
         if path.ends.captures is not None:
             keep(
                 path.ends.captures,

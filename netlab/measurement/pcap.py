@@ -1,4 +1,4 @@
-"""Captured frames: the classic pcap format, as tcpdump writes it, as lengths of frames. Pure.
+"""Lengths of captured frames, read from the classic pcap format of tcpdump. Pure.
 
 Source: draft-ietf-opsawg-pcap (the file's header of 24 bytes, a header of 16 before each packet).
 """
@@ -16,20 +16,20 @@ MAGIC = {
     b"\xa1\xb2\xc3\xd4": ">",
     b"\xa1\xb2\x3c\x4d": ">",
 }
-"""First bytes → byte order; stamps in µs or ns."""
+"""First bytes of a file → byte order; one pair for stamps in µs, one for stamps in ns."""
 ETHERNET = 1
 """Link type whose frames begin with the 14 bytes of an Ethernet header."""
 
 
 def frame_lengths(capture: bytes) -> Iterator[int]:
-    """Bytes of each frame as it was on the link, header included, FCS not, in their order.
+    """Length in bytes of each frame on the link, with its header, without FCS, in their order.
 
-    A last packet that was cut off is left out. Raises ValueError with a sentence for what is no
+    A truncated last packet is left out. Raises ValueError with a sentence if the data are no
     capture of Ethernet frames.
     """
     order = MAGIC.get(capture[:4])
     if order is None or len(capture) < HEADER_BYTES:
-        raise ValueError("what came from tcpdump is no capture in the pcap format")
+        raise ValueError("the output of tcpdump is not a capture in the pcap format")
     (link,) = struct.unpack_from(order + "I", capture, 20)
     if link & 0xFFFF != ETHERNET:
         raise ValueError(f"the capture is of link type {link & 0xFFFF}, not of Ethernet frames")

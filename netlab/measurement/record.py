@@ -1,4 +1,4 @@
-"""From a trial to its record, whatever the kind of test: what was measured, or why it was not."""
+"""The record of a trial of any kind of test: its values, or why there are none."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from netlab.results.value_types import misfit
 from netlab.terminal import excerpt
 
 NOT_MEASURED = frozenset({"type", "id", "role", "protocol", "message_bytes", "streams"})
-"""Keys of a probe's `result` that repeat the request."""
+"""Keys of a probe's `result` that only repeat the request."""
 
 
-def recorded(
+def record_of_trial(
     trial: Trial, ends: Ends, attempt: int, measure: Callable[[], Mapping[str, Value]]
 ) -> Record:
-    """Call ``measure`` for the values of a trial; a ``ProbeError`` of it is a record as well.
+    """Call ``measure`` for the values of a trial; a ``ProbeError`` becomes a record as well.
 
-    Values that their columns cannot hold are a failure ``bad-answer``, and are not kept. Raises
-    ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
+    Values that their columns cannot hold are a failure ``bad-answer`` and are not kept. Raises
+    ``HostGone`` if one of the hosts is lost: then nothing is known about the trial.
     """
     started_at = utc_now()
     status, reason, fault = Status.OK, None, None
@@ -64,14 +64,14 @@ def _names(ends: Ends) -> str:
 
 
 def prefixed(prefix: str, result: Mapping[str, Any]) -> dict[str, Value]:
-    """All that one end said, under its own prefix."""
+    """All measured values of one end, under its own prefix."""
     return {f"{prefix}{key}": value for key, value in result.items() if key not in NOT_MEASURED}
 
 
 def of_connection(prefix: str, *results: Mapping[str, Any]) -> dict[str, Value]:
-    """MSS and timestamps of a TCP connection, of the first end whose system tells them."""
+    """MSS and timestamps of a TCP connection, from the first end whose system reports them."""
     values: dict[str, Value] = {}
-    # Both ends agreed on the options: where one system tells nothing, the other's does.
+    # Both ends agreed on the options, so the report of either system is enough.
     for result in results:
         if "tcp_end_snd_mss" in result:
             values.setdefault(prefix + "mss_bytes", result["tcp_end_snd_mss"])

@@ -1,4 +1,4 @@
-"""What an end of a test is asked because of its settings: keys of its request, row by row."""
+"""The keys of the request to an end of a test, from its settings, row by row."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from netlab.remote.protocol import decimal
 
 
 def can(agent: Agent, capability: str) -> bool:
-    """Whether a host's probe says that it can do this."""
+    """Whether a host's probe reports a capability."""
     return capability in str(agent.hello.get("capabilities", "")).split(",")
 
 
-def asked(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, Any]:
-    """The keys for the end that has these roles: a verb, ``server`` or ``client``, ``connect``.
+def request_keys(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, Any]:
+    """The keys for an end with these roles: a verb, ``server`` or ``client``, ``connect``.
 
-    What its system need not be able to do, and cannot, it is not asked for.
+    An optional setting that its system does not support is left out.
     """
     keys: dict[str, Any] = {}
     for name in setup.names():
@@ -32,9 +32,9 @@ def asked(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, Any]:
 
 
 def heeds(row: SettingRow, protocol: str, agent: Agent) -> bool:
-    """Whether a setting means anything to an end: its protocol has it, its system knows it.
+    """Whether an end applies a setting: its protocol has it, and its system supports it.
 
-    Windows lets no program choose its congestion control, say: the record tells then.
+    Windows, for example, lets no program choose its congestion control; the record shows that.
     """
     need = row.need
     knows = need is None or need.vital or can(agent, need.capability)
@@ -50,6 +50,6 @@ def _key(ask: Ask, row: SettingRow, level: Level) -> Mapping[str, Any]:
 
 
 def in_order(keys: Mapping[str, Any], order: str) -> dict[str, Any]:
-    """Keys of a request in the order of their names; those that it does not name come last."""
+    """Keys of a request in the given order of names; other keys come last."""
     place = {key: index for index, key in enumerate(order.split())}
     return {key: keys[key] for key in sorted(keys, key=lambda key: place.get(key, len(place)))}

@@ -17,7 +17,7 @@ from netlab.measurement.ends import Ends, OnGoodput, so_far
 from netlab.measurement.flow import Flow, deadline_s, keys_of
 from netlab.measurement.host_watch import DropWatch
 from netlab.measurement.record import of_connection, prefixed
-from netlab.measurement.requests import asked, heeds
+from netlab.measurement.requests import heeds, request_keys
 from netlab.remote.agent import Agent
 
 HEADLINE_OF_RECEIVER = (
@@ -33,20 +33,20 @@ HEADLINE_OF_SENDER = ("sent_bit_per_s", "sent_messages", "setup_ns")
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
-    """What a trial measured; ProbeError where it has no result."""
+    """The values of a trial; ProbeError if it has no result."""
     stream = trial.cell.setup
-    assert isinstance(stream, Stream)  # noqa: S101  (told to the type checker)
+    assert isinstance(stream, Stream)  # noqa: S101  (for the type checker)
     window = _window(stream, ends)
     flows = flows_of(stream, ends, window)
 
     def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
         if side.verb == "receive":
-            flow = next(each.name for each in flows if side in each.sides)
-            live(trial.cell, so_far(record, flow))
+            name = next(flow.name for flow in flows if side in flow.sides)
+            live(trial.cell, so_far(record, name))
 
     watch = DropWatch(ends, stream)
     if stream.protocol == "TCP" and len(flows) == 1:
-        # Its sender ends by a reset: what that takes back from the queues is nobody's loss.
+        # The sender ends with a reset, which discards queued packets: these are no loss.
         flows[0].on_stop = watch.ask_again
     drive(flows, deadline_s(stream), on_progress, watch.ask)
     watch.ask_again()
@@ -62,8 +62,8 @@ def flows_of(
     window: CommonWindow | None,
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[Flow]:
-    """A flow a direction, not begun yet. The client connects, whichever way the data go, unless a
-    firewall lets only the server. ``more``: keys that every end is asked besides.
+    """One flow per direction, not begun yet. The client connects, whichever end sends, unless a
+    firewall lets only the server connect. ``more``: additional keys for every end.
     """
     names = {"client-sends": [""], "server-sends": [""], "both": ["to_server_", "to_client_"]}
     flows = []
@@ -83,13 +83,18 @@ def flows_of(
         connects = ends.connects(stream.protocol)
         listener, connector = opened_by(connects, server=server, client=client)
         flows.append(
-            Flow(name, connector, listener, connecting=asked(stream, connector.agent, "connect"))
+            Flow(
+                name,
+                connector,
+                listener,
+                connecting=request_keys(stream, connector.agent, "connect"),
+            )
         )
     return flows
 
 
 def _window(stream: Stream, ends: Ends) -> CommonWindow | None:
-    """The one window of both directions, or of all trials of a round; ``None``: of neither."""
+    """The common window of both directions, or of all trials of a round, if there is one."""
     if stream.duration_s is None:
         return None
     agents = ends.agent_of_server, ends.client
@@ -99,29 +104,29 @@ def _window(stream: Stream, ends: Ends) -> CommonWindow | None:
 
 
 def flow_values(flow: Flow, stream: Stream, connected_by: str) -> dict[str, Value]:
-    """What a flow measured: headlines first, then all that both ends said."""
+    """The values of a flow: headlines first, then all values of both ends."""
     sender, receiver = flow.sender.result or {}, flow.receiver.result or {}
     values: dict[str, Value] = {}
     for source, names in ((receiver, HEADLINE_OF_RECEIVER), (sender, HEADLINE_OF_SENDER)):
         values |= {flow.name + name: source[name] for name in names if name in source}
     values |= of_connection(flow.name, sender, receiver)
     if stream.congestion is not None and stream.protocol == "TCP":
-        chosen = heeds(ROWS["congestion"], stream.protocol, flow.sender.agent)
-        values[flow.name + "congestion_chosen"] = chosen
+        is_chosen = heeds(ROWS["congestion"], stream.protocol, flow.sender.agent)
+        values[flow.name + "congestion_chosen"] = is_chosen
     values[flow.name + "connected_by"] = connected_by
     values |= prefixed(flow.name + "receiver_", receiver)
     return values | prefixed(flow.name + "sender_", sender)
 
 
 def _of_all_flows(flows: list[Flow], window: CommonWindow | None, ends: Ends) -> dict[str, Value]:
-    """Whether a sum over the common window would be one: each flow sent over the whole of it."""
+    """Values of the common window. Rates may be added only if each flow sent over all of it."""
     if window is None:
         return {}
     agents = ends.agent_of_server, ends.client
     whole = True
     for flow in flows:
-        result, asked = flow.sender.result or {}, flow.sender.keys
-        opens, closes = asked["window_open_ns"], asked["window_close_ns"]
+        result, keys = flow.sender.result or {}, flow.sender.keys
+        opens, closes = keys["window_open_ns"], keys["window_close_ns"]
         whole = whole and (
             result.get("first_send_ns", opens + 1) <= opens
             and result.get("last_send_ns", 0) >= closes
@@ -136,7 +141,7 @@ def _of_all_flows(flows: list[Flow], window: CommonWindow | None, ends: Ends) ->
 
 
 def _drift(window: CommonWindow, agents: tuple[Agent, Agent]) -> dict[str, Value]:
-    """Whether their clocks kept step; a host lost right now takes nothing of what was measured."""
+    """The drift of the agents' clocks; empty if a host is lost now, which keeps the result."""
     try:
         return {"clock_drift_ns": window.drift_ns(*agents)}
     except (HostGone, ProbeError):

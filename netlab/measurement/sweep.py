@@ -12,15 +12,15 @@ from netlab.measurement import stream
 from netlab.measurement.ends import Ends, OnGoodput
 
 STREAM_MOST_BYTES = 1 << 24
-"""What one send call of a TCP stream takes."""
+"""Largest message of one send call of a TCP stream."""
 
 
 def sweep(
     trial: Trial, setup: PayloadSearch, payload_bytes: int, ends: Ends, live: OnGoodput
 ) -> dict[str, Value]:
-    """One short stream from client to server a size; a size without a result is listed apart.
+    """Measure one short stream from client to server per size; failed sizes are in their own list.
 
-    Raises ``HostGone`` when one of the hosts is lost.
+    Raises ``HostGone`` if one of the hosts is lost.
     """
     sizes: list[int] = []
     rates: list[float] = []
@@ -30,7 +30,7 @@ def sweep(
         cell = Cell(pairing=trial.cell.pairing, test="stream", setup=settings)
         try:
             values = stream.values_of(
-                Trial(cell, trial.number), ends, lambda _cell, each: live(trial.cell, each)
+                Trial(cell, trial.number), ends, lambda _cell, totals: live(trial.cell, totals)
             )
         except ProbeError:
             failed.append(message_bytes)
@@ -41,18 +41,18 @@ def sweep(
             rates.append(float(rate))
         else:
             failed.append(message_bytes)
-    found: dict[str, Value] = {
+    swept: dict[str, Value] = {
         "sweep_message_bytes": sizes,
         "sweep_throughput_bit_per_s": rates,
     }
-    return found | ({"sweep_failed_message_bytes": failed} if failed else {})
+    return swept | ({"sweep_failed_message_bytes": failed} if failed else {})
 
 
 def sizes_around(payload_bytes: int, protocol: str, ip_version: IpVersion) -> tuple[int, ...]:
-    """Sizes at which the saw-tooth of throughput shows: about one frame, two frames, and between.
+    """Message sizes that show the saw-tooth of throughput: near one and two frames, and between.
 
-    Ascending. ``payload_bytes`` is what one frame takes. Of UDP also what two fragments take,
-    which is more than twice that: only the first has a UDP header.
+    Ascending. ``payload_bytes``: the payload of one frame. For UDP also the payload of two
+    fragments, which is more than twice that: only the first one has a UDP header.
     """
     one = payload_bytes
     sizes = {one + step for step in (-2, -1, 0, 1, 2)} | {2 * one + step for step in (-1, 0, 1)}

@@ -1,4 +1,4 @@
-"""The agent on a host: started, greeted, asked, and listened to. The protocol: docs/protocol.md."""
+"""The agent on a host: start it, send it requests, read its records (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ from netlab.version import VERSION
 PROTOCOL = 1
 HEARTBEAT_S = 2.0
 SILENCE_S = 30.0
-"""A host from which nothing has come for this long is lost; it answers every heartbeat."""
+"""A host that sends nothing for this long is lost; a living one answers every heartbeat."""
 HELLO_S = 60.0
-"""A first start may have to wait for a virus scanner."""
+"""Time limit of the greeting: a first start may have to wait for a virus scanner."""
 SAY_S = 3.0
-"""Without an answer for this long a person is told what is being waited for."""
+"""If the greeting takes longer than this, a message says what netlab waits for."""
 ANSWER_S = 10.0
 CLOCK_S = 5.0
-"""What all exchanges of one clock offset may take, once there was one."""
+"""Time limit of all further exchanges of one clock offset after the first one."""
 GOODBYE_S = 2.0
+"""Time for the agent to end after a `quit`."""
 SKIPPED_MOST = 1 << 20
-"""Bytes that are no record, in all: more is no login's banner."""
+"""Limit of all bytes that are no record: a login's banner is shorter."""
 EXCHANGES = 16
 HOST_BYTES_AT_ONCE, HOST_BYTES_PER_S = 16 << 20, 4 << 20
 HOST_RECORDS_AT_ONCE, HOST_RECORDS_PER_S = 20_000, 5_000
-"""What a host may send, whatever it is: 64 tests with their longest records at once, or answers as
-fast as one can be asked after another."""
+"""Limits of what a host may send: enough for 64 tests with their longest records at once, or for
+answers to requests that follow each other as fast as possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,13 @@ class ClockOffset:
     """An agent's monotonic clock against the controller's."""
 
     offset_ns: int
-    """To add to a time of the controller."""
+    """Offset to add to a time of the controller."""
     bound_ns: int
-    """The true offset is no further away: half of the round trip."""
+    """Largest possible error of the offset: half of the round trip."""
 
 
 class Agent:
-    """A resident ``netprobe agent``. Its methods may be called by several threads."""
+    """A running ``netprobe agent`` on a host. Several threads may call its methods."""
 
     def __init__(
         self,
@@ -61,18 +62,18 @@ class Agent:
         *,
         silence_s: float | None = None,
     ) -> None:
-        """``silence_s``: after which a host that says nothing is lost; ``SILENCE_S`` by default."""
+        """``silence_s``: time after which a silent host is lost; ``SILENCE_S`` by default."""
         self.host = host
         self.hello: Mapping[str, Any] = {}
         self.probe_path = ""
-        """Where its file lies on the host, for sentences."""
+        """Path of its file on the host, for sentences."""
         self._machine = f"host {host.name}"
         self._network = ""
         self.skipped_lines = 0
-        """Lines that were no records, such as a login's banner."""
+        """Number of lines that are no records, such as a login's banner."""
         self._skipped_bytes = 0
         self.last_skipped = ""
-        """The last of them, escaped and cut."""
+        """The last such line, escaped and cut."""
         self._first_skipped = ""
         self._bytes = Allowance(HOST_BYTES_AT_ONCE, HOST_BYTES_PER_S)
         self._records = Allowance(HOST_RECORDS_AT_ONCE, HOST_RECORDS_PER_S)
@@ -86,7 +87,7 @@ class Agent:
         self._heard_at = time.monotonic()
         self._gone: str | None = None
         self.died = False
-        """Whether its probe ended while the way to the host was there."""
+        """Whether its probe ended although the connection to the host existed."""
         self._closing = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -101,10 +102,10 @@ class Agent:
         silence_s: float | None = None,
         connections: Connections | None = None,
     ) -> Self:
-        """Connect, put the right probe there, start its agent and greet it.
+        """Connect to a host, install the right probe there, start its agent and greet it.
 
-        Raises HostError and its kin. ``on_event`` hears what takes long, from several threads.
-        Closing ``connections`` from another thread ends it at once, wherever it is: HostGone.
+        Raises HostError and its subclasses. ``on_event`` gets messages about slow steps; several
+        threads call it. If another thread closes ``connections``, it ends at once with HostGone.
         """
         from netlab.remote.deploy import places
 
@@ -121,7 +122,7 @@ class Agent:
                     agent.release()
                     if transport.closed:
                         raise
-                    # Read-only, noexec, full: another directory may do.
+                    # The directory may be read-only, noexec or full: try another one.
                     refusals.append(f"{place.argv[0]}: {gone}")
                 except BaseException:
                     agent.release()
@@ -135,21 +136,21 @@ class Agent:
 
     @property
     def gone(self) -> bool:
-        """Whether the host is lost, or was let go."""
+        """Whether the host is lost or the agent was closed."""
         return self._gone is not None
 
     @property
     def why_gone(self) -> str:
-        """A sentence about a host that is lost."""
+        """A sentence about the loss of the host."""
         return self._gone or f"{self.host.name}: gone"
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What is the same for two names of one machine and network namespace."""
+        """Ids of the machine and the network namespace; two names of one host share them."""
         return self._machine, self._network
 
     def start(self, verb: str, *, inbox: Inbox | None = None, **keys: Any) -> Pending:
-        """Send a request; its records go to ``inbox``, called by the reading thread, or wait."""
+        """Send a request; the reading thread passes its records to ``inbox``, or they wait."""
         with self._lock:
             self._number += 1
             answers = Answers(verb, keys)
@@ -167,15 +168,14 @@ class Agent:
         return pending
 
     def ask(self, verb: str, *, timeout_s: float | None = None, **keys: Any) -> Mapping[str, Any]:
-        """Send a request and wait for its answer; ProbeError or HostGone in place of one.
+        """Send a request and wait for its answer; ProbeError or HostGone if there is none.
 
         ``timeout_s``: ``ANSWER_S`` by default.
         """
         return self.start(verb, **keys).record(ANSWER_S if timeout_s is None else timeout_s)
 
     def facts(self, to: str | None = None, *, interface: str | None = None) -> Mapping[str, Any]:
-        """The host's facts; with ``to`` those of the way to that address, by an interface or by
-        that of the route."""
+        """The host's facts; ``to``, ``interface``: also those of the path to an address."""
         words: dict[str, Any] = {"to": to, "interface": interface}
         return self.ask("facts", **{key: word for key, word in words.items() if word is not None})
 
@@ -184,7 +184,7 @@ class Agent:
         return self._transport.start(argv)
 
     def clock_offset(self) -> ClockOffset:
-        """The agent's clock against ours: the quickest of 16 exchanges, or of those in time."""
+        """The offset of the agent's clock: by the fastest of 16 exchanges, or of those in time."""
         give_up = time.monotonic() + CLOCK_S
         best = self._clock_exchange(ANSWER_S)
         for _ in range(EXCHANGES - 1):
@@ -192,7 +192,7 @@ class Agent:
             if left_s <= 0:
                 break
             try:
-                best = min(best, self._clock_exchange(left_s), key=lambda each: each.bound_ns)
+                best = min(best, self._clock_exchange(left_s), key=lambda offset: offset.bound_ns)
             except ProbeError as error:
                 if error.word != "no-answer":
                     raise
@@ -205,7 +205,7 @@ class Agent:
         return ClockOffset(there - (before + after) // 2, (after - before + 1) // 2)
 
     def close(self) -> None:
-        """End the agent and let go of the host. Safe to call again, and from another thread."""
+        """End the agent and close the connection. Safe to call again, and from another thread."""
         if self._closing.is_set():
             return
         self._closing.set()
@@ -215,12 +215,12 @@ class Agent:
             self._gone = self._gone or f"{self.host.name}: gone"
         self._process.close_input()
         self._process.wait(0.1 if self._gone else GOODBYE_S)
-        self._mark_lost(f"{self.host.name}: let go")
+        self._mark_lost(f"{self.host.name}: the connection was closed")
         self.release()
         self._transport.close()
 
     def release(self) -> None:
-        """End the process without a word. For ``close`` and for what never was an agent."""
+        """End the process without a request. For ``close``, and for a program that is no agent."""
         self._closing.set()
         self._process.kill()
         if threading.current_thread() is not self._reader:
@@ -233,7 +233,7 @@ class Agent:
         *,
         hello_s: float = HELLO_S,
     ) -> None:
-        """Ask who it is; HostError where it is not the probe in ``binary`` (``None``: any)."""
+        """Check version and build; HostError if it is not the probe ``binary`` (``None``: any)."""
         name = self.host.name
         try:
             self.hello = self._first_answer(on_event, hello_s)
@@ -242,25 +242,25 @@ class Agent:
             raise HostError(f"{name}: no probe answers: {error.detail or error.word}") from None
         theirs = (self.hello.get("protocol"), self.hello.get("version"))
         if theirs != (PROTOCOL, VERSION):
-            protocol, version = (excerpt(str(each)) for each in theirs)
+            protocol, version = (excerpt(str(value)) for value in theirs)
             raise HostError(
                 f"{name}: its probe is version {version} (protocol {protocol}), "
                 f"netlab is {VERSION} (protocol {PROTOCOL}); they have to be the same"
             )
-        # The build is a hash of the sources; every binary that was made from them has it.
+        # The build is a hash of the sources; every binary that was built from them contains it.
         build = str(self.hello.get("build", ""))
         if binary is not None and (not build or build.encode() not in binary):
             shown = excerpt(build) or "unknown"
             raise HostError(
-                f"{name}: its probe is build {shown}, not the one that was put there; "
-                "something else answers in its place"
+                f"{name}: its probe is build {shown}, not the one that netlab installed; "
+                "another program answers instead"
             )
         self._heart.start()
 
     def _first_answer(
         self, on_event: Callable[[str], None] | None, hello_s: float
     ) -> Mapping[str, Any]:
-        """To `hello`: the first start of a new file may take long, and is never timed."""
+        """The answer to `hello`. The first start of a new file may take long; no test runs yet."""
         pending = self.start("hello")
         silent_s = min(SAY_S, hello_s)
         try:
@@ -276,8 +276,8 @@ class Agent:
         return pending.record(hello_s - silent_s)
 
     def _identify(self) -> None:
-        """Where ids are missing: that of a machine's last start, which all its containers share,
-        and the host's name, since copies of one Windows disk have one id.
+        """Set the ids of machine and network namespace. If they are missing: the id of the last
+        start, which all containers of a machine share, and the host's name.
         """
         machine, network = self.hello.get("machine_id"), self.hello.get("network_id")
         facts = self.ask("facts") if machine is None or network is None else {}
@@ -285,7 +285,7 @@ class Agent:
         self._network = str(network or facts.get("hostname") or "")
 
     def _send(self, line: bytes, wait_s: float = -1) -> None:
-        """Write it, unless another thread is stuck with a line of its own for ``wait_s``."""
+        """Write a line, unless another thread blocks the input for longer than ``wait_s``."""
         if not self._write_lock.acquire(timeout=wait_s):
             return
         try:
@@ -294,7 +294,7 @@ class Agent:
             self._write_lock.release()
 
     def _beat(self) -> None:
-        """Keep the lease, and notice a host that does not answer any more."""
+        """Keep the lease, and detect a host that no longer answers."""
         while not self._closing.wait(HEARTBEAT_S):
             silent_s = time.monotonic() - self._heard_at
             if silent_s > self._silence_s:
@@ -308,7 +308,7 @@ class Agent:
                 return
 
     def _on_write_error(self, error: Exception) -> None:
-        """Nothing can be written any more. The reader may know more: how the probe ended."""
+        """Mark the host as lost. First give the reader time, which may know how the probe ended."""
         if threading.current_thread() is not self._reader:
             self._reader.join(1.0)
         self._mark_lost(f"{self.host.name}: the connection broke ({error})")
@@ -320,22 +320,22 @@ class Agent:
                 self._heard_at = now_s = time.monotonic()
                 if not self._bytes.takes(len(part), now_s):
                     self._refuse(f"sends more than {HOST_BYTES_AT_ONCE >> 20} MiB at once")
-                for found in reader.feed(part):
+                for record in reader.feed(part):
                     if self._gone is not None:
                         break
-                    if isinstance(found, bytes):
-                        self._skip(found)
+                    if isinstance(record, bytes):
+                        self._skip(record)
                     elif self._records.takes(1, now_s):
-                        self._take(found, now_s)
+                        self._deliver(record, now_s)
                     else:
                         self._refuse(f"sends more than {HOST_RECORDS_AT_ONCE} records at once")
         except (OSError, ValueError) as error:
             self._mark_lost(f"{self.host.name}: the connection broke ({error})")
         if self._gone is None:
-            self._tell_how_it_ended()
+            self._mark_ended()
 
-    def _tell_how_it_ended(self) -> None:
-        """Its output is at its end: the probe died, or the connection with everything on it."""
+    def _mark_ended(self) -> None:
+        """Mark the host as lost after the end of the output: the probe or the connection ended."""
         status = self._process.wait(1.0)
         if self._closing.is_set() or (status is None and not self._process.is_connected()):
             self._mark_lost(f"{self.host.name}: the connection ended")
@@ -343,18 +343,18 @@ class Agent:
         self.died = True
         self._mark_lost(f"{self.host.name}: the probe {_ended(status)}{self._last_words()}")
 
-    def _take(self, record: Mapping[str, Any], now_s: float) -> None:
-        """Hand on what may be believed of a record, and forget a request that ends with it."""
+    def _deliver(self, record: Mapping[str, Any], now_s: float) -> None:
+        """Validate a record and pass it to its request, which its last record ends."""
         request_id = record.get("id")
         with self._lock:
             pending = self._pending.get(request_id) if isinstance(request_id, str) else None
-        believed = None if pending is None else pending.answers.checked(record, now_s)
-        if pending is None or believed is None:
+        checked = None if pending is None else pending.answers.checked(record, now_s)
+        if pending is None or checked is None:
             return
-        if believed["type"] not in STREAMING:
+        if checked["type"] not in STREAMING:
             with self._lock:
                 self._pending.pop(pending.id, None)
-        pending.deliver(believed)
+        pending.deliver(checked)
 
     def _skip(self, line: bytes) -> None:
         self._skipped_bytes += len(line) + 1
@@ -364,12 +364,12 @@ class Agent:
             self._first_skipped = self._first_skipped or self.last_skipped
         if self._skipped_bytes > SKIPPED_MOST:
             what = self._first_skipped or "blank lines"
-            self._refuse(f"prints without end what is no record: {what}")
+            self._refuse(f"prints endless output that is no record: {what}")
 
     def _refuse(self, sentence: str) -> None:
-        """Listen to the host no more: tests that are under way have a bad answer."""
+        """Stop reading from the host: running tests get a bad answer."""
         with self._lock:
-            tests = [each for each in self._pending.values() if each.answers.is_test]
+            tests = [pending for pending in self._pending.values() if pending.answers.is_test]
             for pending in tests:
                 del self._pending[pending.id]
         self._mark_lost(f"{self.host.name}: {sentence}")
@@ -378,10 +378,10 @@ class Agent:
         self._process.kill()
 
     def _last_words(self) -> str:
-        said = self._process.stderr_tail()
-        if said:
-            return f": {excerpt(said.splitlines()[-1], 200)}"
-        return f"; it said {self._first_skipped}" if self._first_skipped else ""
+        stderr = self._process.stderr_tail()
+        if stderr:
+            return f": {excerpt(stderr.splitlines()[-1], 200)}"
+        return f"; it printed {self._first_skipped}" if self._first_skipped else ""
 
     def _mark_lost(self, sentence: str) -> None:
         with self._lock:
@@ -393,7 +393,7 @@ class Agent:
 
 
 def _ended(status: int | None) -> str:
-    """A child's status below 0 is a signal's number, a shell's above 128 stands for one."""
+    """An exit status in words. Below 0 it is a signal's number, from a shell 128 + its number."""
     if status is None:
         return "ended"
     number = -status if status < 0 else status - 128

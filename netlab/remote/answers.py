@@ -1,10 +1,10 @@
-"""What a probe's records must hold before they are believed: keys, types, ranges, how many. Pure.
+"""Validation of a probe's records: keys, types, ranges, and number of records. Pure.
 
-    what a host printed → the record, or an ``error`` record ``bad-answer`` in its place
+    record of a host → the record, or an ``error`` record ``bad-answer`` in its place
 
-The kinds of values are those of the columns that they become (netlab/results/columns.py), beyond
-the names below; the keys themselves are those of docs/protocol.md. A key that is not known is
-taken as long as it is flat and finite, and a number where its name ends in a unit.
+The types of values are those of their columns (netlab/results/columns.py), except for the names
+below; docs/protocol.md lists the keys. The value of an unknown key must be flat and finite, and a
+number if the name ends in a unit.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from netlab.terminal import excerpt
 from netlab.units import plain_figures
 
 TESTS = frozenset({"receive", "send", "ask", "mirror"})
-"""Verbs that begin a test: the only ones with several records."""
+"""Verbs that begin a test: only they have several records."""
 TEST_RECORDS_AT_ONCE = 64
 TEST_RECORDS_PER_S = 16
-"""Records of one test: it says `progress` once a second, and four other words at most."""
+"""Limits for the records of one test: `progress` once a second, and at most four other types."""
 TRIPS_RECORDS = 527
-"""And as many at its end where its round trips are told one by one: a million, 1900 a record."""
+"""Additional records at the end of a test that reports single round trips: a million in all, 1900
+per record."""
 KEYS_MOST = 512
-"""Of one record; a result has some 130. Each becomes a column."""
+"""Limit of the keys of one record; a result has some 130. Each becomes a column."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 _OF_TESTS = frozenset({"ready", "progress", "window", "trips", "result", "error"})
@@ -40,7 +41,7 @@ _OF_OTHERS = frozenset(
 
 
 class Allowance:
-    """So much at once, and so much a second: what is left of it, by a clock in seconds."""
+    """A token bucket: an amount at once and an amount per second, by a clock in seconds."""
 
     def __init__(self, at_once: float, per_s: float) -> None:
         self._most = self._left = at_once
@@ -48,7 +49,7 @@ class Allowance:
         self._at_s: float | None = None
 
     def takes(self, amount: float, now_s: float) -> bool:
-        """Whether there is room for that much now; if so, it is taken."""
+        """Take an amount if it is available now; whether it was."""
         passed_s = 0.0 if self._at_s is None else max(0.0, now_s - self._at_s)
         self._at_s = now_s
         self._left = min(self._most, self._left + passed_s * self._per_s)
@@ -59,7 +60,7 @@ class Allowance:
 
 
 class Answers:
-    """The records that may come to one request."""
+    """The records that are valid as answers to one request."""
 
     def __init__(self, verb: str, keys: Mapping[str, Any]) -> None:
         self.is_test = verb in TESTS
@@ -71,11 +72,11 @@ class Answers:
         checks_only = keys.get("kind") == "check"
         self._wanted = () if checks_only else _RESULT.get(verb, ())
         if verb == "receive" and not checks_only and "count" not in keys:
-            # Of a count of messages there may be too few for a figure.
+            # Without a count there is a rate; a count may have too few messages for one.
             self._wanted = (*self._wanted, "throughput_bit_per_s")
 
     def checked(self, record: Mapping[str, Any], now_s: float) -> Mapping[str, Any] | None:
-        """The record, or an ``error`` in its place; ``None`` for a type that nobody knows."""
+        """The record, or an ``error`` in its place; ``None`` for an unknown type."""
         kind = record["type"]
         known = _OF_TESTS if self.is_test else {self._verb, "error"}
         if kind not in known and self._verb in TESTS | _OF_OTHERS:
@@ -83,39 +84,39 @@ class Answers:
                 return None
             return bad_answer(record, f"it answered `{self._verb}` with `{excerpt(kind)}`")
         if self.is_test and not self._allowance.takes(1, now_s):
-            return bad_answer(record, "it sends records without end")
+            return bad_answer(record, "it sends too many records")
         wanted = self._wanted if kind == "result" else _WANTED.get(kind, ())
         fault = fault_in_record(record, wanted)
         return record if fault is None else bad_answer(record, fault)
 
 
 def bad_answer(record: Mapping[str, Any], fault: str) -> dict[str, Any]:
-    """The ``error`` record that stands for one that cannot be believed."""
+    """The ``error`` record that replaces an invalid one."""
     return {"type": "error", "id": record.get("id"), "error": BAD_ANSWER, "detail": fault}
 
 
 def fault_in_record(record: Mapping[str, Any], wanted: tuple[str, ...] = ()) -> str | None:
-    """What is wrong with a record, in a sentence without its full stop; ``None``: nothing.
+    """The first fault of a record as a sentence without a full stop; ``None``: it is valid.
 
-    ``wanted``: keys that must be there.
+    ``wanted``: keys that it must have.
     """
-    said = excerpt(str(record["type"]))
+    kind = excerpt(str(record["type"]))
     if len(record) > KEYS_MOST:
-        return f"its {said} has {len(record)} keys, and {KEYS_MOST} are the most"
+        return f"its {kind} has {len(record)} keys; the limit is {KEYS_MOST}"
     for name, value in record.items():
         if not _NAME.fullmatch(name):
-            return f"its {said} has a key {excerpt(repr(name))}, which is no name"
+            return f"its {kind} has a key {excerpt(repr(name))}, which is not a valid name"
         fits, words = _kind_of(record["type"], name)
         if not fits(value):
-            return f"its {said} has {name} {_shown(value)}, which should be {words}"
+            return f"its {kind} has {name} {_shown(value)}, which should be {words}"
     for name in wanted:
         if name not in record:
-            return f"its {said} has no {name}"
+            return f"its {kind} has no {name}"
     return _contradiction(record)
 
 
 def _contradiction(record: Mapping[str, Any]) -> str | None:
-    """Figures that cannot all be true: rates against their counts, histograms against theirs."""
+    """A contradiction between figures: a rate and its count, a histogram and its count."""
     if record["type"] == "trips":
         times, trips = len(record.get("trip_at_us", ())), len(record.get("trip_ns", ()))
         if times != trips:
@@ -145,11 +146,11 @@ _RATES = (
     ("sent_bit_per_s", "sent_bytes", 8e9),
     ("transactions_per_s", "transactions", 1e9),
 )
-"""A rate, what it is of in `elapsed_ns`, and how many of its unit a nanosecond of these is."""
+"""A rate, its count within `elapsed_ns`, and the factor from one per nanosecond to its unit."""
 
 
 def _shown(value: object) -> str:
-    """A value as it came, cut; of what is nested its kind."""
+    """A value for a sentence, cut; a nested value only by its kind."""
     if isinstance(value, dict):
         return "with an object in it"
     if isinstance(value, int) and value.bit_length() > 64:
@@ -157,7 +158,7 @@ def _shown(value: object) -> str:
     return excerpt(repr(value[:8] if isinstance(value, list) else value))
 
 
-# What a value may be. Python reads `true` as a kind of number: that is a flag and no count.
+# The kinds of values. Python takes `true` for a number: here it is a flag and no count.
 
 Fits = Callable[[Any], bool]
 
@@ -204,7 +205,7 @@ _WIDE: tuple[Fits, str] = (_is_wide, "a whole number of 64 bits")
 _NUMBER: tuple[Fits, str] = (_is_number, "a number, 0 or more")
 _REAL: tuple[Fits, str] = (_is_finite, "a number")
 _SHARE: tuple[Fits, str] = (
-    # Linux takes back some of a CPU's idle time now and then (proc(5), iowait).
+    # Linux sometimes takes back some of a CPU's idle time (proc(5), iowait).
     lambda value: _is_number(value) and value <= 1.1,
     "a number from 0 to 1",
 )
@@ -254,18 +255,18 @@ _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
     (_FLAG, "receive_buffer_doubled send_buffer_capped receive_buffer_capped"),
     (_PORT, "port local_port peer_port"),
     (_PORTS, "ports"),
-    # Of a test that never sent, and of a rate without a limit: the largest number there is.
+    # A test that never sent and a rate without a limit have the largest number of 64 bits.
     (_WIDE, "first_send_ns network_id wall_step_ns"),
 )
 _KIND_OF = {name: kind for kind, names in _KINDS for name in names.split()}
 _BY_PATTERN: tuple[tuple[re.Pattern[str], tuple[Fits, str]], ...] = (
-    # What a run folder counts on by the ends of names, of keys that nobody knows as well.
+    # A run folder relies on these endings of names, also of unknown keys.
     (re.compile(rf"\w+({'|'.join(TIMES_OF_AN_END)})"), _COUNTS),
     (re.compile(rf"\w+({'|'.join(COUNTS_OF_AN_END)})"), _COUNT),
     (re.compile(rf"\w*({'|'.join(HEADLINES)})"), _NUMBER),
     (re.compile(r"interface_\w+_packets|interface_errors|softnet_dropped_packets"), _COUNT),
     (re.compile(r"interface_pause_frames_(sent|received)"), _COUNT),
-    # TCP's own view, and of facts what a sysctl says.
+    # TCP's own figures, and facts that are values of a sysctl.
     (re.compile(r"tcp_\w+_options|tcp_[rw]mem"), _TEXT),
     (re.compile(r"tcp_series_\w+"), _COUNTS),
     (re.compile(r"tcp_\w+"), _WIDE),
@@ -276,7 +277,7 @@ _BY_PATTERN: tuple[tuple[re.Pattern[str], tuple[Fits, str]], ...] = (
 
 @lru_cache(maxsize=4096)
 def _kind_of(record_type: str, name: str) -> tuple[Fits, str]:
-    """What the value of a key may be, and how a sentence calls it."""
+    """The check for the value of a key, and the name of its kind in a sentence."""
     if name == "protocol":
         return _COUNT if record_type == "hello" else _TEXT
     if name in _KIND_OF:
@@ -288,7 +289,7 @@ def _kind_of(record_type: str, name: str) -> tuple[Fits, str]:
     if not column.unit and not name.endswith("_messages"):
         return _FLAT
     if column.meaning.startswith("`"):
-        # Neither a column of the lists nor a name of these: its unit is all that is known.
+        # An unknown key: only its unit is known.
         return _MEASURE
     return _COUNT if column.dtype == "Int64" else _NUMBER
 
@@ -302,11 +303,11 @@ _RESULT: Mapping[str, tuple[str, ...]] = {
     "ask": ("elapsed_ns", "transactions", "rtt_count", "lost_messages"),
     "mirror": ("received_messages", "answered_messages"),
 }
-"""What the `result` of a test must hold, by its verb, unless it only checked the way."""
+"""Verb → keys that the `result` of a test must have, unless it only checks the path."""
 _WANTED: Mapping[str, tuple[str, ...]] = {
     "clock": ("monotonic_ns",),
     "ready": ("port",),
     "trips": ("window_open_ns", "trip_at_us", "trip_ns", "lost_trip_at_us"),
     "error": ("error",),
 }
-"""And records of other types."""
+"""Type of another record → keys that it must have."""

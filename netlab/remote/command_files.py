@@ -1,4 +1,4 @@
-"""Files of a POSIX host by commands, where its SFTP does not work."""
+"""Files of a POSIX host by commands, for a host whose SFTP does not work."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from netlab.remote.ssh import Answer, SshTransport
 
 COMMAND_S = 60.0
-"""A command may have a whole probe to carry."""
+"""Time limit of a command, which may transfer a whole probe."""
 NOISE_MOST_BYTES = 1 << 20
-"""Of what a login may print beside an answer."""
+"""Limit of a login's own output around an answer."""
 
 # `ls -ldn`: type and permissions, perhaps a sign of access lists, links, owner, group, size, time,
 # name.
@@ -29,24 +29,24 @@ _TYPES = {"d": stat.S_IFDIR, "l": stat.S_IFLNK, "-": stat.S_IFREG}
 
 
 class CommandFiles:
-    """Files of a POSIX host by commands of single words, each on a channel of its own.
+    """Files of a POSIX host by simple commands, each on its own channel.
 
-    Every shell takes these words as they are, and what a login prints before or after an answer
+    Every shell takes their words without quoting, and output of the login before or after an answer
     does no harm.
     """
 
     def __init__(self, transport: SshTransport, shown: str) -> None:
-        """``shown`` is the host in sentences."""
+        """``shown``: the host in sentences."""
         self._transport = transport
         self._shown = shown
 
     def seen(self, path: str) -> FileSeen:
         """As HostFiles has it."""
-        said = self._run("ls", "-ldn", path).text
-        found = list(files_listed(said))
-        if not found:
-            raise OSError(f"`ls -ldn {path}` says {said[-200:]!r}")
-        return found[-1][1]
+        output = self._run("ls", "-ldn", path).text
+        files = list(files_listed(output))
+        if not files:
+            raise OSError(f"`ls -ldn {path}` printed {output[-200:]!r}")
+        return files[-1][1]
 
     def make_folder(self, path: str) -> None:
         """As HostFiles has it."""
@@ -82,13 +82,13 @@ class CommandFiles:
 
     def older(self, folder: str, days: int) -> list[str]:
         """As HostFiles has it."""
-        said = self._run("find", folder, "-type", "f", "-mtime", f"+{days}").text
-        lines = (line.strip() for line in said.splitlines())
+        output = self._run("find", folder, "-type", "f", "-mtime", f"+{days}").text
+        lines = (line.strip() for line in output.splitlines())
         start = f"{folder}/"
         return [line.removeprefix(start) for line in lines if line.startswith(start)]
 
     def _run(self, *argv: str, data: bytes = b"", most_bytes: int = NOISE_MOST_BYTES) -> Answer:
-        """A command's answer; OSError with its last words where it does not end well."""
+        """A command's answer; OSError with the end of its error output if it fails."""
         try:
             answer = self._transport.answer(
                 argv, data=data, most_bytes=most_bytes, timeout_s=COMMAND_S
@@ -103,14 +103,14 @@ class CommandFiles:
         return answer
 
 
-def files_listed(said: str) -> Iterator[tuple[str, FileSeen]]:
-    """The last word of each line of `ls -ldn`, the path of what is no link, and the file."""
-    for kind, permissions, uid, size, rest in _LISTED.findall(said):
+def files_listed(output: str) -> Iterator[tuple[str, FileSeen]]:
+    """The file of each line of `ls -ldn`, with the last word: its path, unless it is a link."""
+    for kind, permissions, uid, size, rest in _LISTED.findall(output):
         mode = _TYPES.get(kind, 0) | _mode(permissions)
         yield rest.split()[-1] if rest.split() else "", FileSeen(mode, int(uid), int(size))
 
 
 def _mode(permissions: str) -> int:
-    """``rwxr-x---`` → 0o750; the bits besides are left out."""
+    """``rwxr-x---`` → 0o750; the special bits are left out."""
     bits = "".join("1" if letter in "rwxst" else "0" for letter in permissions)
     return int(bits, 2)

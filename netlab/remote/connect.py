@@ -1,4 +1,4 @@
-"""The way to a host: this machine, or SSH."""
+"""Connects to a host: this machine, or a host over SSH."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ def connect(
     on_event: Callable[[str], None] | None = None,
     connections: Connections | None = None,
 ) -> Transport:
-    """The way to ``host``; HostError and its kin where there is none.
+    """A connection to ``host``; HostError or a subclass if that fails.
 
-    It is registered with ``connections`` before its login begins, so that closing those ends the
-    login too. ``on_event`` hears what takes long, from another thread.
+    It is registered with ``connections`` before its login begins, so that closing them also ends
+    the login. ``on_event`` gets messages about slow steps, from another thread.
     """
     if host.local:
-        here = LocalTransport(host)
+        local = LocalTransport(host)
         if connections is not None:
-            connections.add(here)
-        return here
+            connections.add(local)
+        return local
     import_paramiko()
     from netlab.remote.ssh import SshTransport
 
-    there = SshTransport(host)
+    remote = SshTransport(host)
     if connections is not None:
-        connections.add(there)
-    there.log_in(on_event)
-    return there
+        connections.add(remote)
+    remote.log_in(on_event)
+    return remote

@@ -1,4 +1,4 @@
-"""What is open towards hosts, in one place from which another thread can end all of it."""
+"""All open connections to hosts in one place, so that another thread can close them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ if TYPE_CHECKING:
 
 
 class Connections:
-    """The ways to hosts of one controller, each registered before it is used.
+    """The connections of one controller to its hosts, each registered before it is used.
 
-    Whoever opens agents hands one of these to ``Agent.open(…, connections=…)`` for all of them.
-    ``close()`` then ends whatever waits on a host, in any thread and at any stage: a name that is
-    looked up, a login, an ssh-agent, a file on its way, a greeting, a request to an agent. Each of
-    those raises ``HostGone`` within a fraction of a second; what is registered later is closed at
-    once and raises it too.
+    Pass one object to every ``Agent.open(…, connections=…)``. ``close()`` then ends every wait on a
+    host, in any thread and at any stage: the lookup of a name, a login, an ssh-agent, a file
+    transfer, a greeting, a request to an agent. Each of them raises ``HostGone`` within a fraction
+    of a second. A connection that is registered later is closed at once and also raises it.
     """
 
     def __init__(self) -> None:
@@ -28,7 +27,7 @@ class Connections:
         self._closed = False
 
     def add(self, transport: Transport) -> None:
-        """Register a way to a host, before anything is done with it; HostGone after ``close``."""
+        """Register a connection before its first use; HostGone after ``close``."""
         with self._lock:
             if not self._closed:
                 self._transports.add(transport)
@@ -37,7 +36,7 @@ class Connections:
         raise HostGone("the run is ending")
 
     def close(self) -> None:
-        """End all of them, without waiting for any host. From any thread; safe to call again."""
+        """Close all connections, without waiting for any host. From any thread; safe to repeat."""
         with self._lock:
             self._closed = True
             transports = list(self._transports)

@@ -1,4 +1,4 @@
-"""Gets the right netprobe onto a host: under its content hash, verified, kept for the next run."""
+"""Installs the right netprobe on a host: named by its hash, verified, kept for later runs."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
     from netlab.remote.ssh import SshTransport
 
 CACHE = ".cache/netlab"
-"""Relative to where a login starts, the home."""
+"""Folder of the probe, relative to the home, where a login starts."""
 FALLBACKS = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  (private and checked, see _make_private)
 DEPLOY_S = 120.0
-"""What all places together may take, beside the probe's own start."""
+"""Time limit for all places together, without the probe's own start."""
 UPLOAD_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?\.[0-9a-f]{8}")
-"""What an upload that was interrupted left."""
+"""Name of a file that an interrupted upload left."""
 PROBE_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?")
 UPLOAD_DAYS = 1
 PROBE_DAYS = 90
-"""A probe that no run used for so long is of a version that nobody has any more."""
+"""A probe that no run has used for this long is of an old version and is removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbePlace:
-    """Where the probe lies ready on a host."""
+    """A place on a host where the probe is installed."""
 
     argv: tuple[str, ...]
-    """Starts its agent. Over SSH the words mean the same to every shell, without quoting."""
+    """Command of its agent. Over SSH every shell reads the words alike, without quoting."""
     binary: bytes
-    """What lies there."""
+    """Content of the file."""
     path: str
     """The file as the host's own system names it, for sentences."""
     process: Process | None = None
-    """Its agent, where that is started already."""
+    """Its agent, if that is already started."""
 
 
 def places(
@@ -57,10 +57,10 @@ def places(
 ) -> Iterator[ProbePlace]:
     """Places from which the agent can be started, the best first.
 
-    The next is for when the probe does not start from the one before: a directory may be full,
-    read-only, or mounted noexec. Those that cannot hold it are added to ``refusals`` and passed
-    over. HostError where there is no probe for the host, or no way to put one there in time.
-    Nothing is open on the host while a place is tried: it may allow a single session.
+    The caller takes the next one if the probe does not start: a directory may be full, read-only or
+    mounted noexec. Directories that cannot hold the probe are added to ``refusals`` and skipped.
+    HostError if there is no probe for the host, or if it cannot be copied there in time. No session
+    is open on the host while a place is tried, because the host may allow only one.
     """
     if host.local:
         local = local_probe(on_event)
@@ -68,7 +68,7 @@ def places(
         return
     from netlab.remote.ssh import SshTransport
 
-    assert isinstance(transport, SshTransport)  # noqa: S101  (told to the type checker)
+    assert isinstance(transport, SshTransport)  # noqa: S101  (for the type checker)
     look = first_look(host, transport, CACHE, UPLOAD_DAYS)
     target = ask(host, transport) if look is None else look.platform
     binary = _binary_for(host, target, on_event)
@@ -80,9 +80,9 @@ def places(
         yield from _found_at_first(look, f"{CACHE}/{name}", binary)
     files = _Files(host.name, transport, on_event)
     uid = files.user_id() if look is None else look.user_id
-    for directory in (CACHE, *(f"{each}/netlab-{uid}" for each in FALLBACKS)):
+    for directory in (CACHE, *(f"{folder}/netlab-{uid}" for folder in FALLBACKS)):
         try:
-            files.use(lambda each, at=directory: _put(each, at, name, binary, uid))  # type: ignore[misc]
+            files.use(lambda client, at=directory: _put(client, at, name, binary, uid))  # type: ignore[misc]
         except (OSError, EOFError) as error:
             refusals.append(f"{directory}: {str(error) or type(error).__name__}")
             continue
@@ -91,7 +91,7 @@ def places(
 
 
 def _found_at_first(look: FirstLook, path: str, binary: bytes) -> Iterator[ProbePlace]:
-    """The probe that lies there from an earlier run."""
+    """The probe that an earlier run installed, if the first look found it."""
     if not look.holds(path, binary):
         look.end()
         return
@@ -101,7 +101,7 @@ def _found_at_first(look: FirstLook, path: str, binary: bytes) -> Iterator[Probe
 
 
 class _Files:
-    """A POSIX host's files: over SFTP, and where that does not work, by commands."""
+    """A POSIX host's files: over SFTP, or by commands if SFTP does not work."""
 
     def __init__(self, shown: str, transport: SshTransport, on_event: OnEvent) -> None:
         self._shown = shown
@@ -111,7 +111,7 @@ class _Files:
         self._by_commands = False
 
     def use(self, work: Callable[[HostFiles], None]) -> None:
-        """Do ``work``, a second time by commands where SFTP fails in the middle of it."""
+        """Do ``work`` over SFTP; if SFTP fails meanwhile, repeat it by commands."""
         from netlab.remote.sftp import SftpBroken
 
         left_s = max(0.0, self._give_up - time.monotonic())
@@ -123,35 +123,38 @@ class _Files:
                         return
                 except SftpBroken as broken:
                     if self._transport.closed:
-                        raise HostGone(f"{self._shown}: let go") from None
+                        raise HostGone(f"{self._shown}: the connection was closed") from None
                     self._by_commands = True
                     if self._on_event is not None:
-                        self._on_event(f"{broken}: the probe is put there by commands")
+                        self._on_event(f"{broken}: the probe is copied by commands instead")
             work(CommandFiles(self._transport, self._shown))
 
     def user_id(self) -> int:
-        """Of the login. Who owns its home may be somebody else, or nobody where there is none."""
-        found = user_id(self._transport)
-        if found is not None:
-            return found
+        """Number of the login's user. The owner of its home may differ, or the home may not exist,
+        so it is only the second choice.
+        """
+        number = user_id(self._transport)
+        if number is not None:
+            return number
         owners: list[int | None] = []
         self.use(lambda files: owners.append(files.seen(".").uid))
         if owners[-1] is None:
-            raise HostError(f"{self._shown}: `id -u` answers no number")
+            raise HostError(f"{self._shown}: `id -u` printed no number")
         return owners[-1]
 
 
 def _too_long() -> str:
-    return f"the probe could not be put there in {DEPLOY_S:g} s"
+    return f"the probe could not be copied there in {DEPLOY_S:g} s"
 
 
 def _windows_places(
     transport: SshTransport, shell: Shell, name: str, binary: bytes, refusals: list[str]
 ) -> Iterator[ProbePlace]:
-    """The home's cache, by its path from the home and, where that does not do, by its whole path.
+    """The cache in the home, first by its path relative to the home, then by its absolute path,
+    because a login's profile may change to another folder.
 
-    A login's profile may have gone to another folder. There is no second folder: one that others
-    could have prepared cannot be told from a private one, since SFTP shows no owners there.
+    There is no other folder: SFTP shows no owners on Windows, so a folder that others prepared
+    looks like a private one.
     """
     in_time = transport.deadline(DEPLOY_S, _too_long())
     with in_time, transport.sftp() as sftp:
@@ -161,7 +164,7 @@ def _windows_places(
     relative = f"{CACHE}/{name}"
     whole = f"{home.rstrip('/')}/{relative}"
     shown = whole.lstrip("/").replace("/", "\\")
-    # cmd.exe takes a slash for the sign of an option, a POSIX shell eats backslashes.
+    # cmd.exe takes a slash for an option; a POSIX shell removes backslashes.
     word = relative if shell is Shell.POSIX else relative.replace("/", "\\")
     yield ProbePlace((word, "agent"), binary, shown)
     if re.fullmatch(r"/[A-Za-z]:[\w./-]+", whole, re.ASCII):
@@ -186,23 +189,23 @@ def _binary_for(host: Host, target: Platform, on_event: OnEvent) -> bytes:
     try:
         return probe_for(target.os, target.architecture, on_event).read_bytes()
     except UsageError as error:
-        # For a person to mend, here: the host is not worth waiting for.
+        # A person has to correct that on this machine: waiting for the host does not help.
         raise HostRefused(f"{host.name}: {error}") from None
 
 
 def _put(files: HostFiles, directory: str, name: str, binary: bytes, uid: int | None) -> None:
-    """The binary as ``directory/name``, whole or not at all; OSError where it cannot be.
+    """Write the binary as ``directory/name``, completely or not at all; OSError if that fails.
 
-    ``uid`` is the login's; ``None`` for Windows, whose SFTP knows neither owners nor modes, only
-    access lists. Where it fails, nothing of ours stays behind.
+    ``uid``: the login's user; ``None`` for Windows, whose SFTP knows neither owners nor modes, only
+    access lists. After a failure, no new folder stays behind.
     """
-    made: list[str] = []
+    new_folders: list[str] = []
     try:
-        _make_private(files, directory, uid, made)
+        _make_private(files, directory, uid, new_folders)
         old = _older(files, directory, UPLOAD_DAYS)
         _fill(files, f"{directory}/{name}", binary, windows=uid is None)
     except OSError:
-        for path in reversed(made):
+        for path in reversed(new_folders):
             with contextlib.suppress(OSError):
                 files.remove_folder(path)
         raise
@@ -218,30 +221,30 @@ def _fill(files: HostFiles, path: str, binary: bytes, *, windows: bool) -> None:
         if not windows:
             files.allow_start(aside)
         if not _is_there(files, aside, binary, windows=windows):
-            why = " (did a virus scanner take it away?)" if windows else ""
+            why = " (did a virus scanner remove it?)" if windows else ""
             raise OSError(f"{aside} does not hold what was written{why}")
         files.rename(aside, path)
     except OSError:
         with contextlib.suppress(OSError):
             files.remove(aside)
-        # Two runs at once: the other one was first, and its probe runs already.
+        # Another run may have installed the same probe meanwhile.
         if not _is_there(files, path, binary, windows=windows):
             raise
 
 
 def _tidy(files: HostFiles, directory: str, name: str, old: list[str]) -> None:
-    """Remove what earlier runs left: uploads that were interrupted, and probes long unused.
+    """Remove old files of earlier runs: interrupted uploads, and probes long unused.
 
-    ``old`` are the names of files that nobody changed for ``UPLOAD_DAYS``.
+    ``old``: names of the files that were not changed for ``UPLOAD_DAYS``.
     """
     unwanted = set(filter(UPLOAD_NAME.fullmatch, old))
-    if any(PROBE_NAME.fullmatch(each) and each != name for each in old):
+    if any(PROBE_NAME.fullmatch(file) and file != name for file in old):
         unwanted |= set(filter(PROBE_NAME.fullmatch, _older(files, directory, PROBE_DAYS))) - {name}
-    for each in unwanted:
+    for file in unwanted:
         with contextlib.suppress(OSError):
-            files.remove(f"{directory}/{each}")
+            files.remove(f"{directory}/{file}")
     if name in old:
-        # It is in use: what nobody uses is removed one day.
+        # Mark it as used, so that no run removes it.
         with contextlib.suppress(OSError):
             files.touch(f"{directory}/{name}")
 
@@ -253,23 +256,25 @@ def _older(files: HostFiles, directory: str, days: int) -> list[str]:
         return []
 
 
-def _make_private(files: HostFiles, directory: str, uid: int | None, made: list[str]) -> None:
-    """The directory and those above it; refuses one that somebody else could write.
+def _make_private(
+    files: HostFiles, directory: str, uid: int | None, new_folders: list[str]
+) -> None:
+    """Make sure that the directory exists and that no other user can write to it; OSError if not.
 
-    ``made`` takes the paths of those that were not there.
+    ``made`` collects the paths of new directories.
     """
     try:
         seen = files.seen(directory)
     except OSError:
-        _make(files, directory, made)
+        _make(files, directory, new_folders)
         seen = files.seen(directory)
     if not stat.S_ISDIR(seen.mode):
-        raise OSError(f"{directory} is no directory (a link is not followed)")
+        raise OSError(f"{directory} is not a directory (links are not followed)")
     if uid is not None and (seen.uid != uid or seen.mode & 0o022):
-        raise OSError(f"{directory} belongs to somebody else, or others may write there")
+        raise OSError(f"{directory} belongs to another user, or others may write there")
 
 
-def _make(files: HostFiles, directory: str, made: list[str]) -> None:
+def _make(files: HostFiles, directory: str, new_folders: list[str]) -> None:
     path = "/" if directory.startswith("/") else ""
     for part in directory.strip("/").split("/"):
         path += part
@@ -281,7 +286,7 @@ def _make(files: HostFiles, directory: str, made: list[str]) -> None:
             except OSError:
                 raise refused from None
         else:
-            made.append(path)
+            new_folders.append(path)
         path += "/"
 
 

@@ -1,8 +1,8 @@
-"""A first look at a POSIX host by one command: its system, its user, the probe that is there.
+"""A first look at a POSIX host by one command: its system, its user, and an installed probe.
 
-``sh`` on the host reads what it is to do from its standard input, so that a login's own shell has
-nothing to quote, and becomes the agent at last. What does not answer as it should is no answer:
-such a host is asked step by step (system.py, deploy.py).
+``sh`` on the host reads a script from its standard input, so that the login's own shell has nothing
+to quote, and finally becomes the agent. A host that does not answer as expected is asked step by
+step instead (system.py, deploy.py).
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from netlab.remote.ssh import SshProcess, SshTransport
 
 LOOK_S = 3.0
-"""What a look may take; a host that is slower is asked step by step."""
+"""Time limit of a look; a slower host is asked step by step."""
 
-# The mark and its words are apart here: a login that only repeats what it reads does not say them.
+# The script has the mark apart from its words: a login that only echoes its input never prints
+# them together.
 _SCRIPT = """\
 m={mark}
 echo "$m:begin"
@@ -44,22 +45,22 @@ _BECOME = 'echo "$m:agent"; exec {path} agent\n'
 
 @dataclass(frozen=True, slots=True)
 class FirstLook:
-    """What a host said, and its shell, which waits for a last line."""
+    """The facts of a first look, and the host's shell, which waits for a last line."""
 
     platform: Platform
     user_id: int
     folder: str
     files: Mapping[str, FileSeen]
-    """The folder's path, and those of the probes in it."""
+    """Path of the folder and of each probe in it → the file."""
     sums: Mapping[str, str]
     """Path of each probe → SHA-256 of its content."""
     old: frozenset[str]
-    """Paths of the files that nobody changed for days."""
+    """Paths of the files that were not changed for days."""
     mark: str
     process: SshProcess
 
     def holds(self, path: str, binary: bytes) -> bool:
-        """Whether the probe lies there as ``deploy`` would put it, and is of these days."""
+        """Whether the probe is installed as ``deploy`` would do it, and was used recently."""
         folder, file = self.files.get(self.folder), self.files.get(path)
         if folder is None or file is None or path in self.old:
             return False
@@ -74,10 +75,10 @@ class FirstLook:
         )
 
     def become_agent(self, path: str) -> SshProcess | None:
-        """The host's shell as the agent; ``None`` where it does not take its place."""
+        """Turn the host's shell into the agent; ``None`` if that fails."""
         try:
             self.process.write(_BECOME.format(path=path).encode("ascii"), LOOK_S)
-            # Nothing more may reach the shell: it would be the shell's, and not the agent's.
+            # Wait for the agent: the shell would read anything that is sent before it starts.
             self.process.read_until(f"{self.mark}:agent", system.ANSWER_MOST_BYTES, LOOK_S)
         except OSError:
             self.end()
@@ -85,14 +86,14 @@ class FirstLook:
         return self.process
 
     def end(self) -> None:
-        """Let the shell go."""
+        """End the shell."""
         self.process.kill()
 
 
 def first_look(host: Host, transport: SshTransport, folder: str, days: int) -> FirstLook | None:
-    """What one command says; ``None`` for a host that says something else, or none in time.
+    """The facts from one command; ``None`` if the host answers otherwise, or too late.
 
-    ``folder``: where a probe would be. Raises HostGone where the connection ends.
+    ``folder``: where a probe would be. Raises HostGone if the connection ends.
     """
     if host.os == "W":
         return None
@@ -107,11 +108,11 @@ def first_look(host: Host, transport: SshTransport, folder: str, days: int) -> F
     within_s = min(LOOK_S, system.COMMAND_S)
     try:
         process.write(script, within_s)
-        said = process.read_until(f"{mark}:end", system.ANSWER_MOST_BYTES, within_s)
+        output = process.read_until(f"{mark}:end", system.ANSWER_MOST_BYTES, within_s)
     except OSError:
         process.kill()
         return None
-    text = said.decode("utf-8", "replace").partition(f"{mark}:begin")[2]
+    text = output.decode("utf-8", "replace").partition(f"{mark}:begin")[2]
     about, _, sums = text.partition(f"{mark}:sums")
     platform, user_id = posix_platform(about), user_in(about)
     if platform is None or user_id is None:
@@ -130,6 +131,6 @@ def first_look(host: Host, transport: SshTransport, folder: str, days: int) -> F
 
 
 def _words(line: str) -> tuple[str, str, str]:
-    """``DIGEST  PATH`` in its parts."""
+    """The parts of a line ``DIGEST  PATH``."""
     digest, between, path = line.strip().partition("  ")
     return digest, between, path

@@ -1,4 +1,4 @@
-"""What is done with files of a host to put a probe there: over SFTP (sftp.py) or by commands."""
+"""The file operations that install a probe on a host: over SFTP (sftp.py) or by commands."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class FileSeen:
-    """What a host says of a file, without following a link."""
+    """Attributes of a file on a host, without following a link."""
 
     mode: int
-    """Type and permissions, as stat(2) has them; 0 where the host has none."""
+    """Type and permissions, as in stat(2); 0 if the host has none."""
     uid: int | None
-    """Its owner; ``None`` where the host does not tell."""
+    """Its owner; ``None`` if the host does not report it."""
     size_bytes: int
     changed_s: int | None = None
-    """When, in seconds since 1970; ``None`` where it is not told."""
+    """Time of the last change in seconds since 1970; ``None`` if it is not reported."""
 
 
 class HostFiles(Protocol):
-    """Files of a host. A refusal of the host is an OSError, a way that fails a HostError."""
+    """Files of a host. A refusal of the host is an OSError, a failure of the access a HostError."""
 
     def seen(self, path: str) -> FileSeen:
-        """A file's type, owner and size; OSError where it is not there."""
+        """A file's type, owner and size; OSError if it does not exist."""
 
     def make_folder(self, path: str) -> None:
-        """One folder, mode 0700; OSError where something is there."""
+        """Create one folder, mode 0700; OSError if the path exists."""
 
     def remove_folder(self, path: str) -> None:
-        """An empty folder."""
+        """Remove an empty folder."""
 
     def read(self, path: str, size_bytes: int) -> bytes:
-        """A file of that size, with what may have been printed around it."""
+        """Content of a file of that size; a login's output may be around it."""
 
     def write(self, path: str, data: bytes) -> None:
-        """A new file."""
+        """Write a new file."""
 
     def allow_start(self, path: str) -> None:
-        """Mode 0700."""
+        """Set mode 0700."""
 
     def rename(self, path: str, new: str) -> None:
-        """Replaces what is there, in one step where the host can."""
+        """Rename, replacing an existing file; in one step if the host can."""
 
     def remove(self, path: str) -> None:
-        """One file."""
+        """Remove one file."""
 
     def touch(self, path: str) -> None:
-        """Note that it is in use: it was changed now."""
+        """Set the time of the last change to now, which marks the file as in use."""
 
     def older(self, folder: str, days: int) -> list[str]:
-        """The names of files that nobody changed for so long."""
+        """Names of the files that were not changed for so many days."""

@@ -1,4 +1,4 @@
-"""One controller a host: which agents are on one host, and its lock taken for a whole run."""
+"""The lock of a host: one controller holds it for a whole run."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ ASK_AGAIN_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class LockOwner:
-    """Who holds a host's lock: the run by its id, and which session of it."""
+    """The holder of a host's lock: a run and one of its sessions."""
 
     run: str
+    """Id of the run."""
     session: str
-    """Random: no other process has it."""
+    """Random id of the session: no other process has it."""
     folder: str
 
     def __str__(self) -> str:
-        # A probe keeps some 250 bytes of it: what it is recognised by comes first.
+        # A probe keeps some 250 bytes of it, so the ids come first.
         return f"run {self.run}, session {self.session}, in {self.folder}"
 
     def is_this_session(self, holder: str) -> bool:
-        """Whether an agent that this very process started holds the lock."""
+        """Whether an agent of this process holds the lock."""
         return holder.startswith(f"run {self.run}, session {self.session}, ")
 
     def is_this_run(self, holder: str) -> bool:
-        """Whether an agent of this run holds it, of this or of an earlier session."""
+        """Whether an agent of this run holds the lock, from this or an earlier session."""
         return bool(self.run) and holder.startswith(f"run {self.run}, ")
 
 
 Patience = Callable[[Agent, str], float]
-"""An agent and who holds its host, as the holder says it → how long to wait for that, in s."""
+"""(agent, holder of its host's lock) → how long to wait for the holder, s."""
 
 
 def same_host(one: Agent, other: Agent) -> bool:
     """Whether two agents run on one machine and in one network namespace.
 
-    One ``machine:`` of the inventory is one machine, whatever its systems say.
+    Hosts with the same ``machine:`` in the inventory are one machine, whatever they report.
     """
     named = one.host.machine is not None and one.host.machine == other.host.machine
     return named or one.identity == other.identity
@@ -50,14 +51,14 @@ def same_host(one: Agent, other: Agent) -> bool:
 def lock_host(
     agent: Agent, owner: LockOwner, *, give_up_s: float, patience: Patience | None = None
 ) -> None:
-    """Hold an agent's host for this controller until the agent ends; LockedError with the holder.
+    """Lock an agent's host for this controller until the agent ends; LockedError with the holder.
 
-    Who holds it is waited for until ``give_up_s``, by the monotonic clock; ``patience`` may ask for
-    more, counted from this call, and is called whenever the lock was refused. Raises HostGone where
-    the host is lost meanwhile, HostError where it has no lock to take.
+    It waits for another holder until ``give_up_s``, by the monotonic clock. ``patience`` is called
+    after each refusal and may extend the wait, counted from this call. Raises HostGone if the host
+    is lost meanwhile, HostError if it cannot be locked.
 
-    Whoever locks several hosts takes them in the order of ``Agent.identity``, so that two
-    controllers never wait for each other; two agents with one identity hold one lock.
+    To lock several hosts, take them in the order of ``Agent.identity``, so that two controllers
+    never wait for each other. Two agents with one identity share one lock.
     """
     began_s = time.monotonic()
     while (holder := _refused_by(agent, owner)) is not None:
@@ -71,7 +72,7 @@ def lock_host(
 
 
 def _refused_by(agent: Agent, owner: LockOwner) -> str | None:
-    """Take the lock; who holds it, as far as he says, ``None`` where we do now."""
+    """Try to take the lock; ``None`` on success, else the holder (empty: it is not reported)."""
     try:
         agent.ask("lock", owner=str(owner))
     except HostGone:

@@ -1,5 +1,6 @@
-"""Imports paramiko without invoke, until `Match exec` of ~/.ssh/config asks for it: a third of the
-time that paramiko takes to be there.
+"""Imports paramiko without its dependency invoke, which takes a third of paramiko's import time.
+
+invoke is imported later if `Match exec` of ~/.ssh/config needs it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _turn = threading.Lock()
 
 
 class _Late(ModuleType):
-    """The package, imported when something of it is used; ImportError then where it is missing."""
+    """The package, imported at its first use; ImportError then if it is missing."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -25,15 +26,15 @@ class _Late(ModuleType):
 
 
 def import_paramiko() -> None:
-    """Have paramiko there. From any thread; only the first call does something."""
+    """Import paramiko. Any thread may call it; only the first call has an effect."""
     with _turn:
         if "paramiko" in sys.modules:
             return
-        stand_in = None if NAME in sys.modules else _Late(NAME)
-        if stand_in is not None:
-            sys.modules[NAME] = stand_in
+        late_module = None if NAME in sys.modules else _Late(NAME)
+        if late_module is not None:
+            sys.modules[NAME] = late_module
         try:
             import paramiko  # noqa: F401
         finally:
-            if stand_in is not None and sys.modules.get(NAME) is stand_in:
+            if late_module is not None and sys.modules.get(NAME) is late_module:
                 del sys.modules[NAME]

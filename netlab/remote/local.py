@@ -1,4 +1,4 @@
-"""Programs on this machine, as the hosts over SSH have them."""
+"""Programs on this machine, with the same interface as on hosts over SSH."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netlab.experiment.hosts import Host
 from netlab.remote.transport import LAST_WORDS_S, Process, Tail
 
 KILLED_S = 5.0
-"""What a process that was killed may take to be gone."""
+"""Time for a killed process to end."""
 
 
 class LocalTransport:
@@ -26,10 +26,10 @@ class LocalTransport:
         self._closed = False
 
     def start(self, argv: Sequence[str]) -> Process:
-        """Start a program in a session of its own: a Ctrl-C in the terminal is not for it."""
+        """Start a program in its own session, so that Ctrl-C in the terminal does not reach it."""
         with self._lock:
             if self._closed:
-                raise HostGone(f"{self._host.name}: let go")
+                raise HostGone(f"{self._host.name}: the connection was closed")
             try:
                 process = LocalProcess(argv)
             except OSError as error:
@@ -41,11 +41,11 @@ class LocalTransport:
 
     @property
     def closed(self) -> bool:
-        """Whether somebody closed it."""
+        """Whether ``close`` was called."""
         return self._closed
 
     def close(self) -> None:
-        """End what still runs, and so whatever waits for it, in any thread; nothing starts now."""
+        """End all programs, and with them every wait in any thread; no program starts any more."""
         with self._lock:
             self._closed = True
             started = list(self._started)
@@ -67,24 +67,24 @@ class LocalProcess:
         self._drain.start()
 
     def write(self, data: bytes) -> None:
-        """Hand all of ``data`` to its standard input."""
+        """Write all of ``data`` to its standard input."""
         assert self._child.stdin is not None  # noqa: S101
         view = memoryview(data)
         while view:
             view = view[self._child.stdin.write(view) :]
 
     def read(self) -> bytes:
-        """What has come from its standard output; ``b""`` at its end."""
+        """The next bytes of its standard output; ``b""`` at its end."""
         assert self._child.stdout is not None  # noqa: S101
         with self._reading:
             return b"" if self._child.stdout.closed else self._child.stdout.read(65536)
 
     def stderr_tail(self) -> str:
-        """The last of what it said on standard error."""
+        """The end of its standard error."""
         return self._tail.text()
 
     def close_input(self) -> None:
-        """End its input."""
+        """Close its standard input."""
         assert self._child.stdin is not None  # noqa: S101
         try:
             self._child.stdin.close()
@@ -92,7 +92,7 @@ class LocalProcess:
             return
 
     def wait(self, timeout_s: float) -> int | None:
-        """Its exit status, or ``None`` where it still runs."""
+        """Its exit status, or ``None`` if it still runs."""
         try:
             status = self._child.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -101,11 +101,11 @@ class LocalProcess:
         return status
 
     def is_connected(self) -> bool:
-        """Nothing is between it and us."""
+        """Always true: a local program needs no connection."""
         return True
 
     def end(self) -> None:
-        """Kill it, without waiting for its end."""
+        """Kill it without waiting for its end."""
         if self._child.poll() is None:
             self._child.kill()
 
@@ -113,11 +113,11 @@ class LocalProcess:
         """End it and close its pipes."""
         self.close_input()
         self.end()
-        # What the kernel holds, on a disk that does not answer, ends when it is let go.
+        # A process that waits in the kernel for a dead disk ends only later.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._child.wait(KILLED_S)
-        # Its end ends both readers; a pipe is closed only once nobody reads it. Where a child of
-        # its own still holds the pipes, they are left to it.
+        # Its end also ends both readers. A pipe is closed only after its reader has ended; if a
+        # child of the process still holds the pipes, they stay open.
         self._drain.join(1.0)
         if self._child.stderr is not None and not self._drain.is_alive():
             self._child.stderr.close()

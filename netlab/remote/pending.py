@@ -1,4 +1,4 @@
-"""A request to an agent that is under way, and the records that answer it."""
+"""A pending request to an agent, and the records that answer it."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from netlab.terminal import excerpt
 from netlab.units import format_seconds
 
 STREAMING = frozenset({"ready", "progress", "window", "trips"})
-"""Types of records after which more come."""
+"""Types of records that are followed by others."""
 GONE = "gone"
-"""Type of the record that an inbox gets when the host is lost."""
+"""Type of the record that an inbox gets if the host is lost."""
 
 ADVICE = {
     ("capability-missing", "congestion"): (
-        "or set another `congestion` in the matrix, or none for the host's own"
+        "or set another `congestion` in the matrix, or none to use the host's default"
     ),
 }
-"""What a person can do at the matrix about a fault, by its word and the request's key: what can be
-done at the host its probe says."""
+"""(reason, key of the request) → what a person can change in the matrix. The probe itself reports
+what can be changed at the host."""
 
 LOGGED = ("hello", "facts", "lock", "unlock")
-"""Requests that are logged once they are answered: the others are of a trial, which has a record,
-or come without end."""
+"""Requests whose answers are logged. The others belong to a trial, which has a record, or repeat
+without end."""
 _LOG = logging.getLogger(__name__)
 
 DETAIL_CHARACTERS = 500
-"""Of a host's own sentence about a fault so much is kept."""
+"""Length to which a host's own sentence about a fault is cut."""
 
 Inbox = Callable[["Pending", Mapping[str, Any]], None]
 
 
 class Pending:
-    """A request under way; its records come one by one, no more than ``answers`` lets pass."""
+    """A request and its records; ``answers`` validates and limits them."""
 
     def __init__(self, host: str, request_id: str, inbox: Inbox | None, answers: Answers) -> None:
         self.id = request_id
@@ -49,7 +49,9 @@ class Pending:
         self._records: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
 
     def record(self, timeout_s: float) -> Mapping[str, Any]:
-        """The next record; ProbeError for an error record, HostGone when the host is lost."""
+        """The next record; ProbeError for an error record or a timeout, HostGone if the host is
+        lost.
+        """
         try:
             record = self._records.get(timeout=timeout_s)
         except queue.Empty:
@@ -62,7 +64,7 @@ class Pending:
         return record
 
     def deliver(self, record: Mapping[str, Any]) -> None:
-        """From the reading thread."""
+        """Pass on a record; the reading thread calls it."""
         if self.answers.asked.startswith(LOGGED):
             took = format_seconds(time.monotonic() - self._asked_at)
             what = "an error" if record["type"] == "error" else f"{len(record)} keys"
@@ -74,14 +76,14 @@ class Pending:
 
 
 def fault_in(host: str, record: Mapping[str, Any]) -> ProbeError:
-    """What an ``error`` record says."""
+    """The ProbeError of an ``error`` record."""
     path_mtu_bytes = record.get("path_mtu_bytes")
     word, key = str(record.get("error", "unknown-error")), str(record.get("key") or "")
-    said = excerpt(str(record.get("detail") or key), DETAIL_CHARACTERS)
+    detail = excerpt(str(record.get("detail") or key), DETAIL_CHARACTERS)
     return ProbeError(
         host,
         word,
         errno=record.get("errno"),
-        detail="; ".join(filter(None, (said, ADVICE.get((word, key))))),
+        detail="; ".join(filter(None, (detail, ADVICE.get((word, key))))),
         path_mtu_bytes=path_mtu_bytes if isinstance(path_mtu_bytes, int) else None,
     )

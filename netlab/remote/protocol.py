@@ -1,4 +1,4 @@
-"""The lines of the control protocol: requests as bytes, bytes as records. Pure."""
+"""The lines of the control protocol: encodes requests and decodes records. Pure."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from urllib.parse import quote
 from netlab.terminal import excerpt
 
 BAD_ANSWER = "bad-answer"
-"""The reason of a trial whose probe's records cannot be believed."""
+"""Reason of a trial whose probe sent invalid records."""
 LINE_MOST_BYTES = 1 << 16
-"""Of a record; a longer line is dropped."""
+"""Longest record; a longer line is dropped."""
 
 
 def request_line(request_id: str, verb: str, keys: Mapping[str, Any]) -> bytes:
-    """``ID VERB key=value …`` with its line feed, as docs/protocol.md has it."""
+    """``ID VERB key=value …`` with its line feed, as in docs/protocol.md."""
     words = [request_id, verb, *(f"{key}={_encoded(value)}" for key, value in keys.items())]
     return " ".join(words).encode("ascii") + b"\n"
 
 
 def decimal(number: float) -> str:
-    """A number as the protocol writes it: plain decimal, no exponent, no trailing zeros."""
+    """A number in the protocol's form: plain decimal, no exponent, no trailing zeros."""
     return f"{number:.9f}".rstrip("0").rstrip(".")
 
 
 class RecordReader:
-    """Splits what a probe prints into records, in bounded memory, whatever it is."""
+    """Splits the output of a probe into records, in bounded memory for any input."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
         self._dropping = False
 
     def feed(self, part: bytes) -> Iterator[dict[str, Any] | bytes]:
-        """Each record that ``part`` completes; as bytes what is none, such as a login's banner.
+        """Each record that ``part`` completes; a line that is no record, such as a login's banner,
+        as bytes.
 
-        A record of which only the beginning can be read is an ``error`` with the same id.
+        A record that can be read only in part becomes an ``error`` with the same id.
         """
         *ends, rest = part.split(b"\n")
         for end in ends:
@@ -55,8 +56,10 @@ class RecordReader:
 
 
 def record_in(line: bytes) -> dict[str, Any] | bytes:
-    """The record that a line is, or ends with: a prompt or a colour may be before it, and a host
-    may write its own names in another encoding, or all of the line in one of 16 bits.
+    """The record that a line is or ends with; the line if there is none.
+
+    A prompt or a colour code may precede the record. A host may write its own names in another
+    encoding, or the whole line in a 16-bit encoding.
     """
     if len(line) > LINE_MOST_BYTES:
         return _broken(line, line)
@@ -75,19 +78,19 @@ def record_in(line: bytes) -> dict[str, Any] | bytes:
 _BEGINNING = b'{"type":'
 _NAMED = re.compile(rb'\{"type":"[a-z]{1,20}","id":"([A-Za-z0-9._-]{1,32})"')
 _BEFORE_BYTES = 256
-"""What a prompt or a colour may take before a record."""
+"""Limit of a prompt or colour codes before a record."""
 
 
 def _broken(text: bytes, line: bytes) -> dict[str, Any] | bytes:
-    """The ``error`` record of the request that half a record in ``text`` names; else the line."""
-    found = _NAMED.search(text, 0, _BEFORE_BYTES)
-    if found is None:
+    """An ``error`` record for the request that a broken record in ``text`` names; else the line."""
+    match = _NAMED.search(text, 0, _BEFORE_BYTES)
+    if match is None:
         return line
-    shown = excerpt(text[found.start() :].decode("utf-8", "replace"))
-    detail = f"half a record, or one of more than {LINE_MOST_BYTES} bytes: {shown}"
-    return {"type": "error", "id": found[1].decode("ascii"), "error": BAD_ANSWER, "detail": detail}
+    shown = excerpt(text[match.start() :].decode("utf-8", "replace"))
+    detail = f"an incomplete record, or one of more than {LINE_MOST_BYTES} bytes: {shown}"
+    return {"type": "error", "id": match[1].decode("ascii"), "error": BAD_ANSWER, "detail": detail}
 
 
 def _encoded(value: Any) -> str:
-    """No space and no control character: ``%XX`` in their place."""
+    """A value without spaces and control characters: they become ``%XX``."""
     return quote(str(value), safe="/:,.[]@+~=-_") or "%00"

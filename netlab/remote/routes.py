@@ -1,4 +1,4 @@
-"""Which way traffic between two hosts takes: by their routes, by their interfaces' counters."""
+"""The path of traffic between two hosts: checked by routes and by the counters of interfaces."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from netlab.errors import HostError
 from netlab.remote.agent import Agent
 
 PACKETS = {"TCP": 3, "UDP": 1}
-"""What a check of a protocol sends at least, each way."""
+"""Protocol → least number of packets that its check sends, each way."""
 COUNTERS_S = 3.0
-"""Some drivers bring their counters up to date only every second or two."""
+"""Time limit for counters: some drivers update them only every second or two."""
 
 
 class Far(Protocol):
-    """The other side of a check, as the near side needs it."""
+    """The far side of a check."""
 
     @property
     def name(self) -> str:
-        """Of its host."""
+        """Name of its host."""
 
     @property
     def address(self) -> str:
@@ -30,21 +30,22 @@ class Far(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RouteEnd:
-    """One side of a check."""
+    """One side of a check, with its agent."""
 
     agent: Agent
     address: str
 
     @property
     def name(self) -> str:
-        """Of its host."""
+        """Name of its host."""
         return self.agent.host.name
 
 
 def check_route(end: RouteEnd, peer: Far) -> Mapping[str, Any]:
-    """The kernel's own choice for packets to the peer must be the interface of the test address.
+    """Check that the kernel's route to the peer uses the interface of the test address.
 
-    Returns the facts.
+    Returns the facts of the host. Raises HostError if another interface is used, or if the host
+    does not have the address.
     """
     facts = end.agent.facts(to=peer.address)
     here = interface_of(facts, end.address)
@@ -58,7 +59,7 @@ def check_route(end: RouteEnd, peer: Far) -> Mapping[str, Any]:
         raise HostError(
             f"{end.name} reaches {peer.name} ({peer.address}) over {interface} from "
             f"{facts.get('route_source', 'another address')}, not over the test network "
-            f"({here}, {end.address}): mend its routes"
+            f"({here}, {end.address}): correct its routes"
         )
     return facts
 
@@ -66,9 +67,10 @@ def check_route(end: RouteEnd, peer: Far) -> Mapping[str, Any]:
 def check_counters(
     end: RouteEnd, peer: Far, before: Mapping[str, Any], passed: set[str]
 ) -> str | None:
-    """The interface of the route must have counted what passed, in and out.
+    """Check that the interface of the route counted the packets that passed, in and out.
 
-    Returns a sentence where the host does not tell. Raises HostError where it did not count it.
+    ``passed``: the protocols that passed. Returns a sentence if the host does not report counters.
+    Raises HostError if they do not show the packets.
     """
     interface = before.get("route_interface")
     wanted = sum(PACKETS[protocol] for protocol in passed)
@@ -77,8 +79,8 @@ def check_counters(
         return None
     if interface is None or any(key not in before for key in keys):
         return (
-            f"{end.name} does not tell by which interface packets to {peer.address} leave: "
-            "make sure that it is the test network's"
+            f"{end.name} does not report by which interface packets to {peer.address} leave: "
+            "make sure that it belongs to the test network"
         )
     give_up = time.monotonic() + COUNTERS_S
     while True:
@@ -88,15 +90,15 @@ def check_counters(
             return None
         if time.monotonic() > give_up:
             raise HostError(
-                f"{end.name}: {' and '.join(sorted(passed))} passed to {peer.name}, and "
+                f"{end.name}: {' and '.join(sorted(passed))} passed to {peer.name}, but "
                 f"{interface} counted {counted[0]} packets out and {counted[1]} in: the traffic "
-                "takes another path than the test network"
+                "does not use the test network"
             )
         time.sleep(0.1)
 
 
 def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
-    """The device that has ``address``, among the facts' ``addresses``."""
+    """The device that has ``address``, by the ``addresses`` of the facts."""
     for device, local in addresses_in(facts):
         if local.partition("/")[0] == address.partition("%")[0]:
             return device
@@ -104,7 +106,7 @@ def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
 
 
 def prefix_of(facts: Mapping[str, Any], address: str) -> str | None:
-    """``address`` with the length of its network's prefix, as the host has it."""
+    """``address`` with its prefix length, by the ``addresses`` of the facts."""
     for _, local in addresses_in(facts):
         if local.partition("/")[0] == address.partition("%")[0]:
             return local
@@ -117,7 +119,7 @@ def plain_addresses(facts: Mapping[str, Any]) -> str:
 
 
 def addresses_in(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Device and ``ADDRESS/PREFIX`` of each of the facts' ``addresses``."""
+    """Device and ``ADDRESS/PREFIX`` of each entry of the facts' ``addresses``."""
     for word in str(facts.get("addresses", "")).split(","):
         device, _, local = word.partition("=")
         if local:

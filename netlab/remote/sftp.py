@@ -1,7 +1,7 @@
-"""Files of a host over SFTP, version 3 (draft-ietf-secsh-filexfer-02): what a probe's file takes.
+"""Files of a host over SFTP, version 3 (draft-ietf-secsh-filexfer-02), as far as a probe needs it.
 
-A client of our own, because a host may say anything, and nothing at all: each reply has a deadline,
-its length a limit, and whatever is no SFTP ends in one kind of error.
+netlab has its own client because a host may send anything, or nothing: each reply has a time limit
+and a length limit, and data that are no SFTP lead to one kind of error.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from netlab.remote.host_files import FileSeen
 from netlab.terminal import excerpt
 
 REPLY_S = 10.0
-"""What a reply may take, in all."""
+"""Time limit of a whole reply."""
 PACKET_MOST_BYTES = 1 << 18
-"""As OpenSSH has it."""
+"""Largest packet, as in OpenSSH."""
 PIECE_BYTES = 1 << 15
-"""Of a file in one request: every server takes that much."""
+"""Bytes of a file per request; every server accepts this size."""
 UNDERWAY_MOST = 32
-"""Requests that may wait for a reply: a megabyte."""
+"""Number of requests that may wait for a reply: 1 MiB."""
 ENTRIES_MOST = 10_000
-"""Of a folder: the probe's own has a few."""
+"""Largest number of files in a folder; the probe's own has a few."""
 DAY_S = 86400
 
 # Requests and replies.
@@ -45,14 +45,14 @@ T = TypeVar("T")
 
 
 class SftpBroken(HostError):
-    """A host's SFTP is not there, says nothing, or says what is no SFTP."""
+    """A host's SFTP does not exist, does not answer, or sends data that are no SFTP."""
 
 
 class Sftp:
-    """One SFTP session; what the host refuses is an OSError, all else that fails SftpBroken."""
+    """One SFTP session. A refusal of the host is an OSError; any other fault is SftpBroken."""
 
     def __init__(self, channel: paramiko.Channel, shown: str) -> None:
-        """``channel`` has asked for the subsystem; ``shown`` is the host in sentences."""
+        """``channel``: with the subsystem started; ``shown``: the host in sentences."""
         self._channel = channel
         self._shown = shown
         self._number = 0
@@ -68,7 +68,7 @@ class Sftp:
         with suppress(SSHException, EOFError, OSError):
             self._channel.close()
 
-    # What HostFiles asks for
+    # The methods of HostFiles
 
     def seen(self, path: str) -> FileSeen:
         """As HostFiles has it."""
@@ -83,7 +83,7 @@ class Sftp:
         self._order(_RMDIR, _text(path))
 
     def read(self, path: str, size_bytes: int) -> bytes:
-        """As HostFiles has it; what is shorter by then comes as it is."""
+        """As HostFiles has it; a file that has become shorter is returned as it is."""
         with self._open(path, _FOR_READING) as handle:
             return self._pieces(handle, size_bytes)
 
@@ -110,7 +110,7 @@ class Sftp:
         return b"".join(data for _, data in sorted(pieces.items()))
 
     def write(self, path: str, data: bytes) -> None:
-        """As HostFiles has it: never through a link or into a file that is there."""
+        """As HostFiles has it: never through a link or into an existing file."""
         with self._open(path, _NEW_FILE, 0o600) as handle:
             underway: list[int] = []
             for offset in range(0, len(data), PIECE_BYTES):
@@ -127,12 +127,12 @@ class Sftp:
         self._order(_SETSTAT, _text(path) + struct.pack(">II", _HAS_MODE, 0o700))
 
     def rename(self, path: str, new: str) -> None:
-        """In one step over what may be there; servers without that have a plain rename."""
+        """Rename and replace in one step; a server without that does a plain rename."""
         both = _text(path) + _text(new)
         try:
             self._order(_EXTENDED, _text("posix-rename@openssh.com") + both)
         except OSError:
-            # The plain rename says whether that matters.
+            # If this fails and matters, the plain rename fails as well.
             with suppress(OSError):
                 self.remove(new)
             self._order(_RENAME, both)
@@ -156,29 +156,29 @@ class Sftp:
         ]
 
     def whole_path(self, path: str) -> str:
-        """A path from the root, as SFTP writes it."""
+        """The absolute path, as SFTP writes it."""
         reply = self._ask(_REALPATH, _text(path), _NAME)
         names = self._parsed(_Fields.names, reply)
         return names[0][0] if names else path
 
-    # How
+    # Requests and replies
 
     def _entries(self, folder: str) -> list[tuple[str, FileSeen]]:
         handle = self._parsed(_Fields.text, self._ask(_OPENDIR, _text(folder), _HANDLE))
-        found: list[tuple[str, FileSeen]] = []
+        entries: list[tuple[str, FileSeen]] = []
         while True:
             kind, reply = self._reply(self._request(_READDIR, _text(handle)))
             if kind == _STATUS and _status(reply) == _EOF:
                 break
-            found += self._parsed(_Fields.names, self._checked(kind, _NAME, reply))
-            if len(found) > ENTRIES_MOST:
-                raise self._broken("lists a folder without end")
+            entries += self._parsed(_Fields.names, self._checked(kind, _NAME, reply))
+            if len(entries) > ENTRIES_MOST:
+                raise self._broken(f"lists more than {ENTRIES_MOST} files of a folder")
         self._order(_CLOSE, _text(handle))
-        return found
+        return entries
 
     @contextmanager
     def _open(self, path: str, flags: int, mode: int | None = None) -> Iterator[bytes]:
-        """A file's handle; it is closed whatever happens, or Windows would not let go of it."""
+        """A file's handle. It is always closed: Windows would keep the file locked otherwise."""
         attributes = struct.pack(">I", 0) if mode is None else struct.pack(">II", _HAS_MODE, mode)
         reply = self._ask(_OPEN, _text(path) + struct.pack(">I", flags) + attributes, _HANDLE)
         handle = self._parsed(_Fields.text, reply)
@@ -197,7 +197,7 @@ class Sftp:
         underway[request] = offset, size
 
     def _order(self, kind: int, fields: bytes) -> None:
-        """A request that is answered by its status alone; OSError for a refusal."""
+        """Send a request whose reply is only a status; OSError for a refusal."""
         self._done(self._request(kind, fields))
 
     def _done(self, request: int) -> None:
@@ -207,7 +207,7 @@ class Sftp:
         self._checked(kind, _STATUS, reply)
 
     def _ask(self, kind: int, fields: bytes, wanted: int) -> bytes:
-        """The reply of the wanted type; OSError for a refusal."""
+        """Send a request; the reply of the wanted type, OSError for a refusal."""
         answered, reply = self._reply(self._request(kind, fields))
         return self._checked(answered, wanted, reply)
 
@@ -227,12 +227,12 @@ class Sftp:
         return self._number
 
     def _reply(self, request: int) -> tuple[int, bytes]:
-        """Type and fields; replies to other requests are kept until they are asked for."""
+        """Type and fields of a reply; replies to other requests are kept for later."""
         while request not in self._arrived:
             kind, payload = self._packet()
             number = struct.unpack(">I", payload[:4])[0] if len(payload) >= 4 else 0
             if number not in self._awaited:
-                raise self._broken("answers what was not asked")
+                raise self._broken("answers a request that was not sent")
             self._awaited.discard(number)
             self._arrived[number] = kind, payload[4:]
         return self._arrived.pop(request)
@@ -242,7 +242,7 @@ class Sftp:
             self._channel.settimeout(REPLY_S)
             self._channel.sendall(struct.pack(">IB", len(payload) + 1, kind) + payload)
         except TimeoutError:
-            raise self._broken(f"takes nothing for {REPLY_S:g} s") from None
+            raise self._broken(f"accepts no data for {REPLY_S:g} s") from None
         except (SSHException, EOFError, OSError) as error:
             raise self._broken(f"ends ({error})" if str(error) else "ends") from None
 
@@ -252,7 +252,8 @@ class Sftp:
         (size,) = struct.unpack(">I", head)
         if not 1 <= size <= PACKET_MOST_BYTES:
             raise self._broken(
-                f"says what is no SFTP, from {head!r} on; does an rc file print something?"
+                f"sends data that are no SFTP, beginning with {head!r}; does an rc file print "
+                "something?"
             )
         body = self._exactly(size, give_up)
         return body[0], body[1:]
@@ -284,7 +285,7 @@ class Sftp:
 
 
 class _Fields:
-    """Reads the fields of a packet in their order; struct.error where they end too early."""
+    """Reads the fields of a packet in their order; struct.error if they end too early."""
 
     def __init__(self, packet: bytes) -> None:
         self._packet = packet
@@ -297,7 +298,7 @@ class _Fields:
         return int(value)
 
     def text(self) -> bytes:
-        """Bytes with their length before them."""
+        """Bytes after a field with their length."""
         size = self.number()
         if size > len(self._packet) - self._at:
             raise struct.error("cut")
@@ -311,15 +312,15 @@ class _Fields:
 
     def names(self) -> list[tuple[str, FileSeen]]:
         """Files of a folder."""
-        found = []
+        files = []
         for _ in range(min(self.number(), PACKET_MOST_BYTES)):
             name = self.text().decode("utf-8", "replace")
             self.text()  # a line as `ls -l` prints it
-            found.append((name, self.attributes()))
-        return found
+            files.append((name, self.attributes()))
+        return files
 
     def attributes(self) -> FileSeen:
-        """What is told of a file; what is not told is 0 or ``None``."""
+        """Attributes of a file; a missing one is 0 or ``None``."""
         flags = self.number()
         size = self.number(">Q") if flags & _HAS_SIZE else 0
         uid = None

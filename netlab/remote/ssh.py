@@ -1,4 +1,4 @@
-"""SSH: one connection a host, a channel a program, SFTP or commands for the probe's file."""
+"""SSH: one connection per host, one channel per program, SFTP or commands for the probe's file."""
 
 from __future__ import annotations
 
@@ -23,48 +23,49 @@ from netlab.remote.sftp import Sftp, SftpBroken
 from netlab.remote.transport import LAST_WORDS_S, Tail
 
 BROKEN = (SSHException, SFTPError, EOFError, OSError)
-"""What paramiko raises on a connection that is gone: even closing a channel sends a message."""
+"""Errors that paramiko raises on a lost connection; even closing a channel sends a message."""
 LOGIN_MOST_S = 600.0
-"""What a login may take in all, with its turn among others: each wait has a shorter end of its own,
-save what no program can interrupt, such as an ssh-agent of Windows."""
+"""Time limit of a whole login, including the wait for its turn. Each wait also has a shorter limit,
+except those that no program can interrupt, such as an ssh-agent of Windows."""
 CHANNEL_S = 10.0
-"""What a host may take to open a channel, and to begin a command or a subsystem on it."""
+"""Time for a host to open a channel, and to begin a command or a subsystem on it."""
 WRITE_S = 10.0
-"""What a command may take to make room for what is written to it."""
+"""Time for a command to accept input."""
 STATUS_S = 5.0
-"""What a command's exit status may take after the end of its output."""
+"""Time for a command's exit status to arrive after the end of its output."""
 FREED_S = 5.0
 """How long after a channel ended a host may still count it (MaxSessions of sshd_config(5))."""
 FULL = (2, 4)
-"""SSH_OPEN_CONNECT_FAILED, which OpenSSH answers beyond MaxSessions; RESOURCE_SHORTAGE."""
+"""Codes of a refused channel: SSH_OPEN_CONNECT_FAILED, which OpenSSH sends beyond MaxSessions, and
+SSH_OPEN_RESOURCE_SHORTAGE."""
 
 WRITE_BYTES = 1 << 15
 ROOM_POLL_S = 0.005
 UNLINKED_S = 0.2
-"""Between the end of a connection's channels and its own, at most."""
+"""Longest time between the end of a connection's channels and its own end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command left when it ended."""
+    """The output and the exit status of a command."""
 
     stdout: bytes
     stderr: str
-    """The last of it."""
+    """The end of standard error."""
     status: int | None
-    """``None`` where the host does not say it."""
+    """Exit status; ``None`` if the host does not report it."""
 
     @property
     def text(self) -> str:
-        """Standard output as text, whatever is in it."""
+        """Standard output as text; invalid bytes are replaced."""
         return self.stdout.decode("utf-8", "replace")
 
 
 class SshTransport:
-    """One connection to one host, with whatever it passes through.
+    """One SSH connection to one host, with the jump hosts that it passes through.
 
-    ``close`` may come from any thread, also while ``log_in`` waits: every wait on the host then
-    ends with HostGone at once, and no thread of ours keeps the program alive.
+    Any thread may call ``close``, also while ``log_in`` waits. Every wait on the host then ends at
+    once with HostGone, and no thread keeps the program alive.
     """
 
     def __init__(self, host: Host) -> None:
@@ -72,19 +73,19 @@ class SshTransport:
         self._shown = host.name
         self._chain = Chain(host.name)
         self._logins: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
-        """How the login ended; HostGone where ``close`` came first."""
+        """Result of the login: ``None``, its error, or HostGone if ``close`` came first."""
         self._freed_at = float("-inf")
 
     def log_in(self, on_event: OnEvent = None) -> None:
-        """Connect; HostKeyError, HostRefused or HostError with a sentence where it fails.
+        """Connect; HostKeyError, HostRefused or HostError with a sentence if it fails.
 
-        ``on_event`` hears what takes long, from another thread.
+        ``on_event`` gets messages about slow steps, from another thread.
         """
         target = self._host.ssh
         if target is None:
             raise HostError(f"{self._shown} has no `ssh:`")
-        # In a thread that nobody waits for at the end: looking up a name, or reading a key from a
-        # share that is away, cannot be interrupted.
+        # In a daemon thread: the lookup of a name, or reading a key from a network drive that does
+        # not answer, cannot be interrupted.
         work = (target, on_event)
         threading.Thread(target=self._log_in, args=work, daemon=True).start()
         try:
@@ -114,15 +115,15 @@ class SshTransport:
     def answer(
         self, argv: Sequence[str], *, data: bytes = b"", most_bytes: int, timeout_s: float
     ) -> Answer:
-        """What a command answers to ``data`` on its standard input.
+        """Run a command with ``data`` as its standard input; returns its output and status.
 
-        TimeoutError, with what was said by then, where it takes longer than ``timeout_s`` in all;
-        HostGone where the connection ends.
+        TimeoutError, with the output so far, if it takes longer than ``timeout_s`` in all; HostGone
+        if the connection ends.
         """
         process = self.start(argv)
         give_up = time.monotonic() + timeout_s
         try:
-            # A command that ends before it read all, such as on a full disk, has an answer too.
+            # A command may end before it has read all its input, for example on a full disk.
             try:
                 process.write(data, timeout_s)
             except TimeoutError:
@@ -143,7 +144,7 @@ class SshTransport:
 
     @contextmanager
     def sftp(self) -> Iterator[Sftp]:
-        """A client for files; SftpBroken where the host offers none, or it fails in between."""
+        """An SFTP client; SftpBroken if the host offers no SFTP, or if it fails meanwhile."""
         try:
             channel = self._channel(
                 lambda channel: channel.invoke_subsystem("sftp"), "has no SFTP subsystem"
@@ -161,9 +162,7 @@ class SshTransport:
 
     @contextmanager
     def deadline(self, seconds: float, sentence: str) -> Iterator[None]:
-        """End the connection, and so what is done within, after a time; HostError with a sentence
-        then.
-        """
+        """A time limit for the context; then the connection ends, with a HostError."""
         expired = threading.Event()
 
         def expire() -> None:
@@ -182,18 +181,18 @@ class SshTransport:
 
     @property
     def closed(self) -> bool:
-        """Whether somebody closed it."""
+        """Whether ``close`` was called."""
         return self._chain.closed
 
     def close(self) -> None:
-        """End the connection, and those it passes through, without waiting for any host."""
-        self._logins.put(HostGone(f"{self._shown}: let go"))
+        """End the connection and those to its jump hosts, without waiting for any host."""
+        self._logins.put(HostGone(f"{self._shown}: the connection was closed"))
         self._chain.close()
 
     # Channels
 
     def _channel(self, begin: Callable[[paramiko.Channel], None], refused: str) -> paramiko.Channel:
-        """A channel on which something began; HostGone, or HostError where the host refuses it."""
+        """A channel after ``begin``; HostGone, or HostError if the host refuses it."""
         channel = self._session()
         expired = threading.Event()
 
@@ -205,12 +204,12 @@ class SshTransport:
         timer = _after(CHANNEL_S, expire)
         try:
             begin(channel)
-        except Exception as error:  # whatever its thread died of, paramiko raises here
+        except Exception as error:  # paramiko raises any error of its own thread here
             with suppress(*BROKEN):
                 channel.close()
             self._check()
             if expired.is_set():
-                what = f"{self._shown}: it does not begin what it is asked for in {CHANNEL_S:g} s"
+                what = f"{self._shown}: it does not start a program within {CHANNEL_S:g} s"
                 raise HostGone(what) from None
             if self._chain.connections[-1].is_active():
                 raise HostError(f"{self._shown}: it {refused} ({in_words(error)})") from None
@@ -220,7 +219,7 @@ class SshTransport:
         return channel
 
     def _session(self) -> paramiko.Channel:
-        """A channel; where the host has no room yet for one more, the next try may find some."""
+        """A new channel. If the host still counts a channel that was just closed, try again."""
         pause_s = 0.02
         while True:
             self._check()
@@ -245,7 +244,7 @@ class SshTransport:
         self._freed_at = time.monotonic()
 
     def _check(self) -> None:
-        """HostGone where there is no connection."""
+        """Raise HostGone if there is no connection."""
         self._chain.check()
         if not self._chain.connections:
             raise HostGone(f"{self._shown}: not logged in")
@@ -254,7 +253,7 @@ class SshTransport:
 
     def _gone(self, error: BaseException) -> HostGone:
         if self._chain.closed:
-            return HostGone(f"{self._shown}: let go")
+            return HostGone(f"{self._shown}: the connection was closed")
         return HostGone(f"{self._shown}: the SSH connection is gone ({in_words(error)})")
 
 
@@ -262,7 +261,7 @@ class SshProcess:
     """A command on its own channel."""
 
     def __init__(self, channel: paramiko.Channel, on_end: Callable[[], None]) -> None:
-        """``on_end`` is called when the channel was closed."""
+        """``on_end`` is called after the channel was closed."""
         self._channel = channel
         self._on_end = on_end
         self._tail = Tail()
@@ -270,10 +269,10 @@ class SshProcess:
         self._drain.start()
 
     def write(self, data: bytes, within_s: float | None = None) -> None:
-        """Hand all of ``data`` to its standard input.
+        """Write all of ``data`` to its standard input.
 
-        TimeoutError where it makes no room in ``within_s``, ``WRITE_S`` by default. The channel's
-        own deadline would be that of whoever reads, too.
+        TimeoutError if it accepts no input within ``within_s``, by default ``WRITE_S``. The
+        channel's own timeout is not used, because it also applies to the reader.
         """
         seconds = WRITE_S if within_s is None else within_s
         give_up = time.monotonic() + seconds
@@ -288,12 +287,12 @@ class SshProcess:
                     time.sleep(ROOM_POLL_S)
 
     def read(self) -> bytes:
-        """What has come from its standard output; ``b""`` at its end."""
+        """The next bytes of its standard output; ``b""`` at its end."""
         with _as_os_error():
             return self._channel.recv(65536)
 
     def read_all(self, most_bytes: int, timeout_s: float) -> bytes:
-        """All of a short answer; TimeoutError, with the last of it, where it takes longer."""
+        """All output up to a limit; TimeoutError, with the end of it, if it takes too long."""
         give_up = time.monotonic() + timeout_s
         answer = b""
         while len(answer) < most_bytes:
@@ -308,35 +307,35 @@ class SshProcess:
         return answer
 
     def read_until(self, mark: str, most_bytes: int, timeout_s: float) -> bytes:
-        """What comes before a line that ends with ``mark``, which is read as well.
+        """The output before a line that ends with ``mark``; this line is read as well.
 
-        TimeoutError where it takes longer, OSError where it does not come at all.
+        TimeoutError if it takes too long, OSError if the output ends or exceeds the limit first.
         """
         give_up = time.monotonic() + timeout_s
-        found = re.compile(re.escape(mark.encode("ascii")) + rb"\r?\n")
-        said = b""
+        pattern = re.compile(re.escape(mark.encode("ascii")) + rb"\r?\n")
+        output = b""
         try:
-            while (end := found.search(said)) is None:
+            while (end := pattern.search(output)) is None:
                 self._channel.settimeout(max(0.001, give_up - time.monotonic()))
                 part = self.read()
-                said += part
-                if not part or len(said) > most_bytes:
-                    raise OSError(f"it says something else: {said[-200:]!r}")
+                output += part
+                if not part or len(output) > most_bytes:
+                    raise OSError(f"unexpected output: {output[-200:]!r}")
         finally:
             self._channel.settimeout(None)
-        return said[: end.start()]
+        return output[: end.start()]
 
     def stderr_tail(self) -> str:
-        """The last of what it said on standard error."""
+        """The end of its standard error."""
         return self._tail.text()
 
     def close_input(self) -> None:
-        """End its input."""
+        """Close its standard input."""
         with suppress(*BROKEN):
             self._channel.shutdown_write()
 
     def wait(self, timeout_s: float) -> int | None:
-        """Its exit status, or ``None`` where it still runs, or the connection is gone."""
+        """Its exit status, or ``None`` if it still runs or the connection is lost."""
         if not self._channel.status_event.wait(timeout_s):
             return None
         self._drain.join(LAST_WORDS_S)
@@ -344,7 +343,7 @@ class SshProcess:
         return None if status < 0 else status
 
     def is_connected(self) -> bool:
-        """Whether its connection is there; once it ended, paramiko takes a moment to say so."""
+        """Whether its connection exists; paramiko notices the end of one a moment later."""
         give_up = time.monotonic() + UNLINKED_S
         transport = self._channel.get_transport()
         while transport is not None and transport.is_active():
@@ -367,7 +366,7 @@ class SshProcess:
 
 
 def _after(seconds: float, call: Callable[[], None]) -> threading.Timer:
-    """A timer that keeps no program alive; started."""
+    """A started timer that does not keep the program alive."""
     timer = threading.Timer(seconds, call)
     timer.daemon = True
     timer.start()

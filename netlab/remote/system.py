@@ -1,4 +1,4 @@
-"""Which system a host runs and which shell takes its commands: asked, never guessed."""
+"""The system of a host and the shell that takes its commands: asked from the host, not guessed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from netlab.remote.ssh import SshTransport
 
 COMMAND_S = 20.0
-"""What a harmless command may take, from its start to its end."""
+"""Time limit of a simple command, from its start to its end."""
 ANSWER_MOST_BYTES = 1 << 20
 
 UNAME = ("uname", "-s", "-m")
-"""Every POSIX system answers it, whatever the shell."""
+"""Command that every POSIX system answers in any shell."""
 
 ID = ("id", "-u")
 
@@ -30,17 +30,17 @@ ECHO = (
     *("$env:OS", "$env:PROCESSOR_ARCHITECTURE"),
     *("$OS", "$PROCESSOR_ARCHITECTURE"),
 )
-"""Each shell of Windows puts values in place of the words that are its own, and of no others.
+"""Command for Windows: each shell replaces only the words in its own syntax by their values.
 
-uname would not do: with Git's or Cygwin's programs in its path, cmd.exe answers that as well.
+uname does not identify the shell: with Git's or Cygwin's programs in its path, cmd.exe answers it.
 """
 
 SYSTEMS = {"Linux": "L", "Darwin": "M", "FreeBSD": "F"}
-"""What `uname -s` says → letter."""
+"""Output of `uname -s` → letter of the system."""
 
 
 class Shell(StrEnum):
-    """What takes the commands of a login."""
+    """The shell that runs the commands of a login."""
 
     POSIX = "a POSIX shell"
     CMD = "cmd.exe"
@@ -49,24 +49,24 @@ class Shell(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What a host runs binaries of."""
+    """System, architecture and shell of a host."""
 
     os: str
     """A letter, as in the inventory."""
     architecture: str
-    """As `hello` names it: x86_64, aarch64, …"""
+    """As in `hello`: x86_64, aarch64, …"""
     shell: Shell = Shell.POSIX
 
 
-# A login may have printed something before an answer, or after it. The last line that is an answer
-# and nothing else is taken, or one that ends like it: a prompt may stand before it.
+# A login may print something before an answer or after it. The last line that is exactly an answer
+# is taken, else one that ends with an answer: a prompt may precede it.
 _POSIX = tuple(
     re.compile(start + r"(Linux|Darwin|FreeBSD) ([A-Za-z]\w*)[ \t\r]*$", re.MULTILINE)
     for start in ("^", "")
 )
 _NUMBER = re.compile(r"^(\d{1,10})[ \t\r]*$", re.MULTILINE)
-# PowerShell prints a line a word; the words that are nobody's are left as they are, or empty, or
-# half eaten.
+# PowerShell prints one word per line. Words in the syntax of other shells stay as they are, become
+# empty, or are changed in part.
 _WINDOWS = {
     Shell.CMD: re.compile(r"Windows_NT\s+(\w+)\s+\$env:OS\s+\$env:PROCESSOR_ARCHITECTURE\b"),
     Shell.POWERSHELL: re.compile(
@@ -81,23 +81,23 @@ _WINDOWS = {
 
 
 def ask(host: Host, transport: SshTransport) -> Platform:
-    """The host's platform, in one round trip where the inventory is right about its system.
+    """The host's platform, in one round trip if the inventory has the right system.
 
-    HostError where nothing answers, or where the answers are of no system that netlab knows.
+    HostError if nothing answers, or if the answers are of no known system.
     """
     answers = {}
     for command in (ECHO, UNAME) if host.os == "W" else (UNAME, ECHO):
         text, stderr = _answer(host, transport, command)
-        found = _read(command, text)
-        if found is not None:
-            return found
+        platform = _read(command, text)
+        if platform is not None:
+            return platform
         answers[command] = text[-200:] or stderr[-200:]
     shown = repr(answers[UNAME]) if answers[UNAME] else "nothing"
-    raise HostError(f"{host.name}: no system that netlab knows: `uname -s -m` said {shown}")
+    raise HostError(f"{host.name}: unknown system: `uname -s -m` printed {shown}")
 
 
 def user_id(transport: SshTransport) -> int | None:
-    """The number of the user that a login is; ``None`` where the host does not tell."""
+    """The user id of the login; ``None`` if the host does not report it."""
     try:
         answer = transport.answer(ID, most_bytes=ANSWER_MOST_BYTES, timeout_s=COMMAND_S)
     except TimeoutError:
@@ -106,15 +106,15 @@ def user_id(transport: SshTransport) -> int | None:
 
 
 def user_in(answer: str) -> int | None:
-    """The number in what `id -u` answers, with what else was printed."""
-    found = _NUMBER.findall(answer)
-    return int(found[-1]) if found else None
+    """The number in the output of `id -u`, which may contain other lines."""
+    numbers = _NUMBER.findall(answer)
+    return int(numbers[-1]) if numbers else None
 
 
 def posix_platform(answer: str) -> Platform | None:
-    """The platform in what `uname -s -m` answers, with what else was printed."""
-    found = next((each for pattern in _POSIX if (each := pattern.findall(answer))), None)
-    return None if found is None else Platform(SYSTEMS[found[-1][0]], machine(found[-1][1]))
+    """The platform in the output of `uname -s -m`, which may contain other lines."""
+    matches = next((lines for pattern in _POSIX if (lines := pattern.findall(answer))), None)
+    return None if matches is None else Platform(SYSTEMS[matches[-1][0]], machine(matches[-1][1]))
 
 
 def _read(command: Sequence[str], answer: str) -> Platform | None:
@@ -128,13 +128,13 @@ def _read(command: Sequence[str], answer: str) -> Platform | None:
 
 
 def _answer(host: Host, transport: SshTransport, command: Sequence[str]) -> tuple[str, str]:
-    """What a harmless command says, on standard output and error."""
+    """Standard output and error of a simple command."""
     try:
         answer = transport.answer(command, most_bytes=ANSWER_MOST_BYTES, timeout_s=COMMAND_S)
     except TimeoutError as error:
-        so_far = f", which said {str(error)!r} by then" if str(error) else ""
+        so_far = f" (output so far: {str(error)!r})" if str(error) else ""
         raise HostError(
-            f"{host.name}: the login works, and no command ends in {COMMAND_S:g} s{so_far}; "
+            f"{host.name}: the login works, but no command ends in {COMMAND_S:g} s{so_far}; "
             "does its shell wait for something (.bashrc, ForceCommand)?"
         ) from None
     return answer.text, answer.stderr

@@ -1,4 +1,4 @@
-"""Where a probe runs: on this machine, or over SSH (ssh.py)."""
+"""The interface of a connection to a host and its programs: local (local.py) or SSH (ssh.py)."""
 
 from __future__ import annotations
 
@@ -8,53 +8,53 @@ from collections.abc import Sequence
 from typing import Protocol
 
 STDERR_KEPT_BYTES = 65536
-"""Of what a program says on standard error the last part is kept."""
+"""Size of the part of standard error that is kept: the end of it."""
 
 LAST_WORDS_S = 0.5
-"""What a program said last may come after its end is known."""
+"""How long the last output of a program may arrive after its end is known."""
 
 
 class Process(Protocol):
-    """A program under way, with its standard input and output as bytes."""
+    """A running program, with its standard input and output as bytes."""
 
     def write(self, data: bytes) -> None:
-        """Hand all of ``data`` to its standard input; OSError when it is gone, or takes nothing."""
+        """Write all of ``data`` to its standard input; OSError if it has ended or takes nothing."""
 
     def read(self) -> bytes:
-        """What has come from its standard output, waiting for some; ``b""`` at its end."""
+        """The next bytes of its standard output, waiting for some; ``b""`` at its end."""
 
     def stderr_tail(self) -> str:
-        """The last of what it said on standard error."""
+        """The end of its standard error."""
 
     def close_input(self) -> None:
-        """End its input."""
+        """Close its standard input."""
 
     def wait(self, timeout_s: float) -> int | None:
-        """Its exit status, with its last words kept; ``None`` where it still runs by then."""
+        """Wait for its end; its exit status, or ``None`` if it still runs after the timeout."""
 
     def is_connected(self) -> bool:
-        """Whether the way to it is there: then its end is its own."""
+        """Whether the connection to it exists; then the program itself has ended."""
 
     def kill(self) -> None:
-        """End it, where that can be done, and let go of it."""
+        """End it if possible, and release its resources."""
 
 
 class Transport(Protocol):
-    """A way to one host. ``close`` may come from any thread, and ends what waits on the host."""
+    """A connection to one host. Any thread may call ``close``; it ends every wait on the host."""
 
     def start(self, argv: Sequence[str]) -> Process:
         """Start a program. Over SSH the words must need no quoting."""
 
     @property
     def closed(self) -> bool:
-        """Whether somebody let go of the host."""
+        """Whether ``close`` was called."""
 
     def close(self) -> None:
-        """Let go of the host, without waiting for it. Safe to call again."""
+        """Close the connection without waiting for the host. Safe to call again."""
 
 
 class Tail:
-    """Keeps the end of a stream of bytes."""
+    """The end of a stream of bytes."""
 
     def __init__(self) -> None:
         self._parts: deque[bytes] = deque()
@@ -62,7 +62,7 @@ class Tail:
         self._lock = threading.Lock()
 
     def add(self, part: bytes) -> None:
-        """Append, forgetting the oldest."""
+        """Append bytes and drop the oldest ones."""
         with self._lock:
             self._parts.append(part)
             self._bytes += len(part)
@@ -70,7 +70,7 @@ class Tail:
                 self._bytes -= len(self._parts.popleft())
 
     def text(self) -> str:
-        """What is kept, as text."""
+        """The kept bytes as text."""
         with self._lock:
             joined = b"".join(self._parts)[-STDERR_KEPT_BYTES:]
         return joined.decode("utf-8", "replace").strip()

@@ -1,4 +1,4 @@
-"""What is away, why, and when it is asked again: hosts, and ways between two of them. Pure."""
+"""Hosts, and paths between two hosts, that are away: why, and when to try them again. Pure."""
 
 from __future__ import annotations
 
@@ -6,53 +6,53 @@ import math
 from dataclasses import dataclass, replace
 
 FIRST_PAUSE_S = 1.0
-"""From the loss of a host to the first time that it is asked again."""
+"""Time from the loss of a host to the first new try."""
 
 REFUSED_PAUSE_S = 15.0
-"""The same where it refused the login: hosts lock out who tries too often."""
+"""The same after a refused login: some hosts lock out a client that tries too often."""
 
 MOST_PAUSE_S = 60.0
-"""Each pause is twice the one before, up to this."""
+"""Longest pause between two tries. Each pause is twice the one before."""
 
 PATIENCE_S = 600.0
-"""So long a run that has nothing else to measure waits for what is away, from its loss on."""
+"""How long, counted from the loss, a run with nothing else to measure waits for a host."""
 
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """One host that is away, or one pairing whose hosts do not reach each other any more."""
+    """One host that is away, or one pairing whose hosts no longer reach each other."""
 
     reason: str
-    """Of the closed list of reasons."""
+    """A word of the closed list of reasons."""
     sentence: str
     since_s: float
-    """By the monotonic clock, as all times here."""
+    """Start of the absence, by the monotonic clock as all times here."""
     ask_at_s: float
-    """When it is asked again; infinite where a person has to mend it first."""
+    """When to try again; infinite if a person has to repair something first."""
     pause_s: float = FIRST_PAUSE_S
 
     @classmethod
     def begin(cls, reason: str, sentence: str, now_s: float, pause_s: float | None) -> Absence:
-        """It is away from now on; ``pause_s`` until it is asked again, ``None``: never."""
+        """An absence that starts now. ``pause_s``: time to the first try; ``None``: no try."""
         ask_at_s = math.inf if pause_s is None else now_s + pause_s
         return cls(reason, sentence, now_s, ask_at_s, pause_s or FIRST_PAUSE_S)
 
     def again(self, reason: str, sentence: str, now_s: float, *, final: bool = False) -> Absence:
-        """It was asked in vain: the next pause is longer."""
+        """The absence after a failed try, with a longer pause; no further try if ``final``."""
         pause_s = min(MOST_PAUSE_S, 2 * self.pause_s)
         ask_at_s = math.inf if final else now_s + pause_s
         return replace(self, reason=reason, sentence=sentence, ask_at_s=ask_at_s, pause_s=pause_s)
 
     def due(self, now_s: float) -> Absence:
-        """It is worth asking now."""
+        """The same absence, to be tried again now."""
         return replace(self, ask_at_s=now_s)
 
     def is_due(self, now_s: float) -> bool:
-        """Whether it is to be asked again."""
+        """Whether the time of the next try has come."""
         return now_s >= self.ask_at_s
 
     def next_ask_s(self, now_s: float, patience_s: float) -> float | None:
-        """Seconds until it is worth asking; ``None`` where it is not waited for any longer."""
+        """Seconds until the next try; ``None`` if the run no longer waits for it."""
         give_up_s = self.since_s + patience_s
         if math.isinf(self.ask_at_s) or now_s >= give_up_s:
             return None

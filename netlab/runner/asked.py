@@ -1,4 +1,4 @@
-"""What was asked of a run, as its folder keeps it: `netlab resume` asks the same again."""
+"""The options of a run, as its folder keeps them so that `netlab resume` can use them again."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from netlab.runner.absence import PATIENCE_S
 from netlab.store.reader import MATRIX, Note, read
 
 NOTE = "asked"
-"""Kind of the note."""
+"""Kind of the note that holds the options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a person asks of one run."""
+    """The options of one run, as a person requests them."""
 
     matrix: Path
     hosts: Path | None = None
@@ -29,23 +29,23 @@ class Options:
     overrides: Mapping[str, str] = field(default_factory=dict)
     retries: int = 1
     redo: tuple[str, ...] = ()
-    """Words as ``choice.redo_of`` takes them."""
+    """Cells to repeat, in words that ``choice.redo_of`` takes."""
     nothing_else: bool = False
-    """Measure the cells of ``redo`` alone, not what else is missing."""
+    """Measure the cells of ``redo`` only, not the other missing trials."""
     wait_s: float = 0.0
     patience_s: float = PATIENCE_S
-    """What is away is waited for from its loss on, once nothing else is left."""
+    """How long to wait for a lost host, counted from its loss, once nothing else is left."""
     strict: bool = False
-    """Measure nothing where a cell cannot be measured for want of a host."""
+    """Measure nothing if the host of any cell is missing."""
 
 
 def to_go_on(folder: Path) -> str:
-    """The command that goes on with the run in ``folder``."""
+    """The command that resumes the run in ``folder``."""
     return shlex.join(["netlab", "resume", str(folder)])
 
 
 def data_of(options: Options, folder: Path) -> dict[str, Any]:
-    """The note's data. The inventory's place is relative to the folder: both may be moved."""
+    """The note's data. The path of the inventory is relative to the folder: both may be moved."""
     inventory = None if options.hosts is None else _from(folder, options.hosts)
     return {
         "inventory": inventory,
@@ -62,37 +62,40 @@ def data_of(options: Options, folder: Path) -> dict[str, Any]:
 def options_to_resume(
     folder: Path, hosts: Path | None = None, redo: tuple[str, ...] = ()
 ) -> Options:
-    """What the last session of the run in ``folder`` was asked; ``hosts`` in its inventory's place.
+    """The options of the last session in ``folder``; ``hosts`` replaces its inventory.
 
-    With ``redo`` those cells are measured again, and nothing else. Without it cells are measured
-    again only where that session did not come to its end. UsageError where the folder does not
-    say, StoreError where it cannot be read.
+    With ``redo``, only those cells are measured again. Without it, the cells that the last session
+    had to redo are repeated only if that session did not reach its end. Raises UsageError if the
+    folder does not hold the options, StoreError if it cannot be read.
     """
     stored = read(folder, RUN_CHECK)
     notes = [note for note in stored.notes if note.kind in (NOTE, "session-end")]
-    asked = next((note for note in reversed(notes) if note.kind == NOTE), None)
-    if asked is None:
+    latest = next((note for note in reversed(notes) if note.kind == NOTE), None)
+    if latest is None:
         raise UsageError(
-            f"{folder} does not say what it was asked: an older netlab, or an import, made it; go "
-            f"on with netlab run {MATRIX} --into {folder}"
+            f"{folder} does not hold the options of its run: an older netlab or an import made it; "
+            f"resume it with netlab run {MATRIX} --into {folder}"
         )
     ended = notes[-1].kind != NOTE
     try:
-        options = _options(asked, folder, hosts, ended=ended)
+        options = _options(latest, folder, hosts, ended=ended)
     except (KeyError, TypeError, ValueError):
         raise UsageError(
-            f"{folder}: line {asked.line} of its journal is damaged: it does not say what was asked"
+            f"{folder}: line {latest.line} of its journal is damaged: it should hold the run's "
+            "options"
         ) from None
     return replace(options, redo=redo, nothing_else=True) if redo else options
 
 
-def _options(asked: Note, folder: Path, hosts: Path | None, *, ended: bool) -> Options:
-    data = asked.data
-    kept = data["inventory"]
-    inventory = hosts or (None if kept is None else Path(os.path.normpath(folder / str(kept))))
+def _options(note: Note, folder: Path, hosts: Path | None, *, ended: bool) -> Options:
+    data = note.data
+    stored_path = data["inventory"]
+    inventory = hosts or (
+        None if stored_path is None else Path(os.path.normpath(folder / str(stored_path)))
+    )
     if inventory is not None and not inventory.exists():
         raise UsageError(
-            f"the inventory {inventory} of {folder} is not there; name it with --hosts FILE"
+            f"the inventory {inventory} of {folder} does not exist; name it with --hosts FILE"
         )
     return Options(
         matrix=folder / MATRIX,
@@ -108,12 +111,12 @@ def _options(asked: Note, folder: Path, hosts: Path | None, *, ended: bool) -> O
     )
 
 
-def _words(given: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(str(each) for each in given)
+def _words(words: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(str(word) for word in words)
 
 
 def _from(folder: Path, file: Path) -> str:
     try:
         return os.path.relpath(file.resolve(), folder.resolve())
-    except ValueError:  # another drive
+    except ValueError:  # Windows: the inventory is on another drive
         return str(file.resolve())

@@ -1,7 +1,7 @@
-"""Threads that wait on hosts: one a call, and none that keeps the process alive.
+"""An executor for calls that wait on hosts: one daemon thread for each call.
 
 ``ThreadPoolExecutor`` joins its threads when the interpreter ends, so that one host that does not
-answer would hold up the end of a run.
+answer would delay the end of a run.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 AT_ONCE = 16
-"""So many hosts are connected to at the same time."""
+"""Number of hosts that are connected to at the same time."""
 
 
 class DaemonExecutor(Executor):
-    """Runs each call in a daemon thread of its own."""
+    """Runs each call in its own daemon thread, which does not keep the process alive."""
 
     def __init__(self, most: int | None = None) -> None:
-        """``most``: so many calls run at the same time, from 1; ``None``: all of them."""
+        """``most``: number of calls that run at the same time, from 1; ``None``: all of them."""
         self._room = None if most is None else threading.Semaphore(most)
         self._started: list[Future[Any]] = []
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Start a call; what it raises is the future's."""
+        """Start a call; the future holds its result or its exception."""
         future: Future[T] = Future()
-        self._started = [each for each in self._started if not each.done()]
+        self._started = [started for started in self._started if not started.done()]
         self._started.append(future)
         call = partial(fn, *args, **kwargs)
         threading.Thread(target=self._run, args=(future, call), daemon=True).start()
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for what was started, or do not; calls under way are never cut off."""
+        """Wait for the started calls if ``wait``; a running call is never interrupted."""
         if cancel_futures:
             for future in self._started:
                 future.cancel()
@@ -52,7 +52,7 @@ class DaemonExecutor(Executor):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Whoever leaves by an exception does not wait."""
+        """Wait for the calls, unless an exception leaves the context."""
         self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
     def _run(self, future: Future[T], call: Callable[[], T]) -> None:

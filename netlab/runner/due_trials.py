@@ -1,4 +1,4 @@
-"""Which trials of a run are due, by its records; which are measured again, and which together."""
+"""The trials of a run that are due, those that are repeated, and those that search together."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial, is_together
 from netlab.experiment.stopping import StealRule
 from netlab.measurement.rendezvous import Participant, Rendezvous
-from netlab.runner.measured_again import Again
+from netlab.runner.measured_again import RepeatRule
 from netlab.store.run_folder import RunFolder
 
 
 def outstanding(
     folder: RunFolder, cells: tuple[Cell, ...], redo: frozenset[str]
 ) -> tuple[Trial, ...]:
-    """The trials of ``cells`` that are to be measured, as far as the records tell."""
+    """The trials of ``cells`` that the records show as still to be measured."""
     by_key = {cell.key: cell for cell in cells}
     return tuple(
         Trial(by_key[key], number) for key, number in folder.outstanding(redo) if key in by_key
@@ -28,14 +28,15 @@ def outstanding(
 def disturbed(
     folder: RunFolder, cells: tuple[Cell, ...], quiet: StealRule | None
 ) -> tuple[Trial, ...]:
-    """The trials of ``cells`` that were measured, disturbed or interrupted, and may be tried
-    again. An attempt that came to nothing has no record, and counts.
+    """The measured trials of ``cells`` that were disturbed or interrupted and may be tried again.
+
+    An attempt without a result leaves no record, but counts as an attempt.
     """
-    again = Again(quiet)
+    again = RepeatRule(quiet)
 
     def asks(record: Record) -> bool:
-        begun = folder.next_attempt(record.cell, record.trial) - 1
-        return again.asks(replace(record, attempt=begun))
+        attempts = folder.next_attempt(record.cell, record.trial) - 1
+        return again.asks(replace(record, attempt=attempts))
 
     return recorded_trials(folder, cells, asks)
 
@@ -43,7 +44,7 @@ def disturbed(
 def recorded_trials(
     folder: RunFolder, cells: tuple[Cell, ...], is_meant: Callable[[Record], bool]
 ) -> tuple[Trial, ...]:
-    """The trials of ``cells`` whose record that counts is meant."""
+    """The trials of ``cells`` whose latest record ``is_meant`` selects."""
     by_key = {cell.key: cell for cell in cells}
     return tuple(
         Trial(by_key[key], number)
@@ -53,27 +54,27 @@ def recorded_trials(
 
 
 def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
-    """The trials of ``cells`` by status; those not measured yet are pending."""
+    """Number of trials of ``cells`` by status; those not measured yet are pending."""
     keys = {cell.key for cell in cells}
-    found: dict[str, int] = {}
+    by_status: dict[str, int] = {}
     for cell in folder.plan.cells:
         if cell.key not in keys:
             continue
         for number in range(1, folder.progress(cell).trials + 1):
             record = folder.latest.get((cell.key, number))
             word = str(Status.PENDING if record is None else record.status)
-            found[word] = found.get(word, 0) + 1
-    return found
+            by_status[word] = by_status.get(word, 0) + 1
+    return by_status
 
 
-def teams_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
-    """The places of those trials of a round that search together."""
-    teams: dict[TestSettings, list[Trial]] = {}
+def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
+    """Trial → its participant, for the trials of a round that search together."""
+    groups: dict[TestSettings, list[Trial]] = {}
     for trial in trials:
         if is_together(trial.cell.setup):
-            teams.setdefault(trial.cell.setup, []).append(trial)
-    places: dict[Trial, Participant] = {}
-    for those in teams.values():
-        rendezvous = Rendezvous(trial.cell.pairing for trial in those)
-        places |= {trial: rendezvous.participant(trial.cell.pairing) for trial in those}
-    return places
+            groups.setdefault(trial.cell.setup, []).append(trial)
+    participants: dict[Trial, Participant] = {}
+    for group in groups.values():
+        rendezvous = Rendezvous(trial.cell.pairing for trial in group)
+        participants |= {trial: rendezvous.participant(trial.cell.pairing) for trial in group}
+    return participants

@@ -1,8 +1,8 @@
-"""How a signal ends the process: the first in order and within a time, the second at once.
+"""How a signal ends the process: the first one in order and within a time, the second at once.
 
-The first one raises ``Interrupted`` in the main thread, but never while something is written that
-must be whole. The system writes each signal's number into a socket that a thread of its own reads:
-so the time is kept, and the second signal heard, also where the main thread is stuck in a call.
+The first signal raises ``Interrupted`` in the main thread, but never during a write that must be
+complete. The system writes the number of each signal into a socket, and a separate thread reads
+it. So the time limit and the second signal work even if the main thread is stuck in a call.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from typing import NoReturn
 from netlab.errors import Interrupted
 
 SAME_WISH_S = 0.3
-"""The same signal within this time is the same wish: timeout(1) signals its child and the child's
-group, and a terminal that is closed brings SIGHUP from the shell and from the system."""
+"""The same signal again within this time counts once: timeout(1) signals its child and the child's
+process group, and a closed terminal causes a SIGHUP from the shell and one from the system."""
 
 END_S = 4.5
-"""What the orderly end may take, whatever a host or a disk does; with Python's own it is 5 s."""
+"""Limit of the orderly end, whatever a host or a disk does; 5 s with Python's own shutdown."""
 
 AGAIN_S = 0.01
-"""So long after it was swallowed a signal is raised again."""
+"""Delay after which a swallowed signal is raised again."""
 
 SHOW_CURSOR = b"\x1b[?25h"
 
@@ -43,13 +43,13 @@ _held: int | None = None
 
 @contextmanager
 def interruptible(within_s: float = END_S) -> Iterator[None]:
-    """Turn the first ending signal into ``Interrupted``; the process ends ``within_s`` of it.
+    """Turn the first ending signal into ``Interrupted``; the process ends within ``within_s``.
 
-    A signal that is ignored stays ignored (nohup). For the main thread. Left by ``Interrupted``
-    the time goes on: what is still done then is done within it.
+    For the main thread. An ignored signal stays ignored (nohup). After ``Interrupted`` left the
+    context, the time limit still applies to what the process does then.
     """
-    wanted = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
-    ending = [each for each in wanted if signal.getsignal(each) != signal.SIG_IGN]
+    numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
+    ending = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
     watch = _Watch(ending, within_s)
     before = {number: signal.signal(number, watch.handle) for number in ending}
     before_fd = signal.set_wakeup_fd(watch.notice, warn_on_full_buffer=False)
@@ -65,10 +65,12 @@ def interruptible(within_s: float = END_S) -> Iterator[None]:
 
 
 def raise_swallowed() -> None:
-    """See to it that no signal is lost: one that comes while a callback runs which lets nothing out
-    (of a weak reference, a finalizer) is raised again a moment later. For the whole process.
+    """Make sure that no signal is lost, in the whole process.
+
+    Python swallows an exception raised in the callback of a weak reference or in a finalizer. If a
+    signal arrives there, it is raised again a moment later.
     """
-    others = sys.unraisablehook
+    previous_hook = sys.unraisablehook
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
         global _held  # noqa: PLW0603
@@ -79,13 +81,13 @@ def raise_swallowed() -> None:
         elif isinstance(raised, KeyboardInterrupt):
             _raise_soon(signal.SIGINT)
         else:
-            others(unraisable)
+            previous_hook(unraisable)
 
     sys.unraisablehook = hook
 
 
 def _raise_soon(number: int) -> None:
-    """To the main thread itself, where that can be said: else its sleep would go on."""
+    """Signal the main thread itself if the system can, so that a sleep ends."""
     main = threading.main_thread().ident
     send: Callable[[], None] = partial(signal.raise_signal, number)
     if hasattr(signal, "pthread_kill") and main is not None:
@@ -97,7 +99,7 @@ def _raise_soon(number: int) -> None:
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """Something that must be whole: a signal that comes meanwhile is raised when it is."""
+    """Around a write that must be complete: a signal that arrives meanwhile is raised after it."""
     global _shielded  # noqa: PLW0603  (signals are the process's)
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -112,7 +114,7 @@ def shielded() -> Iterator[None]:
 
 @contextmanager
 def shielded_at_the_end() -> Iterator[None]:
-    """What came while the last part was shielded is not forgotten."""
+    """Raise a signal that was held while the last part was shielded."""
     yield
     _raise_held()
 
@@ -129,7 +131,7 @@ def _interrupted(number: int) -> Interrupted:
 
 
 class _Watch:
-    """Hears each signal's number, in a thread of its own."""
+    """Reads the number of each signal, in its own thread."""
 
     def __init__(self, ending: list[int], within_s: float) -> None:
         self.first: int | None = None
@@ -142,15 +144,15 @@ class _Watch:
 
     @property
     def notice(self) -> int:
-        """Where the system writes each signal's number."""
+        """File descriptor that the system writes the number of each signal to."""
         return self._notice.fileno()
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """In the main thread, between two of its steps."""
+        """Python's signal handler: it runs in the main thread."""
         global _held  # noqa: PLW0603
         if self.first is not None:
-            _raise_held()  # one that was swallowed
-            return  # whether this is another wish is known to the thread that hears them
+            _raise_held()  # a signal that a callback swallowed
+            return  # the watching thread decides whether this is a second signal
         self.first = number
         if _shielded:
             _held = number
@@ -158,7 +160,7 @@ class _Watch:
         raise _interrupted(number)
 
     def end(self) -> None:
-        """No signal came."""
+        """Stop the thread: no signal came."""
         self._notice.close()
 
     def _watch(self) -> None:
@@ -173,19 +175,19 @@ class _Watch:
         _leave(second or first)
 
     def _next(self, within_s: float | None) -> int | None:
-        """The next ending signal; ``None`` where none came in time, or none will."""
+        """The next ending signal; ``None`` if none came in time, or none can come any more."""
         while select.select([self._heard], [], [], within_s)[0]:
-            heard = self._heard.recv(1)
-            if not heard:
+            received = self._heard.recv(1)
+            if not received:
                 return None
-            if heard[0] in self._ending:
-                return heard[0]
+            if received[0] in self._ending:
+                return received[0]
         return None
 
 
 def _leave(number: int) -> NoReturn:
-    """At once: agents end with their input, and the journal needs no last word. A progress bar has
-    hidden the terminal's cursor.
+    """Exit at once: agents end with their input, and the journal needs no last entry. The terminal
+    gets its cursor back, which a progress bar hides.
     """
     with suppress(OSError, ValueError):
         if os.isatty(2) and select.select([], [2], [], 0)[1]:

@@ -1,4 +1,4 @@
-"""What is said of a session's cells at its end: disturbed, interrupted, or never tight."""
+"""Warnings about cells at the end of a session: disturbed, interrupted, or not precise enough."""
 
 from __future__ import annotations
 
@@ -15,45 +15,49 @@ from netlab.store.run_folder import RunFolder
 from netlab.units import format_share
 
 NOT_TIGHT = "not-tight"
-"""Kind of the note about a cell that had all its trials and never got tight."""
+"""Kind of the note about a cell that had all its trials and did not get precise."""
 
 
 def flag(
-    folder: RunFolder, cells: tuple[Cell, ...], quiet: StealRule | None, progress: Progress
+    folder: RunFolder, cells: tuple[Cell, ...], steal_rule: StealRule | None, progress: Progress
 ) -> None:
-    """Say in which trials data stopped, which stayed disturbed and which cells never got tight;
-    these once.
+    """Warn about trials in which data stopped, trials that stayed disturbed, and, once for each
+    cell, cells that did not get precise.
     """
-    if quiet is not None:
-        stayed = recorded_trials(folder, cells, quiet.is_disturbed)
+    if steal_rule is not None:
+        stayed = recorded_trials(folder, cells, steal_rule.is_disturbed)
         if stayed:
-            progress.warn([f"in all of their tries {quiet.disturbed(len(stayed))}"])
-    stand = recorded_trials(folder, cells, lambda each: any(interruptions(each)))
-    if stand:
-        progress.warn([f"{in_which_data_stopped(len(stand))}: see the findings"])
-    progress.warn(_not_tight(folder, cells))
+            progress.warn([f"{steal_rule.disturbed(len(stayed))}, in every attempt"])
+    stopped = recorded_trials(folder, cells, lambda record: any(interruptions(record)))
+    if stopped:
+        progress.warn([f"{in_which_data_stopped(len(stopped))}: see the findings"])
+    progress.warn(_imprecise(folder, cells))
 
 
-def _not_tight(folder: RunFolder, cells: tuple[Cell, ...]) -> Iterable[str]:
-    until = folder.plan.until
+def _imprecise(folder: RunFolder, cells: tuple[Cell, ...]) -> Iterable[str]:
+    rule = folder.plan.until
     noted = {note.data.get("cell") for note in folder.notes if note.kind == NOT_TIGHT}
-    flagged = {cell.key for cell in cells} - noted
-    found = [
+    to_note = {cell.key for cell in cells} - noted
+    imprecise = [
         (cell.key, progress.trials)
         for cell in folder.plan.cells
-        if cell.key in flagged and (progress := folder.progress(cell)).precise is False
+        if cell.key in to_note and (progress := folder.progress(cell)).precise is False
     ]
-    if until is None or not found:
+    if rule is None or not imprecise:
         return ()
-    for key, trials in found:
+    for key, trials in imprecise:
         with shielded():
             folder.note(
                 NOT_TIGHT,
                 durable=False,
                 cell=key,
                 trials=trials,
-                within=until.within,
-                confidence=until.confidence,
+                within=rule.within,
+                confidence=rule.confidence,
             )
-    named = found[0][0] if len(found) == 1 else f"{found[0][0]} and {len(found) - 1} more"
-    return (f"not within ± {format_share(until.within)} after {until.at_most} trials: {named}",)
+    named = (
+        imprecise[0][0]
+        if len(imprecise) == 1
+        else f"{imprecise[0][0]} and {len(imprecise) - 1} more"
+    )
+    return (f"not within ± {format_share(rule.within)} after {rule.at_most} trials: {named}",)

@@ -1,4 +1,4 @@
-"""The hosts of a run with their agents: which pairs of them measure, and what becomes of them."""
+"""The hosts of a run with their agents: which pairs of them measure, and which are away."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.hosts.fact_notes import FactNotes
 from netlab.runner.hosts.host_agents import HostAgents
 from netlab.runner.hosts.host_notes import described, peers_of, routes_of
-from netlab.runner.hosts.ways import Ways, tried_together
+from netlab.runner.hosts.ways import Ways, groups_without_overlap
 from netlab.runner.observers import active_observers
 from netlab.runner.preflight import Preflight, is_own_address, preflight, preflight_mirror
 from netlab.runner.skip_reasons import (
@@ -37,7 +37,7 @@ from netlab.store.run_folder import RunFolder
 from netlab.store.this_machine import machine_id
 
 CLOSE_S = 3.0
-"""What all hosts together may take to end their agents."""
+"""Time for all hosts together to end their agents."""
 
 NO_WAY = frozenset(
     [
@@ -50,14 +50,15 @@ NO_WAY = frozenset(
         "unreachable",
     ]
 )
-"""Reasons of a failed trial after which it is checked whether packets still pass."""
+"""Reasons of a failed trial after which the run checks whether packets still pass."""
 
 
 class HostPool:
-    """Connects to every host that the pairings need, locks them, and tries each pair once.
+    """All hosts of a run: it connects to each one, locks it, and checks each pair once.
 
-    A pairing whose hosts are away, or refuse us, does not stop the others. Raises ``HostError``
-    where no pairing can be measured, ``LockedError`` where another run measures with a host.
+    If the hosts of a pairing are away or refuse the login, the other pairings are measured.
+    Entering it raises ``HostError`` if no pairing can be measured, ``LockedError`` if another run
+    measures with one of the hosts.
     """
 
     def __init__(
@@ -68,20 +69,24 @@ class HostPool:
         owner: LockOwner,
         wait_s: float,
         keep: KeepTraceback,
-        say: Callable[[str], None] | None = None,
+        notify: Callable[[str], None] | None = None,
         opened: AgentGroup | None = None,
     ) -> None:
-        """``say`` hears what takes long, and ``keep`` gets defects, both from several threads."""
+        """``notify`` gets messages about slow steps, ``keep`` gets defects; several threads call
+        them. ``opened``: agents that need no new login.
+        """
         self._inventory = inventory
         self._pairings = tuple(pairings)
-        self._say = say or (lambda _sentence: None)
-        self._hosts = HostAgents(inventory, owner, wait_s=wait_s, keep=keep, say=say, opened=opened)
+        self._notify = notify or (lambda _sentence: None)
+        self._hosts = HostAgents(
+            inventory, owner, wait_s=wait_s, keep=keep, notify=notify, opened=opened
+        )
         self._pairs: dict[str, tuple[Host, Host]] = {}
-        self._ways = Ways(self._pairs, self._try, self._say, keep=keep)
-        self._facts = FactNotes(self._say)
+        self._ways = Ways(self._pairs, self._try, self._notify, keep=keep)
+        self._facts = FactNotes(self._notify)
         self._unchecked_at_first: list[str] = []
         self._onlookers: frozenset[str] = frozenset()
-        """Names of the hosts that are observed, and an end of no pairing."""
+        """Names of the hosts that are observed but are no end of a pairing."""
         self.warnings: list[str] = []
 
     def __enter__(self) -> Self:
@@ -95,7 +100,7 @@ class HostPool:
             self._pair_up()
             refusals = [error for name, error in refused.items() if name in ends]
             if not self._pairs and refusals:
-                # A wrong key or a refused login is a person's to mend, by its own words.
+                # A person has to correct a wrong key or a refused login: its own message says how.
                 raise refusals[0]
             if not self._pairs:
                 raise HostError("no pairing can be measured: " + "; ".join(self.missing))
@@ -115,13 +120,11 @@ class HostPool:
         self.close()
 
     def close(self) -> None:
-        """End every agent, in 3 s at most; trials under way end with ``HostGone``. Safe to call
-        again.
-        """
+        """End every agent within 3 s; running trials end with ``HostGone``. Safe to call again."""
         if not self._hosts.closing:
             self._hosts.close(CLOSE_S)
 
-    # What the spine asks
+    # State for the spine
 
     @property
     def unreachable(self) -> tuple[str, ...]:
@@ -134,13 +137,14 @@ class HostPool:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """A sentence for each pairing without its two hosts, or without a way between them."""
-        without = (self._missing(each) for each in self._pairings if each not in self._pairs)
-        return tuple(dict.fromkeys([*without, *self._unchecked_at_first]))
+        """A sentence for each pairing without its two hosts, or without a path between them."""
+        unpaired = [pairing for pairing in self._pairings if pairing not in self._pairs]
+        sentences = map(self._missing, unpaired)
+        return tuple(dict.fromkeys([*sentences, *self._unchecked_at_first]))
 
     @property
     def measures_here(self) -> bool:
-        """Whether some host of the run shares this machine's cores."""
+        """Whether a host of the run shares the cores of this machine."""
         here = machine_id()
         return any(
             agent.host.local or (here is not None and agent.hello.get("machine_id") == here)
@@ -148,25 +152,25 @@ class HostPool:
         )
 
     def hosts_of(self, cell: Cell) -> frozenset[str]:
-        """Names of the machines and shared links that a cell keeps busy."""
+        """Names of the machines and shared links that a cell uses."""
         pair = self._pairs.get(cell.pairing)
         if pair is None:
             return frozenset({f"nobody-{cell.pairing}"})
         return kept_busy(pair)
 
     def meeting_of(self, pairing: str) -> Match:
-        """What a pairing by name needs to itself."""
+        """The match of a pairing by name: what it needs to itself."""
         return self._inventory.match(pairing)
 
     def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
-        """The agents at both ends of a cell, as they are now; none where one of them is missing."""
+        """The agents now at both ends of a cell; empty if one of them is missing."""
         pair = self._pairs.get(cell.pairing, ())
         names = [host.name for host in pair if host.name not in self._hosts.absences]
         agents = tuple(self._hosts.agents[name] for name in names if name in self._hosts.agents)
         return agents if len(agents) == 2 else ()
 
     def ends(self, cell: Cell) -> Ends:
-        """The two hosts that measure a cell, with their agents as they are now."""
+        """The two ends of a cell, with the agents that their hosts have now."""
         server_host, client_host = self._pairs[cell.pairing]
         client = self._hosts.agents[client_host.name]
         mirror = server_host.mirror
@@ -192,10 +196,10 @@ class HostPool:
         )
 
     def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
-        """Why ``cell`` cannot be measured now; ``None`` where it can.
+        """Why ``cell`` cannot be measured now; ``None`` if it can.
 
-        Its hosts must be free: where one of them came back, the pair is tried again before it is
-        measured with. Raises ``HostGone`` when one is lost meanwhile.
+        Its hosts must be free: if one of them came back, the pair is checked again first. Raises
+        ``HostGone`` if a host is lost meanwhile.
         """
         pair = self._pairs.get(cell.pairing)
         if pair is None:
@@ -208,18 +212,18 @@ class HostPool:
         )
 
     def refusals(self, cells: Iterable[Cell]) -> Counter[str]:
-        """Why hosts let our account not measure some of these, with the number of cells each; as
-        the facts that were noted last say it.
+        """Why the login's account may not measure some cells, with the number of cells for each
+        reason. By the facts that were noted last.
         """
-        found = (
+        obstacles = (
             beyond_account(cell, pair, self._facts.values)
             for cell in cells
             if (pair := self._pairs.get(cell.pairing)) is not None
         )
-        return Counter(each.detail for each in found if each is not None)
+        return Counter(obstacle.detail for obstacle in obstacles if obstacle is not None)
 
     def lost(self, trial: Trial, attempt: int, gone: HostGone) -> Record:
-        """A host was lost in mid-trial: try it once more, and say what became of the trial."""
+        """The record of a trial that lost a host; tries to connect to its hosts once more."""
         pair = self._pairs[trial.cell.pairing]
         names = [host.name for host in pair]
         agents = [self._hosts.agents[name] for name in names if name in self._hosts.agents]
@@ -235,10 +239,10 @@ class HostPool:
         reason = "probe-died" if died else "host-gone"
         return Unmeasured(Status.FAILED, reason, str(gone), *names).record(trial, attempt)
 
-    # Those that are away
+    # Hosts that are away
 
     def is_away(self, cell: Cell) -> bool:
-        """Whether a host of a cell is away, or the way between its hosts is cut."""
+        """Whether a host of a cell is away, or the path between its hosts is cut."""
         pair = self._pairs.get(cell.pairing)
         if pair is None:
             return True
@@ -246,20 +250,20 @@ class HostPool:
         return absent or self._ways.is_cut(cell)
 
     def look_at_the_way(self, record: Record, cell: Cell) -> None:
-        """After a trial that heard nothing of the other host: does anything pass at all?"""
+        """Check whether packets still pass, after a trial that received nothing from its peer."""
         if record.status is Status.FAILED and record.reason in NO_WAY:
             with suppress(HostGone):
                 self._ways.look_again(cell)
 
     def reason_left(self, cell: Cell) -> Unmeasured | None:
-        """Why ``cell`` was never tried, without trying it; ``None``: nothing keeps it."""
+        """Why ``cell`` was never tried, without a new check; ``None``: there is no obstacle."""
         pair = self._pairs.get(cell.pairing)
         if pair is None:
             return self._unpaired(cell)
         return host_away(pair, self._hosts.absences) or self._ways.reason_left(cell)
 
     def ask_again(self) -> None:
-        """Ask the hosts and ways that are away, where it is time to."""
+        """Try again the hosts and paths that are away and due."""
         if self._hosts.all_there and not self._ways.cut:
             return
         self._hosts.ask_again([name for name in self._hosts.names if not self._is_replaced(name)])
@@ -267,7 +271,7 @@ class HostPool:
         self._ways.ask_again()
 
     def next_ask_s(self, cells: Collection[Cell], patience_s: float) -> float | None:
-        """Seconds until it is worth asking again for one of these; ``None``: not any more."""
+        """Seconds until the next try of a host or path of these cells; ``None``: no more tries."""
         pairings = dict.fromkeys(cell.pairing for cell in cells)
         awaited = [
             self._hosts.next_ask_s([host.name for host in pair], patience_s)
@@ -275,26 +279,26 @@ class HostPool:
             for pair in self._pairs_of(pairing)
         ]
         awaited += self._ways.next_asks_s(cells, patience_s)
-        return min((each for each in awaited if each is not None), default=None)
+        return min((seconds for seconds in awaited if seconds is not None), default=None)
 
     def why_away(self, cells: Iterable[Cell]) -> tuple[str, ...]:
-        """A sentence for each host or way that keeps these from being measured."""
+        """A sentence for each host or path that prevents the measurement of these cells."""
         pairings = dict.fromkeys(cell.pairing for cell in cells)
-        away = [absence.sentence for each in pairings for absence in self._away_of(each)]
+        away = [absence.sentence for pairing in pairings for absence in self._away_of(pairing)]
         return tuple(dict.fromkeys([*away, *self._ways.why_cut(pairings)]))
 
-    # What is written down
+    # Notes of the run folder
 
     def described(self) -> dict[str, Any]:
-        """Each host as it was found: what changes here between sessions is noted, not refused."""
+        """Each host as it was found. A change between sessions is noted, not refused."""
         return described(self._pairs.values(), self._hosts.agents)
 
     def returned(self) -> frozenset[str]:
-        """Names of the hosts that were lost and came back since this was asked last."""
+        """Names of the hosts that came back since the last call."""
         return self._hosts.take_unnoted()
 
     def note_facts(self, folder: RunFolder, when: str, only: frozenset[str] | None = None) -> None:
-        """Append the facts of each host (or of some), with the route to its peer."""
+        """Note the facts of each host, or of ``only`` some, with the route to its peer."""
         peers = peers_of(self._pairs.values())
         agents = {
             name: agent
@@ -304,16 +308,16 @@ class HostPool:
         self._facts.note(folder, agents, peers, when)
 
     def note_routes(self, folder: RunFolder) -> None:
-        """Append what each host's other test addresses are behind: ``note_facts`` has one each."""
+        """Note the routes of each host's other test addresses: ``note_facts`` has one per host."""
         pairs = tuple(self._pairs.values())
-        agents = {name: each for name, each in list(self._hosts.agents.items()) if not each.gone}
+        agents = {name: agent for name, agent in list(self._hosts.agents.items()) if not agent.gone}
         self._facts.note_routes(folder, agents, routes_of(pairs), peers_of(pairs))
 
-    # How it comes to be
+    # Pairs
 
     @property
     def _unobserved(self) -> tuple[str, ...]:
-        """A sentence for each host that should look on and is away: all is measured without it."""
+        """A sentence for each observed host that is away; the run measures without it."""
         absences = self._hosts.absences
         away = [absences[name] for name in sorted(self._onlookers) if name in absences]
         return tuple(f"not observed: {absence.sentence}" for absence in away)
@@ -324,7 +328,7 @@ class HostPool:
         return {name: agents[name] for name in self._inventory.observed if name in agents}
 
     def _is_replaced(self, name: str) -> bool:
-        """Whether another system of its machine answers: then this one cannot."""
+        """Whether another system of its machine runs now, so that this one cannot."""
         machine = self._inventory.host(name).machine
         return machine is not None and any(
             agent.host.machine == machine and other != name and other not in self._hosts.absences
@@ -333,29 +337,29 @@ class HostPool:
 
     def _pair_up(self) -> None:
         """Choose the hosts of each pairing that has none yet."""
-        there = {each for each in self._hosts.agents if each not in self._hosts.absences}
+        present = {name for name in self._hosts.agents if name not in self._hosts.absences}
         for pairing in self._pairings:
             for server, client in self._inventory.candidates(pairing):
-                serves = server.mirror is not None or server.name in there
-                if pairing not in self._pairs and serves and client.name in there:
+                serves = server.mirror is not None or server.name in present
+                if pairing not in self._pairs and serves and client.name in present:
                     self._pairs[pairing] = (server, client)
                     self._ways.doubt([pairing])
 
-    def _welcome(self) -> None:
-        """Hosts that came back may have another route, or another firewall."""
-        came = self._hosts.take_unpaired()
-        if not came:
+    def _pair_returned(self) -> None:
+        """Pair hosts that came back. They may have another route or another firewall now."""
+        names = self._hosts.take_unpaired()
+        if not names:
             return
         self._pair_up()
         pairs = self._pairs.items()
-        self._ways.doubt(name for name, pair in pairs if any(host.name in came for host in pair))
+        self._ways.doubt(key for key, pair in pairs if any(host.name in names for host in pair))
 
     def _pairs_of(self, pairing: str) -> list[tuple[Host, Host]]:
-        """The hosts that a pairing is measured with: its own two, or any two that may be. None
-        whose machine runs another system now.
+        """The chosen hosts of a pairing, or all candidates if none are chosen yet. Hosts whose
+        machine runs another system now are left out.
         """
-        own = self._pairs.get(pairing)
-        pairs = self._inventory.candidates(pairing) if own is None else (own,)
+        chosen = self._pairs.get(pairing)
+        pairs = self._inventory.candidates(pairing) if chosen is None else (chosen,)
         return [pair for pair in pairs if not any(self._is_replaced(host.name) for host in pair)]
 
     def _away_of(self, pairing: str) -> list[Absence]:
@@ -374,10 +378,10 @@ class HostPool:
         return "; ".join(sentences) or self._inventory.why_not(pairing)
 
     def _try_pairs(self) -> None:
-        # There may be thousands.
-        together = tried_together(self._pairs, self.meeting_of)
+        # In parallel: there may be thousands of pairs.
+        together = groups_without_overlap(self._pairs, self.meeting_of)
         warnings, self._unchecked_at_first = self._ways.try_all(together)
-        self.warnings += [each for each in warnings if each not in self.warnings]
+        self.warnings += [warning for warning in warnings if warning not in self.warnings]
         lost = any(agent.gone for agent in self._hosts.agents.values())
         if not (lost or self._ways.has_defects) and all(map(self._ways.is_unchecked, self._pairs)):
             raise HostError("no pairing can be measured: " + "; ".join(self._unchecked_at_first))

@@ -1,4 +1,4 @@
-"""Hosts that only look on: neither end of a test, but in its way, such as the device under test."""
+"""Observed hosts: neither end of a test, but on its path, such as the device under test."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from netlab.remote.agent import Agent
 
 
 def active_observers(ends: Sequence[Agent], observed: Mapping[str, Agent]) -> tuple[Agent, ...]:
-    """Those that are neither end, and have not been lost."""
+    """The observed agents that are neither end and have not been lost."""
     names = {agent.host.name for agent in ends}
     return tuple(agent for name, agent in observed.items() if name not in names and not agent.gone)

@@ -1,11 +1,12 @@
-"""How long a packet may be from one host to another: tried before a run, not believed.
+"""The path MTU from one host to another, measured before a run instead of assumed.
 
-    the longest packet that the sender's interface takes → does it arrive? → which length does
+    send the longest packet that the sender's interface takes → if it is lost, search the longest
+    that arrives
 
 A path may carry less than the interfaces at its ends: jumbo frames into a switch without them, a
-tunnel, a router that drops what is too long. Where its sender's system hears of that (ICMP), TCP
-and messages that may be cut up go on in shorter packets; where nobody tells, each way in which
-messages are sent is tried by itself.
+tunnel, a router that drops long packets. If a router reports that to the sender's system (ICMP),
+TCP and messages that may be fragmented continue in shorter packets. If no router reports it, each
+way to send messages is tried by itself.
 """
 
 from __future__ import annotations
@@ -33,30 +34,30 @@ from netlab.measurement.payload_search import DOUBTS, whole_messages
 from netlab.measurement.requests import can
 
 USUAL_MTU_BYTES = (1500, 1504, 1450, 1400, 1492, 1420, 1476, 1480, 1280, 4470, 9000)
-"""Tried first: Ethernet (with room for a tag), VXLAN, PPPoE, WireGuard, GRE, the least of IPv6."""
+"""Tried first: Ethernet (also with a tag), VXLAN, PPPoE, WireGuard, GRE, the minimum of IPv6."""
 
 FIRST_TIMEOUT_S = 1.0
-"""Before it is known how long a round trip takes."""
+"""Timeout of a message before the round-trip time is known."""
 ROUND_TRIPS, LEAST_TIMEOUT_S = 4, 0.1
-"""A message is given up after so many of the longest round trips seen, and not sooner."""
+"""Timeout of a message: so many times the longest round trip seen, and at least so many seconds."""
 
 TCP_S = 3.0
-"""For a segment that the path drops. Linux with tcp_mtu_probing sends a shorter one by then."""
+"""Time for a segment that the path drops: Linux with tcp_mtu_probing needs it to send less."""
 
 WITHIN_S = 10.0
-"""Of one direction: a search that takes longer shows nothing."""
+"""Time limit of the search in one direction; a longer search has no result."""
 
 _MSS = "tcp_end_snd_mss"
 PIECES_BYTES = 1000
-"""What a message must have beyond the longest packet to be sent in two."""
+"""Bytes beyond the longest packet, so that a message is sent in two packets."""
 
 
 @dataclass(frozen=True, slots=True)
 class NarrowWay:
-    """A way on which less passes than the sender's interface takes."""
+    """A direction whose path MTU is below the MTU of the sender's interface."""
 
     sender: str
-    """Name of its host."""
+    """Name of the sending host."""
     receiver: str
     sender_address: str
     receiver_address: str
@@ -64,26 +65,26 @@ class NarrowWay:
     """Longest IP packet that passes."""
     interface_mtu_bytes: int
     told: bool
-    """Whether the sender's system was told so: by a router, or in its own routes."""
+    """Whether the sender's system knows it: from a router, or from its own routes."""
     whole_passes: bool
-    """Whether a UDP message as long as the interface takes arrives where it may be cut up."""
+    """Whether a UDP message as long as the interface takes arrives if it may be fragmented."""
     pieces_pass: bool
-    """Whether a longer one does, which its own system cuts up."""
+    """Whether a longer UDP message arrives, which its own system fragments."""
     segments_pass: bool
     """Whether TCP's longest segments arrive, or shorter ones in their place."""
 
     @property
     def sentence(self) -> str:
-        """What passes, and who knows."""
-        says = "its system knows" if self.told else "nobody on the path says so"
+        """The path MTU, and whether the sender's system knows it."""
+        knowledge = "its system knows that" if self.told else "no router reports that"
         return (
             f"{self.sender}→{self.receiver}: packets of up to {self.mtu_bytes} bytes pass "
             f"({self.sender_address} to {self.receiver_address}), the interface has an MTU of "
-            f"{self.interface_mtu_bytes}; {says}"
+            f"{self.interface_mtu_bytes}; {knowledge}"
         )
 
     def stops(self, sent: SentMessages, ip_version: int) -> bool:
-        """Whether what an end sends at once would be longer than what passes, and stays so."""
+        """Whether the messages of an end are too long for the path and nothing shortens them."""
         most = sent.message_bytes
         if sent.protocol == "TCP":
             headers_bytes = IP_BYTES[ip_version] + TCP_BYTES + TIMESTAMPS_BYTES
@@ -100,14 +101,14 @@ class NarrowWay:
 
 
 def narrow_ways(ends: Ends, ip_version: IpVersion) -> tuple[NarrowWay, ...]:
-    """Those of the two directions on which less passes than the sender's interface takes.
+    """The directions whose path MTU is below the MTU of the sender's interface: none to two.
 
-    Nothing of a direction whose sender cannot forbid fragments or tells no MTU, or that cannot be
-    tried. Raises HostGone.
+    A direction is left out if its sender cannot forbid fragments or does not report its MTU, or if
+    it cannot be checked. Raises HostGone.
     """
     setup = PayloadSearch(protocol="UDP", ip_version=ip_version, timeout_s=FIRST_TIMEOUT_S)
-    found = [_narrow(Direction(setup, each)) for each in (ends, ends.reversed())]
-    return tuple(each for each in found if each is not None)
+    ways = [_narrow(Direction(setup, direction)) for direction in (ends, ends.reversed())]
+    return tuple(way for way in ways if way is not None)
 
 
 def _narrow(path: Direction) -> NarrowWay | None:
@@ -136,9 +137,9 @@ def _narrow(path: Direction) -> NarrowWay | None:
         if limit.message_bytes == most_bytes or not _is_still(limit.message_bytes, attempt):
             return None
     except ProbeError:
-        return None  # blocked, or refused: the check of the protocol says so, or each cell
+        return None  # blocked or refused: the check of the protocol or each cell reports that
     mtu_bytes = limit.message_bytes + headers_bytes
-    told = any(each.evidence == "icmp" for each in limit.tries)
+    told = any(size_try.evidence == "icmp" for size_try in limit.tries)
     asking, answering = path.addresses
     return NarrowWay(
         sender=path.ends.client.host.name,
@@ -155,36 +156,39 @@ def _narrow(path: Direction) -> NarrowWay | None:
 
 
 def _usual_bytes(headers_bytes: int) -> list[int]:
-    """Messages of the usual packets, each with the next longer one."""
+    """Message sizes of the usual MTUs, each with the next larger one."""
     return [mtu - headers_bytes + more for mtu in USUAL_MTU_BYTES for more in (0, 1)]
 
 
 def _within(
     seconds: float, most_bytes: int, attempt: Callable[[int], SizeTry]
 ) -> Callable[[int], SizeTry]:
-    """The same until the time is over; the longest, on which all depends, is doubted always."""
+    """``attempt`` with a time limit. A lost message of the largest size, on which all depends, is
+    always sent again.
+    """
     give_up = time.monotonic() + seconds
 
-    def tried(message_bytes: int) -> SizeTry:
+    def limited(message_bytes: int) -> SizeTry:
         for _ in range(DOUBTS if message_bytes == most_bytes else 0):
-            found = attempt(message_bytes)
-            if found.passed or found.evidence != "timeout":
-                return found
+            size_try = attempt(message_bytes)
+            if size_try.passed or size_try.evidence != "timeout":
+                return size_try
         if time.monotonic() > give_up:
             raise ProbeError("", "deadline", detail=f"not found within {seconds:g} s")
         return attempt(message_bytes)
 
-    return tried
+    return limited
 
 
 def _is_still(limit_bytes: int, attempt: Callable[[int], SizeTry]) -> bool:
-    """Whether what was found is a limit, and no moment in which nothing passed: a cable that flaps
-    would make each longer cell impossible."""
+    """Whether the limit is a lasting one. A short outage, as of a loose cable, must not make each
+    cell with longer messages impossible.
+    """
     return attempt(limit_bytes).passed and not attempt(limit_bytes + 1).passed
 
 
 def _passes(path: Direction, message_bytes: int) -> bool:
-    """Whether a message arrives that may be cut up, now that the sender's system may know more."""
+    """Whether a message that may be fragmented arrives, now that the sender may know the MTU."""
     for _ in range(1 + DOUBTS):
         try:
             path.exchange(message_bytes, whole=False)
@@ -195,18 +199,18 @@ def _passes(path: Direction, message_bytes: int) -> bool:
 
 
 def _segments_pass(path: Direction, mtu_bytes: int, interface_mtu_bytes: int) -> bool:
-    """Whether TCP passes with segments as long as both ends' interfaces take."""
+    """Whether TCP segments pass that are as long as the interfaces of both ends take."""
     over = path.ends.reversed()
     far_mtu_bytes = Direction(path.setup, over).interface_mtu_bytes()
     if min(interface_mtu_bytes, far_mtu_bytes or interface_mtu_bytes) <= mtu_bytes:
-        return True  # the receiver says what it takes, and that passes
+        return True  # the receiver announces a shorter MSS, and that passes
     tcp = Direction(replace(path.setup, protocol="TCP", timeout_s=TCP_S), path.ends)
     least_bytes = LEAST_MESSAGE_BYTES["TCP"]
     try:
         tcp.exchange(least_bytes)
-        told = [each[_MSS] for each in tcp.results[least_bytes] if _MSS in each]
-        # One segment, and not more: what is cut up by a card may be dropped in other places.
-        tcp.exchange(max([least_bytes, *told[:1]]) if told else interface_mtu_bytes)
+        mss_bytes = [result[_MSS] for result in tcp.results[least_bytes] if _MSS in result]
+        # One segment only: what a card cuts up may be dropped for other reasons.
+        tcp.exchange(max([least_bytes, *mss_bytes[:1]]) if mss_bytes else interface_mtu_bytes)
     except ProbeError:
         return False
     return True

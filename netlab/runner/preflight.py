@@ -1,4 +1,4 @@
-"""Tries, before a run, whether two hosts reach each other, also over the test cable."""
+"""The check before a run: whether two hosts reach each other over the test network."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from netlab.remote.routes import PACKETS, RouteEnd, check_counters, check_route,
 from netlab.runner.path_mtu import NarrowWay, narrow_ways
 
 CHECK_S = 5.0
-"""For three SYNs of TCP (0, 1 and 3 s), and fifty hellos over UDP."""
+"""Enough for three SYNs of TCP (0, 1 and 3 s) and fifty hellos over UDP."""
 LAST_WORD_S = 1.0
-"""What the listening side may take after the other has ended."""
+"""Time for the listening side to end after the other side."""
 
 NOT_THROUGH = frozenset(
     {"no-peer", "connect-timeout", "connect-refused", "unreachable", "peer-vanished", "deadline"}
 )
-"""Words of a probe that hears nothing from the other; another word is a fault of its own."""
+"""Reasons of a probe that receives nothing from the other; other reasons are its own faults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """A protocol that passes between two test addresses only where the server connects."""
+    """A protocol that passes between two test addresses only if the server connects."""
 
     protocol: str
     server_address: str
@@ -53,7 +53,7 @@ class Turned:
 
 @dataclass(frozen=True, slots=True)
 class MissingAddress:
-    """A test address that its host does not have (any more); other pairs of addresses do."""
+    """A pair of test addresses that cannot be used, because a host does not have its address."""
 
     server_address: str
     client_address: str
@@ -62,7 +62,7 @@ class MissingAddress:
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """What one packet of each protocol in each direction showed, and the longest one."""
+    """The result of the check: one packet of each protocol each way, and the longest packet."""
 
     blocked: tuple[Blocked, ...]
     warnings: tuple[str, ...]
@@ -71,26 +71,27 @@ class Preflight:
     missing: tuple[MissingAddress, ...] = ()
 
     def connected_by(self, server_address: str, client_address: str) -> dict[str, str]:
-        """Protocol → ``client`` or ``server``: which side is to connect between two addresses."""
-        turned = {
-            each.protocol
-            for each in self.turned
-            if (each.server_address, each.client_address) == (server_address, client_address)
+        """Protocol → ``client`` or ``server``: the side that connects between two addresses."""
+        protocols = {
+            turned.protocol
+            for turned in self.turned
+            if (turned.server_address, turned.client_address) == (server_address, client_address)
         }
-        return {each: "server" if each in turned else "client" for each in PACKETS}
+        return {name: "server" if name in protocols else "client" for name in PACKETS}
 
 
 def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = None) -> Preflight:
-    """One packet of each protocol each way between all test addresses that two hosts have in
-    common: of the same network, and of the same IP version. Then the longest, over UDP. ``pair``
-    are the hosts as a pairing sees them, where it names the networks.
+    """Check two hosts: send packets between all pairs of their test addresses in one network and
+    of one IP version. First one packet of each protocol each way, then the longest, over UDP.
+    ``pair``: the hosts as a pairing sees them, if the pairing names the networks.
 
-    Raises HostError where the traffic would not take the test network, or where no pair of
-    addresses is there; an address that is gone stops no cell that takes another.
+    Raises HostError if the traffic would not take the test network, or if no pair of addresses
+    exists. A missing address does not stop cells that use another one.
     """
     faults: list[Blocked | Turned] = []
     narrow: list[NarrowWay] = []
     missing: list[MissingAddress] = []
+    # Interfaces by host and device: those whose counters do not show the packets, and the others.
     unproved: list[tuple[str, str | None, str]] = []
     proved: set[tuple[str, str | None]] = set()
     addresses = common_addresses(*(pair or (server.host, client.host)))
@@ -106,9 +107,11 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
                 raise
             missing.append(MissingAddress(there, here, str(error)))
             continue
-        found = _check_both(*ends)
-        faults += found
-        passed = set(PACKETS) - {each.protocol for each in found if isinstance(each, Blocked)}
+        these_faults = _check_both(*ends)
+        faults += these_faults
+        passed = set(PACKETS) - {
+            fault.protocol for fault in these_faults if isinstance(fault, Blocked)
+        }
         for (end, peer), before in zip((ends, ends[::-1]), counters, strict=True):
             device = interface_of(before, end.address)
             sentence = check_counters(end, peer, before, passed)
@@ -117,29 +120,29 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
             else:
                 unproved.append((end.name, device, sentence))
         if "UDP" in passed:
-            narrow += _narrow_between(*ends, found)
-    # Windows may tell the route of one IP version only: the other's address is on the same device.
-    warnings = [said for name, device, said in unproved if (name, device) not in proved]
+            narrow += _narrow_between(*ends, these_faults)
+    # Windows may report the route of only one IP version: both addresses are on one device.
+    warnings = [sentence for host, device, sentence in unproved if (host, device) not in proved]
     return Preflight(
-        blocked=tuple(each for each in faults if isinstance(each, Blocked)),
-        warnings=(*(each.sentence for each in (*faults, *missing, *narrow)), *warnings),
-        turned=tuple(each for each in faults if isinstance(each, Turned)),
+        blocked=tuple(fault for fault in faults if isinstance(fault, Blocked)),
+        warnings=(*(item.sentence for item in (*faults, *missing, *narrow)), *warnings),
+        turned=tuple(fault for fault in faults if isinstance(fault, Turned)),
         narrow=tuple(narrow),
         missing=tuple(missing),
     )
 
 
 def _lacks_address(end: RouteEnd) -> bool:
-    """Whether a host tells its addresses, and the one of a check is not among them."""
+    """Whether a host reports its addresses, and the one of a check is not among them."""
     facts = end.agent.facts()
     return "addresses" in facts and interface_of(facts, end.address) is None
 
 
 def _narrow_between(
-    server: RouteEnd, client: RouteEnd, found: list[Blocked | Turned]
+    server: RouteEnd, client: RouteEnd, faults: list[Blocked | Turned]
 ) -> tuple[NarrowWay, ...]:
-    """The ways between two addresses on which less passes than an interface takes."""
-    turned = {each.protocol: "server" for each in found if isinstance(each, Turned)}
+    """The directions between two addresses whose path MTU is below the sender's interface MTU."""
+    turned = {fault.protocol: "server" for fault in faults if isinstance(fault, Turned)}
     ends = Ends(
         server=server.agent,
         client=client.agent,
@@ -151,15 +154,15 @@ def _narrow_between(
 
 
 def _network_of(end: RouteEnd) -> str:
-    """The network by whose name the inventory has an address."""
-    named = end.agent.host.addresses
-    return next((name for name, listed in named.items() if end.address in listed), "")
+    """Name of the network of an address in the inventory."""
+    networks = end.agent.host.addresses
+    return next((name for name, listed in networks.items() if end.address in listed), "")
 
 
 def preflight_mirror(client: Agent, mirror: Host) -> Preflight:
-    """A few requests of each protocol to a host without an agent: does what comes back arrive?
+    """Check a host without an agent: send it a few requests of each protocol and await answers.
 
-    Raises HostError where the traffic would not take the client's test network.
+    Raises HostError if the traffic would not take the client's test network.
     """
     echo = mirror.mirror
     if echo is None:
@@ -178,12 +181,12 @@ def preflight_mirror(client: Agent, mirror: Host) -> Preflight:
         if fault is not None:
             sentence = f"{protocol}: {mirror.name} does not echo at port {echo.port} ({fault})"
             blocked.append(Blocked(protocol, echo.address, end.address, sentence))
-    passed = set(PACKETS) - {each.protocol for each in blocked}
+    passed = set(PACKETS) - {fault.protocol for fault in blocked}
     unproved = None if own else check_counters(end, peer, before, passed)
     return Preflight(
         blocked=tuple(blocked),
         warnings=(
-            *(each.sentence for each in blocked),
+            *(fault.sentence for fault in blocked),
             *([] if unproved is None else [unproved]),
         ),
     )
@@ -194,24 +197,24 @@ def _version_of(address: str) -> IpVersion:
 
 
 def is_own_address(host: Host, address: str) -> bool:
-    """Whether traffic to ``address`` never leaves ``host``, as far as its inventory tells."""
+    """Whether traffic to ``address`` never leaves ``host``, according to the inventory."""
     bare = ipaddress.ip_address(address.partition("%")[0])
-    own = [each for listed in host.addresses.values() for each in listed]
+    addresses = [own for listed in host.addresses.values() for own in listed]
     return bare.is_loopback or any(
-        ipaddress.ip_address(each.partition("%")[0]) == bare for each in own
+        ipaddress.ip_address(own.partition("%")[0]) == bare for own in addresses
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Echo:
-    """The far side of a check, where nobody can be asked."""
+    """The far side of a check, if it has no agent."""
 
     name: str
     address: str
 
 
 def _check_echo(protocol: str, client: RouteEnd, echo: Mirror) -> str | None:
-    """Three requests, of which one has to come back; ``None``, or why none does."""
+    """Send three requests; ``None`` if an answer arrives, else the reason why none does."""
     limit: dict[str, Any] = {"timeout": "0.5"} if protocol == "UDP" else {}
     pending = client.agent.start(
         "ask",
@@ -234,8 +237,8 @@ def _check_echo(protocol: str, client: RouteEnd, echo: Mirror) -> str | None:
 
 
 def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
-    """(server's, client's) test addresses, of the networks that both name and of their first; where
-    a pairing says in which network a host is reached, those alone.
+    """Pairs of (server's, client's) test addresses: of the first network of each host, and of each
+    network that both name. If a pairing names the network of a host, only of this network.
     """
     networks: list[str | None] = [None]
     if server.only_network is None and client.only_network is None:
@@ -250,45 +253,47 @@ def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
             pairs[pair] = None
     if not pairs:
         raise HostError(
-            f"{server.name} and {client.name} have no test addresses of one network and IP version"
+            f"{server.name} and {client.name} have no test addresses with a common network and IP "
+            "version"
         )
     return tuple(pairs)
 
 
 def _check_both(server: RouteEnd, client: RouteEnd) -> list[Blocked | Turned]:
+    """The protocols that do not pass, or pass only if the server connects."""
     faults = {protocol: _check(protocol, server, client) for protocol in PACKETS}
-    found: list[Blocked | Turned] = []
+    results: list[Blocked | Turned] = []
     for protocol, fault in faults.items():
         if fault is None:
             continue
         between = protocol, server.address, client.address
-        # A firewall that lets nothing in unasked lets answers in to what went out.
+        # A firewall that blocks incoming connections lets in the answers to outgoing ones.
         if fault.is_blocked and _check(protocol, client, server) is None:
             sentence = (
                 f"{protocol} {client.name}→{server.name} is blocked, and "
                 f"{server.name}→{client.name} passes: the server {server.name} connects"
             )
             if protocol == "TCP":
-                sentence += "; it now decides about TCP timestamps, and with them about the MSS"
-            found.append(Turned(*between, sentence))
+                sentence += "; so its system decides about TCP timestamps and the MSS"
+            results.append(Turned(*between, sentence))
             continue
-        passing = [other for other, its in faults.items() if its is None]
+        passing = [other for other, its_fault in faults.items() if its_fault is None]
         also = f", {passing[0]} passes" if passing else ""
-        found.append(Blocked(*between, f"{protocol} {fault.sentence}{also}"))
-    return found
+        results.append(Blocked(*between, f"{protocol} {fault.sentence}{also}"))
+    return results
 
 
 @dataclass(frozen=True, slots=True)
-class _NotThrough:
-    """Why a check came to nothing."""
+class _CheckFault:
+    """Why a check failed."""
 
     sentence: str
     is_blocked: bool
-    """Packets are lost on the way; else it could not be tried (a port that is taken)."""
+    """Whether packets are lost on the path; else the check could not run (a port in use)."""
 
 
-def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _NotThrough | None:
-    """A hello from the connecting side, and its answer; ``None``, or what does not pass."""
+def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _CheckFault | None:
+    """Send a hello from the connecting side and await its answer; ``None`` if both pass."""
     common: dict[str, Any] = {
         "kind": "check",
         "proto": protocol.lower(),
@@ -301,13 +306,13 @@ def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _NotThroug
     ports = listener.agent.host.port_range
     if ports is not None:
         listening["port"] = f"{ports[0]}-{ports[1]}"
-        # A port that the system chose is another one each time, and says nothing.
+        # A port that the system chose differs each time: it is not worth naming.
         shown += f", ports {listening['port']}"
     waiting = listener.agent.start("receive", open="listen", **listening, **common)
     try:
         ready = _first(waiting, {"ready"}, CHECK_S)
     except ProbeError as fault:
-        return _NotThrough(f"cannot be tried: {fault}", is_blocked=False)
+        return _CheckFault(f"cannot be checked: {fault}", is_blocked=False)
     to = destination(listener.address, ready["port"])
     going = connector.agent.start("send", open="connect", to=to, bind=connector.address, **common)
     try:
@@ -318,22 +323,22 @@ def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _NotThroug
         back = f"{listener.name}→{connector.name}"
         blocked = fault.word in NOT_THROUGH
         if not blocked:
-            result = f"{there} cannot be tried: {fault}"
-        elif fault.host == connector.name and protocol == "UDP" and _heard(waiting):
-            # The hello came in, and was answered: it is the answer that was lost.
-            result = f"{back} is blocked ({connector.address} hears nothing from {shown})"
+            result = f"{there} cannot be checked: {fault}"
+        elif fault.host == connector.name and protocol == "UDP" and _has_result(waiting):
+            # The hello arrived and was answered: the answer was lost.
+            result = f"{back} is blocked ({connector.address} receives nothing from {shown})"
         else:
             result = (
                 f"{there} is blocked ({fault.word}, from {connector.address} to {shown}); "
                 f"{_remedy(listener.agent)}"
             )
         listener.agent.start("stop", test=waiting.id, abort=1)
-        return _NotThrough(result, blocked)
+        return _CheckFault(result, blocked)
     return None
 
 
 def _remedy(agent: Agent) -> str:
-    """What lets a test through the firewall of its listening side."""
+    """How a person can let a test through the firewall of its listening side."""
     if agent.host.os != "W":
         return (
             f"open the ports in the firewall of {agent.host.name}, and name them with `port_range:`"
@@ -345,7 +350,8 @@ def _remedy(agent: Agent) -> str:
     )
 
 
-def _heard(waiting: Pending) -> bool:
+def _has_result(waiting: Pending) -> bool:
+    """Whether the listening side reports that its check passed."""
     try:
         _first(waiting, {"result"}, LAST_WORD_S)
     except ProbeError:
@@ -354,7 +360,7 @@ def _heard(waiting: Pending) -> bool:
 
 
 def _first(pending: Pending, kinds: set[str], timeout_s: float) -> Mapping[str, Any]:
-    """The first record of these kinds; ProbeError where another word or none comes."""
+    """The first record of these kinds; ProbeError if an error comes instead, or nothing."""
     give_up = time.monotonic() + timeout_s
     while True:
         record = pending.record(max(0.0, give_up - time.monotonic()))

@@ -34,30 +34,31 @@ from netlab.version import VERSION
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run stands when it ends."""
+    """The state of a run when it ends."""
 
     folder: Path
     counts: Mapping[str, int]
     """Trials of the selected pairings by status; those not measured yet are pending."""
     unreachable: tuple[str, ...]
-    """A sentence for each host that no other system of its machine replaces."""
+    """A sentence for each host that is away and that no other system of its machine replaces."""
     to_go_on: str
-    """The command that measures what is left."""
+    """The command that resumes the run."""
 
     def raise_for_status(self) -> None:
-        """Raise the error whose exit code says how the run ended; all well raises nothing."""
+        """Raise the error whose exit code says how the run ended; nothing if all is measured."""
         if self.unreachable:
-            raise HostError("; ".join((*self.unreachable, f"to go on: {self.to_go_on}")))
+            raise HostError("; ".join((*self.unreachable, f"to resume: {self.to_go_on}")))
         left = {word: self.counts.get(word, 0) for word in ("failed", "pending")}
         if any(left.values()):
             words = ", ".join(f"{count} {word}" for word, count in left.items() if count)
-            raise IncompleteRun(f"{words}; to go on: {self.to_go_on}")
+            raise IncompleteRun(f"{words}; to resume: {self.to_go_on}")
 
 
 def run(options: Options, progress: Progress, agents: AgentGroup | None = None) -> Outcome:
-    """Measure what is missing of a matrix; every record is on disk before the next trial.
+    """Measure the missing trials of a matrix; each record is written before the next trial.
 
-    ``agents``: of hosts that were asked before; they need no other login.
+    ``agents``: those of hosts that were asked before; they need no new login. Raises HostError,
+    LockedError, UsageError, and Interrupted after a signal.
     """
     matrix = load_matrix(options.matrix, options.overrides, options.hosts, [*Kind])
     cells = expand(matrix)
@@ -86,32 +87,32 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
                 folder.discard_if_unused()
                 raise
             except Interrupted as signal:
-                going_on = f"{signal}; to go on: {to_go_on(folder.path)}"
-                raise Interrupted(signal.signal_number, going_on) from None
+                sentence = f"{signal}; to resume: {to_go_on(folder.path)}"
+                raise Interrupted(signal.signal_number, sentence) from None
         state = counts(folder, chosen)
         left = unreachable if state.get("pending") else ()
         return Outcome(folder.path, state, left, to_go_on(folder.path))
 
 
 def _chosen(options: Options, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
-    """The cells that this session is about; UsageError for a word that means none."""
+    """The cells of this session; UsageError for a word that matches none."""
     if not options.nothing_else:
         chosen = chosen_of(cells, options.only)
         check_redo(options.redo, chosen)
         return chosen
-    # Whatever pairings an earlier session was about: the cell is named.
+    # The words name cells, so the pairings that an earlier session chose do not matter.
     redo = redo_of(options.redo, cells, {})
     if not redo:
-        raise UsageError("what failed is measured again by `netlab resume` without --redo")
+        raise UsageError("`netlab resume` without --redo measures failed trials again")
     return tuple(cell for cell in cells if cell.key in redo)
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What one session is to measure."""
+    """The work of one session."""
 
     cells: tuple[Cell, ...]
-    """Those chosen of the matrix."""
+    """The chosen cells of the matrix."""
     trials: tuple[Trial, ...]
     redo: frozenset[str]
     """Keys of cells that are measured again, done or not."""
@@ -122,12 +123,12 @@ def _measure(
     options: Options,
     matrix: Matrix,
     inventory: Inventory,
-    wanted: _Wanted,
+    work: _Wanted,
     folder: RunFolder,
     progress: Progress,
 ) -> tuple[str, ...]:
-    """One session with its hosts; a sentence for each host that is away at its end."""
-    pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in wanted.trials))
+    """Measure one session with its hosts; a sentence for each host that is away at its end."""
+    pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in work.trials))
     owner, wait_s = _owner(folder), options.wait_s
     with HostPool(
         inventory,
@@ -135,32 +136,32 @@ def _measure(
         owner=owner,
         wait_s=wait_s,
         keep=lambda error, name: keep_traceback(error, folder.path, name),
-        say=progress.tell,
-        opened=wanted.agents,
+        notify=progress.tell,
+        opened=work.agents,
     ) as pool:
         if options.strict and pool.missing:
             raise HostError("--strict: " + "; ".join(pool.missing))
         _note_session(folder, options, matrix, pool)
         progress.measures_here = pool.measures_here
         progress.warn(pool.warnings)
-        there = set(pool.described())
+        noted = set(pool.described())
 
         def note_new_hosts() -> None:
-            if not there.issuperset(pool.described()):
-                there.update(pool.described())
+            if not noted.issuperset(pool.described()):
+                noted.update(pool.described())
                 progress.measures_here = pool.measures_here
                 _note_session(folder, options, matrix, pool)
 
         pool.note_facts(folder, "before")
         pool.note_routes(folder)
-        progress.impossible(pool.refusals(dict.fromkeys(each.cell for each in wanted.trials)))
+        progress.impossible(pool.refusals(dict.fromkeys(trial.cell for trial in work.trials)))
         session = Session(
             folder=folder,
             pool=pool,
             matrix=matrix,
             progress=progress,
-            cells=wanted.cells,
-            redo=wanted.redo,
+            cells=work.cells,
+            redo=work.redo,
             retries=options.retries,
             patience_s=options.patience_s,
             on_hosts=note_new_hosts,
@@ -174,13 +175,13 @@ def _measure(
 
 
 def _owner(folder: RunFolder) -> LockOwner:
-    """The run by the name that its journal begins with."""
-    named = (note.data.get("run") for note in folder.notes if note.kind == "journal")
-    return LockOwner(str(next(named, "")), secrets.token_hex(4), str(folder.path))
+    """The run by its id, which the first line of its journal has."""
+    ids = (note.data.get("run") for note in folder.notes if note.kind == "journal")
+    return LockOwner(str(next(ids, "")), secrets.token_hex(4), str(folder.path))
 
 
 def plan_of(matrix: Matrix, cells: tuple[Cell, ...]) -> Plan:
-    """What a run folder is to hold."""
+    """The plan of a run folder: the cells of a matrix and how often each is measured."""
     return Plan(
         title=matrix.title,
         content=matrix.content,
@@ -207,7 +208,7 @@ def _planned(matrix: Matrix, cell: Cell) -> PlannedCell:
 
 
 def _new_folder(matrix: Path) -> Path:
-    """One that no other run of this second has."""
+    """The name of a new folder, also if another run began in the same second."""
     name = f"{matrix.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     folder, number = Path("runs") / name, 1
     while folder.exists():

@@ -1,9 +1,10 @@
-"""One session of a run: block after block, round after round, each record written before the next
-trial begins. Only its sync goes on meanwhile: a record that is lost with the machine is measured
-again.
+"""One session of a run: block after block, round after round.
 
-What a block holds is asked of the folder when the block begins: of a cell that is measured until it
-is tight there is another trial only where the records so far ask for it.
+Each record is written before the next trial begins. Only its sync to the disk overlaps that trial;
+if the machine fails before the sync ends, the trial is measured again.
+
+The folder says at the beginning of a block which trials the block holds. If a cell is measured
+until it is precise, it gets another trial only if its records so far require one.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from netlab.measurement.netprobe import NETPROBE
 from netlab.measurement.rendezvous import Participant
 from netlab.runner.absence import PATIENCE_S
 from netlab.runner.daemon_executor import DaemonExecutor
-from netlab.runner.due_trials import disturbed, outstanding, teams_of
+from netlab.runner.due_trials import disturbed, outstanding, participants_of
 from netlab.runner.ending import shielded
 from netlab.runner.flags import flag
 from netlab.runner.host_pool import HostPool
-from netlab.runner.measured_again import Again, stopped_for_good
+from netlab.runner.measured_again import RepeatRule, stopped_for_good
 from netlab.runner.progress import Progress
 from netlab.runner.skip_reasons import interrupted
 from netlab.runner.trial_faults import append, keep_traceback, record_of_fault
@@ -43,43 +44,43 @@ ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
 """Kind of test → the name of the engine that measures it."""
 
 CAPTURES = "captures"
-"""Name of the folder in a run's folder for frames captured on a host."""
+"""Name of the folder for frames captured on a host, in the run folder."""
 
 LOSSES_MOST = 5
-"""A trial that loses its host this often stays as it is: it may be what the host dies of."""
+"""A trial that loses its host more often is not repeated: it may be what makes the host fail."""
 
 LAST_RECORDS_S = 0.5
-"""What trials under way may take to end once their agents have."""
+"""Time for running trials to end after their agents have ended."""
 
 LEAST_WAIT_S = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What one session measures, where its records go, and with which hosts."""
+    """One session: the cells that it measures, their run folder and their hosts."""
 
     folder: RunFolder
     pool: HostPool
     matrix: Matrix
     progress: Progress
     cells: tuple[Cell, ...]
-    """Those chosen of the matrix."""
+    """The chosen cells of the matrix."""
     redo: frozenset[str]
     retries: int
     patience_s: float = PATIENCE_S
-    """Once nothing else is left, a host that is away is waited for until it was so long away."""
+    """How long, counted from its loss, to wait for a host once nothing else is left."""
     on_hosts: Callable[[], None] = lambda: None
-    """Called when hosts came that were not there when the session began."""
+    """Called when hosts appear that were not there when the session began."""
     _begun: set[Trial] = field(default_factory=set)
-    """Trials that this session measured, or is about to."""
+    """Trials that this session has measured or is about to measure."""
     _losses: Counter[Trial] = field(default_factory=Counter)
     _under_way: dict[Trial, int] = field(default_factory=dict)
-    """Trials without a record yet → their attempt."""
+    """Trial without a record yet → its attempt."""
     _syncs: list[Future[None]] = field(default_factory=list)
-    """What makes the records written last durable."""
+    """The sync that makes the last records durable."""
 
     def measure(self) -> None:
-        """Every trial that is to be measured, once (and its retries), until none is left."""
+        """Measure each due trial once, with its retries, until none is left."""
         paused = _Pause(self.matrix.pause_s, self.progress)
         futures: dict[Future[Record], Trial] = {}
         try:
@@ -93,12 +94,12 @@ class Session:
                     break
             self._give_up()
         except BaseException as error:
-            # What is under way ends with its agents; nobody waits for a host that does not.
-            came = {future for future in futures if future.done()}
+            # Running trials end with their agents; the end does not wait for a host.
+            finished = {future for future in futures if future.done()}
             self.pool.close()
-            # A full disk takes none of it; whatever else ends a session loses nothing measured.
+            # A full disk takes no record; whatever else ends a session loses no result.
             if isinstance(error, Exception) and not isinstance(error, StoreError):
-                self._keep_what_came(futures, came)
+                self._keep_finished(futures, finished)
             raise
 
     def _measure(
@@ -113,26 +114,26 @@ class Session:
     # Records
 
     def _keep(self, record: Record) -> None:
-        """Write it; a signal waits meanwhile: no result is lost, and none is there twice."""
+        """Write a record. A signal waits meanwhile: no result is lost or written twice."""
         with shielded():
-            if self._is_in_vain(record):
-                self._note_in_vain(record)
+            if self._keeps_earlier_result(record):
+                self._note_failed_repeat(record)
                 return
             record = append(self.folder, record, self.progress.warn)
             self._syncs[:] = [self.folder.sync_soon()]
         self.progress.record(record)
 
-    def _is_in_vain(self, record: Record) -> bool:
-        """Whether what was measured stands: this attempt at it measured nothing. Where a trial is
-        to be redone, or its data stopped for good, the attempt counts unless it is pending.
+    def _keeps_earlier_result(self, record: Record) -> bool:
+        """Whether the earlier result stays because this repeat has none. A requested repeat
+        (``redo``), or one after data had stopped for good, replaces it unless it is pending.
         """
-        before = self.folder.latest.get((record.cell, record.trial))
-        if before is None or before.status is not Status.OK or record.status is Status.OK:
+        earlier = self.folder.latest.get((record.cell, record.trial))
+        if earlier is None or earlier.status is not Status.OK or record.status is Status.OK:
             return False
-        stands = record.cell not in self.redo and not stopped_for_good(before)
-        return stands or record.status is Status.PENDING
+        stays = record.cell not in self.redo and not stopped_for_good(earlier)
+        return stays or record.status is Status.PENDING
 
-    def _note_in_vain(self, record: Record) -> None:
+    def _note_failed_repeat(self, record: Record) -> None:
         self.folder.note(
             IN_VAIN,
             cell=record.cell,
@@ -144,15 +145,15 @@ class Session:
         )
         if record.status is not Status.PENDING:
             self.progress.tell(
-                f"{record.cell}: measured again in vain ({record.detail or record.reason}); "
-                "what was measured before stands"
+                f"{record.cell}: repeated without a result ({record.detail or record.reason}); "
+                "the earlier result stays"
             )
 
-    def _keep_what_came(
-        self, futures: dict[Future[Record], Trial], came: set[Future[Record]]
+    def _keep_finished(
+        self, futures: dict[Future[Record], Trial], finished: set[Future[Record]]
     ) -> None:
-        """What ``came`` before the signal, or was measured all the same; else it was interrupted:
-        what the end of one host's probe made of the other's test is no fault of either.
+        """Keep the records of trials that finished before the signal or have a result. The others
+        were interrupted: if one probe ends, the other end's failure is no fault of a host.
         """
         wait(futures, LAST_RECORDS_S)
         for future, trial in list(futures.items()):
@@ -161,21 +162,21 @@ class Session:
             if latest is not None and latest.attempt >= attempt:
                 continue
             record = future.result() if future.done() and not future.exception() else None
-            if record is None or not (future in came or record.status is Status.OK):
+            if record is None or not (future in finished or record.status is Status.OK):
                 record = interrupted(trial, attempt)
             self._keep(record)
 
     # Hosts that are away
 
     def _is_left(self, trial: Trial) -> bool:
-        """Whether a trial waits for a host: it is not measured now, and no record says so yet."""
+        """Whether a trial waits for a host; then it is not measured now and gets no record yet."""
         if not self.pool.is_away(trial.cell):
             return False
         self._begun.discard(trial)
         return True
 
     def _ask_again(self) -> None:
-        """Those who are away; who came back has new facts, and may never have been there."""
+        """Try hosts that are away again, and note the facts of those that came back."""
         with self._defects_kept("hosts"):
             self.pool.ask_again()
             returned = self.pool.returned()
@@ -184,50 +185,47 @@ class Session:
                 self.pool.note_facts(self.folder, "again", only=returned)
 
     def _wait_for_hosts(self) -> bool:
-        """Wait for a host that has trials left; false where it is not worth it any more."""
+        """Wait for a host that has trials left; false if the run waits no longer."""
         cells = {trial.cell for trial in self._left()}
-        for_s = self.pool.next_ask_s(cells, self.patience_s)
-        if for_s is None:
+        wait_s = self.pool.next_ask_s(cells, self.patience_s)
+        if wait_s is None:
             return False
         self.progress.waiting(self.pool.why_away(cells), self.patience_s)
-        time.sleep(max(for_s, LEAST_WAIT_S))
+        time.sleep(max(wait_s, LEAST_WAIT_S))
         return True
 
     def _give_up(self) -> None:
-        """Say of each trial that is left why it was not measured."""
+        """Write a record for each trial that is left: why it was not measured."""
         for trial in self._left():
-            # One that was lost has the record of its loss.
+            # A trial that lost its host already has a record.
             away = None if self._losses[trial] else self.pool.reason_left(trial.cell)
             if away is not None:
                 self._keep(away.record(trial, self._begin(trial)))
 
     def _left(self) -> list[Trial]:
-        """Trials that are to be measured, and that this session did not begin, or lost."""
-        found = outstanding(self.folder, self.cells, self.redo)
-        return [trial for trial in found if trial not in self._begun]
+        """Due trials that this session has not begun, or has lost."""
+        due = outstanding(self.folder, self.cells, self.redo)
+        return [trial for trial in due if trial not in self._begun]
 
     def flag(self) -> None:
-        """Say in which trials data stopped, which stayed disturbed and which cells never got tight;
-        these once.
-        """
+        """Warn about cells that were interrupted, disturbed, or did not get precise."""
         flag(self.folder, self.cells, self.matrix.quiet, self.progress)
 
     def _next_block(self) -> tuple[Trial, ...]:
-        """The block with the lowest number that has trials which this session did not begin.
-
-        What was disturbed comes last, all of it together: what disturbs goes on for a while.
+        """The lowest block with trials that this session has not begun. Disturbed trials come last,
+        all of them together: a disturbance lasts for a while.
         """
         left = [trial for trial in self._left() if not self.pool.is_away(trial.cell)]
         if not left:
             return self._disturbed_block()
         number = min(trial.number for trial in left)
-        block = with_partners([t for t in left if t.number == number], self.cells)
+        block = with_partners([trial for trial in left if trial.number == number], self.cells)
         self._begun.update(block)
         return block
 
     def _disturbed_block(self) -> tuple[Trial, ...]:
-        """What is to be tried again, noted and said."""
-        rule = Again(self.matrix.quiet)
+        """The disturbed trials to repeat; notes and reports why."""
+        rule = RepeatRule(self.matrix.quiet)
         again = tuple(
             trial
             for trial in disturbed(self.folder, self.cells, rule.quiet)
@@ -255,7 +253,7 @@ class Session:
     def _records(
         self, trials: list[Trial], paused: _Pause, futures: dict[Future[Record], Trial]
     ) -> Iterator[Record]:
-        """The records of one round, as they come; a failed trial is tried again within it."""
+        """The records of one round as they arrive; a failed trial is tried again within it."""
         executor = DaemonExecutor()
         waiting = trials
         for tries_left in range(self.retries, -1, -1):
@@ -264,10 +262,10 @@ class Session:
             paused.before()
             attempts = [(trial, self._begin(trial)) for trial in waiting]
             window = self._window(waiting, executor)
-            teams = teams_of(waiting)
-            for each in attempts:
-                future = executor.submit(self._trial, *each, window, teams.get(each[0]))
-                futures[future] = each[0]
+            participants = participants_of(waiting)
+            for trial, attempt in attempts:
+                work = (trial, attempt, window, participants.get(trial))
+                futures[executor.submit(self._trial, *work)] = trial
             waiting = []
             for future in self._completed(futures):
                 trial, record = futures[future], future.result()
@@ -282,7 +280,7 @@ class Session:
                     self._under_way.pop(trial, None)
 
     def _completed(self, futures: dict[Future[Record], Trial]) -> Iterator[Future[Record]]:
-        """Each as it is done; StoreError as soon as the disk refuses what was written before."""
+        """Each future as it finishes; StoreError as soon as the disk refuses an earlier record."""
         under_way: list[Future[Any]] = [*futures, *self._syncs]
         for future in as_completed(under_way):
             if future in futures:
@@ -291,7 +289,7 @@ class Session:
                 future.result()
 
     def _is_lost(self, trial: Trial, record: Record, tries_left: int) -> bool:
-        """Whether a trial is measured again when its host, or the way to it, is back."""
+        """Whether a trial is measured again when its host, or the path to it, is back."""
         gone = record.reason == "host-gone" and not tries_left
         cut = record.status is Status.FAILED and self.pool.is_away(trial.cell)
         if not (record.status is Status.PENDING or gone or cut):
@@ -300,7 +298,7 @@ class Session:
         return self._losses[trial] <= LOSSES_MOST
 
     def _begin(self, trial: Trial) -> int:
-        """Note that an attempt begins, and say which it is."""
+        """Note that an attempt begins; return its number."""
         cell, number = trial.cell.key, trial.number
         with shielded():
             attempt = self.folder.next_attempt(cell, number)
@@ -309,22 +307,23 @@ class Session:
         return attempt
 
     def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
-        """One window for the trials of a round, where there are several and one can cut them."""
+        """One window for the trials of a round, if there are several and one window fits all."""
         if not self.matrix.common_window:
             return None
-        found = {trial: self.pool.agents_of(trial.cell) for trial in trials}
-        setups = [trial.cell.setup for trial, agents in found.items() if agents]
+        pairs = {trial: self.pool.agents_of(trial.cell) for trial in trials}
+        setups = [trial.cell.setup for trial, agents in pairs.items() if agents]
         if len(setups) < 2 or not is_common(setups):
             return None
-        # Where a host is lost its own trial finds out; each is measured in a window of its own.
+        # If a host is lost here, its own trial reports that; each trial then has its own window.
         with self._defects_kept("window"):
-            agents = [agent for pair in found.values() for agent in pair]
-            return common_window([s for s in setups if isinstance(s, Stream)], agents, executor)
+            agents = [agent for pair in pairs.values() for agent in pair]
+            streams = [setup for setup in setups if isinstance(setup, Stream)]
+            return common_window(streams, agents, executor)
         return None
 
     @contextmanager
     def _defects_kept(self, name: str) -> Iterator[None]:
-        """Around what serves several trials: a host's trouble is that host's trials' to tell."""
+        """Around work for several trials: keeps a defect. A host's own trials report its fault."""
         try:
             yield
         except (StoreError, Interrupted):
@@ -341,7 +340,7 @@ class Session:
         window: CommonWindow | None,
         participant: Participant | None,
     ) -> Record:
-        """One trial on its hosts, or the record that says why it was not measured."""
+        """The record of one trial: its result, or why it was not measured."""
         try:
             try:
                 return self._measured(trial, attempt, window, participant)
@@ -362,9 +361,9 @@ class Session:
         window: CommonWindow | None,
         participant: Participant | None,
     ) -> Record:
-        away = self.pool.reason_not_to_measure(trial.cell)
-        if away is not None:
-            return away.record(trial, attempt)
+        obstacle = self.pool.reason_not_to_measure(trial.cell)
+        if obstacle is not None:
+            return obstacle.record(trial, attempt)
         self.progress.trial(trial)
         link = self.matrix.link
         ends = replace(
@@ -381,7 +380,7 @@ class Session:
 
 
 class _Pause:
-    """The time between two trials: only after one that kept its hosts busy."""
+    """The pause between two trials: only after one that used its hosts."""
 
     def __init__(self, pause_s: float, progress: Progress) -> None:
         self._pause_s = pause_s
@@ -389,12 +388,12 @@ class _Pause:
         self._due = False
 
     def before(self) -> None:
-        """Wait where a trial was measured before. A signal ends it at once."""
+        """Wait if a trial was measured before. A signal ends the wait at once."""
         if self._due and self._pause_s:
             self._progress.pausing(self._pause_s)
             time.sleep(self._pause_s)
         self._due = False
 
     def after(self, record: Record) -> None:
-        """A trial has ended."""
+        """Take note of a trial that has ended."""
         self._due = self._due or record.status is not Status.PENDING

@@ -1,4 +1,4 @@
-"""Why a cell is not measured now: its host is away, or refuses it, or packets do not pass. Pure."""
+"""Why a cell is not measured now: its host is away or refuses it, or packets do not pass. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from netlab.runner.preflight import Preflight
 
 @dataclass(frozen=True, slots=True)
 class Unmeasured:
-    """Why a cell is not measured now."""
+    """The reason why a cell is not measured now, and the record that it leaves."""
 
     status: Status
     reason: str
@@ -30,9 +30,9 @@ class Unmeasured:
     server: str = ""
     client: str = ""
     errno: int | None = field(default=None, kw_only=True)
-    """The system's error number that trying it would have brought."""
+    """The system's error number that the trial would have had."""
     values: Mapping[str, Value] = field(default_factory=dict, kw_only=True)
-    """What was found out about it."""
+    """Figures that the check found."""
 
     def record(self, trial: Trial, attempt: int) -> Record:
         """The record of the skipped trial."""
@@ -56,12 +56,12 @@ class Unmeasured:
 
 def interrupted(trial: Trial, attempt: int, server: str = "", client: str = "") -> Record:
     """The record of a trial that a signal ended."""
-    detail = "the run was ended while it was measured"
+    detail = "the run ended during the trial"
     return Unmeasured(Status.PENDING, "interrupted", detail, server, client).record(trial, attempt)
 
 
 def host_away(pair: HostPair, away: Mapping[str, Absence]) -> Unmeasured | None:
-    """A host of the pair is away; ``away`` has those that are, by name."""
+    """The reason if a host of the pair is away; ``away``: the absences by host name."""
     server, client = (host.name for host in pair)
     for absence in (away.get(server), away.get(client)):
         if absence is not None:
@@ -71,7 +71,7 @@ def host_away(pair: HostPair, away: Mapping[str, Absence]) -> Unmeasured | None:
 
 
 def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
-    """The server runs no agent, and the cell asks for more than an echo (RFC 862) can do."""
+    """The reason if the server runs no agent and the cell needs more than an echo (RFC 862)."""
     server, client = pair
     lacking = None if server.mirror is None else _needs_agent(cell)
     if lacking is None:
@@ -86,18 +86,20 @@ def _needs_agent(cell: Cell) -> str | None:
     if not isinstance(setup, RoundTrip | Connect):
         return f"{cell.test} needs one at both ends"
     if setup.response_bytes not in (None, setup.message_bytes):
-        return "it answers with as many bytes as it was sent"
+        return "its answer is always as long as the request"
     if setup.mirror_hold_s:
         return "it cannot be told to wait before it answers"
-    unheard = [ROWS[name].key for name, _level in untold(setup)]
-    return f"it cannot be told {', '.join(unheard)}" if unheard else None
+    ignored = [ROWS[name].key for name, _level in untold(setup)]
+    return f"it cannot be told {', '.join(ignored)}" if ignored else None
 
 
 def beyond_account(
     cell: Cell, pair: HostPair, values: Mapping[str, HostValues]
 ) -> Unmeasured | None:
-    """A host has what the cell asks for, and does not let the account choose it that is logged in
-    to. Root may allow it: with the error number the record is not final, and each session asks.
+    """The reason if a host has the cell's congestion control but the account may not choose it.
+
+    Root may allow it later. Because of the error number the record is not final, and each session
+    checks again.
     """
     server, client = pair
     refused = [*refused_controls(cell, {"server": server, "client": client}, values)]
@@ -109,47 +111,49 @@ def beyond_account(
     return Unmeasured(Status.IMPOSSIBLE, reason, detail, *names, errno=errno.EPERM)
 
 
-def no_way(cell: Cell, pair: HostPair, found: Preflight) -> Unmeasured | None:
-    """The hosts lack an address for the cell, or what it sends does not pass between them."""
+def no_way(cell: Cell, pair: HostPair, checks: Preflight) -> Unmeasured | None:
+    """The reason if the hosts lack an address for the cell, or if its packets do not pass."""
     server, client = (host.name for host in pair)
     try:
         addresses = address_of(pair[0], cell), address_of(pair[1], cell)
     except UsageError as error:
         reason = "address-not-available"
         return Unmeasured(Status.FAILED, reason, str(error), server, client)
-    for blocked in found.blocked:
+    for blocked in checks.blocked:
         between = (blocked.server_address, blocked.client_address)
         if blocked.protocol == cell.setup.protocol and between == addresses:
             return Unmeasured(Status.FAILED, "path-blocked", blocked.sentence, server, client)
-    for turned in found.turned:
+    for turned in checks.turned:
         between = (turned.server_address, turned.client_address)
-        asked = connected_as_set(cell.setup).get(turned.protocol) == "client"
-        if asked and between == addresses:
+        client_must_connect = connected_as_set(cell.setup).get(turned.protocol) == "client"
+        if client_must_connect and between == addresses:
             sentence = f"{turned.sentence.partition(': ')[0]}, and `open: client-connects` is set"
             return Unmeasured(Status.FAILED, "path-blocked", sentence, server, client)
-    for gone in found.missing:
-        if (gone.server_address, gone.client_address) == addresses:
+    for missing in checks.missing:
+        if (missing.server_address, missing.client_address) == addresses:
             reason = "address-not-available"
-            return Unmeasured(Status.FAILED, reason, gone.sentence, server, client)
-    return _too_long(cell, pair, addresses, found)
+            return Unmeasured(Status.FAILED, reason, missing.sentence, server, client)
+    return _too_long(cell, pair, addresses, checks)
 
 
 def _too_long(
-    cell: Cell, pair: HostPair, addresses: tuple[str, str], found: Preflight
+    cell: Cell, pair: HostPair, addresses: tuple[str, str], checks: Preflight
 ) -> Unmeasured | None:
-    """The cell's packets are longer than what passes, and nothing cuts them: never 100 % lost."""
+    """The reason if the cell's packets are longer than the path MTU and are not cut up. Such a cell
+    would otherwise lose 100 % of its messages.
+    """
     server, client = (host.name for host in pair)
-    for whose, way in (("client", addresses[::-1]), ("server", addresses)):
+    for whose, direction in (("client", addresses[::-1]), ("server", addresses)):
         sent = sent_by(whose, cell.setup)
-        for each in found.narrow:
-            between = (each.sender_address, each.receiver_address)
-            if sent and between == way and each.stops(sent, cell.setup.ip_version):
+        for way in checks.narrow:
+            between = (way.sender_address, way.receiver_address)
+            if sent and between == direction and way.stops(sent, cell.setup.ip_version):
                 values: dict[str, Value] = {
-                    "path_mtu_bytes": each.mtu_bytes,
-                    "interface_mtu_bytes": each.interface_mtu_bytes,
+                    "path_mtu_bytes": way.mtu_bytes,
+                    "interface_mtu_bytes": way.interface_mtu_bytes,
                 }
                 reason = "path-mtu"
                 return Unmeasured(
-                    Status.IMPOSSIBLE, reason, each.sentence, server, client, values=values
+                    Status.IMPOSSIBLE, reason, way.sentence, server, client, values=values
                 )
     return None

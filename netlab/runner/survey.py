@@ -1,4 +1,4 @@
-"""Is a host fit to measure? What `netlab hosts` shows."""
+"""Whether hosts are fit to measure: what `netlab hosts` shows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from netlab.terminal import printable, table_lines
 from netlab.units import format_rate, format_seconds, many
 
 NO_THROTTLE = 0xFFFFFFFF
-"""Windows' NetworkThrottlingIndex where it is switched off."""
+"""Windows' NetworkThrottlingIndex when throttling is off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,65 +40,65 @@ class Survey:
     hosts: tuple[Inspected, ...] = field(default_factory=tuple)
 
     def as_text(self, width: int | None = None, *, only_unfit: bool = False) -> str:
-        """A block a host, no wider than ``width``; ``only_unfit``: of those that are not fit."""
+        """One block per host, no wider than ``width``; ``only_unfit``: of unfit hosts only."""
         blocks = []
-        for each in self.hosts:
-            if only_unfit and not each.unfit:
+        for inspected in self.hosts:
+            if only_unfit and not inspected.unfit:
                 continue
-            state = "not fit" if each.unfit else "fit"
-            lines = [f"{each.host.name}: {state}"]
-            rows = [(f"  {name:<19}", printable(value)) for name, value in each.lines]
+            state = "not fit" if inspected.unfit else "fit"
+            lines = [f"{inspected.host.name}: {state}"]
+            rows = [(f"  {name:<19}", printable(value)) for name, value in inspected.lines]
             lines += table_lines(rows, width) if rows else []
-            lines += [f"  ! {printable(sentence)}" for sentence in each.unfit]
+            lines += [f"  ! {printable(sentence)}" for sentence in inspected.unfit]
             blocks.append("\n".join(lines))
         return "\n\n".join(blocks)
 
     def as_json(self) -> str:
-        """An array of objects: each host's name, whether it is fit, what is wrong, what it said."""
+        """An array of objects: ``host`` (its name), ``fit``, ``unfit`` (its faults), ``facts``."""
         hosts = [
             {
-                "host": each.host.name,
-                "fit": not each.unfit,
-                "unfit": list(each.unfit),
-                "facts": dict(each.lines),
+                "host": inspected.host.name,
+                "fit": not inspected.unfit,
+                "unfit": list(inspected.unfit),
+                "facts": dict(inspected.lines),
             }
-            for each in self.hosts
+            for inspected in self.hosts
         ]
         return json.dumps(hosts, indent=1)
 
     def raise_for_unfit(self) -> None:
-        """HostError where a host is not fit."""
-        names = [each.host.name for each in self.hosts if each.unfit]
+        """Raise HostError if a host is not fit."""
+        names = [inspected.host.name for inspected in self.hosts if inspected.unfit]
         if names:
             raise HostError(f"not fit: {', '.join(names)}")
 
 
-def survey(path: Path, say: Callable[[str], None] | None = None) -> Survey:
-    """Look at every host of an inventory, at the same time; takes no lock.
+def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:
+    """Inspect every host of an inventory at the same time, without a lock.
 
-    ``say`` hears what takes long, from several threads.
+    ``notify`` gets messages about slow steps; several threads call it.
     """
     hosts = load_inventory(path).hosts
     with DaemonExecutor(AT_ONCE) as executor:
-        return Survey(tuple(executor.map(partial(inspect, say=say), hosts)))
+        return Survey(tuple(executor.map(partial(inspect, notify=notify), hosts)))
 
 
-def inspect(host: Host, say: Callable[[str], None] | None = None) -> Inspected:
-    """Reach a host and ask it; what is wrong with it is a sentence, never an exception."""
+def inspect(host: Host, notify: Callable[[str], None] | None = None) -> Inspected:
+    """Connect to a host and inspect it; a fault becomes a sentence, never an exception."""
     if host.mirror is not None:
-        echoes = f"{host.mirror.address}, port {host.mirror.port}; a run's client tries it"
-        return Inspected(host, (("reachable", "not asked: it runs no agent"), ("mirror", echoes)))
+        mirror = f"{host.mirror.address}, port {host.mirror.port}; a run checks it from its client"
+        return Inspected(host, (("reachable", "not asked: it runs no agent"), ("mirror", mirror)))
     try:
-        agent = Agent.open(host, say)
-    except Exception as error:  # whatever it is of one host, the others are shown
+        agent = Agent.open(host, notify)
+    except Exception as error:  # whatever fails at one host, the others are shown
         return Inspected(host, (("reachable", "no"),), unfit=(in_a_sentence(host, error),))
     lines: list[tuple[str, str]] = []
     unfit: list[str] = []
     try:
         lines += _described(agent)
-        found = str(agent.hello.get("os"))
-        if OS_OF_PROBE.get(found) != host.os:
-            unfit.append(f"it runs {found}, the inventory says `os: {host.os}`")
+        system = str(agent.hello.get("os"))
+        if OS_OF_PROBE.get(system) != host.os:
+            unfit.append(f"it runs {system}, the inventory says `os: {host.os}`")
         for network, addresses in host.addresses.items():
             for address in addresses:
                 lines += _test_address(agent, network, address, unfit)
@@ -124,11 +124,11 @@ def _described(agent: Agent) -> Iterator[tuple[str, str]]:
         yield "congestion control", str(facts.get("congestion", "not known"))
     if agent.skipped_lines:
         lines = many(agent.skipped_lines, "line")
-        yield "note", f"its login prints {lines} beside the probe's"
+        yield "note", f"its login prints {lines} besides the probe's output"
 
 
 def _of_windows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What decides about measurements there; what the host does not tell is left out."""
+    """Settings of Windows that affect measurements; what the host does not report is left out."""
     for key, title in (
         ("power_plan", "power plan"),
         ("congestion", "congestion control"),
@@ -162,7 +162,7 @@ def _test_address(
         return
     route = facts.get("route_interface")
     if route is None and agent.host.os == "W":
-        # It may not tell its routes; the check before a run shows whether packets pass.
+        # Windows may not report its routes; the check before a run shows whether packets pass.
         return
     if route != device:
         leaves = f"leave by {route}" if route else "have no route"
@@ -183,7 +183,7 @@ def _link(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _neighbour(local: str) -> str:
-    """Another address of the same network: the way to one's own address is the loopback."""
+    """Another address of the same network: the route to one's own address is the loopback."""
     interface = ipaddress.ip_interface(local.partition("%")[0])
     if interface.is_loopback or interface.network.num_addresses == 1:
         return str(interface.ip)

@@ -1,7 +1,7 @@
-"""The boundary around a trial: whatever goes wrong in it becomes its record, and nothing else's.
+"""The boundary around a trial: an error in it becomes the record of this trial only.
 
-A host's trouble is told by its word; a defect of netlab is ``internal``, and its traceback is kept
-in the run folder.
+The fault of a host gives the reason of the record. A defect of netlab has the reason ``internal``,
+and its traceback is saved in the run folder.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from netlab.store.files import keep_inside
 from netlab.store.run_folder import RunFolder
 
 _NO_NAME = re.compile(r'[<>:"/\\|?*]')
-"""What no file's name may have, on Windows: a run folder is read there as well."""
+"""Characters that a file name cannot have on Windows: a run folder is read there as well."""
 
 KeepTraceback = Callable[[Exception, str], str]
-"""Keeps the traceback of a defect under a name; returns a sentence about it."""
+"""Saves the traceback of a defect under a name; returns a sentence about it."""
 
 TRACEBACKS = "tracebacks"
-"""Name of the folder in a run's folder for tracebacks of defects."""
+"""Name of the folder for tracebacks of defects, in the run folder."""
 
 SENTENCE_CHARACTERS = 300
 
 
 def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) -> Record:
-    """The record of a trial that ended with ``error``; the run goes on with the next one."""
+    """The record of a trial that ended with ``error``; the run continues with the next trial."""
     if isinstance(error, ProbeError):
         reason = reason_of(error.word)
         status = Status.IMPOSSIBLE if REASONS[reason].impossible else Status.FAILED
@@ -58,10 +58,11 @@ def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) 
 
 
 def append(folder: RunFolder, record: Record, warn: Callable[[list[str]], None]) -> Record:
-    """Write a record, and return it as it was written; it is durable with the folder's next sync.
+    """Write a record and return it as written; the next sync of the folder makes it durable.
 
-    A host may say what no journal holds: then its record is a failure without values. If that
-    cannot be written either, netlab has a defect: a record says so, or else a warning.
+    If a host sent values that the journal cannot hold, the record becomes a failure without values.
+    If that cannot be written either, netlab has a defect: a record with the reason ``internal``, or
+    else a warning, reports it.
     """
     try:
         folder.append(record, durable=False)
@@ -83,12 +84,12 @@ def append(folder: RunFolder, record: Record, warn: Callable[[list[str]], None])
 
 
 def keep_traceback(error: Exception, folder: Path, name: str) -> str:
-    """Write a defect's traceback into the run folder; a sentence that names the file."""
+    """Save the traceback of a defect in the run folder; return a sentence that names the file."""
     sentence = f"{type(error).__name__}: {error}"[:SENTENCE_CHARACTERS].replace("\n", " ")
     file = f"{_NO_NAME.sub('-', name)}.txt"
     text = "".join(traceback.format_exception(error))
     try:
         keep_inside(folder, TRACEBACKS, file, text.encode("utf-8", "backslashreplace"))
     except StoreError as refused:
-        return f"{sentence}; its traceback cannot be kept ({refused})"
+        return f"{sentence}; its traceback could not be saved ({refused})"
     return f"{sentence}; its traceback is in {TRACEBACKS}/{file}"

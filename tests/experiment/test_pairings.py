@@ -213,7 +213,7 @@ def test_the_plan_shows_the_rounds_and_what_they_save(tmp_path: Path) -> None:
     assert ["a+a", "b+b", "c+c", "d+d"] in found["at_the_same_time"]
     text = plan_text(plan)
     assert "16 by name  4 hosts" in text
-    assert "Up to 4 trials at once: 17 s in place of 32.3 s one by one" in text
+    assert "Up to 4 trials at once: 17 s instead of 32.3 s one by one" in text
 
 
 def test_every_pairing_is_by_server_then_by_client() -> None:

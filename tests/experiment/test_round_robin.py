@@ -95,7 +95,7 @@ def test_the_plan_of_many_hosts_states_its_rounds_and_the_time_against_one_pair_
     assert (plan.trials, len(plan.rounds)) == (40 * 39, 2 * 39)
     said = plan_text(plan)
     assert "1560 trials in 78 rounds" in said
-    assert "Up to 20 trials at once: 13 min 40 s in place of 4 h 21 min one by one" in said
+    assert "Up to 20 trials at once: 13 min 40 s instead of 4 h 21 min one by one" in said
 
 
 def test_the_two_directions_of_a_pair_follow_each_other() -> None:

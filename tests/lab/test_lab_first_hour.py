@@ -193,7 +193,7 @@ def test_names_of_ssh_are_enough(cable: lab.LabState, home: Path) -> None:
     assert load_matrix(matrix).pairings == ("linux-a+linux-b",)
     strange = netlab(home, "measure", "linux-a", "linux-b", "--to", "203.0.113.9")
     assert strange.returncode == 2
-    assert "--to 203.0.113.9: linux-a does not have it; it has " in strange.stderr
+    assert "--to 203.0.113.9: linux-a does not have this address; it has " in strange.stderr
 
 
 def test_a_person_confirms_each_key_on_a_terminal(cable: lab.LabState, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""Captures that are refused, that die, that are cut off: a sentence each, and no process left."""
+"""Captures that are refused, fail or are truncated: a sentence for each, and no process left."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from netlab.errors import HostError, ProbeError, StoreError
-from netlab.measurement.capture import NoCapture, captured, keep, of_frames
+from netlab.measurement.capture import NoCapture, capture_during, keep, of_frames
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalProcess
 
@@ -41,7 +41,7 @@ class Host:
 
     def capture(self, **keys: Any) -> bytes:
         during = keys.get("during", lambda: None)
-        return captured(cast(Agent, self), "10.0.0.1", "10.0.0.2", during)
+        return capture_during(cast(Agent, self), "10.0.0.1", "10.0.0.2", during)
 
     @property
     def running(self) -> int:
@@ -57,8 +57,8 @@ class Host:
             {},
             "h: tcpdump does not capture: tcpdump: test: Operation not permitted",
         ),
-        ("pass", {"route_interface": "a;reboot"}, "h: its system does not say which interface"),
-        ("pass", {"route_interface": ""}, "h: its system does not say which interface"),
+        ("pass", {"route_interface": "a;reboot"}, "h: its system does not report which interface"),
+        ("pass", {"route_interface": ""}, "h: its system does not report which interface"),
     ],
 )
 def test_a_host_that_lets_nobody_capture_is_a_sentence(
@@ -93,7 +93,7 @@ def test_on_a_remote_host_tcpdump_ends_by_itself() -> None:
     assert host.argv[:3] == ["timeout", "60", "tcpdump"]
 
 
-def test_a_fault_meanwhile_goes_on_and_leaves_no_tcpdump() -> None:
+def test_a_fault_meanwhile_is_raised_and_leaves_no_tcpdump() -> None:
     def during() -> None:
         raise ProbeError("h", "no-answer")
 

@@ -1,4 +1,4 @@
-"""One window for all that runs at the same time: in each agent's own clock, and recorded."""
+"""One window for all flows at the same time: in each agent's own clock, and in the record."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def measured(window: CommonWindow | None, pair: list[Agent]) -> tuple[Record, li
     return record, [*cast(Fake, pair[0]).asked, *cast(Fake, pair[1]).asked]
 
 
-def test_both_ends_of_a_trial_are_told_and_the_record_says_with_how_many_it_ran() -> None:
+def test_both_ends_get_the_window_and_the_record_has_its_number_of_trials() -> None:
     pair = agents(1000, 2000)
     window = common_window([UDP, UDP, UDP], pair)
     record, asked = measured(window, pair)

@@ -1,4 +1,4 @@
-"""Bursts and round trips under load, with made-up hosts: what is searched, and what is recorded."""
+"""Bursts and round trips under load with made-up hosts: the search and the record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""host_watch.py: what both hosts of a stream dropped, from readings that hide nothing."""
+"""host_watch.py: the drops of both hosts of a stream, from complete and incomplete readings."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def watched(client: Agent, server: Agent, setup: Stream = SETUP) -> dict[str, An
     return watch.end()
 
 
-def test_what_grew_is_told_by_host_and_place() -> None:
+def test_counters_that_grew_are_reported_by_host_and_place() -> None:
     later = CABLE | {"interface_dropped_packets": 9, "softnet_dropped_packets": 8}
     found = watched(Agent(CABLE, later), Agent(CABLE, CABLE, machine="n"))
     assert found == {
@@ -91,7 +91,7 @@ def test_only_counters_that_hide_no_drops_are_taken(
     assert drops_in(facts).dropped == places
 
 
-def test_pause_frames_are_told_where_both_readings_have_them() -> None:
+def test_pause_frames_are_reported_if_both_readings_have_them() -> None:
     counted = CABLE | {"interface_pause_frames_sent": 3, "interface_pause_frames_received": 5}
     later = counted | {"interface_pause_frames_received": 9}
     found = watched(Agent(counted, later), Agent(CABLE, counted, machine="n"))

@@ -1,4 +1,4 @@
-"""The search for the largest size that passes finds it, whatever refuses the others."""
+"""The search finds the largest size that passes, for every way in which others are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a sender without a schedule is paced by its link: told by two trials, never by one."""
+"""Whether the link paces a sender without a schedule: two trials decide, never one."""
 
 from __future__ import annotations
 

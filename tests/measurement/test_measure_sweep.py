@@ -1,4 +1,4 @@
-"""A sweep over message sizes, on a cable that is the limit: the wire's arithmetic, measured."""
+"""A sweep over message sizes on a cable that is the bottleneck: as the wire ceiling predicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for the payload of a frame: over paths that refuse, tell or swallow what is long."""
+"""The search for the payload of a frame, over paths that refuse, report or drop long packets."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_a_segment_that_a_small_window_keeps_short_is_asked_for_again_once_it_ha
     assert values["path_mtu_evidence"] == "mss"
 
 
-def test_systems_that_tell_no_mss_are_said_to_lack_it() -> None:
+def test_systems_that_report_no_mss_are_impossible() -> None:
     record, _, _ = run(trial_of(protocol="TCP"))
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")
 
@@ -312,7 +312,7 @@ def test_fragments_are_counted_where_a_message_may_be_cut_up_and_not_where_it_ma
     assert [keys["message"] for keys in longer] == [1473, 1473]
 
 
-def test_fragments_that_do_not_arrive_are_said_not_to_pass() -> None:
+def test_fragments_that_do_not_arrive_are_recorded_as_not_passing() -> None:
     path = cutting_path(1472, passes=False)
     record, _, _ = run(trial_of(), client={"answer": path}, server={"answer": path})
     assert record.values["next_passed"] is False

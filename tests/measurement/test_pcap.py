@@ -1,4 +1,4 @@
-"""Captures are read whichever machine wrote them, and however short they were cut."""
+"""Captures of every byte order are read, also truncated ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_capture_that_was_cut_off_keeps_its_whole_frames(
 
 @pytest.mark.parametrize("noise", [b"", b"tcpdump: permission denied", b"\xd4\xc3\xb2\xa1"])
 def test_what_is_no_capture_is_refused_in_a_sentence(noise: bytes) -> None:
-    with pytest.raises(ValueError, match="no capture in the pcap format"):
+    with pytest.raises(ValueError, match="not a capture in the pcap format"):
         list(frame_lengths(noise))
 
 

@@ -1,4 +1,4 @@
-"""Pairs that search together: everybody meets everybody, or nobody waits for long."""
+"""Pairs that search together: all of them meet, and none waits for long."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def at_once(
         return [each.result(timeout=10) for each in [executor.submit(acted, n) for n in names]]
 
 
-def test_each_hears_all_others_after_itself_and_the_same_moment() -> None:
+def test_each_gets_its_own_result_first_then_the_others_and_the_same_moment() -> None:
     def act(participant: Participant) -> Any:
         return [participant.meet((participant.name, number)) for number in range(50)]
 

@@ -1,4 +1,4 @@
-"""Round trips: what each end is asked and what the record holds, against agents by a script."""
+"""Round trips: the requests to each end and the record, against scripted agents."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_each_end_is_asked_only_what_is_its_own() -> None:
     assert keys["mirror"]["response"] == 16
 
 
-def test_a_response_is_as_long_as_its_request_unless_told_otherwise() -> None:
+def test_a_response_is_as_long_as_its_request_by_default() -> None:
     _, asked, _ = run(trial_of(message_bytes=1472))
     assert {keys["response"] for keys in keys_by_verb(asked).values()} == {1472}
 
@@ -211,7 +211,7 @@ def test_a_failed_trial_ends_the_mirror_and_holds_no_figure(word: str, status: S
     assert ("server", "stop", {"test": "server1", "abort": 1}) in asked
 
 
-def test_the_mirrors_own_fault_is_told_and_not_its_consequence() -> None:
+def test_the_mirrors_own_fault_is_reported_and_not_its_consequence() -> None:
     record, _, _ = run(
         trial_of(),
         server={"faults": {"mirror": {"error": "capability-missing", "key": "stamps"}}},

@@ -1,4 +1,4 @@
-"""Round trips made between real agents, and with echoes that are none, over loopback."""
+"""Round trips between real agents, and with echoes, over loopback."""
 
 from __future__ import annotations
 

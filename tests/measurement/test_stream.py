@@ -1,4 +1,4 @@
-"""The conversation of one trial, against agents that answer by a script."""
+"""The conversation of one trial, against scripted agents."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_server_listens_first_and_the_client_is_given_its_port_and_token() -
     assert [each.rate_bit_per_s for each in live] == [8e6]
 
 
-def test_the_receiver_is_told_what_the_sender_counted() -> None:
+def test_the_receiver_gets_the_count_of_the_sender() -> None:
     _, asked, _ = run(trial_of(protocol="UDP"))
     stops = [(name, keys) for name, verb, keys in asked if verb == "stop"]
     assert [name for name, _ in stops] == ["client", "server"]
@@ -87,7 +87,7 @@ def test_a_server_that_has_to_connect_does_so_whichever_way_the_data_go(
     assert record.values["connected_by"] == "server"
 
 
-def test_the_other_protocol_goes_on_as_everywhere() -> None:
+def test_the_other_protocol_is_opened_as_usual() -> None:
     record, asked, _ = run(
         trial_of(protocol="UDP"), connected_by={"TCP": "server", "UDP": "client"}
     )
@@ -139,7 +139,7 @@ def test_an_error_word_decides_between_failed_and_impossible(word: str, status: 
     assert ("server", "stop", {"test": "server1", "abort": 1}) in asked
 
 
-def test_the_cause_is_told_and_not_its_consequence_at_the_other_end() -> None:
+def test_the_cause_is_reported_and_not_its_consequence_at_the_other_end() -> None:
     record, _, _ = run(
         trial_of(),
         server={"faults": {"receive": {"error": "peer-vanished"}}},
@@ -178,7 +178,7 @@ def test_a_fixed_port_range_goes_to_the_listening_side_only() -> None:
     assert "port" not in asked[1][2]
 
 
-def test_only_the_sender_is_told_a_rate_and_only_the_receiver_to_spin() -> None:
+def test_only_the_sender_gets_a_rate_and_only_the_receiver_spins() -> None:
     _, asked, _ = run(trial_of(protocol="UDP", rate_bit_per_s=5e6, receive="spinning"))
     keys = {verb: keys for _, verb, keys in asked}
     assert keys["send"]["rate"] == "5000000"
@@ -187,7 +187,7 @@ def test_only_the_sender_is_told_a_rate_and_only_the_receiver_to_spin() -> None:
     assert "spin" not in keys["send"]
 
 
-def test_methods_are_told_to_the_end_that_they_are_of() -> None:
+def test_methods_are_sent_to_the_end_that_uses_them() -> None:
     methods = {"send_method": "batch", "receive": "polling"}
     _, asked, _ = run(trial_of(protocol="UDP", **methods))
     keys = {verb: keys for _, verb, keys in asked}
@@ -197,7 +197,7 @@ def test_methods_are_told_to_the_end_that_they_are_of() -> None:
     assert not any({"poll", "method"} & set(keys) for _, _, keys in asked)
 
 
-def test_only_the_receiver_of_tcp_is_told_what_a_call_takes() -> None:
+def test_only_the_receiver_of_tcp_gets_the_size_of_a_call() -> None:
     _, asked, _ = run(trial_of(protocol="TCP", tcp_receive_call="message"))
     keys = {verb: keys for _, verb, keys in asked}
     assert keys["receive"]["receive_call"] == "message"
@@ -206,7 +206,7 @@ def test_only_the_receiver_of_tcp_is_told_what_a_call_takes() -> None:
     assert not any("receive_call" in keys for _, _, keys in asked)
 
 
-def test_only_the_sender_is_told_its_congestion_control() -> None:
+def test_only_the_sender_gets_the_congestion_control() -> None:
     record, asked, _ = run(trial_of(congestion="cubic"))
     keys = {verb: keys for _, verb, keys in asked}
     assert keys["send"]["congestion"] == "cubic"
@@ -241,7 +241,7 @@ def test_a_listener_that_is_ready_after_the_trial_was_given_up_is_not_connected_
     assert [verb for _, verb, _ in asked] == ["receive", "stop"]
 
 
-def test_who_waits_for_the_end_hears_of_it_once_the_sender_is_told() -> None:
+def test_on_stop_is_called_once_the_sender_was_told_to_stop() -> None:
     asked: list[Asked] = []
     listener, connector = (
         ConversationEnd(cast(Agent, Fake(name, asked)), verb, "10.0.0.1", {})

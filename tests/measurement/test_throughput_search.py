@@ -385,4 +385,4 @@ class TestLineRate:
             record = search(ends, frame_bytes=64)
         assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
         assert not record.is_final
-        assert "say `link` or `line_rate`" in str(record.detail)
+        assert "set `link` or `line_rate`" in str(record.detail)

@@ -1,4 +1,4 @@
-"""The agent's client against agents that misbehave, and against the real one."""
+"""The client of the agent, against faulty agents and against the real one."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_line_that_is_too_long_is_dropped_whole_even_if_it_ends_like_a_record(
 def test_output_without_end_is_given_up_in_bounded_memory(fake: Starter, knob: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     agent = fake(knob)
-    with pytest.raises(HostGone, match="prints without end what is no record"):
+    with pytest.raises(HostGone, match="prints endless output that is no record"):
         agent.greet(None)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # KiB
 
@@ -127,7 +127,9 @@ def test_another_version_or_protocol_is_refused(fake: Starter, knob: str) -> Non
 
 def test_a_probe_that_is_not_the_one_put_there_is_refused(fake: Starter) -> None:
     fake().greet(b"\x7fELF f00dcafef00dcafe ")
-    with pytest.raises(HostError, match="build f00dcafef00dcafe, not the one that was put there"):
+    with pytest.raises(
+        HostError, match="build f00dcafef00dcafe, not the one that netlab installed"
+    ):
         fake().greet(b"\x7fELF another build")
 
 
@@ -253,7 +255,7 @@ def test_a_silent_agent_is_lost_also_while_a_line_to_it_is_stuck(
     assert not stuck.is_alive()
 
 
-def test_a_machine_without_an_id_is_told_by_its_last_start(fake: Starter) -> None:
+def test_a_machine_without_an_id_is_identified_by_its_last_start(fake: Starter) -> None:
     one, other = fake("no-machine", name="one"), fake("no-machine", name="other")
     for agent in (one, other):
         agent.greet(None)
@@ -340,7 +342,7 @@ def start_in_own_network() -> Iterator[Callable[[str], Agent]]:
         subprocess.run(["ip", "netns", "delete", name], check=True)
 
 
-def test_agents_on_one_host_have_one_identity_and_another_controller_hears_who_holds_it(
+def test_agents_on_one_host_have_one_identity_and_another_controller_learns_the_holder(
     start_in_own_network: Callable[[str], Agent],
 ) -> None:
     one, two, stranger = (start_in_own_network(name) for name in ("one", "two", "stranger"))

@@ -1,4 +1,4 @@
-"""The probe over SSH, against a real OpenSSH server on loopback: put there, asked, and lost."""
+"""The probe over SSH, against a real OpenSSH server on loopback: installed, asked, and lost."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class TestDeployment:
         server = site.server()
         server.says(at_first="sleep 0.3", to_sftp="exit 1")
         began = time.monotonic()
-        with pytest.raises(HostError, match=r"^far: the probe could not be put there in 1 s$"):
+        with pytest.raises(HostError, match=r"^far: the probe could not be copied there in 1 s$"):
             Agent.open(host_at(server))
         assert time.monotonic() - began < 10
         assert until(lambda: not server.sessions())

@@ -1,4 +1,4 @@
-"""What a host's records must hold to be believed: every result ever recorded does."""
+"""The validation of a host's records: every recorded result is valid."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_names_that_are_checked_are_those_of_the_protocol() -> None:
         ("ask", {"type": "error", "error": "\x1b[2J"}, "which should be a word"),
         ("ask", {"type": "error", "error": "system", "errno": "EIO"}, "errno 'EIO'"),
         ("facts", {"type": "facts", "x": 1 << 9000}, "x of 9001 bits"),
-        ("facts", {"type": "facts", "BIG KEY": 1}, "which is no name"),
+        ("facts", {"type": "facts", "BIG KEY": 1}, "which is not a valid name"),
         ("facts", {"type": "facts"} | dict.fromkeys(map("k{}".format, range(600)), 1), "602 keys"),
     ],
 )
@@ -183,7 +183,7 @@ def test_a_million_round_trips_are_taken_at_once_and_no_more() -> None:
     while (said := asked.checked(TOLD, 0.0)) is TOLD:
         taken += 1
     assert said is not None
-    assert said["detail"] == "it sends records without end"
+    assert said["detail"] == "it sends too many records"
     assert taken == records + answers.TEST_RECORDS_AT_ONCE
 
 
@@ -191,7 +191,7 @@ def test_who_is_not_asked_for_round_trips_one_by_one_may_send_no_flood_of_them()
     asked = Answers("ask", {})
     said = [asked.checked(TOLD, 0.0) for _ in range(answers.TEST_RECORDS_AT_ONCE + 1)]
     assert said[-1] is not None
-    assert said[-1]["detail"] == "it sends records without end"
+    assert said[-1]["detail"] == "it sends too many records"
     assert Answers("clock", {}).checked(TOLD, 0.0) == {
         **{"type": "error", "id": "1", "error": "bad-answer"},
         "detail": "it answered `clock` with `trips`",

@@ -1,4 +1,4 @@
-"""Closing connections from another thread ends whatever waits on a host, at every stage."""
+"""Closing connections from another thread ends every wait on a host, at every stage."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_no_thread_keeps_the_program_alive(tmp_path: Path) -> None:
 
 
 @needs_sshd
-def test_logins_that_were_let_go_leave_room_for_others(stages: Stages) -> None:
+def test_closed_logins_leave_room_for_others(stages: Stages) -> None:
     stage = stages.connection()
     connections = Connections()
     threads = [

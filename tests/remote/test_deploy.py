@@ -1,4 +1,4 @@
-"""What a host answers about its system, and which probe is for it; files: test_agent_sshd."""
+"""The answers of a host about its system, and the probe for it; files: test_agent_sshd."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def answering(said: bytes, stderr: str = "") -> tuple[SshTransport, list[tuple[s
         (b"Welcome to GNU/Linux trixie\nLinux aarch64\nthis was Linux\n", Platform("L", "aarch64")),
     ],
 )
-def test_a_system_is_told_by_its_own_answer(said: bytes, platform: Platform) -> None:
+def test_a_system_is_recognised_by_its_own_answer(said: bytes, platform: Platform) -> None:
     transport, asked = answering(said)
     assert system.ask(host(), transport) == platform
     assert asked == [system.UNAME]
@@ -60,12 +60,12 @@ def test_a_system_that_is_not_known_is_quoted_and_never_guessed(
     said: bytes, stderr: str, shown: str
 ) -> None:
     transport, _ = answering(said, stderr)
-    with pytest.raises(HostError, match=r"^far: no system that netlab knows") as raised:
+    with pytest.raises(HostError, match=r"^far: unknown system") as raised:
         system.ask(host(), transport)
     assert shown in str(raised.value)
 
 
-def test_a_host_without_a_probe_for_it_is_told_so() -> None:
+def test_a_host_without_a_probe_for_it_is_reported() -> None:
     with pytest.raises(HostError, match=r"^far: there is no probe for .*riscv64.*, only for"):
         deploy._binary_for(host(), Platform("L", "riscv64"), None)
     with pytest.raises(HostError, match=r"^far runs FreeBSD, and the inventory says `os: L`"):

@@ -1,4 +1,4 @@
-"""Whatever paramiko's own thread dies of, a host's connection ends with a sentence."""
+"""Any error of paramiko's own thread ends the connection to a host with a sentence."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_jump_host_that_refuses_so_is_named(refusing: StallingServer) -> None:
     transport.log_in()
     place = endpoint("last", SshTarget("192.0.2.1", "ada", 22))
     jump = "the jump host gate", transport._chain.connections[-1]
-    with pytest.raises(HostError, match=r"^last: the jump host gate does not pass on to 192\.0"):
+    with pytest.raises(HostError, match=r"^last: the jump host gate does not forward to 192\.0"):
         reach.way_to(place, jump, Chain("last"))
     transport.close()
 
@@ -114,7 +114,7 @@ def test_a_channel_that_breaks_while_it_is_given_up_leaves_no_traceback(
             channel.exec_command("true")
 
     monkeypatch.setattr(paramiko.Channel, "close", breaking)
-    with pytest.raises(HostGone, match=r"does not begin what it is asked for in 0\.3 s"):
+    with pytest.raises(HostGone, match=r"does not start a program within 0\.3 s"):
         transport._channel(begin, "runs no commands")
     transport.close()
     assert dead == []

@@ -1,4 +1,4 @@
-"""One command finds a host's system and the probe that is there, and becomes the agent."""
+"""One command finds a host's system and its installed probe, and becomes the agent."""
 
 from __future__ import annotations
 

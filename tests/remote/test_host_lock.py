@@ -1,4 +1,4 @@
-"""Who holds a host, whom we recognise as ours, and how long somebody is waited for."""
+"""The holder of a host's lock, how a run recognises its own, and how long it waits."""
 
 from __future__ import annotations
 

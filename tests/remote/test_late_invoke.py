@@ -1,4 +1,4 @@
-"""paramiko is there without invoke, and has it where ~/.ssh/config asks for it."""
+"""paramiko is imported without invoke, and gets it if ~/.ssh/config needs it."""
 
 from __future__ import annotations
 

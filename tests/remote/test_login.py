@@ -1,4 +1,4 @@
-"""Where a login goes, and what is said of servers that are none. No SSH server is needed."""
+"""The endpoint of a login, and messages about servers that are no SSH. Needs no SSH server."""
 
 from __future__ import annotations
 
@@ -228,7 +228,9 @@ def test_a_server_that_speaks_something_else_is_named(
     monkeypatch.setattr(login, "STAGGER_S", 0.001)
     with (
         server(answer) as port,
-        pytest.raises(HostError, match=f"^far: 127.0.0.1 port {port} answers, but not as SSH"),
+        pytest.raises(
+            HostError, match=f"^far: 127.0.0.1 port {port} answers, but does not speak SSH"
+        ),
     ):
         connect(at(port))
 
@@ -237,7 +239,7 @@ def test_a_server_that_says_nothing_is_given_up_after_one_wait(
     ssh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reach, "CONNECT_S", 0.3)
-    with server(None) as port, pytest.raises(HostError, match=r"says nothing of SSH for 0\.3 s"):
+    with server(None) as port, pytest.raises(HostError, match=r"sends no SSH greeting for 0\.3 s"):
         connect(at(port))
 
 

@@ -1,4 +1,4 @@
-"""What holds up one host's login, or is wrong with one address, is that host's matter alone."""
+"""A slow login of one host, or a bad address of it, delays no other host."""
 
 from __future__ import annotations
 
@@ -99,7 +99,10 @@ def test_a_file_that_cannot_be_read_in_time_is_named_and_holds_up_no_other_host(
     with without_end(home / ".ssh" / name), contextlib.ExitStack() as stack:
         error = raised_by(SshTransport(at(mute)).log_in)
         assert isinstance(error, HostError)
-        assert str(error) == f"far: {what} could not be read in 0.3 s; is a share away?"
+        assert (
+            str(error)
+            == f"far: {what} could not be read in 0.3 s; does a network drive not answer?"
+        )
         while login.LOGINS_AT_ONCE.acquire(blocking=False):
             stack.callback(login.LOGINS_AT_ONCE.release)
             places += 1
@@ -195,5 +198,5 @@ def test_what_a_server_takes_in_place_of_keys_stays_on_one_line(home: Path) -> N
         line = f"[127.0.0.1]:{port} {key.get_name()} {key.get_base64()}\n"
         (home / ".ssh" / "known_hosts").write_text(line)
         error = raised_by(SshTransport(at(port)).log_in, 10)
-        assert str(error) == "far: it takes no keys, only password linux-b: fit"
+        assert str(error) == "far: it accepts no keys, only password linux-b: fit"
         kept[0].close()

@@ -1,4 +1,4 @@
-"""The control protocol's lines, whatever comes in whatever parts."""
+"""The lines of the control protocol, for any input in any parts."""
 
 from __future__ import annotations
 

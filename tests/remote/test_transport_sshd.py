@@ -1,4 +1,4 @@
-"""Logging in over SSH, against a real OpenSSH server on loopback: keys and jump hosts."""
+"""The SSH login, against a real OpenSSH server on loopback: keys and jump hosts."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class TestHostKeys:
 
 class TestLogin:
     def test_a_missing_key_file_is_named(self, site: Site) -> None:
-        with pytest.raises(HostRefused, match="there is no /nowhere/key"):
+        with pytest.raises(HostRefused, match="/nowhere/key does not exist"):
             log_in(host_at(site.server(), identity=Path("/nowhere/key")))
 
     def test_the_agents_key_logs_in(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Windows hosts over SSH: an sshd whose login answers as theirs do; with wine: test_lab_windows."""
+"""Windows hosts over SSH: an sshd that answers as theirs do; with wine: test_lab_windows."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ def answering(answers: dict[tuple[str, ...], bytes]) -> tuple[SshTransport, list
 
 @pytest.mark.parametrize("shell", list(Shell))
 @pytest.mark.parametrize("banner", [b"", b"Unauthorised use of %OS% is forbidden\r\n"])
-def test_windows_and_its_shell_are_told_by_one_answer(shell: Shell, banner: bytes) -> None:
+def test_windows_and_its_shell_are_recognised_by_one_answer(shell: Shell, banner: bytes) -> None:
     transport, asked = answering({system.ECHO: banner + SAID[shell]})
     assert system.ask(host(), transport) == Platform("W", "x86_64", shell)
     assert asked == [system.ECHO]
 
 
-def test_an_arm_machine_is_told_apart() -> None:
+def test_an_arm_machine_is_recognised() -> None:
     transport, _ = answering({system.ECHO: SAID[Shell.CMD].replace(b"AMD64", b"ARM64", 1)})
     assert system.ask(host(), transport) == Platform("W", "aarch64", Shell.CMD)
 
@@ -225,7 +225,7 @@ def test_a_file_that_is_there_is_left_alone_and_a_damaged_one_replaced_without_p
 
 
 @needs_sshd
-def test_a_slow_first_start_is_waited_for_and_a_person_is_told_why(
+def test_a_slow_first_start_is_waited_for_and_reported(
     windows: Callable[..., Sshd], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = windows(Shell.POWERSHELL, "slow")
@@ -290,7 +290,7 @@ def test_hosts_show_what_decides_about_measurements_on_windows(
 
 
 @pytest.mark.parametrize(("names", "same"), [(("A", "B"), False), (("A", "A"), True)])
-def test_copies_of_one_windows_disk_are_told_apart_by_their_names(
+def test_copies_of_one_windows_disk_are_distinguished_by_their_names(
     monkeypatch: pytest.MonkeyPatch, names: tuple[str, str], same: bool
 ) -> None:
     monkeypatch.setenv("FAKE_VERSION", VERSION)

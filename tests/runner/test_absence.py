@@ -1,4 +1,4 @@
-"""When a host that is away is asked again, and how long a run waits for it."""
+"""When a run tries again a host that is away, and how long it waits for it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_it_is_waited_for_as_long_as_the_patience_lasts(
 
 
 def test_what_a_person_has_to_mend_is_not_asked_again() -> None:
-    refused = Absence.begin("host-refused", "far: took no key", 100.0, None)
+    refused = Absence.begin("host-refused", "far: accepted no key", 100.0, None)
     later = Absence.begin("host-away", "far: gone", 100.0, 1.0).again(
         "host-refused", "far: another key", 101.0, final=True
     )

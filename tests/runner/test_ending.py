@@ -1,4 +1,4 @@
-"""Signals: raised once and in the main thread, never while something must be whole."""
+"""Signals are raised once, in the main thread, and never during a write that must be complete."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ with interruptible(within_s=0.5):
     child.communicate()
 
 
-def test_a_second_signal_is_heard_while_the_first_one_is_obeyed() -> None:
+def test_a_second_signal_works_while_the_first_one_is_handled() -> None:
     child = program("""
 try:
     with interruptible():

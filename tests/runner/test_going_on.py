@@ -1,4 +1,4 @@
-"""What a run was asked, kept in its folder: it goes on by the same, and nothing is repeated."""
+"""The options of a run in its folder: it is resumed with them, and no trial is repeated."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_an_inventory_that_is_gone_is_named_with_the_option_that_replaces_it(
     assert options_to_resume(run, other).hosts == other
 
 
-def test_a_folder_that_does_not_say_names_the_command_that_goes_on(tmp_path: Path) -> None:
+def test_a_folder_without_options_names_the_command_that_resumes(tmp_path: Path) -> None:
     run = folder_of(tmp_path / "one", Options(matrix=Path("m")), ended=True)
     journal = run / "journal.jsonl"
     kept = [line for line in journal.read_text().splitlines() if '"asked"' not in line]
@@ -96,7 +96,7 @@ def test_a_folder_that_does_not_say_names_the_command_that_goes_on(tmp_path: Pat
 
 
 @pytest.mark.parametrize("data", [{"inventory": None}, {"only": 3}, {}])
-def test_a_damaged_note_is_said_with_its_line(tmp_path: Path, data: dict[str, Any]) -> None:
+def test_a_damaged_note_is_reported_with_its_line(tmp_path: Path, data: dict[str, Any]) -> None:
     run = tmp_path / "one"
     with RunFolder.open_for_writing(run, PLAN) as folder:
         folder.note(NOTE, **data)

@@ -1,4 +1,4 @@
-"""The rig: what becomes of a pair of hosts when one of them is lost and comes back."""
+"""The host pool: a pair of hosts one of which is lost and comes back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that a host answers for: its congestion controls, devices, CPUs; drawn at random."""
+"""Values that a host must have: congestion controls, devices, CPUs; drawn at random."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_what_is_not_known_is_not_held_against_a_cell() -> None:
     assert said(HostValues(), congestion="cubik", interface="e9", server_cpu=99) == []
 
 
-def test_a_misspelt_control_is_told_with_the_nearest() -> None:
+def test_a_misspelt_control_is_reported_with_the_nearest_one() -> None:
     has = HostValues(congestion_available=("reno", "bbr", "cubic"))
     assert said(has, congestion="cubik") == [
         "`cubik` is not offered by c (it has reno, bbr, cubic); did you mean `cubic`?"
@@ -34,7 +34,7 @@ def test_a_misspelt_control_is_told_with_the_nearest() -> None:
     assert "by s " in said(has, congestion="cubik", direction="server-sends")[0]
 
 
-def test_what_the_account_may_not_choose_is_told_with_the_line_that_allows_it() -> None:
+def test_a_refused_control_is_reported_with_the_command_that_allows_it() -> None:
     has = HostValues(congestion_available=("reno", "cubic"), congestion_allowed=("reno",))
     (sentence,) = said(has, congestion="cubic")
     assert "the account on c may not choose `cubic` (it may: reno)" in sentence
@@ -45,14 +45,14 @@ def test_what_the_account_may_not_choose_is_told_with_the_line_that_allows_it() 
 def test_a_device_is_that_of_the_side_that_connects() -> None:
     has = HostValues.of({"addresses": "eth1=10.0.0.1/24"}, {})
     (sentence,) = said(has, interface="eth2", opening="server-connects")
-    assert sentence.startswith("`eth2` is no interface of s ")
+    assert sentence.startswith("s has no interface `eth2` ")
 
 
 def test_a_device_is_the_clients() -> None:
     has = HostValues.of({"addresses": "lo=127.0.0.1/8,eth1=10.0.0.1/24,eth1=fd00::1/64"}, {})
     assert said(has, interface="eth1") == []
     assert said(has, interface="eth2") == [
-        "`eth2` is no interface of c (it has lo, eth1); did you mean `eth1`?"
+        "c has no interface `eth2` (it has lo, eth1); did you mean `eth1`?"
     ]
 
 
@@ -68,12 +68,12 @@ def test_each_cpu_of_a_list_is_one_that_the_host_may_not_have() -> None:
     has = HostValues.of({}, {"cpu_count": 2})
     assert said(has, server_cpus="0,1", client_cpus="1") == []
     assert said(has, server_cpus="0,2,5") == [
-        "s has no CPU 2: its 2 are 0 to 1",
-        "s has no CPU 5: its 2 are 0 to 1",
+        "s has no CPU 2: its CPUs are 0 to 1",
+        "s has no CPU 5: its CPUs are 0 to 1",
     ]
 
 
 @pytest.mark.parametrize("facts", [{}, {"congestion_available": 3}, {"addresses": None}])
-def test_a_host_that_says_something_else_has_said_nothing(facts: dict[str, object]) -> None:
+def test_values_of_a_wrong_type_count_as_unknown(facts: dict[str, object]) -> None:
     values = HostValues.of(facts, {"cpu_count": "many"})
     assert values == HostValues()

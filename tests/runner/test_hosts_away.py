@@ -1,4 +1,4 @@
-"""Hosts that are away or refuse us: what is measured all the same, and what is waited for."""
+"""Hosts that are away or refuse the login: the rest is measured, and the run waits for them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_host_that_refuses_us_stops_only_its_own_pairings(bench: Bench, site: 
     written(bench, at(far), at(bad, identity=str(stranger(bench.folder))))
     done = bench.run(*WORDS)
     assert done.returncode == 4
-    assert "took no key" in done.stderr
+    assert "accepted no key" in done.stderr
     run = bench.load()
     assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-refused")}
 
@@ -79,7 +79,7 @@ def test_patience_bounds_the_wait_for_a_host_that_never_comes(bench: Bench, site
     done = bench.run(*WORDS, "--patience", "3")
     assert time.monotonic() - before < 30
     assert done.returncode == 4
-    assert "waits for it, 3 s at most" in done.stderr
+    assert "the run waits for it, up to 3 s after its loss" in done.stderr
     run = bench.load()
     assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-away")}
 
@@ -105,4 +105,4 @@ def test_where_nobody_is_there_the_run_ends_with_the_reason(bench: Bench, site: 
     bench.matrix(server=at(bad, identity=str(stranger(bench.folder))))
     done = bench.run(*WORDS)
     assert done.returncode == 4
-    assert "took no key" in done.stderr
+    assert "accepted no key" in done.stderr

@@ -1,4 +1,4 @@
-"""Hosts without an agent, as a person measures with them: whole runs against an echo."""
+"""Hosts without an agent: whole runs against an echo."""
 
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ def test_round_trips_with_an_echo_are_measured_and_what_needs_an_agent_is_imposs
     assert {each["host"] for each in netlab.load(tmp_path / "out").facts} == {"client"}
 
 
-def test_a_protocol_that_the_echo_does_not_answer_is_said_before_the_run(tmp_path: Path) -> None:
+def test_a_protocol_that_the_echo_does_not_answer_is_reported_before_the_run(
+    tmp_path: Path,
+) -> None:
     with echo(tcp=False) as port:
         (tmp_path / "matrix.yaml").write_text(MATRIX % port)
         done = run(tmp_path, "run", "matrix.yaml", "--into", "out", "--no-report")
@@ -180,7 +182,7 @@ def test_an_echo_that_is_reached_over_another_network_is_refused(wires: Wires) -
         preflight_mirror(client, host)
 
 
-def test_an_echo_of_an_ip_version_that_the_client_lacks_is_said(wires: Wires) -> None:
+def test_an_echo_of_an_ip_version_that_the_client_lacks_is_reported(wires: Wires) -> None:
     client = wires.agent("right", wires.client, TEST_CLIENT)
     found = preflight_mirror(client, Host(name="b", os="X", mirror=Mirror("fd13::1", 7)))
     assert found.warnings == ("b: host right has no IPv6 test address (addresses:)",)

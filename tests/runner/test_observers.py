@@ -1,4 +1,4 @@
-"""Hosts that only look on: which of them do for a cell."""
+"""Observed hosts: those that are active for a cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The longest packet of a path: what is tried on real cables, and which cells it stops."""
+"""The path MTU: its measurement on real cables, and the cells that it makes impossible."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_each_way_is_tried_with_the_longest_packet_of_its_own_interface(
         way = found["client"]
         assert (way.mtu_bytes, way.told, way.segments_pass) == (1279, True, True)
         assert (way.whole_passes, way.pieces_pass) == (True, True)
-        assert "its system knows" in way.sentence
+        assert "its system knows that" in way.sentence
     assert found.keys() == {"client"} if there or path.router else found == {}
 
 

@@ -1,4 +1,4 @@
-"""The check before a run: real agents in two network namespaces, and what their facts may say."""
+"""The check before a run: real agents in two network namespaces, and facts of all kinds."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_counters_that_stand_still_refuse_the_path(monkeypatch: pytest.MonkeyPat
 def test_a_path_without_counters_is_a_warning() -> None:
     warning = check_counters({"route_interface": "eth1"}, {})
     assert warning is not None
-    assert warning.startswith("left does not tell by which interface packets to 10.0.0.1 leave")
+    assert warning.startswith("left does not report by which interface packets to 10.0.0.1 leave")
 
 
 @pytest.mark.parametrize("proved", [True, False])
@@ -269,7 +269,7 @@ def test_an_address_on_a_device_that_another_address_proved_needs_no_warning(
     monkeypatch.setattr(server, "facts", facts)
     warnings = preflight(server, client).warnings
     assert len(warnings) == (0 if proved else 2)
-    assert all("left does not tell by which interface" in warning for warning in warnings)
+    assert all("left does not report by which interface" in warning for warning in warnings)
 
 
 def test_addresses_are_paired_by_network_and_ip_version() -> None:

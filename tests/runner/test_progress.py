@@ -1,4 +1,4 @@
-"""What a run shows on a terminal, and what it leaves to others."""
+"""The output of a run on a terminal, and on other streams."""
 
 from __future__ import annotations
 

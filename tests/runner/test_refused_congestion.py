@@ -1,4 +1,4 @@
-"""A congestion control that a host has not, or does not allow its account: what to do about it."""
+"""A congestion control that a host lacks or refuses to the account, with the advice for it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ linux = pytest.mark.needs("linux")
 
 SAID = "congestion control cubic is not allowed for this account; allowed here: reno bbr"
 REFUSED = {"error": "capability-missing", "errno": 1, "key": "congestion", "detail": SAID}
-ADVICE = "; or set another `congestion` in the matrix, or none for the host's own"
+ADVICE = "; or set another `congestion` in the matrix, or none to use the host's default"
 
 TESTS: dict[str, tuple[Callable[..., Record], TestSettings, str, str]] = {
     "stream": (
@@ -114,7 +114,7 @@ def asked(command: Sequence[str | Path], name: str) -> dict[str, Any]:
 
 
 @linux
-def test_what_is_not_there_is_said_with_what_is(netprobe: Path) -> None:
+def test_a_missing_control_is_reported_with_those_that_exist(netprobe: Path) -> None:
     said = asked([netprobe], "no-such-thing")
     assert (said["error"], said["errno"]) == ("capability-missing", 2)
     assert said["key"] == "congestion"
@@ -124,7 +124,7 @@ def test_what_is_not_there_is_said_with_what_is(netprobe: Path) -> None:
 
 
 @linux
-def test_an_account_is_let_choose_what_is_allowed_and_told_what_to_do_about_the_rest(
+def test_an_account_may_choose_what_is_allowed_and_gets_advice_about_the_rest(
     netprobe: Path,
 ) -> None:
     """Of all that this kernel has: the kernel's own list says which is which."""
@@ -246,7 +246,7 @@ def test_a_run_finds_it_before_its_first_trial_and_each_resume_asks_again(lied_t
     lied_to.honest.matrix(RENO)
     sentence = (
         "warning: 2 cells are impossible: the account on client may not choose `reno` (it may: "
-        "cubic); root there allows it: "
+        "cubic); root can allow it: "
         f"sysctl -w net.ipv4.tcp_allowed_congestion_control='cubic reno'{ADVICE}"
     )
 

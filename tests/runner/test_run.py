@@ -1,4 +1,4 @@
-"""Whole runs on this machine, through the command line as a person types it."""
+"""Whole runs on this machine through the command line."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_what_the_system_refuses_is_impossible_with_its_number_and_no_failure(
     assert f"{reason} (errno {number})" in done.stderr
 
 
-def test_status_tells_how_far_a_run_is_while_it_goes_on(lab: Path) -> None:
+def test_status_reports_the_progress_of_a_running_run(lab: Path) -> None:
     with subprocess.Popen(
         command("run", "matrix.yaml", "--into", "out", "--set", "pause=10min", "--no-report"),
         cwd=lab,
@@ -221,7 +221,7 @@ def test_a_signal_ends_a_pause_at_once_and_the_start_says_that_there_are_some(la
     assert len(records(lab / "out")) == 1
 
 
-def test_a_run_until_tight_goes_on_after_kill_9_with_the_same_decisions(lab: Path) -> None:
+def test_a_run_with_until_resumes_after_kill_9_with_the_same_decisions(lab: Path) -> None:
     words = ("run", "matrix.yaml", "--into", "out", "--no-report", "--set", UNTIL)
     with subprocess.Popen(
         command(*words), cwd=lab, stderr=subprocess.DEVNULL, start_new_session=True

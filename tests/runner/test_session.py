@@ -1,4 +1,4 @@
-"""One session of a run: what it measures, in which order, and what an interruption changes."""
+"""One session of a run: its trials, their order, and the effect of an interruption."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_block_holds_every_cell_that_is_not_done_and_blocks_follow_each_other(
 
 
 @pytest.mark.parametrize("cut_after", [0, 1, 7, 23, 40])
-def test_cut_anywhere_a_run_goes_on_with_the_same_decisions_in_the_same_order(
+def test_a_run_cut_anywhere_resumes_with_the_same_decisions_in_the_same_order(
     bench: Bench, tmp_path: Path, cut_after: int
 ) -> None:
     bench.run(FakePool(cut_after=cut_after))
@@ -72,7 +72,7 @@ def test_cut_anywhere_a_run_goes_on_with_the_same_decisions_in_the_same_order(
     assert bench.recorded() == other.recorded()
 
 
-def test_cells_that_never_got_tight_are_noted_once_and_told(
+def test_imprecise_cells_are_noted_once_and_reported(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.run(FakePool())
@@ -102,7 +102,7 @@ def test_what_is_refused_is_asked_once_and_what_fails_not_for_ever(bench: Bench)
     assert set(bench.counted) == {"impossible", "ok"}
 
 
-def test_while_a_host_is_away_its_cells_wait_and_are_gone_on_with(bench: Bench) -> None:
+def test_while_a_host_is_away_its_cells_wait_and_are_resumed(bench: Bench) -> None:
     bench.run(FakePool(away=lambda t: Status.PENDING if t.cell.pairing == "WW" else None))
     assert bench.counted["pending"] == 4 * 4 + 2
     again = bench.run(FakePool())
@@ -191,7 +191,7 @@ def test_the_start_says_how_many_trials_how_long_and_with_which_pauses(
     bench.text = MATRIX + "pause: 1ms\n"
     bench.run(FakePool())
     first = capsys.readouterr().err.splitlines()[0]
-    assert ": 36 trials to measure, up to 9 a cell until it is tight, about " in first
+    assert ": 36 trials to measure, up to 9 per cell until precise, about " in first
     assert first.endswith("1 ms between trials")
 
 

@@ -1,4 +1,4 @@
-"""Who measures a trial of a session: pairs that search together, and the engine of each kind."""
+"""The engine of each trial of a session, and pairs that search together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials in which a host or a cable stopped the data are measured again, twice at most."""
+"""Trials in which a host or a cable stopped the data are repeated, at most twice."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_what_a_cable_stopped_is_measured_again_when_all_the_others_are_done(
     assert bench.run(Interrupted()) == []
 
 
-def test_what_stays_interrupted_is_left_after_three_attempts_and_told(
+def test_a_trial_that_stays_interrupted_is_left_after_three_attempts_and_reported(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = REPEATED
@@ -94,7 +94,7 @@ def test_what_nothing_explains_stands_with_its_finding(bench: Bench) -> None:
     assert all(each.severity == "warning" for each in found)
 
 
-def test_cut_before_it_was_tried_again_a_run_goes_on_with_it(bench: Bench) -> None:
+def test_a_run_cut_before_a_repeat_resumes_with_it(bench: Bench) -> None:
     bench.text = REPEATED
 
     def gaps(trial: Trial, attempt: int) -> dict[str, Value]:
@@ -138,7 +138,7 @@ def test_a_repeat_that_comes_to_nothing_leaves_what_was_measured(
     assert sorted(note["attempt"] for note in notes) == [2] * 5 + [3] * 5
     assert {(note["status"], note["detail"]) for note in notes} == {(status, "TCP is blocked")}
     said = capsys.readouterr().err
-    assert "measured again in vain (TCP is blocked)" in said
+    assert "repeated without a result (TCP is blocked)" in said
     found = [e for e in load(bench.path / "run").findings if e.kind is Kind.DATA_STOPPED]
     assert len(found) == 5
     # No session goes on with it for ever.

@@ -1,4 +1,4 @@
-"""What `netlab hosts` and a plan show of hosts, whatever one of them says or does."""
+"""The output of `netlab hosts` and of a plan about hosts, also about faulty ones."""
 
 from __future__ import annotations
 

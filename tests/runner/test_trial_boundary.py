@@ -1,4 +1,4 @@
-"""Whatever goes wrong in a trial is that trial's record, and the next one begins."""
+"""An error in a trial becomes the record of that trial, and the next trial begins."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_no_link_leads_a_traceback_out_of_the_run_folder(tmp_path: Path) -> None
     run.mkdir()
     (run / "tracebacks").symlink_to(outside)
     sentence = keep_traceback(KeyError("bytes"), run, "cell-1-1")
-    assert sentence.startswith("KeyError: 'bytes'; its traceback cannot be kept (")
+    assert sentence.startswith("KeyError: 'bytes'; its traceback could not be saved (")
     assert "it is a link" in sentence
     assert list(outside.iterdir()) == []
 

@@ -1,10 +1,10 @@
-"""Round trips beside a load: how long frames take through a device that has work (RFC 2544, 26.2).
+"""Round trips during a load: how long frames take through a loaded device (RFC 2544, 26.2).
 
-The standard marks one frame of the load and stamps it twice. Here requests of the same length go
-beside the load, a mirror at the other end answers each, and the round trip is timed by the clock
-that asked: requests and load together are the rate named, one request among a hundred frames and
-48 a second, where that is no more than one in five.
-Where the load goes one way, the answers come back over a path that has next to nothing to carry.
+The standard marks one frame of the load and stamps it twice. Here requests of the same length are
+sent in addition to the load, and a mirror at the other end answers them. The clock of the asking
+end times the round trip. Requests and load together have the stated rate: about one request in a
+hundred frames, and at least 48 per second as long as that is no more than one frame in five.
+If the load goes one way, the answers come back over an almost idle path.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from netlab.stats.histogram import from_pairs
 
 REQUEST_SHARE = 0.01 * 0.9618
 MOST_REQUEST_SHARE = 0.2 * 0.9618
-"""Of the frames, how many are requests: about one in a hundred; more where these are few. No round
-numbers, or every request would meet the load at the same place between two of its frames."""
+"""Share of requests among the frames: about one in a hundred, up to one in five at low rates. Not
+round numbers, because then every request would fall at the same point between two load frames."""
 
 LEAST_REQUESTS_PER_S = 48.09
 MOST_REQUESTS_PER_S = 961.8
@@ -44,17 +44,17 @@ class LatencyAtLoad:
     """The round trips at one load."""
 
     share: float
-    """Of the rate found."""
+    """The load as a share of the found rate."""
     asked: Mapping[str, Any]
-    """What the probe that asks said."""
+    """Result of the asking probe."""
     lost_frames: int | None
-    """Of the load beside it, both ways together; ``None``: not known."""
+    """Lost frames of the load, both ways together; ``None``: unknown."""
 
 
 def device_latency(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
-    """Round trips at the rate found, ``found_per_s`` frames a second each way, and at parts of it.
+    """Values of round trips at the found rate (``found_per_s`` frames/s each way) and below it.
 
-    A load at which no round trip came to an end is named as failed, and has no figures.
+    A load without any completed round trip is listed as failed and has no figures.
     """
     measured: list[LatencyAtLoad] = []
     failed: list[float] = []
@@ -69,37 +69,38 @@ def device_latency(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
 
 
 def values_of(measured: Sequence[LatencyAtLoad], failed: Sequence[float]) -> dict[str, Value]:
-    """Lists with a place a load; a percentile that so few round trips do not have is left out."""
+    """Lists with one entry per load. A percentile that needs more round trips is left out."""
     values: dict[str, Value] = {}
     if failed:
         values["latency_failed_share"] = list(failed)
     if not measured:
         return values
     histograms = [
-        from_pairs(each.asked["rtt_histogram"], each.asked["rtt_histogram_bits"])
-        for each in measured
+        from_pairs(at_load.asked["rtt_histogram"], at_load.asked["rtt_histogram_bits"])
+        for at_load in measured
     ]
+    results = [at_load.asked for at_load in measured]
     values |= {
-        "latency_found_share": [each.share for each in measured],
-        "latency_count": [int(each.asked["rtt_count"]) for each in measured],
-        "latency_lost_requests": [int(each.asked["lost_messages"]) for each in measured],
-        "latency_min_ns": [int(each.asked["rtt_min_ns"]) for each in measured],
-        "latency_mean_ns": [float(each.asked["rtt_mean_ns"]) for each in measured],
-        "latency_max_ns": [int(each.asked["rtt_max_ns"]) for each in measured],
+        "latency_found_share": [at_load.share for at_load in measured],
+        "latency_count": [int(result["rtt_count"]) for result in results],
+        "latency_lost_requests": [int(result["lost_messages"]) for result in results],
+        "latency_min_ns": [int(result["rtt_min_ns"]) for result in results],
+        "latency_mean_ns": [float(result["rtt_mean_ns"]) for result in results],
+        "latency_max_ns": [int(result["rtt_max_ns"]) for result in results],
     }
-    lost = [each.lost_frames for each in measured if each.lost_frames is not None]
+    lost = [at_load.lost_frames for at_load in measured if at_load.lost_frames is not None]
     if len(lost) == len(measured):
         values["latency_lost_frames"] = lost
     for name, share in (("p50", Fraction(1, 2)), ("p99", P99)):
-        found = [histogram.percentile(share) for histogram in histograms]
-        known = [each for each in found if each is not None]
-        if len(known) == len(found):
+        percentiles = [histogram.percentile(share) for histogram in histograms]
+        known = [percentile for percentile in percentiles if percentile is not None]
+        if len(known) == len(percentiles):
             values[f"latency_{name}_ns"] = known
     return values
 
 
 def _at(runner: TrialRunner, share: float, per_s: float) -> LatencyAtLoad:
-    """Round trips at so many frames a second; ProbeError where none came to an end."""
+    """Measure round trips at ``per_s`` frames/s; ProbeError if no round trip is completed."""
     setup = runner.setup
     requests_per_s = requests_of(per_s)
     load_per_s = per_s - requests_per_s
@@ -111,16 +112,16 @@ def _at(runner: TrialRunner, share: float, per_s: float) -> LatencyAtLoad:
     flows = flows_of(setup, runner.ends, load, residual_s=setup.residual_s)
     together: list[Conversation] = [*flows, exchange]
     drive(together, lives_s(setup, load.duration_s), runner.on_progress)
-    asked = exchange.asker.result or {}
-    if not asked.get("rtt_count"):
+    of_asker = exchange.asker.result or {}
+    if not of_asker.get("rtt_count"):
         raise ProbeError(runner.ends.client.host.name, "no-answer", detail="under load")
-    said = [flow.receiver.result or {} for flow in flows]
-    lost = [int(each["lost_messages"]) for each in said if "lost_messages" in each]
-    return LatencyAtLoad(share, asked, sum(lost) if len(lost) == len(flows) else None)
+    results = [flow.receiver.result or {} for flow in flows]
+    lost = [int(result["lost_messages"]) for result in results if "lost_messages" in result]
+    return LatencyAtLoad(share, of_asker, sum(lost) if len(lost) == len(flows) else None)
 
 
 def requests_of(per_s: float) -> float:
-    """Requests a second among so many frames."""
+    """Requests per second among ``per_s`` frames per second."""
     wanted = max(LEAST_REQUESTS_PER_S, REQUEST_SHARE * per_s)
     return min(MOST_REQUESTS_PER_S, MOST_REQUEST_SHARE * per_s, wanted)
 
@@ -128,7 +129,7 @@ def requests_of(per_s: float) -> float:
 def _exchange(runner: TrialRunner, requests_per_s: float, duration_s: float) -> Exchange:
     setup = runner.setup
     asking = RoundTrip(
-        # Round trips wait for one another, and fill no buffer: the systems' own do.
+        # Round trips fill no buffer: the default buffers are enough.
         **setup.passed_on(RoundTrip, but={"duration_s", "socket_buffer_bytes"}),
         message_bytes=udp_message_in_frame(setup.frame_bytes, ip_version=setup.ip_version),
         message_rate_per_s=requests_per_s,

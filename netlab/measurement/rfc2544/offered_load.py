@@ -1,8 +1,8 @@
-"""Frames at a given rate, one way or both ways at once, and what all hosts counted of them.
+"""A load of frames at a given rate, one way or both ways at once, with the counts of all hosts.
 
-Before it, for a tenth of a second and at half the rate, the device learns and wakes up; nothing of
-that counts. The streams of the trial itself are opened with a packet each way, so that what a
-device keeps for each stream is there before its first frame.
+Before the load, frames at half the rate let the device learn addresses and wake up for 0.1 s; they
+do not count. The streams of the load are opened with a packet each way, so that the device has its
+state of each stream before the first frame.
 """
 
 from __future__ import annotations
@@ -31,63 +31,64 @@ from netlab.measurement.conversation import (
 from netlab.measurement.ends import Ends
 from netlab.measurement.flow import Flow, keys_of
 from netlab.measurement.host_watch import WHOSE, Watch, dropped_at_socket
-from netlab.measurement.requests import asked, can
+from netlab.measurement.requests import can, request_keys
 from netlab.remote.protocol import decimal
 
 LEARN_SHARE = 0.5
-"""The device is warmed up at this share of the rate to come."""
+"""Rate of the warm-up of the device, as a share of the rate that follows."""
 
 OVER_S = 0.5
-"""What a sender may take longer than asked before it is stopped; it is looked at once a second."""
+"""How much longer than requested a sender may take before it is stopped; checked once a second."""
 
 SLACK_S = 5.0
-"""What a probe may take beyond all this before its own deadline ends the test."""
+"""Time beyond all of this after which a probe's own deadline ends the test."""
 
 SENDERS = {"client-sends": ("client",), "server-sends": ("server",), "both": ("client", "server")}
 """Direction → the ends that send."""
 
 
 Starts = Mapping[str, int]
-"""``client`` or ``server``, an end that sends → when it begins, by its own monotonic clock, ns."""
+"""Sending end, ``client`` or ``server`` → its start by its own monotonic clock, ns."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedLoad:
-    """What is offered, each way."""
+    """The frames to offer, each way."""
 
     frames: int
     frames_per_s: float | None
     """``None``: as fast as the sender's link takes them."""
     duration_s: float
-    """What it takes at that rate."""
+    """Duration at that rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """What came of a load."""
+    """The result of a load."""
 
     accounts: tuple[Counts, ...]
-    """Of each direction."""
+    """Counts of each direction."""
     hosts: Mapping[str, Watched]
-    """``client``, ``server``, ``observed_1`` … → what it counted."""
+    """``client``, ``server``, ``observed_1`` … → load and drops of the host."""
     effective: Mapping[str, Value] = field(default_factory=dict)
-    """What the settings came to at both ends of each direction, by the names of a record."""
+    """Effective values of the settings at both ends of each direction, by the names of a record."""
 
 
 def _nothing() -> None:
-    """Nobody wants to know that all has been sent."""
+    """Default of ``on_sent``."""
 
 
 @dataclass(slots=True)
 class LoadFlow(Flow):
-    """One direction. A sender that is too slow for its frames is stopped in time."""
+    """One direction of a load. A sender that is too slow is stopped in time."""
 
     longest_ns: int = 0
+    """Time after which the sender is stopped."""
     on_sent: Callable[[], None] = _nothing
     """Called when the last frame has been sent."""
 
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """As every flow; and what went out by the end of the time is the trial."""
+        """Act as every flow; also stop a late sender, whose frames so far are the trial."""
         late = side is self.sender and record.get("elapsed_ns", 0) > self.longest_ns
         if record["type"] == "progress" and late and not self.stopped:
             self.stopped = True
@@ -98,7 +99,7 @@ class LoadFlow(Flow):
 
 
 def learn(setup: ThroughputSearch, ends: Ends, load: OfferedLoad, line_per_s: float) -> None:
-    """Let frames pass that do not count."""
+    """Send frames that do not count, so that the device learns addresses and wakes up."""
     rate = LEARN_SHARE * (load.frames_per_s or line_per_s)
     frames = max(2, setup.streams, round(rate * LEARN_S))
     flows = flows_of(setup, ends, OfferedLoad(frames, rate, frames / rate))
@@ -118,10 +119,10 @@ def offer(
     watch: Watch | None = None,
     starts: Starts | None = None,
 ) -> Offered:
-    """Send a load and wait for what is still on its way: an account of each direction.
+    """Send a load and wait for the frames that are still in transit; returns the counts.
 
-    ``watch``: one that has begun; ``starts``: as of ``flows_of``. Raises ProbeError where there is
-    none.
+    ``watch``: one that has begun; ``starts``: as in ``flows_of``. Raises ProbeError if there are no
+    counts.
     """
     watch = watch or Watch.begin(ends, setup)
     flows = flows_of(setup, ends, load, residual_s=setup.residual_s, starts=starts)
@@ -135,7 +136,7 @@ def offer(
     try:
         drive(flows, lives_s(setup, load.duration_s), on_progress)
     except ProbeError as fault:
-        # Nothing of what went out arrived: of one stream that is a count.
+        # No frame arrived: for a single stream this is a count of 0.
         if fault.word != "no-traffic" or setup.streams > 1 or len(flows) > 1:
             raise
         if flows[0].sender.result is None:
@@ -152,9 +153,9 @@ def flows_of(
     residual_s: float | None = None,
     starts: Starts | None = None,
 ) -> list[LoadFlow]:
-    """A flow a direction, not begun yet. ``residual_s``: how long its receiver waits for frames
-    that are missing; ``None``: as it is used to. ``starts``: when its sender begins; ``None``:
-    both directions at one moment soon, one at once.
+    """One flow per direction, not begun yet. ``residual_s``: how long its receiver waits for
+    missing frames; ``None``: its default. ``starts``: when its sender begins; ``None``: two
+    directions at one moment soon, a single direction at once.
     """
     stream = Stream(
         **setup.passed_on(Stream, but={"duration_s"}),
@@ -183,14 +184,14 @@ def flows_of(
 
 
 def lives_s(setup: ThroughputSearch, duration_s: float) -> float:
-    """How long the probes let a trial of so long a load live."""
+    """Time limit in seconds at the probes for a load of this duration."""
     return START_AHEAD_S + duration_s + OVER_S + 1 + setup.residual_s + SLACK_S
 
 
 def _flow(
     sender: str, stream: Stream, ends: Ends, more: Mapping[str, Mapping[str, Any]]
 ) -> LoadFlow:
-    """``more``: what an end that sends, and one that receives, is asked besides."""
+    """The flow of one direction. ``more``: verb, ``send`` or ``receive`` → additional keys."""
     token = secrets.token_hex(16)
 
     def side(whose: str) -> ConversationEnd:
@@ -202,18 +203,18 @@ def _flow(
     listener, connector = opened_by(
         ends.connects("UDP"), server=side("server"), client=side("client")
     )
-    connecting = asked(stream, connector.agent, "connect")
+    connecting = request_keys(stream, connector.agent, "connect")
     return LoadFlow("", connector, listener, connecting=connecting)
 
 
 def clocks(setup: ThroughputSearch, ends: Ends) -> Starts:
-    """How far each sender's clock is off the controller's, ns."""
+    """Sending end → offset of its clock from the controller's, ns."""
     senders = SENDERS[setup.direction]
     return {whose: ends.agent_of(whose).clock_offset().offset_ns for whose in senders}
 
 
 def starts_at(offsets_ns: Mapping[str, int], start_ns: int) -> Starts:
-    """One start by the controller's clock, in each sender's own."""
+    """A start by the controller's clock, converted to each sender's clock."""
     return {whose: start_ns + offset for whose, offset in offsets_ns.items()}
 
 
@@ -223,7 +224,7 @@ def _starts_soon(setup: ThroughputSearch, ends: Ends) -> Starts:
 
 
 def _results(flows: Sequence[Conversation], ends: Ends) -> dict[str, list[Mapping[str, Any]]]:
-    """What the probes of both ends said."""
+    """``client`` or ``server`` → the results of its probe."""
     return {
         whose: [
             side.result
@@ -236,20 +237,21 @@ def _results(flows: Sequence[Conversation], ends: Ends) -> dict[str, list[Mappin
 
 
 def _accounts(flows: Sequence[Flow], hosts: Mapping[str, Watched]) -> tuple[Counts, ...]:
-    accounts = [_account(flow) for flow in flows]
+    """The counts of each direction, with the drops of our own hosts."""
+    accounts = [_counts(flow) for flow in flows]
     # An interface and a backlog count for both directions.
     shared = shared_drops(
-        [max(0, each.lost - each.own_drops) for each in accounts],
+        [max(0, counts.lost - counts.own_drops) for counts in accounts],
         sum(hosts[whose].dropped_on_the_way for whose in WHOSE),
     )
     return tuple(
-        replace(each, own_drops=each.own_drops + own)
-        for each, own in zip(accounts, shared, strict=True)
+        replace(counts, own_drops=counts.own_drops + own)
+        for counts, own in zip(accounts, shared, strict=True)
     )
 
 
-def _account(flow: Flow) -> Counts:
-    """One direction, with what its receiving socket dropped."""
+def _counts(flow: Flow) -> Counts:
+    """The counts of one direction, with the drops of its receiving socket."""
     sent, received = flow.sender.result or {}, flow.receiver.result or {}
     return Counts(
         sent=sent["sent_messages"],
@@ -264,17 +266,17 @@ _IN_EFFECT = {
     "sender_": ("send_buffer", "send_method"),
     "receiver_": ("receive_buffer", "receive_method", "receive_steering"),
 }
-"""End of a direction → what the names begin with of what it says that its settings came to."""
+"""End of a direction → prefixes of the effective values in its result."""
 
 
 def _effective(flows: Sequence[Flow]) -> dict[str, Value]:
     ways = dict(zip(WHOSE, ("to_server_", "to_client_"), strict=True)) if len(flows) > 1 else {}
     values: dict[str, Value] = {}
     for flow, way in zip(flows, ways.values() or ("",), strict=True):
-        for end, said in (("sender_", flow.sender.result), ("receiver_", flow.receiver.result)):
+        for end, result in (("sender_", flow.sender.result), ("receiver_", flow.receiver.result)):
             values |= {
                 f"{way}{end}{name}": value
-                for name, value in (said or {}).items()
+                for name, value in (result or {}).items()
                 if name.startswith(_IN_EFFECT[end])
             }
     return values

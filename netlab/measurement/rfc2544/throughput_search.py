@@ -1,8 +1,8 @@
 """The test ``throughput_search``: the highest rate that a device forwards without loss (RFC 2544).
 
-Which rate is tried next, and when the search is over: ``rate_search.py``. One trial: ``trial.py``.
-Every trial is in the record. Where the matrix asks for them the standard's other tests follow, with
-the rate that was found: frame loss rate, latency under load, back-to-back frames.
+``rate_search.py`` chooses the next rate and decides when the search is over; ``trial.py`` measures
+one trial. The record has every trial. If the matrix requests them, the standard's other tests
+follow at the found rate: frame loss rate, latency under load, back-to-back frames.
 """
 
 from __future__ import annotations
@@ -30,39 +30,40 @@ from netlab.units import format_share
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
-    """What a search found; ProbeError where it says nothing of the device."""
+    """The values of a search; ProbeError if our own hosts limited all of it."""
     setup = trial.cell.setup
-    assert isinstance(setup, ThroughputSearch)  # noqa: S101  (told to the type checker)
+    assert isinstance(setup, ThroughputSearch)  # noqa: S101  (for the type checker)
     line = line_of(setup, ends)
     grid = RateGrid(Fraction(repr(setup.resolution)))
     participant = ends.participant or alone()
     runner = TrialRunner(setup, trial.cell, ends, live, line, participant=participant)
     search = Search.over(grid, short=setup.search_duration_s is not None)
-    tried: list[TrialResult] = []
-    while isinstance(asked := search.next(), NextRate):
-        if tried:
+    trials: list[TrialResult] = []
+    while isinstance(step := search.next(), NextRate):
+        if trials:
             time.sleep(setup.settle_s)
-        tried.append(runner.trial(grid.share(asked.number), full=asked.full))
-        search = search.told(tried[-1].as_try(asked))
-    limiting = _limiting(asked, setup, tried)
-    if asked.number is None and asked.limit != "device":
+        trials.append(runner.trial(grid.share(step.number), full=step.full))
+        search = search.told(trials[-1].as_try(step))
+    result = step
+    limiting = _limiting(result, setup, trials)
+    if result.number is None and result.limit != "device":
         lowest = format_share(float(grid.share(1)))
-        detail = f"{asked.limit} at every rate tried, down to {lowest} of the line rate"
+        detail = f"{result.limit} at every rate tried, down to {lowest} of the line rate"
         raise ProbeError(
             ends.client.host.name, "tester-bound", detail=detail + _busiest_core(limiting)
         )
-    values = _of_result(asked, grid, line, tried) | of_tries("trial_", line.frames_per_s, tried)
-    values |= of_hosts(tried, _confirming(asked, grid, tried), ends) | _of_limiting(limiting)
-    values |= tried[-1].effective
+    values = _of_result(result, grid, line, trials) | of_tries("trial_", line.frames_per_s, trials)
+    values |= of_hosts(trials, _confirming(result, grid, trials), ends) | _of_limiting(limiting)
+    values |= trials[-1].effective
     if runner.other_link:
         values["link_paced"] = False
     if setup.together:
-        values["pairs"] = len(tried[-1].said)
-    return values | _further(asked, grid, runner)
+        values["pairs"] = len(trials[-1].said)
+    return values | _further(result, grid, runner)
 
 
 def _further(found: Found, grid: RateGrid, runner: TrialRunner) -> dict[str, Value]:
-    """What the matrix asks for beside the rate."""
+    """Values of the standard's other tests that the matrix requests."""
     setup, line_per_s = runner.setup, runner.line.frames_per_s
     values: dict[str, Value] = {}
     if setup.frame_loss:
@@ -74,21 +75,21 @@ def _further(found: Found, grid: RateGrid, runner: TrialRunner) -> dict[str, Val
         values |= device_latency(runner, per_s)
     if setup.back_to_back is not None:
         share = 0.0 if found.number is None else float(grid.share(found.number))
-        for mine in runner.participant.turns():
-            if mine:
+        for is_own_turn in runner.participant.turns():
+            if is_own_turn:
                 values |= back_to_back(runner, setup.back_to_back, share)
     return values
 
 
 def _of_result(
-    found: Found, grid: RateGrid, line: LineRate, tried: Sequence[TrialResult]
+    found: Found, grid: RateGrid, line: LineRate, trials: Sequence[TrialResult]
 ) -> dict[str, Value]:
-    """The headline, both bounds and what they mean."""
+    """The headline values and both bounds of the found rate."""
     values: dict[str, Value] = {}
     if found.number is not None:
         share = float(grid.share(found.number))
         values |= {"frames_per_s": share * line.frames_per_s, "line_share": share}
-        rates = [each.sent_per_s for each in _confirming(found, grid, tried)]
+        rates = [trial.sent_per_s for trial in _confirming(found, grid, trials)]
         known = [rate for rate in rates if rate is not None]
         if known:
             values["sent_frames_per_s"] = min(known)
@@ -104,33 +105,34 @@ def _of_result(
     }
 
 
-def _confirming(found: Found, grid: RateGrid, tried: Sequence[TrialResult]) -> list[TrialResult]:
-    """The trials of full length that passed at the rate found."""
+def _confirming(found: Found, grid: RateGrid, trials: Sequence[TrialResult]) -> list[TrialResult]:
+    """The trials of full length that passed at the found rate."""
     if found.number is None:
         return []
     wanted = grid.share(found.number), True, "passed"
-    return [each for each in tried if (each.share, each.full, each.verdict) == wanted]
+    return [trial for trial in trials if (trial.share, trial.full, trial.verdict) == wanted]
 
 
 def _limiting(
-    found: Found, setup: ThroughputSearch, tried: Sequence[TrialResult]
+    found: Found, setup: ThroughputSearch, trials: Sequence[TrialResult]
 ) -> Watched | None:
-    """The host that was the limit, as busy as it ever was in the trials that failed for it.
+    """The host that was the limit, at its highest load in the trials that failed because of it.
 
-    Of a device only where it is observed; ``None``: not known, or there was no limit.
+    A device is included only if it is observed. ``None``: unknown, or there was no limit.
     """
     senders = SENDERS[setup.direction]
-    receivers = WHOSE if len(senders) > 1 else tuple(each for each in WHOSE if each not in senders)
-    observed = tuple(key for key in tried[0].hosts if key not in WHOSE)
-    # Of pairs that search together, any host may have been the one.
-    said = [each for trial in tried for each in trial.said]
+    receivers = WHOSE if len(senders) > 1 else tuple(end for end in WHOSE if end not in senders)
+    observed = tuple(key for key in trials[0].hosts if key not in WHOSE)
+    # If pairs search together, the host of any pair may have been the limit.
+    results = [result for trial in trials for result in trial.said]
     blamed: Mapping[str, tuple[tuple[TryVerdict, ...], tuple[str, ...]]] = {
         "generator-bound": (("generator-bound",), senders),
         "receiver-bound": (("tester-loss",), receivers),
         "device": (("lost", "absorbed"), observed),
     }
     verdicts, keys = blamed.get(found.limit, ((), ()))
-    return busiest(each.hosts[key] for each in said if each.verdict in verdicts for key in keys)
+    failed = [result for result in results if result.verdict in verdicts]
+    return busiest(result.hosts[key] for result in failed for key in keys)
 
 
 def _of_limiting(host: Watched | None) -> dict[str, Value]:
@@ -152,18 +154,18 @@ def _busiest_core(host: Watched | None) -> str:
 
 def _losses(runner: TrialRunner) -> tuple[list[TrialResult], Fraction | None]:
     """Trials for the frame loss rate (26.3): from the line rate down in steps of a tenth of it,
-    until two of them in a row lost nothing. With the share at which one came to nothing, where
-    that ended it: the rate that was found stands all the same, but where a pair left the search.
+    until two trials in a row have no loss. With the share of a trial without a result, if one ended
+    the series: the found rate stays valid, unless a pair left the search.
     """
-    tried: list[TrialResult] = []
+    trials: list[TrialResult] = []
     for tenths in range(LOSS_STEPS, 0, -1):
         time.sleep(runner.setup.settle_s)
         try:
-            tried.append(runner.trial(Fraction(tenths, LOSS_STEPS), full=True))
+            trials.append(runner.trial(Fraction(tenths, LOSS_STEPS), full=True))
         except ProbeError as fault:
             if fault.word == PAIR_GONE:
                 raise
-            return tried, Fraction(tenths, LOSS_STEPS)
-        if [each.lost for each in tried[-2:]] == [0, 0]:
+            return trials, Fraction(tenths, LOSS_STEPS)
+        if [trial.lost for trial in trials[-2:]] == [0, 0]:
             break
-    return tried, None
+    return trials, None

@@ -1,6 +1,6 @@
-"""The bench of a search under test: its line rate, and one trial at a share of it.
+"""The trials of a throughput search: its line rate, and one trial at a share of it.
 
-What a trial says: ``trial_verdict.py``. What is sent, and who counts: ``offered_load.py``.
+``trial_verdict.py`` judges a trial; ``offered_load.py`` sends the frames and counts them.
 """
 
 from __future__ import annotations
@@ -34,93 +34,94 @@ from netlab.measurement.rfc2544.offered_load import (
 )
 
 BEARABLE = 2
-"""Trials in a row that may come to nothing for a reason that is none of the device's."""
+"""Number of trials in a row that may have no result for reasons other than the device."""
 
 OUTRUN = 1.25
-"""A sender that is so much faster than the line rate is not held back by a link of that rate."""
+"""A sender faster than the line rate by this factor does not wait for a link of that rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineRate:
-    """The line rate that rates are shares of."""
+    """The line rate; the rates of the trials are shares of it."""
 
     bit_per_s: float
     source: str
-    """Who said so: ``setting``, ``link`` (of the matrix) or ``interface``."""
+    """Origin of the rate: ``setting``, ``link`` (of the matrix) or ``interface``."""
     frames_per_s: float
-    """The most frames a second of the size under test."""
+    """Highest number of frames per second, of the frame size under test."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """What one pair of hosts found in a trial."""
+    """The result of one pair of hosts in a trial."""
 
     accounts: tuple[Counts, ...]
+    """Counts of each direction."""
     hosts: Mapping[str, Watched]
-    """``client``, ``server``, ``observed_1`` … → what it counted."""
+    """``client``, ``server``, ``observed_1`` … → load and drops of the host."""
     verdict: TryVerdict
     forwarded_share: float | None
-    """Of its line rate, at which frames came out; ``None``: not known."""
+    """Rate at which frames arrived, as a share of the line rate; ``None``: unknown."""
     effective: Mapping[str, Value]
-    """What the settings came to at both ends, by the names of a record."""
+    """Effective values of the settings at both ends, by the names of a record."""
     outran: bool
-    """Whether frames were handed over faster than its line carries them."""
+    """Whether the sender passed frames to its system faster than the line carries them."""
     other_link: bool
-    """Whether they were so beyond what a socket holds: the link is another one."""
+    """Whether they were more than a socket holds, so that the link must be a faster one."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One trial with its figures."""
+    """One trial with the results of all pairs."""
 
     share: Fraction
-    """Of the line rate, each way."""
+    """Offered rate as a share of the line rate, each way."""
     full: bool
-    """Whether it was as long as one that counts."""
+    """Whether it has the full duration of a trial that counts."""
     load: OfferedLoad
     said: tuple[PairResult, ...]
-    """By this pair of hosts, and by those that search together with it."""
+    """Results of this pair of hosts and then of the pairs that search together with it."""
 
     @property
     def accounts(self) -> tuple[Counts, ...]:
-        """Of this pair's directions."""
+        """Counts of this pair's directions."""
         return self.said[0].accounts
 
     @property
     def hosts(self) -> Mapping[str, Watched]:
-        """Key of a host of this pair → what it counted."""
+        """Key of a host of this pair → its load and drops."""
         return self.said[0].hosts
 
     @property
     def effective(self) -> Mapping[str, Value]:
-        """What this pair's settings came to."""
+        """Effective values of this pair's settings."""
         return self.said[0].effective
 
     @property
     def verdict(self) -> TryVerdict:
-        """Of all pairs: the worst."""
-        return worst(each.verdict for each in self.said)
+        """The worst verdict of all pairs."""
+        return worst(result.verdict for result in self.said)
 
     @property
     def lost(self) -> int:
-        """Frames of all pairs."""
-        return sum(counts.lost for each in self.said for counts in each.accounts)
+        """Lost frames of all pairs."""
+        return sum(counts.lost for result in self.said for counts in result.accounts)
 
     @property
     def sent_per_s(self) -> float | None:
-        """Frames a second that went out, of the slower direction."""
+        """Frames per second sent, of the slower direction."""
         return least(counts.sent_per_s() for counts in self.accounts)
 
     def as_try(self, asked: NextRate) -> RateTry:
-        """What the search hears of it."""
-        share = least(each.forwarded_share for each in self.said)
+        """The trial as a step of the search."""
+        share = least(result.forwarded_share for result in self.said)
         return RateTry(asked.number, asked.full, self.verdict, share)
 
 
 def line_of(setup: ThroughputSearch, ends: Ends) -> LineRate:
-    """The line rate: as the test says it, else the matrix's link, else the client's interface.
+    """The line rate by the test's setting, else the matrix's link, else the client's interface.
 
-    Raises ProbeError where nobody says it.
+    Raises ProbeError if none of them states it.
     """
     rate, source = setup.line_rate_bit_per_s, "setting"
     if rate is None:
@@ -130,23 +131,23 @@ def line_of(setup: ThroughputSearch, ends: Ends) -> LineRate:
         facts = ends.client.facts(to=peer, interface=setup.interface)
         rate, source = facts.get("interface_speed_bit_per_s"), "interface"
     if not rate:
-        detail = "its interface tells no speed: say `link` or `line_rate` in the matrix"
+        detail = "its interface reports no speed: set `link` or `line_rate` in the matrix"
         raise ProbeError(ends.client.host.name, "not-as-set-up", detail=detail)
     return LineRate(float(rate), source, ethernet.frames_per_s(rate, setup.frame_bytes))
 
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A pair of hosts before a trial."""
+    """A pair of hosts that is ready for a trial."""
 
     watch: Watch
     offsets_ns: Mapping[str, int] | None
-    """Of its senders' clocks; ``None``: nobody else is waited for."""
+    """Offsets of its senders' clocks; ``None``: no other pair takes part."""
 
 
 @dataclass(slots=True)
 class TrialRunner:
-    """A search under way: what does not change from trial to trial, and whether the link paces."""
+    """Measures the trials of one search, and knows whether the link paces its senders."""
 
     setup: ThroughputSearch
     cell: Cell
@@ -154,67 +155,68 @@ class TrialRunner:
     live: OnGoodput
     line: LineRate
     link_paces: bool = True
-    """Whether a sender without a schedule is as fast as the line: no schedule keeps its pace as the
-    link itself does. False once it was faster, into its own queue or because the line rate is that
-    of another link."""
+    """Whether a sender without a schedule is exactly as fast as the line: no schedule keeps the
+    pace as well as the link does. False once it was faster, because of its own queue or because its
+    link is faster than the line rate."""
     outran_before: bool = False
-    """Whether one trial's sender was faster than the line."""
+    """Whether the sender of one trial was faster than the line."""
     other_link: bool = False
     """Whether the sender's link is known to be faster than the line rate."""
     participant: Participant = field(default_factory=alone)
-    """Its place among the pairs that search together."""
+    """Its participant among the pairs that search together."""
 
     def trial(self, share: Fraction, *, full: bool) -> TrialResult:
-        """One trial at a share of the line rate, as long as one that counts where it is ``full``.
+        """Measure one trial at a share of the line rate; ``full``: with the duration that counts.
 
-        What comes to nothing is tried again, a few times in a row; ProbeError where it stays so.
+        A trial without a result is tried again a few times; ProbeError if none of them has one.
         """
         load, criteria = self._terms(float(share), full=full)
         for left in range(BEARABLE, -1, -1):
-            told = self._attempt(load, criteria)
-            faults = [each for each in told if isinstance(each, ProbeError)]
+            outcomes = self._attempt(load, criteria)
+            faults = [outcome for outcome in outcomes if isinstance(outcome, ProbeError)]
             if faults:
-                if not left or any(REASONS[reason_of(each.word)].impossible for each in faults):
+                if not left or any(REASONS[reason_of(fault.word)].impossible for fault in faults):
                     raise faults[0]
                 time.sleep(self.setup.settle_s)
                 continue
-            said = tuple(each for each in told if isinstance(each, PairResult))
-            if load.frames_per_s is None and any(each.outran for each in said):
-                self._take_note_of(said)
+            results = tuple(outcome for outcome in outcomes if isinstance(outcome, PairResult))
+            if load.frames_per_s is None and any(result.outran for result in results):
+                self._note_outrun(results)
                 return self.trial(share, full=full)
-            return TrialResult(share, full, load, said)
+            return TrialResult(share, full, load, results)
         raise AssertionError("unreachable")
 
-    def _take_note_of(self, said: tuple[PairResult, ...]) -> None:
-        """Of a trial whose sender outran the line: the second one is believed. A single one has
-        been seen over a link of just the rate that was stated.
+    def _note_outrun(self, results: tuple[PairResult, ...]) -> None:
+        """Note a trial whose sender outran the line. Only the second one has an effect: a single
+        one also occurs over a link of exactly the stated rate.
         """
         if not self.outran_before:
             self.outran_before = True
             return
         self.link_paces = False
-        self.other_link = any(each.other_link for each in said)
+        self.other_link = any(result.other_link for result in results)
 
     def _attempt(
         self, load: OfferedLoad, criteria: Criteria
     ) -> tuple[PairResult | ProbeError, ...]:
-        """What this pair found, and all that search together with it; or only why it was nothing.
+        """The results of this pair and of all pairs that search together with it, or the faults.
 
-        Everybody meets everybody, whatever becomes of a trial: nobody waits for one who is gone on.
+        All pairs meet before and after a trial even if it fails, so that no pair waits for another
+        that has moved on.
         """
         try:
             ready: _Ready | ProbeError = self._ready(load)
         except ProbeError as fault:
             ready = fault
-        met = self.participant.meet(ready)
-        faults = tuple(each for each in met.said if isinstance(each, ProbeError))
+        meeting = self.participant.meet(ready)
+        faults = tuple(fault for fault in meeting.said if isinstance(fault, ProbeError))
         if faults or isinstance(ready, ProbeError):
             return faults
         try:
-            said: PairResult | ProbeError = self._said(load, criteria, ready, met)
+            outcome: PairResult | ProbeError = self._measure(load, criteria, ready, meeting)
         except ProbeError as fault:
-            said = fault
-        return self.participant.meet(said).said
+            outcome = fault
+        return self.participant.meet(outcome).said
 
     def _ready(self, load: OfferedLoad) -> _Ready:
         """Let the device learn, and read all counters and clocks before a trial."""
@@ -223,50 +225,50 @@ class TrialRunner:
         offsets_ns = clocks(self.setup, self.ends) if several else None
         return _Ready(Watch.begin(self.ends, self.setup), offsets_ns)
 
-    def _said(
+    def _measure(
         self,
         load: OfferedLoad,
         criteria: Criteria,
         ready: _Ready,
-        met: ExchangedResults[_Ready | ProbeError],
+        meeting: ExchangedResults[_Ready | ProbeError],
     ) -> PairResult:
-        """Send a load, at one moment with the others, and judge what came of it."""
+        """Send a load, at the same moment as the other pairs, and judge its result."""
         starts = None
         if ready.offsets_ns is not None:
-            ahead_s = START_AHEAD_S + AHEAD_A_TRIAL_S * (len(met.said) - 1)
-            starts = starts_at(ready.offsets_ns, met.over_ns + round(1e9 * ahead_s))
-        found = offer(
+            ahead_s = START_AHEAD_S + AHEAD_A_TRIAL_S * (len(meeting.said) - 1)
+            starts = starts_at(ready.offsets_ns, meeting.over_ns + round(1e9 * ahead_s))
+        offered = offer(
             self.setup, self.ends, load, self.on_progress, watch=ready.watch, starts=starts
         )
         return PairResult(
-            accounts=found.accounts,
-            hosts=found.hosts,
-            effective=found.effective,
-            verdict=judge(found.accounts, criteria),
-            forwarded_share=forwarded_share(found.accounts, criteria),
-            outran=(outran := self._outran(found.accounts)),
-            other_link=outran and self._beyond_socket(found),
+            accounts=offered.accounts,
+            hosts=offered.hosts,
+            effective=offered.effective,
+            verdict=judge(offered.accounts, criteria),
+            forwarded_share=forwarded_share(offered.accounts, criteria),
+            outran=(outran := self._outran(offered.accounts)),
+            other_link=outran and self._beyond_socket(offered),
         )
 
     def offer(self, load: OfferedLoad) -> Offered:
-        """Send a load, and tell whoever looks on how fast it comes out."""
+        """Send a load and show its goodput meanwhile."""
         return offer(self.setup, self.ends, load, self.on_progress)
 
     def on_progress(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """Of what a probe says while it goes on, the goodput so far is shown."""
+        """Show the goodput in a progress record of the receiver."""
         if side.verb == "receive":
             self.live(self.cell, so_far(record))
 
     def _terms(self, share: float, *, full: bool) -> tuple[OfferedLoad, Criteria]:
-        """What a trial offers, and what it is judged by."""
+        """The load of a trial, and the criteria of its verdict."""
         full_s = self.setup.duration_s or 0.0
-        wanted_s = full_s if full else self.setup.search_duration_s or full_s
-        offered = share * self.line.frames_per_s
-        frames = max(2, self.setup.streams, round(offered * wanted_s))
-        paced = share < 1 or not self.link_paces
-        load = OfferedLoad(frames, offered if paced else None, frames / offered)
+        duration_s = full_s if full else self.setup.search_duration_s or full_s
+        per_s = share * self.line.frames_per_s
+        frames = max(2, self.setup.streams, round(per_s * duration_s))
+        has_schedule = share < 1 or not self.link_paces
+        load = OfferedLoad(frames, per_s if has_schedule else None, frames / per_s)
         criteria = Criteria(
-            offered_per_s=offered,
+            offered_per_s=per_s,
             line_per_s=self.line.frames_per_s,
             step_share=self.setup.resolution,
             duration_s=load.duration_s,
@@ -275,20 +277,20 @@ class TrialRunner:
         return load, criteria
 
     def _outran(self, accounts: tuple[Counts, ...]) -> bool:
-        """Whether frames were handed over faster than the line carries them, so that a schedule
-        must keep the pace: to its link, or to what its socket and the queue behind it hold.
+        """Whether frames were sent faster than the line carries them, over a faster link or into
+        the socket and queue of the sender: then a schedule must keep the pace.
         """
         per_s = OUTRUN * self.line.frames_per_s
         return any((counts.sent_per_s() or 0.0) > per_s for counts in accounts)
 
-    def _beyond_socket(self, found: Offered) -> bool:
-        """Whether that shows another link: more frames than the sender's buffer holds. Until a
-        frame is on the link it takes room there.
+    def _beyond_socket(self, offered: Offered) -> bool:
+        """Whether the early frames exceed the sender's buffer, which proves a faster link: a frame
+        takes room in the buffer until it is on the link.
         """
         sizes = [
             int(str(size))
-            for name, size in found.effective.items()
+            for name, size in offered.effective.items()
             if name.endswith("sender_send_buffer_bytes")
         ]
-        held = self.setup.streams * max(sizes, default=0) / self.setup.frame_bytes
-        return any(held < counts.sent * (1 - 1 / OUTRUN) for counts in found.accounts)
+        held_frames = self.setup.streams * max(sizes, default=0) / self.setup.frame_bytes
+        return any(held_frames < counts.sent * (1 - 1 / OUTRUN) for counts in offered.accounts)

@@ -1,4 +1,4 @@
-"""Trials of a search as values of its record: a list a figure, a place a trial. Pure."""
+"""Trials of a search as values of its record: one list per figure, one entry per trial. Pure."""
 
 from __future__ import annotations
 
@@ -12,56 +12,59 @@ from netlab.measurement.host_watch import WHOSE, share_a_machine
 from netlab.measurement.rfc2544.trial import TrialResult
 
 
-def of_tries(prefix: str, line_per_s: float, tried: Sequence[TrialResult]) -> dict[str, Value]:
-    """Every trial in its order; of both directions the sum of frames, the slower, the longer."""
-    queues = [max(counts.queue_ns(line_per_s) for counts in each.accounts) for each in tried]
+def of_tries(prefix: str, line_per_s: float, trials: Sequence[TrialResult]) -> dict[str, Value]:
+    """Lists of all trials in their order; frames are summed over both directions, and of the queues
+    the longer one counts.
+    """
+    queues = [max(counts.queue_ns(line_per_s) for counts in trial.accounts) for trial in trials]
     values: dict[str, Value] = {
-        "line_share": [float(each.share) for each in tried],
-        "duration_s": [each.load.duration_s for each in tried],
-        "sent_frames": [sum(a.sent for a in each.accounts) for each in tried],
-        "received_frames": [sum(a.received for a in each.accounts) for each in tried],
-        "own_drops": [sum(a.own_drops for a in each.accounts) for each in tried],
+        "line_share": [float(trial.share) for trial in trials],
+        "duration_s": [trial.load.duration_s for trial in trials],
+        "sent_frames": [sum(a.sent for a in trial.accounts) for trial in trials],
+        "received_frames": [sum(a.received for a in trial.accounts) for trial in trials],
+        "own_drops": [sum(a.own_drops for a in trial.accounts) for trial in trials],
         "queue_ns": queues,
-        "verdict": [VERDICTS.index(each.verdict) for each in tried],
+        "verdict": [VERDICTS.index(trial.verdict) for trial in trials],
     }
     return {prefix + name: value for name, value in values.items()}
 
 
 def of_hosts(
-    tried: Sequence[TrialResult], confirming: Sequence[TrialResult], ends: Ends
+    trials: Sequence[TrialResult], confirming: Sequence[TrialResult], ends: Ends
 ) -> dict[str, Value]:
-    """How busy each host was, and what it dropped where: at the rate found and in every trial."""
+    """The load of each host and its drops by place, at the found rate and in every trial."""
     agents = [ends.client, ends.agent_of_server, *ends.observed]
     values: dict[str, Value] = {"one_machine": share_a_machine(agents)}
-    for key in tried[0].hosts:
+    for key in trials[0].hosts:
         if key not in WHOSE:
-            values[f"{key}_host"] = tried[0].hosts[key].name
-        found = next((cpu for each in confirming[::-1] if (cpu := each.hosts[key].cpu)), None)
-        if found is not None:
-            values[f"{key}_busy_share"] = found.busy_share
-            values[f"{key}_busiest_core_share"] = found.busiest_core_share
-            values[f"{key}_busiest_core"] = found.busiest_core
-        known_cpus = [cpu for each in tried if (cpu := each.hosts[key].cpu)]
-        if len(known_cpus) == len(tried):
+            values[f"{key}_host"] = trials[0].hosts[key].name
+        last_cpu = next((cpu for trial in confirming[::-1] if (cpu := trial.hosts[key].cpu)), None)
+        if last_cpu is not None:
+            values[f"{key}_busy_share"] = last_cpu.busy_share
+            values[f"{key}_busiest_core_share"] = last_cpu.busiest_core_share
+            values[f"{key}_busiest_core"] = last_cpu.busiest_core
+        known_cpus = [cpu for trial in trials if (cpu := trial.hosts[key].cpu)]
+        if len(known_cpus) == len(trials):
             busy = [cpu.busiest_core_share for cpu in known_cpus]
             values[f"trial_{key}_busiest_core_share"] = busy
-        # One disturbed trial can turn a search: the worst of them stands for it.
+        # One disturbed trial can change the result of a search, so the worst value is kept.
         stolen = [cpu.steal_share for cpu in known_cpus if cpu.steal_share is not None]
         if stolen:
             values[f"{key}_host_steal_share"] = max(stolen)
-        hosts = [each.hosts[key] for each in tried]
+        hosts = [trial.hosts[key] for trial in trials]
         for place in PLACES:
-            told = [host.dropped.get(place) for host in hosts]
-            values |= _counted(f"{key}_{place}_dropped_frames", told)
+            drops = [host.dropped.get(place) for host in hosts]
+            values |= _counts(f"{key}_{place}_dropped_frames", drops)
         for way in WAYS:
-            told = [host.pauses.get(way) for host in hosts]
-            values |= _counted(f"{key}_pause_frames_{way}", told)
+            pauses = [host.pauses.get(way) for host in hosts]
+            values |= _counts(f"{key}_pause_frames_{way}", pauses)
     return values
 
 
-def _counted(name: str, by_trial: Sequence[int | None]) -> dict[str, Value]:
-    """The sum, and each trial's where there was any; one that was not told would make the sum a
-    part of one."""
+def _counts(name: str, by_trial: Sequence[int | None]) -> dict[str, Value]:
+    """The sum, and the list of all trials if it is not 0; nothing if a trial has no count, because
+    the sum would be incomplete.
+    """
     known = [frames for frames in by_trial if frames is not None]
     if not known or len(known) < len(by_trial):
         return {}

@@ -1,4 +1,4 @@
-"""Round trips between two hosts: what the asking and the answering end are asked, and when.
+"""Round trips between two hosts: the requests to the asking and the answering end, and when.
 
     `result` of the end that asks → stop the mirror → its `result`
 
@@ -21,30 +21,30 @@ from netlab.measurement.conversation import (
 )
 from netlab.measurement.ends import Ends
 from netlab.measurement.flow import COUNT_DEADLINE_S, PROBE_SLACK_S
-from netlab.measurement.requests import asked, in_order
+from netlab.measurement.requests import in_order, request_keys
 from netlab.remote.agent import Agent
 from netlab.remote.protocol import decimal
 
 A_TRANSACTION_S = 0.01
-"""What a deadline allows for each of a number of round trips, where that is the longer."""
+"""Time per round trip in the deadline of a trial with a count, if that deadline is longer."""
 
 MIRROR_SLACK_S = 2.0
-"""What a mirror stays longer than the one that asks it: it must not be the first to leave."""
+"""How much later than the asking end the mirror's deadline is: it must not end first."""
 
 SILENCE_S = 10.0
-"""Without a single answer for this long, and for ten time-outs, none is waited for any more: a
-number of requests to a host that is silent would each take its time-out."""
+"""Without any answer for this long, and for ten time-outs, the trial ends: otherwise each of many
+requests to a silent host would take its own time-out."""
 
 Asking = RoundTrip | Connect
 
 
 @dataclass(slots=True)
 class Exchange(Conversation):
-    """Requests and answers between one end that asks and a mirror, or an echo without an agent."""
+    """Requests and answers between an asking end and a mirror, or an echo without an agent."""
 
     silence_s: float = SILENCE_S
     trips: list[Mapping[str, Any]] = field(default_factory=list)
-    """Records of round trips one by one, where they were asked for."""
+    """Records of single round trips, if they were requested."""
 
     @property
     def asker(self) -> ConversationEnd:
@@ -53,11 +53,11 @@ class Exchange(Conversation):
 
     @property
     def mirror(self) -> ConversationEnd | None:
-        """The end that answers; ``None`` where no agent does."""
+        """The end that answers; ``None`` if it runs no agent."""
         return next((side for side in self.sides if side.verb == "mirror"), None)
 
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """The mirror is over when the asking end is; both are where it answers nothing."""
+        """Stop the mirror when the asking end has ended; end both if no answer comes at all."""
         mirror = self.mirror
         if record["type"] == "trips" and side is not mirror:
             self.trips.append(record)
@@ -72,10 +72,10 @@ class Exchange(Conversation):
 def exchange_of(
     setup: Asking, ends: Ends, *, within_s: float | None = None, one_by_one: bool = False
 ) -> Exchange:
-    """The client asks and connects, unless a firewall lets only the server connect.
+    """The exchange of a cell: the client asks and connects, unless only the server can connect.
 
     A ``connect`` cell measures the client's connections: there the client always connects.
-    ``within_s``: a deadline in place of ``deadline_s``. ``one_by_one``: each round trip is told.
+    ``within_s``: a deadline instead of ``deadline_s``. ``one_by_one``: report each round trip.
     """
     token = secrets.token_hex(16)
     client = ends.client
@@ -84,7 +84,7 @@ def exchange_of(
     if one_by_one:
         asking["trips"] = 1
     if ends.server is None:
-        assert ends.mirror is not None  # noqa: S101  (told to the type checker)
+        assert ends.mirror is not None  # noqa: S101  (for the type checker)
         del asking["token"]
         return Exchange(
             name="",
@@ -93,7 +93,7 @@ def exchange_of(
             ),
             listener=None,
             to=destination(ends.mirror.address, ends.mirror.port),
-            connecting=asked(setup, client, "connect"),
+            connecting=request_keys(setup, client, "connect"),
             silence_s=_silence_s(setup),
         )
     server = ends.server
@@ -107,7 +107,7 @@ def exchange_of(
         name="",
         listener=listener,
         connector=connector,
-        connecting=asked(setup, connector.agent, "connect"),
+        connecting=request_keys(setup, connector.agent, "connect"),
         silence_s=_silence_s(setup),
     )
 
@@ -120,14 +120,14 @@ _KEYS = (
 
 
 def keys_of(setup: Asking, verb: str, whose: str, agent: Agent, token: str) -> dict[str, Any]:
-    """What an end is asked, but for how it is opened and until when it lives."""
+    """Keys of the request to an end, except those about opening and its deadline."""
     keys: dict[str, Any] = {
         "kind": "round_trip" if isinstance(setup, RoundTrip) else "connect",
         "proto": setup.protocol.lower(),
         "token": token,
         "response": setup.message_bytes if setup.response_bytes is None else setup.response_bytes,
     }
-    return in_order(keys | asked(setup, agent, verb, whose), _KEYS)
+    return in_order(keys | request_keys(setup, agent, verb, whose), _KEYS)
 
 
 def _silence_s(setup: Asking) -> float:
@@ -136,7 +136,7 @@ def _silence_s(setup: Asking) -> float:
 
 
 def deadline_s(setup: Asking) -> float:
-    """How long the end that asks lets a trial of these settings live."""
+    """Time limit in seconds of a trial with these settings at the asking end."""
     if setup.duration_s is not None:
         return setup.warm_up_s + setup.duration_s + PROBE_SLACK_S
     count = setup.count or 0

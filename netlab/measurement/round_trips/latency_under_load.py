@@ -1,7 +1,7 @@
-"""The test ``latency_under_load``: round trips, and connections now and then, before, while and
-after streams fill the path.
+"""The test ``latency_under_load``: round trips and single connections before, while and after
+streams fill the path.
 
-All of them are asked for at once; the streams begin later, by a time of each agent's own clock.
+All requests go out at once; the streams begin later, at a time of each agent's own clock.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from netlab.remote.agent import ClockOffset
 from netlab.remote.protocol import decimal
 
 AHEAD_S = 0.5
-"""Until the round trips are under way, at hosts that answer at once."""
+"""Time until the round trips run, at hosts that answer at once."""
 
 _SERIES = frozenset({"rtt_histogram", "rtt_histogram_bits", "late_histogram_ns"})
-"""What says nothing beyond the round trips one by one."""
+"""Values that add nothing to the list of single round trips."""
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
-    """What a trial measured; ProbeError where it has no result, or a load breaks."""
+    """The values of a trial; ProbeError if it has no result, or if a stream of the load fails."""
     setup = trial.cell.setup
-    assert isinstance(setup, LatencyUnderLoad)  # noqa: S101  (told to the type checker)
+    assert isinstance(setup, LatencyUnderLoad)  # noqa: S101  (for the type checker)
     window = _window(setup, ends)
     lives_s = AHEAD_S + _opening_ns(window.offsets) / 1e9 + setup.round_trips_s() + PROBE_SLACK_S
     trips = exchange_of(setup.round_trips(), ends, within_s=lives_s, one_by_one=True)
@@ -62,41 +62,42 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for flow in flows:
         values |= flow_values(flow, load, ends.connects(load.protocol))
-    opened_ns, told = _opened_ns(trips), _trips(trips)
-    phases, settled = _phases(setup, ends, window, flows, opened_ns, told)
+    opened_ns, round_trips = _opened_ns(trips), _trips(trips)
+    phases, settled = _phases(setup, ends, window, flows, opened_ns, round_trips)
     values |= _throughput(flows, settled)
-    values |= dict(phase_figures(told, phases))
-    values |= asdict(phases) | _one_by_one(setup, told)
+    values |= dict(phase_figures(round_trips, phases))
+    values |= asdict(phases) | _one_by_one(setup, round_trips)
     if connections is not None:
-        made = _from(opened_ns, connections)
-        values |= _of_connections(made, phases)
+        connects = _from(opened_ns, connections)
+        values |= _of_connections(connects, phases)
         if setup.protocol == "TCP":
-            values |= _responsiveness(made, flows, phases)
+            values |= _responsiveness(connects, flows, phases)
     for side, whose in ((trips.asker, "client_"), (trips.mirror, "server_")):
-        said = {} if side is None else side.result or {}
-        values |= prefixed(whose, {k: v for k, v in said.items() if k not in _SERIES})
+        result = {} if side is None else side.result or {}
+        values |= prefixed(whose, {k: v for k, v in result.items() if k not in _SERIES})
     return values
 
 
 def _window(setup: LatencyUnderLoad, ends: Ends) -> CommonWindow:
-    """The load's: from its start to its end."""
-    agents = list({id(each): each for each in (ends.agent_of_server, ends.client)}.values())
+    """The window of the load, from its start to its end."""
+    agents = list({id(agent): agent for agent in (ends.agent_of_server, ends.client)}.values())
     offsets = [agent.clock_offset() for agent in agents]
     ahead_s = AHEAD_S + setup.idle_s
-    starts = time.monotonic_ns() + round(1e9 * ahead_s) + _opening_ns(offsets)
-    assert setup.duration_s is not None  # noqa: S101  (it has no count in its place)
-    return CommonWindow(starts, starts, starts + round(1e9 * setup.duration_s), agents, offsets)
+    start_ns = time.monotonic_ns() + round(1e9 * ahead_s) + _opening_ns(offsets)
+    assert setup.duration_s is not None  # noqa: S101  (this test has no count instead)
+    close_ns = start_ns + round(1e9 * setup.duration_s)
+    return CommonWindow(start_ns, start_ns, close_ns, agents, offsets)
 
 
 def _opening_ns(offsets: Sequence[ClockOffset]) -> int:
-    """What hosts far away take besides: three requests go out one after the other before the first
-    round trip, each of twice the bound of a clock's offset; and one more.
+    """Additional lead for distant hosts, ns: three requests go out one after the other before the
+    first round trip, and one more in reserve. Each takes twice the bound of a clock's offset.
     """
     return 4 * 2 * max(offset.bound_ns for offset in offsets)
 
 
 def _connections(setup: LatencyUnderLoad, ends: Ends, lives_s: float) -> Exchange | None:
-    """``None`` where none are asked for, or only the server can connect."""
+    """The single connections; ``None`` if none are requested or only the server can connect."""
     asking = setup.connections()
     if asking is None or ends.connects("TCP") != "client":
         return None
@@ -107,16 +108,17 @@ def _trips(exchange: Exchange) -> list[Trip]:
     """All round trips of an exchange, in the order in which they were due."""
     trips = []
     for record in exchange.trips:
-        answered = zip(record["trip_at_us"], record["trip_ns"], strict=True)
-        trips += [Trip(1000 * at_us, ns) for at_us, ns in answered]
+        answers = zip(record["trip_at_us"], record["trip_ns"], strict=True)
+        trips += [Trip(1000 * at_us, ns) for at_us, ns in answers]
         trips += [Trip(1000 * at_us, None) for at_us in record["lost_trip_at_us"]]
     return sorted(trips, key=lambda trip: trip.at_ns)
 
 
 def _opened_ns(exchange: Exchange) -> int:
-    """When its first request was due, by the client's clock; ProbeError where it tells none."""
+    """When its first request was due, by the client's clock; ProbeError if there are no trips."""
     if not exchange.trips:
-        raise ProbeError(exchange.asker.agent.host.name, "bad-answer", detail="no round trip told")
+        host = exchange.asker.agent.host.name
+        raise ProbeError(host, "bad-answer", detail="it reported no round trip")
     return int(exchange.trips[0]["window_open_ns"])
 
 
@@ -128,14 +130,14 @@ def _phases(
     opened_ns: int,
     trips: Sequence[Trip],
 ) -> tuple[Phases, float]:
-    """The phases, from the first request on, which was due at ``opened_ns`` of the client's clock;
-    and how long after the load the second begins, s.
+    """The phases in ns after the first request, which was due at ``opened_ns`` of the client's
+    clock; and the time from the start of the load to the loaded phase, s.
     """
     client = window.in_clock_of(ends.client)
     load_ns, end_ns = client.start_ns - opened_ns, client.close_ns - opened_ns
     series = [_intervals(flow) for flow in flows]
     settled = settled_s(
-        [sum(each) for each in zip(*(bytes_ for bytes_, _ in series), strict=False)],
+        [sum(of_flows) for of_flows in zip(*(bytes_ for bytes_, _ in series), strict=False)],
         max(interval_s for _, interval_s in series),
         (end_ns - load_ns) / 1e9,
     )
@@ -163,35 +165,36 @@ def _last_sent_ns(flow: Flow, ends: Ends, window: CommonWindow) -> int:
 
 
 def _intervals(flow: Flow) -> tuple[list[int], float]:
-    """What a flow's receiver took in, interval by interval, and how long these are, s."""
-    said = flow.receiver.result or {}
-    if not said.get("interval_bytes") or not said.get("interval_ns"):
-        raise ProbeError(flow.receiver.agent.host.name, "bad-answer", detail="no interval told")
-    return list(said["interval_bytes"]), said["interval_ns"] / 1e9
+    """Bytes that a flow's receiver took in each interval, and the length of an interval, s."""
+    result = flow.receiver.result or {}
+    if not result.get("interval_bytes") or not result.get("interval_ns"):
+        host = flow.receiver.agent.host.name
+        raise ProbeError(host, "bad-answer", detail="it reported no intervals")
+    return list(result["interval_bytes"]), result["interval_ns"] / 1e9
 
 
 def _throughput(flows: Sequence[Flow], settled: float) -> dict[str, Value]:
-    """Of the loaded phase alone, by each receiver's clock."""
+    """Throughput of each flow in the loaded phase alone, by its receiver's clock."""
     values: dict[str, Value] = {}
     for flow in flows:
         interval_bytes, interval_s = _intervals(flow)
-        said = flow.receiver.result or {}
+        result = flow.receiver.result or {}
         first = round(settled / interval_s)
-        # Its last interval is half to one and a half intervals long: what all of them are is known.
-        of_phase_s = said["elapsed_ns"] / 1e9 - first * interval_s
+        # The last interval is 0.5 to 1.5 intervals long; only the total time is exact.
+        of_phase_s = result["elapsed_ns"] / 1e9 - first * interval_s
         if first >= len(interval_bytes) or of_phase_s <= 0:
             detail = "its intervals end before the loaded phase"
             raise ProbeError(flow.receiver.agent.host.name, "bad-answer", detail=detail)
         rate = 8 * sum(interval_bytes[first:]) / of_phase_s
         values[flow.name + "throughput_bit_per_s"] = rate
-        if "fairness_index" in said:
-            values[flow.name + "fairness_index"] = float(said["fairness_index"])
+        if "fairness_index" in result:
+            values[flow.name + "fairness_index"] = float(result["fairness_index"])
     return values
 
 
 def _one_by_one(setup: LatencyUnderLoad, trips: Sequence[Trip]) -> dict[str, Value]:
-    """Those answered in the order of their requests, and the numbers of those lost: request n was
-    due n / rate after the first.
+    """Times of the answered round trips in the order of their requests, and the numbers of the lost
+    ones: request n was due n / rate after the first.
     """
     lost = [round(trip.at_ns * setup.request_rate_per_s / 1e9) for trip in trips if trip.ns is None]
     return {
@@ -201,31 +204,33 @@ def _one_by_one(setup: LatencyUnderLoad, trips: Sequence[Trip]) -> dict[str, Val
 
 
 def _from(opened_ns: int, exchange: Exchange) -> list[Trip]:
-    """Its round trips, by times from ``opened_ns`` on."""
+    """The round trips of an exchange, with times counted from ``opened_ns``."""
     shift_ns = _opened_ns(exchange) - opened_ns
-    return [Trip(each.at_ns + shift_ns, each.ns) for each in _trips(exchange)]
+    return [Trip(trip.at_ns + shift_ns, trip.ns) for trip in _trips(exchange)]
 
 
 def _responsiveness(
-    made: Sequence[Trip], flows: Sequence[Flow], phases: Phases
+    connects: Sequence[Trip], flows: Sequence[Flow], phases: Phases
 ) -> dict[str, Value]:
-    """Where TCP tells the round trip of the load's own connections; absent where it does not."""
+    """The responsiveness, if TCP reports the round-trip time of the load's own connections."""
     rtts: list[Trip] = []
     for flow in flows:
-        said = flow.sender.result or {}
+        result = flow.sender.result or {}
         series = zip(
-            said.get("tcp_series_time_us", ()), said.get("tcp_series_rtt_us", ()), strict=False
+            result.get("tcp_series_time_us", ()), result.get("tcp_series_rtt_us", ()), strict=False
         )
         rtts += [Trip(phases.load_open_ns + 1000 * at_us, 1000 * us) for at_us, us in series]
-    found = responsiveness_per_minute(made, rtts, phases.load_open_ns, phases.load_close_ns)
-    return {} if found is None else {"responsiveness_per_minute": found}
+    per_minute = responsiveness_per_minute(
+        connects, rtts, phases.load_open_ns, phases.load_close_ns
+    )
+    return {} if per_minute is None else {"responsiveness_per_minute": per_minute}
 
 
-def _of_connections(made: Sequence[Trip], phases: Phases) -> dict[str, Value]:
-    values: dict[str, Value] = dict(connection_figures(made, phases))
-    answered = [(each.at_ns, each.ns) for each in made if each.ns is not None]
+def _of_connections(connects: Sequence[Trip], phases: Phases) -> dict[str, Value]:
+    values: dict[str, Value] = dict(connection_figures(connects, phases))
+    answers = [(connect.at_ns, connect.ns) for connect in connects if connect.ns is not None]
     return values | {
-        "connection_at_ns": [at_ns for at_ns, _ in answered],
-        "connection_ns": [ns for _, ns in answered],
-        "lost_connection_at_ns": [each.at_ns for each in made if each.ns is None],
+        "connection_at_ns": [at_ns for at_ns, _ in answers],
+        "connection_ns": [ns for _, ns in answers],
+        "lost_connection_at_ns": [connect.at_ns for connect in connects if connect.ns is None],
     }

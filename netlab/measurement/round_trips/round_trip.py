@@ -28,13 +28,13 @@ HEADLINE = (
     "rtt_histogram_bits",
     "first_rtt_ns",
 )
-"""Of the end that asks; everything else it says stands under ``client_``."""
+"""Headline values of the asking end; its other values have the prefix ``client_``."""
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
-    """What a trial measured; ProbeError where it has no result."""
+    """The values of a trial; ProbeError if it has no result."""
     setup = trial.cell.setup
-    assert isinstance(setup, RoundTrip | Connect)  # noqa: S101  (told to the type checker)
+    assert isinstance(setup, RoundTrip | Connect)  # noqa: S101  (for the type checker)
     exchange = exchange_of(setup, ends)
 
     def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
@@ -46,12 +46,12 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
 
 
 def _values(exchange: Exchange, setup: Asking) -> dict[str, Value]:
-    """Headlines first, then all that both ends said; of an echo there is one end only."""
+    """Headlines first, then all values of both ends; an echo has no values of its own."""
     asker, mirror = exchange.asker, exchange.mirror
-    asked = asker.result or {}
-    answered = mirror.result or {} if mirror is not None else {}
-    values: dict[str, Value] = {name: asked[name] for name in HEADLINE if name in asked}
-    values |= of_connection("", asked, answered)
+    of_asker = asker.result or {}
+    of_mirror = mirror.result or {} if mirror is not None else {}
+    values: dict[str, Value] = {name: of_asker[name] for name in HEADLINE if name in of_asker}
+    values |= of_connection("", of_asker, of_mirror)
     values["connected_by"] = "client" if exchange.connector is asker else "server"
     if setup.congestion is not None and setup.protocol == "TCP":
         values["congestion_chosen"] = all(
@@ -63,5 +63,5 @@ def _values(exchange: Exchange, setup: Asking) -> dict[str, Value]:
         )
     if mirror is None:
         values["agentless"] = True
-    values |= prefixed("client_", {k: v for k, v in asked.items() if k not in HEADLINE})
-    return values | prefixed("server_", answered)
+    values |= prefixed("client_", {k: v for k, v in of_asker.items() if k not in HEADLINE})
+    return values | prefixed("server_", of_mirror)

@@ -1,4 +1,4 @@
-"""The SSH connections that lead to one host, from their first socket on."""
+"""The chain of SSH connections that leads to one host, beginning with the first socket."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from netlab.errors import HostGone
 from netlab.terminal import excerpt
 
 WORDS_CHARACTERS = 200
-"""Of an error's words a sentence quotes so much."""
+"""Length to which the text of an error is cut in a sentence."""
 
 
 class Closable(Protocol):
     """A socket, a channel, an SSH connection."""
 
     def close(self) -> object:
-        """Let go of it."""
+        """Close it."""
 
 
 class Chain:
-    """Connections through jump hosts to a host, and whatever is open while they are made.
+    """Connections through jump hosts to a host, and everything that is open while they are made.
 
-    Everything is held before it is used: ``close``, from any thread, ends what waits on it.
+    Each item is registered before its use, so that ``close``, from any thread, ends every wait.
     """
 
     def __init__(self, shown: str) -> None:
@@ -35,15 +35,15 @@ class Chain:
         self._held: list[Closable] = []
         self._closed = threading.Event()
         self.connections: list[paramiko.Transport] = []
-        """Those that are logged in, in their order: the host's own comes last."""
+        """Logged-in connections in their order; that of the host itself is the last one."""
 
     @property
     def closed(self) -> bool:
-        """Whether somebody closed it."""
+        """Whether ``close`` was called."""
         return self._closed.is_set()
 
     def hold(self, item: Closable) -> None:
-        """Register what is about to be used; HostGone where the chain is closed."""
+        """Register an item before its use; HostGone if the chain is closed."""
         with self._lock:
             if not self.closed:
                 self._held.append(item)
@@ -52,33 +52,33 @@ class Chain:
         self.check()
 
     def drop(self, item: Closable) -> None:
-        """End what is not needed any more."""
+        """Close an item that is no longer needed."""
         with self._lock:
-            self._held = [each for each in self._held if each is not item]
+            self._held = [held for held in self._held if held is not item]
         end(item)
 
     def pause(self, seconds: float) -> None:
-        """Sleep; HostGone where the chain is closed meanwhile."""
+        """Sleep; HostGone if the chain is closed meanwhile."""
         self._closed.wait(seconds)
         self.check()
 
     def check(self) -> None:
-        """HostGone where the chain is closed."""
+        """Raise HostGone if the chain is closed."""
         if self.closed:
-            raise HostGone(f"{self._shown}: let go")
+            raise HostGone(f"{self._shown}: the connection was closed")
 
     def close(self) -> None:
-        """End everything, without waiting for any host. Safe to call again."""
+        """Close everything without waiting for any host. Safe to call again."""
         with self._lock:
             self._closed.set()
             held, self._held = self._held, []
-        # The first socket first: without it nothing behind it waits until something is sent.
+        # The first socket first: without it, nothing behind it waits for data to be sent.
         for item in held:
             end(item)
 
 
 def end(item: Closable) -> None:
-    """Close it, and wake whoever waits on it."""
+    """Close an item and wake the threads that wait on it."""
     if isinstance(item, socket.socket):
         # Closing alone does not wake a thread that reads.
         with suppress(OSError):
@@ -88,6 +88,6 @@ def end(item: Closable) -> None:
 
 
 def in_words(error: BaseException) -> str:
-    """The system's words, or those of the exception, or its name: one line, whoever wrote it."""
+    """An error as one line: the system's text, else that of the exception, else its type."""
     words = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return excerpt(words, WORDS_CHARACTERS)

@@ -1,4 +1,4 @@
-"""Is a host the one it says it is: its key against a pinned one, or against known_hosts."""
+"""Checks the identity of a host: its key against a pinned key, or against known_hosts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RSA = ("rsa-sha2-512", "rsa-sha2-256")
 
 @dataclass(frozen=True, slots=True)
 class KnownKey:
-    """A key that stands for a host in some file."""
+    """A key of a host in a known_hosts file."""
 
     kind: str
     blob: str
@@ -39,10 +39,10 @@ def fingerprint(blob: bytes) -> str:
 
 
 class HostKeys:
-    """What is known of one host's key.
+    """The known keys of one host, and the check of its key.
 
-    ``names`` are those of known_hosts, the exact one first; a further one (the host without its
-    port) can confirm a key, as in OpenSSH, but never makes one wrong.
+    ``names``: the host's names in known_hosts, the exact one first. As in OpenSSH, an entry under a
+    further name (the host without its port) can confirm a key, but never refute one.
     """
 
     def __init__(
@@ -59,13 +59,13 @@ class HostKeys:
 
     @property
     def pinned_by_fingerprint(self) -> bool:
-        """Whether nothing is known of the key's kind: each that the host has may be the one."""
+        """Whether only a fingerprint is pinned: then the kind of the key is not known."""
         return self._pinned is not None and self._pinned.startswith("SHA256:")
 
     def algorithms(self, offered: Iterable[str], without: Collection[str] = ()) -> tuple[str, ...]:
-        """``offered``, first those of the kinds that are known: only such a key can be checked.
+        """The algorithms to offer, those of known keys first: only such a key can be checked.
 
-        ``without``: kinds of keys (``ssh-ed25519``) that have been seen, and were not the one.
+        ``without``: kinds of keys (``ssh-ed25519``) that did not match the fingerprint.
         """
         kinds = dict.fromkeys(known.kind for known in self._known)
         if self._pinned is not None:
@@ -77,7 +77,7 @@ class HostKeys:
         return (*known, *(name for name in left if name not in known))
 
     def check(self, key: paramiko.PKey) -> None:
-        """Return for the right key; HostKeyError with the fingerprint and what to do otherwise."""
+        """Raise HostKeyError for a wrong or unknown key, with its fingerprint and what to do."""
         blob = base64.b64encode(key.asbytes()).decode("ascii")
         seen = f"{key.get_name()} {fingerprint(key.asbytes())}"
         for known in self._revoked:
@@ -92,9 +92,9 @@ class HostKeys:
         if same:
             raise HostKeyError(
                 f"{self._shown}: its key has CHANGED: it is {seen}, and {same[0].where} has "
-                f"{same[0].kind} {fingerprint(base64.b64decode(same[0].blob))}. Somebody may be in "
-                f"between. If the host was set up anew, forget the old key (ssh-keygen -R "
-                f"'{self._names[0]}'), and netlab says how to add the new one"
+                f"{same[0].kind} {fingerprint(base64.b64decode(same[0].blob))}. Somebody may "
+                "intercept the connection. If the host was reinstalled, remove the old key "
+                f"(ssh-keygen -R '{self._names[0]}'); then netlab says how to add the new one"
             )
         key_text = f"{key.get_name()} {blob}"
         raise UnknownHostKey(
@@ -135,33 +135,33 @@ class HostKeys:
 
 
 def _add(file: Path, line: str) -> str:
-    """A line for a POSIX shell that works where the account has no such folder yet."""
+    """A command for a POSIX shell that also works if the folder does not exist yet."""
     there = shlex.quote(str(file.parent))
     return f"mkdir -p -m 700 {there} && echo {shlex.quote(line)} >> {shlex.quote(str(file))}"
 
 
 def _signatures(kind: str) -> tuple[str, ...]:
-    """The algorithms that a key of this kind signs with."""
+    """The signature algorithms of a kind of key."""
     return RSA if kind == "ssh-rsa" else (kind,)
 
 
 def _means(patterns: str, name: str) -> bool:
-    """Whether the first field of a line means the host ``name`` (sshd(8), SSH_KNOWN_HOSTS)."""
+    """Whether the first field of a line matches the host ``name`` (sshd(8), SSH_KNOWN_HOSTS)."""
     name = name.lower()
     if patterns.startswith("|1|"):
         try:
             return paramiko.HostKeys.hash_host(name, patterns) == patterns
         except (ValueError, IndexError, AssertionError):
             return False
-    found = False
+    matches = False
     for pattern in patterns.lower().split(","):
-        # Of the shell's patterns known_hosts has * and ?, and brackets are the port's.
+        # known_hosts has the wildcards * and ?; brackets belong to the port and are no pattern.
         text = pattern.removeprefix("!").replace("[", "[[]")
         if fnmatchcase(name, text):
             if pattern.startswith("!"):
                 return False
-            found = True
-    return found
+            matches = True
+    return matches
 
 
 def _is_base64(text: str) -> bool:

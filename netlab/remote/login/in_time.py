@@ -1,4 +1,4 @@
-"""A deadline for calls that know none: a name that is looked up, a file on a share that is away."""
+"""A time limit for calls that have none, such as the lookup of a name or a read from a share."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 def in_time(work: Callable[[], T], seconds: float) -> T:
-    """What ``work`` returns or raises; TimeoutError where it takes longer.
+    """The result or the error of ``work``; TimeoutError if it takes longer.
 
-    It is done in a thread of its own, which nobody waits for at the end.
+    It runs in its own daemon thread, which does not delay the end of the program.
     """
     outcome: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
 

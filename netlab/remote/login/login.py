@@ -1,4 +1,4 @@
-"""Logging in: through jump hosts, the host's key checked, with keys and never a password."""
+"""SSH login: through jump hosts, with a check of the host's key, with keys and never a password."""
 
 from __future__ import annotations
 
@@ -31,29 +31,30 @@ from netlab.remote.login.user_keys import AgentSilent, KeyAgent, KeyFile, UserKe
 from netlab.terminal import excerpt
 
 LOGIN_S = 20.0
-"""What a key exchange may take."""
+"""Time limit of a key exchange."""
 AUTH_S = 30.0
-"""What a server may take to say whether a key may log in."""
+"""Time for a server to accept or refuse a key."""
 FILES_S = 10.0
-"""For each of: ~/.ssh/config, known_hosts, the key files. They may be on a share that is away."""
+"""Time to read each of ~/.ssh/config, known_hosts and the key files: a network drive may not
+answer."""
 SAY_S = 3.0
-"""Without an answer of ssh-agent for this long a person is told what is being waited for."""
+"""If ssh-agent takes longer than this, a message says what netlab waits for."""
 POLL_S = 0.1
-"""How often a wait looks for what no event reports."""
+"""Interval in which a wait checks states that no event reports."""
 TRIES = 8
-"""A server with many logins at once drops some (MaxStartups of sshd_config(5))."""
+"""Number of tries: a server with many logins at once drops some (MaxStartups of sshd_config(5))."""
 REFUSED_TRIES = 2
-"""A port at which nobody listens is asked once more: its server may be restarting."""
+"""Number of tries at a port that refuses the connection: its server may be restarting."""
 STAGGER_S = 0.25
 MAX_JUMPS = 8
 OFFER_CHARACTERS = 500
-"""Of the algorithms that a server names so much is quoted."""
+"""Length to which a server's list of algorithms is cut in a message."""
 LOGINS_AT_ONCE = threading.BoundedSemaphore(4)
 """More key exchanges at a time only make each slower, and sshd's MaxStartups is 10."""
 
 T = TypeVar("T")
 
-# Its errors come back as exceptions, and are said in our words: nothing goes to standard error.
+# Paramiko's errors arrive as exceptions, and netlab reports them itself: no log on standard error.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
@@ -66,13 +67,13 @@ def log_in(
     before: tuple[str, paramiko.Transport] | None = None,
     depth: int = 0,
 ) -> None:
-    """Append a connection to ``target`` to the chain, after those of the jump hosts before it.
+    """Append a connection to ``target`` to the chain, after those to its jump hosts.
 
-    ``before``: the jump host to pass through, by its name in sentences, whatever ~/.ssh/config
-    says: of several in one ProxyJump each is reached through the one before.
+    ``before``: the jump host to pass through, with its name for sentences; it overrides
+    ~/.ssh/config, because each host of one ProxyJump is reached through the one before it.
 
-    HostKeyError, HostRefused or HostError with a sentence; HostGone where the chain is closed
-    meanwhile. ``on_event`` hears what takes long.
+    Raises HostKeyError, HostRefused or HostError with a sentence; HostGone if the chain is closed
+    meanwhile. ``on_event`` gets messages about slow steps.
     """
     if depth > MAX_JUMPS:
         raise HostError(
@@ -90,8 +91,8 @@ def log_in(
         "known_hosts",
         lambda: HostKeys(shown, place.key_names, host_key, place.known_hosts),
     )
-    # Before the login takes one of the few places: what holds up this host is no other's matter.
-    files = _read(shown, "its key files", lambda: [KeyFile.read(each) for each in place.identities])
+    # Read them before the login takes one of the few slots, so that they delay no other host.
+    files = _read(shown, "its key files", lambda: [KeyFile.read(path) for path in place.identities])
     chain.connections.append(_Login(place, keys, files, through, chain, on_event).connection())
 
 
@@ -100,21 +101,23 @@ def _read(shown: str, what: str, work: Callable[[], T]) -> T:
         return in_time(work, FILES_S)
     except TimeoutError:
         raise HostError(
-            f"{shown}: {what} could not be read in {FILES_S:g} s; is a share away?"
+            f"{shown}: {what} could not be read in {FILES_S:g} s; does a network drive not answer?"
         ) from None
 
 
 class _Dropped(Exception):
-    """The server closed the connection before it spoke SSH with us."""
+    """The server closed the connection before it spoke SSH."""
 
 
 class _Handshake(Packetizer):
-    """Paramiko's, whose timer of a key exchange would be a thread that outlives the program."""
+    """Paramiko's packetizer without the timer thread of a key exchange, which would outlive the
+    program.
+    """
 
     _give_up: float | None = None
 
     def start_handshake(self, timeout: float) -> None:
-        """Begin to count."""
+        """Start the time limit."""
         self._give_up = self._give_up or time.monotonic() + timeout
 
     def handshake_timed_out(self) -> bool:
@@ -122,13 +125,13 @@ class _Handshake(Packetizer):
         return self._give_up is not None and time.monotonic() > self._give_up
 
     def complete_handshake(self) -> None:
-        """Stop to count."""
+        """End the time limit."""
         self._give_up = float("inf")
 
 
 class _Connection(paramiko.Transport):
-    """Remembers what the server offered, for a sentence about what we do not have in common, and
-    ends without a traceback, whatever happens.
+    """Paramiko's transport, which keeps the algorithms that the server offers for a message, and
+    never prints a traceback.
     """
 
     offered: dict[str, list[str]]
@@ -140,7 +143,7 @@ class _Connection(paramiko.Transport):
         return parsed
 
     def run(self) -> None:
-        """Paramiko's, which stumbles over an error of the system that has no number."""
+        """Run paramiko's thread; catch what it does not, such as system errors without a number."""
         try:
             super().run()
         except Exception as error:
@@ -152,7 +155,7 @@ class _Connection(paramiko.Transport):
 
 
 class _Login:
-    """One host's login; each of its waits has a deadline and ends when the chain is closed."""
+    """The login at one host; each wait has a time limit and ends when the chain is closed."""
 
     def __init__(
         self,
@@ -170,10 +173,10 @@ class _Login:
         self._chain = chain
         self._on_event = on_event
         self._wrong: set[str] = set()
-        """Kinds of keys that are not the one whose fingerprint is pinned: it may have another."""
+        """Kinds of host keys that do not match the pinned fingerprint: another kind may match."""
 
     def connection(self) -> paramiko.Transport:
-        """Logged in at a host whose key is right; what was dropped is tried again."""
+        """A connection that is logged in; a dropped login is tried again."""
         shown, there = self._place.shown, where(self._place)
         attempt = 0
         while True:
@@ -191,13 +194,13 @@ class _Login:
                 self._chain.check()
                 if attempt >= TRIES:
                     raise HostError(
-                        f"{shown}: {there} answers, but not as SSH does: {error}"
+                        f"{shown}: {there} answers, but does not speak SSH: {error}"
                     ) from None
-            # At random, so that many hosts behind one server do not come again at once.
+            # A random pause, so that many logins behind one server do not retry at the same time.
             self._chain.pause(random.uniform(0.2, 1.0) * STAGGER_S * 1.5**attempt)  # noqa: S311
 
     def _handshake(self) -> _Connection:
-        """An encrypted connection to a host whose key is right."""
+        """An encrypted connection to a host whose key is checked."""
         first_refusal: HostKeyError | None = None
         while True:
             connection, key = self._exchange(first_refusal)
@@ -213,14 +216,14 @@ class _Login:
                 return connection
 
     def _exchange(self, first_refusal: HostKeyError | None) -> tuple[_Connection, paramiko.PKey]:
-        """A connection with keys, and the host's own, not checked yet."""
+        """A connection after the key exchange, and the host's key, which is not checked yet."""
         way = way_to(self._place, self._through, self._chain)
         began = time.monotonic()
         connection = _Connection(way, packetizer_class=_Handshake)
         self._chain.hold(connection)
         connection.banner_timeout = reach.CONNECT_S
         connection.handshake_timeout = LOGIN_S
-        # A message that every server ignores at any time, from the first keys on.
+        # Every server ignores this message at any time after the first keys.
         connection.packetizer.set_keepalive(reach.KEEPALIVE_S, connection.send_ignore)
         try:
             options = connection.get_security_options()
@@ -232,7 +235,7 @@ class _Login:
             if first_refusal is not None:
                 raise first_refusal from None
             raise HostRefused(_nothing_in_common(self._place, connection, error)) from None
-        except Exception as error:  # a server may make paramiko raise nearly anything
+        except Exception as error:  # a server can make paramiko raise nearly anything
             self._forget(connection, way)
             raise self._no_ssh(connection, error, time.monotonic() - began) from None
 
@@ -243,20 +246,21 @@ class _Login:
     def _no_ssh(self, connection: _Connection, error: Exception, took_s: float) -> Exception:
         self._chain.check()
         there = f"{self._place.shown}: {where(self._place)}"
-        begun = connection.remote_version
-        if took_s >= reach.CONNECT_S and not begun:
+        greeting = connection.remote_version
+        if took_s >= reach.CONNECT_S and not greeting:
             return HostError(
-                f"{there} accepts the connection, and then says nothing of SSH for "
+                f"{there} accepts the connection, but sends no SSH greeting for "
                 f"{reach.CONNECT_S:g} s"
             )
         if took_s >= LOGIN_S:
             return HostError(
-                f"{there} begins as SSH does ({begun!r}), and exchanges no keys in {LOGIN_S:g} s"
+                f"{there} sends an SSH greeting ({greeting!r}), but exchanges no keys in "
+                f"{LOGIN_S:g} s"
             )
         return _Dropped(in_words(error))
 
     def _logged_in(self, connection: _Connection) -> paramiko.Transport:
-        """With the agent's keys and the key files; HostRefused where none is taken."""
+        """Log in with the agent's keys and the key files; HostRefused if none is accepted."""
         place = self._place
         tried: list[str] = []
         keys = UserKeys(place, self._files, self._chain)
@@ -268,11 +272,11 @@ class _Login:
                     self._offer(connection, key, keys.agent)
                     return connection
                 except PartialAuthentication:
-                    hints.append("it wants more than a key")
+                    hints.append("it requires more than a key")
                     break
                 except BadAuthenticationType as error:
                     wanted = excerpt(", ".join(error.allowed_types))
-                    raise HostRefused(f"{place.shown}: it takes no keys, only {wanted}") from None
+                    raise HostRefused(f"{place.shown}: it accepts no keys, only {wanted}") from None
                 except AuthenticationException:
                     continue
                 except HostError:
@@ -281,7 +285,7 @@ class _Login:
                     self._chain.check()
                     cause = connection.get_exception() or error
                     many = ", after too many keys?" if len(tried) > 1 else ""
-                    # Its server restarts, or the network fails: neither is an answer to the key.
+                    # The server restarts or the network fails: that is no answer to the key.
                     if isinstance(cause, EOFError | OSError):
                         raise HostError(f"{_ended(place, cause)}{many}") from None
                     hints.append(f"it broke off ({in_words(cause)}){many}")
@@ -294,33 +298,33 @@ class _Login:
         self._chain.drop(connection)
         self._chain.check()
         raise HostRefused(
-            f"{place.shown}: {place.user}@{place.host} took no key; "
+            f"{place.shown}: {place.user}@{place.host} accepted no key; "
             f"tried: {', '.join(tried) or 'none, there is none'}{''.join('; ' + h for h in hints)}."
             " Put your public key there (ssh-copy-id), or name the right one with `identity:`"
         )
 
     def _offer(self, connection: _Connection, key: paramiko.PKey, agent: KeyAgent) -> None:
-        """Log in with one key; what paramiko makes of the answer, or HostError with a sentence.
+        """Log in with one key; raises paramiko's error for a refusal, or HostError with a sentence.
 
-        Two may be slow in turn: whoever signs, and the server.
+        ssh-agent and the server may be slow one after the other; each has its own time limit.
         """
         place = self._place
         answered = threading.Event()
         connection.auth_publickey(place.user, key, answered)
         began = time.monotonic()
-        said = False
+        has_notified = False
         while not answered.wait(POLL_S) and connection.is_active():
             now, asked_at = time.monotonic(), agent.asked_at
             if asked_at is None:
                 if now - began > AUTH_S:
                     raise HostError(
                         f"{place.shown}: {where(place)} did not answer the login as {place.user} "
-                        f"in {AUTH_S:g} s; what its login asks (PAM, a directory, DNS) may be slow"
+                        f"in {AUTH_S:g} s; its PAM, directory service or DNS may be slow"
                     )
                 continue
             began = now
-            if now - asked_at > SAY_S and not said and self._on_event is not None:
-                said = True
+            if now - asked_at > SAY_S and not has_notified and self._on_event is not None:
+                has_notified = True
                 self._on_event(
                     f"{place.shown}: ssh-agent does not sign yet; its key may wait for a touch, or "
                     f"for a dialog to be answered, {user_keys.TOUCH_S:g} s at most"
@@ -357,7 +361,7 @@ _LISTS = (
     ("ciphers", "client_encrypt_algo_list", "ciphers"),
     ("macs", "client_mac_algo_list", "digests"),
 )
-"""A word of paramiko's complaint, the server's list, and ours."""
+"""Word of paramiko's error, name of the server's list, name of our list."""
 
 
 def _nothing_in_common(place: Endpoint, connection: _Connection, error: IncompatiblePeer) -> str:
@@ -367,7 +371,7 @@ def _nothing_in_common(place: Endpoint, connection: _Connection, error: Incompat
             offers = excerpt(offered, OFFER_CHARACTERS)
             wanted = ", ".join(getattr(connection.get_security_options(), ours))
             return (
-                f"{place.shown}: {where(place)} offers no {word} that netlab takes: it has "
-                f"{offers}; wanted is one of {wanted}"
+                f"{place.shown}: {where(place)} offers no {word} that netlab supports: it has "
+                f"{offers}; netlab supports {wanted}"
             )
     return f"{place.shown}: {where(place)}: {in_words(error)}"

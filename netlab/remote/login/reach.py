@@ -1,4 +1,4 @@
-"""A way for bytes to a host: TCP, or a channel that a jump host passes on."""
+"""The byte stream to a host: a TCP connection, or a channel that a jump host forwards."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from netlab.remote.login.in_time import in_time
 from netlab.remote.login.ssh_config import Endpoint
 
 CONNECT_S = 10.0
-"""For each of: a name's addresses, a connection to one of them, a server's first words."""
+"""Time limit for each of: the lookup of a name, a TCP connection, a server's SSH greeting."""
 USER_TIMEOUT_MS = 30_000
-"""Data that nobody acknowledges for this long end the connection (RFC 5482)."""
+"""Data that are unacknowledged for this long end the connection (RFC 5482)."""
 KEEPALIVE_S = 5
-"""A connection that is quiet for this long is asked for a sign of life."""
+"""A keep-alive is sent after the connection was idle for this long."""
 
 FORBIDDEN = 1
 """SSH_OPEN_ADMINISTRATIVELY_PROHIBITED of RFC 4254."""
@@ -34,36 +34,37 @@ def where(place: Endpoint) -> str:
 
 
 def way_to(place: Endpoint, through: tuple[str, paramiko.Transport] | None, chain: Chain) -> Any:
-    """A socket, held by the chain; ConnectionRefusedError, or HostError with a sentence.
+    """A socket that the chain holds; ConnectionRefusedError, or HostError with a sentence.
 
-    ``through`` is the jump host before it, by its name in sentences.
+    ``through``: the jump host before it, with its name for sentences.
     """
     if through is not None:
         return _channel(place, *through, chain)
-    found = _addresses(place)
+    addresses = _addresses(place)
     give_up = time.monotonic() + CONNECT_S
-    failed: OSError | None = None
-    for left, (family, kind, protocol, _, address) in enumerate(found):
-        # Each further address has its turn, whatever became of those before.
-        share_s = (give_up - time.monotonic()) / (len(found) - left)
+    cause: OSError | None = None
+    for number, (family, kind, protocol, _, address) in enumerate(addresses):
+        # The time that is left is divided among the remaining addresses, so that each has a try.
+        share_s = (give_up - time.monotonic()) / (len(addresses) - number)
         try:
-            made = socket.socket(family, kind, protocol)
+            connection = socket.socket(family, kind, protocol)
         except OSError as error:
-            # A family that this machine does without, such as IPv6 with ipv6.disable=1.
-            failed = failed or error
+            # This machine may lack a family, such as IPv6 with ipv6.disable=1.
+            cause = cause or error
             continue
-        chain.hold(made)
+        chain.hold(connection)
         try:
-            _tune(made)
-            made.settimeout(max(0.001, share_s))
-            made.connect(address)
+            _tune(connection)
+            connection.settimeout(max(0.001, share_s))
+            connection.connect(address)
         except OSError as error:
-            chain.drop(made)
+            chain.drop(connection)
             chain.check()
-            failed = failed if isinstance(failed, ConnectionRefusedError) else error
+            if not isinstance(cause, ConnectionRefusedError):
+                cause = error
         else:
-            return made
-    raise _not_reached(place, failed or OSError("no address"))
+            return connection
+    raise _not_reached(place, cause or OSError("no address"))
 
 
 def _not_reached(place: Endpoint, error: OSError) -> OSError | HostError:
@@ -74,54 +75,54 @@ def _not_reached(place: Endpoint, error: OSError) -> OSError | HostError:
     return HostError(f"{place.shown}: cannot reach {where(place)}: {in_words(error)}")
 
 
-def _tune(made: socket.socket) -> None:
-    """What is asked of the kernel from the first packet on."""
-    # A request is one small segment: waiting to fill it costs 40 ms and more.
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+def _tune(connection: socket.socket) -> None:
+    """Set the options of a socket before it connects."""
+    # A request is one small segment: Nagle's algorithm would delay it by 40 ms and more.
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name in ("TCP_KEEPIDLE", "TCP_KEEPINTVL"):
         if hasattr(socket, name):
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), KEEPALIVE_S)
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), KEEPALIVE_S)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
 
 
 def _addresses(place: Endpoint) -> list[Address]:
-    """Of the place's name, the first to try first; HostError where it has none."""
+    """The addresses of the place's name in the order to try; HostError if there are none."""
     try:
-        found = in_time(
+        addresses = in_time(
             lambda: socket.getaddrinfo(place.host, place.port, 0, socket.SOCK_STREAM), CONNECT_S
         )
     except TimeoutError:
         raise HostError(
-            f"{place.shown}: nobody says in {CONNECT_S:g} s which address {place.host!r} has"
+            f"{place.shown}: the address of {place.host!r} was not found in {CONNECT_S:g} s"
         ) from None
     except (socket.gaierror, UnicodeError) as error:
         raise HostError(
             f"{place.shown}: no address for {place.host!r} ({in_words(error)})"
         ) from None
-    return list(found)
+    return list(addresses)
 
 
 def _channel(place: Endpoint, jump: str, through: paramiko.Transport, chain: Chain) -> Any:
-    """A channel of a jump host to the place; HostError with what the jump host says."""
+    """A channel of a jump host to the place; HostError with the jump host's reason."""
     there = (place.host, place.port)
     try:
         channel = through.open_channel("direct-tcpip", there, ("", 0), timeout=CONNECT_S)
     except ChannelException as error:
         if error.code == FORBIDDEN:
             raise HostRefused(
-                f"{place.shown}: {jump} forbids to pass on connections to {where(place)} "
+                f"{place.shown}: {jump} does not allow forwarding to {where(place)} "
                 f"({error.text}): AllowTcpForwarding, DisableForwarding or PermitOpen of its "
                 "sshd, or the key's own options there"
             ) from None
         raise HostError(
             f"{place.shown}: {jump} cannot reach {where(place)} ({error.text})"
         ) from None
-    except Exception as error:  # whatever its thread died of, paramiko raises here
+    except Exception as error:  # paramiko raises any error of its own thread here
         chain.check()
         raise HostError(
-            f"{place.shown}: {jump} does not pass on to {where(place)}: {in_words(error)}"
+            f"{place.shown}: {jump} does not forward to {where(place)}: {in_words(error)}"
         ) from None
     chain.hold(channel)
     return channel

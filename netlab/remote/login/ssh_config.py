@@ -1,4 +1,4 @@
-"""Where a login really goes: an `ssh:` of the inventory with what ~/.ssh/config adds to it."""
+"""The endpoint of a login: an `ssh:` of the inventory, completed by ~/.ssh/config."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ MAX_INCLUDES = 16
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A place to log in, with all that ~/.ssh/config says of it."""
+    """A place to log in, with its settings in ~/.ssh/config."""
 
     shown: str
-    """In sentences."""
+    """Its name in sentences."""
     host: str
     port: int
     user: str
     key_names: tuple[str, ...]
-    """How known_hosts may name it, the exact name first."""
+    """Its possible names in known_hosts, the exact name first."""
     identities: tuple[Path, ...]
-    """Key files, the first to try first."""
+    """Key files in the order to try."""
     named: bool
-    """Whether somebody named them; else they are OpenSSH's defaults."""
+    """Whether the key files are configured; else they are OpenSSH's defaults."""
     only_named: bool
     """Whether no other key of the agent may be tried."""
     known_hosts: tuple[Path, ...]
@@ -46,31 +46,31 @@ class Endpoint:
 
 
 def endpoint(shown: str, target: SshTarget, identity: str | None = None) -> Endpoint:
-    """``target`` with HostName, User, Port, IdentityFile, ProxyJump and their kin.
+    """``target`` with HostName, User, Port, IdentityFile, ProxyJump and so on.
 
-    What the inventory says itself goes first. HostError where the file cannot be understood, or
-    asks for what netlab does not do.
+    The inventory takes precedence. HostError if the file cannot be read, or if it requires what
+    netlab does not do.
     """
     home = Path.home() / ".ssh"
-    said = _lookup(shown, home / "config", target.host)
-    host = str(said.get("hostname", target.host))
-    named = [identity] if identity else list(said.get("identityfile", ()))
+    config = _lookup(shown, home / "config", target.host)
+    host = str(config.get("hostname", target.host))
+    named = [identity] if identity else list(config.get("identityfile", ()))
     identities = named or [str(home / name) for name in DEFAULT_IDENTITIES]
     try:
-        port = target.port or int(said.get("port", 22))
-        jumps = _jumps(str(said.get("proxyjump", "none")))
+        port = target.port or int(config.get("port", 22))
+        jumps = _jumps(str(config.get("proxyjump", "none")))
     except ValueError as error:
         raise HostError(f"{shown}: {home / 'config'}, host {target.host}: {error}") from None
-    if said.get("proxycommand") and not jumps:
+    if config.get("proxycommand") and not jumps:
         raise HostError(
             f"{shown}: {home / 'config'} has a ProxyCommand for {target.host}, which netlab does "
             "not run; use ProxyJump"
         )
-    alias = str(said.get("hostkeyalias", ""))
-    user = target.user or str(said.get("user", "")) or getpass.getuser()
+    alias = str(config.get("hostkeyalias", ""))
+    user = target.user or str(config.get("user", "")) or getpass.getuser()
     tokens = {"h": host, "k": alias or host, "n": target.host, "p": str(port), "r": user}
     tokens |= {"%": "%", "d": str(Path.home()), "u": getpass.getuser()}
-    files = _known_hosts(str(said.get("userknownhostsfile", "")), tokens)
+    files = _known_hosts(str(config.get("userknownhostsfile", "")), tokens)
     return Endpoint(
         shown=shown,
         host=host,
@@ -79,7 +79,7 @@ def endpoint(shown: str, target: SshTarget, identity: str | None = None) -> Endp
         key_names=(alias,) if alias else entry_names(host, port),
         identities=tuple(Path(name).expanduser() for name in identities),
         named=bool(named),
-        only_named=identity is not None or str(said.get("identitiesonly", "no")) == "yes",
+        only_named=identity is not None or str(config.get("identitiesonly", "no")) == "yes",
         known_hosts=(
             *(files or (home / "known_hosts", home / "known_hosts2")),
             *SYSTEM_KNOWN_HOSTS,
@@ -94,13 +94,13 @@ def entry_names(host: str, port: int) -> tuple[str, ...]:
 
 
 def _known_hosts(joined: str, tokens: Mapping[str, str]) -> tuple[Path, ...]:
-    """The files of a UserKnownHostsFile as ``_lines`` writes it; none where it names none.
+    """The files of a UserKnownHostsFile in the form of ``_lines``; empty if it names none.
 
-    ``none`` stands for a file that is never there.
+    ``none`` means a file that never exists.
     """
     named = [name for name in joined.split(_BETWEEN) if name]
     filled = [
-        re.sub("%(.)", lambda found: tokens.get(found[1], found[0]), name)
+        re.sub("%(.)", lambda match: tokens.get(match[1], match[0]), name)
         if name.lower() != "none"
         else os.devnull
         for name in named
@@ -111,11 +111,11 @@ def _known_hosts(joined: str, tokens: Mapping[str, str]) -> tuple[Path, ...]:
 def _jumps(text: str) -> tuple[SshTarget, ...]:
     if text.lower() == "none":
         return ()
-    return tuple(parse_ssh(each.strip().removeprefix("ssh://")) for each in text.split(","))
+    return tuple(parse_ssh(jump.strip().removeprefix("ssh://")) for jump in text.split(","))
 
 
 def _lookup(shown: str, config: Path, name: str) -> dict[str, Any]:
-    """What the file says of a name; nothing where there is no such file."""
+    """The settings of a name in the file; empty if the file does not exist."""
     if not config.is_file():
         return {}
     try:
@@ -129,7 +129,7 @@ def _lookup(shown: str, config: Path, name: str) -> dict[str, Any]:
 _INCLUDE = re.compile(r"\s*include(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
 _FILES = re.compile(r"\s*userknownhostsfile(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
 _BETWEEN = "\x1f"
-"""Between the files of one line, which paramiko takes for one value with quotes around it."""
+"""Separator of the files of one line: paramiko would take them for one quoted value."""
 _BLOCK = re.compile(r"\s*(?:host|match)(?:\s*=\s*|\s+).+", re.IGNORECASE)
 
 
@@ -137,19 +137,19 @@ def _lines(file: Path, home: Path, depth: int) -> Iterator[str]:
     """The lines of a configuration with those of the files it includes (ssh_config(5))."""
     block = "Host *"
     for line in file.read_text(encoding="utf-8").splitlines():
-        found, files = _INCLUDE.fullmatch(line), _FILES.fullmatch(line)
+        include, files = _INCLUDE.fullmatch(line), _FILES.fullmatch(line)
         if files is not None:
             yield f"UserKnownHostsFile {_BETWEEN.join(shlex.split(files[1]))}"
             continue
-        if found is None:
+        if include is None:
             block = line if _BLOCK.fullmatch(line) else block
             yield line
             continue
-        for pattern in found[1].replace('"', "").split():
+        for pattern in include[1].replace('"', "").split():
             path = Path(pattern).expanduser()
             base, rest = (path.parent, path.name) if path.is_absolute() else (home, pattern)
-            for each in sorted(base.glob(rest)) if depth else ():
-                if each.is_file():
-                    yield from _lines(each, home, depth - 1)
-        # What follows belongs to the block that the inclusion stood in.
+            for included in sorted(base.glob(rest)) if depth else ():
+                if included.is_file():
+                    yield from _lines(included, home, depth - 1)
+        # The next lines belong to the block of the Include line.
         yield block

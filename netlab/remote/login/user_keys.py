@@ -1,4 +1,4 @@
-"""The keys that a person may log in with: files, and those that ssh-agent holds."""
+"""The keys for a login: key files, and the keys of ssh-agent."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from netlab.remote.login.chain import Chain, in_words
 from netlab.remote.login.ssh_config import Endpoint
 
 AGENT_S = 5.0
-"""What ssh-agent may take to list its keys."""
+"""Time for ssh-agent to list its keys."""
 TOUCH_S = 30.0
-"""What it may take to sign: a person may have to touch a key, or to find a dialog."""
+"""Time for ssh-agent to sign: a person may have to touch a key or to answer a dialog."""
 
 
 class AgentSilent(SSHException):
@@ -31,7 +31,7 @@ class AgentSilent(SSHException):
 
 
 class KeyAgent(AgentSSH):
-    """The keys of ssh-agent, if one runs; each of its answers has a deadline, in all."""
+    """The keys of ssh-agent, if one runs; each whole answer has a time limit."""
 
     _conn: Any
     _connect: Callable[[Any], None]
@@ -43,10 +43,10 @@ class KeyAgent(AgentSSH):
         self._answer_s = AGENT_S
         self._give_up = 0.0
         self.asked_at: float | None = None
-        """Since when (monotonic, s) an answer is waited for; ``None`` while none is."""
+        """Start (monotonic, s) of the current wait for an answer; ``None``: there is no wait."""
 
     def open(self) -> None:
-        """Ask it for its keys; AgentSilent, or any error where what answers is no agent."""
+        """Connect and list its keys; AgentSilent, or any error if the peer is no agent."""
         path = os.environ.get("SSH_AUTH_SOCK")
         if sys.platform == "win32":
             connection = get_agent_connection()
@@ -57,7 +57,7 @@ class KeyAgent(AgentSSH):
             try:
                 connection.connect(path)
             except (FileNotFoundError, ConnectionRefusedError):
-                # The variable outlived its agent.
+                # The variable names an agent that has ended.
                 self._chain.drop(connection)
                 return
         else:
@@ -67,7 +67,7 @@ class KeyAgent(AgentSSH):
             self._answer_s = TOUCH_S
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection to it."""
         if self._conn is not None:
             self._chain.drop(self._conn)
         self._close()
@@ -79,7 +79,7 @@ class KeyAgent(AgentSSH):
             kind, answer = super()._send_message(msg)  # type: ignore[misc]
             return int(kind), answer
         except OSError as error:
-            # A connection that broke, for paramiko's thread too: it must not pass for the host's.
+            # A broken connection to the agent must not look like one to the host.
             raise SSHException(f"ssh-agent: {in_words(error)}") from None
         finally:
             self.asked_at = None
@@ -92,7 +92,7 @@ class KeyAgent(AgentSSH):
             try:
                 part = self._conn.recv(wanted - len(read))
             except TimeoutError:
-                # Signing happens in paramiko's own thread, which stumbles over a TimeoutError.
+                # Paramiko's own thread, which signs, cannot handle a TimeoutError.
                 raise AgentSilent(f"no answer in {self._answer_s:g} s") from None
             if not part:
                 raise SSHException("it ended the connection")
@@ -102,27 +102,27 @@ class KeyAgent(AgentSSH):
 
 @dataclass(frozen=True, slots=True)
 class KeyFile:
-    """A key file as it was read."""
+    """The content of a key file, or why it has no key."""
 
     path: Path
     is_there: bool
     public: bytes | None
-    """The half beside it."""
+    """The public key in the file next to it."""
     key: paramiko.PKey | None
     fault: str = ""
-    """Why there is no key, for a person."""
+    """Why there is no key, as a sentence."""
 
     @classmethod
     def read(cls, path: Path) -> KeyFile:
-        """Read it; on a share that is away this may take for ever."""
+        """Read a key file; on a network drive that does not answer this may never end."""
         is_there, public = path.is_file(), None
         if not is_there:
-            return cls(path, is_there, public, None, f"there is no {path}")
+            return cls(path, is_there, public, None, f"{path} does not exist")
         public = _public(path)
         try:
             return cls(path, is_there, public, paramiko.PKey.from_path(str(path)))
         except (PasswordRequiredException, TypeError):
-            # TypeError is what the cryptography package says to a missing passphrase.
+            # The cryptography package raises TypeError for a missing passphrase.
             fault = f"{path} has a passphrase: add it to ssh-agent"
         except (SSHException, paramiko.pkey.UnknownKeyType, OSError, ValueError) as error:
             fault = f"{path} cannot be read: {error}"
@@ -132,7 +132,7 @@ class KeyFile:
 class UserKeys:
     """Keys to try at a host, each once, as OpenSSH does: named files, the agent's, default files.
 
-    The agent's key is taken in place of a file that it holds, since a file may have a passphrase.
+    If the agent holds the key of a file, the agent's is used, because a file may have a passphrase.
     """
 
     def __init__(self, place: Endpoint, files: Sequence[KeyFile], chain: Chain) -> None:
@@ -141,7 +141,7 @@ class UserKeys:
         self._files = files
         self.agent = KeyAgent(chain)
         self.hints: list[str] = []
-        """What a person should know where no key is taken."""
+        """Hints for a person if no key is accepted."""
         self._held: dict[bytes, paramiko.AgentKey] = {}
         self._done: set[bytes] = set()
 
@@ -169,7 +169,7 @@ class UserKeys:
             raise
         except (AgentSilent, TimeoutError):
             self.hints.append(f"ssh-agent did not list its keys in {AGENT_S:g} s")
-        except Exception as error:  # whatever an agent says is no reason for more than a hint
+        except Exception as error:  # a fault of an agent is never more than a hint
             self.hints.append(f"ssh-agent does not answer ({in_words(error)})")
 
     def _of_files(self, files: Sequence[KeyFile]) -> Iterator[tuple[str, paramiko.PKey]]:
@@ -183,7 +183,7 @@ class UserKeys:
 
 
 def _public(path: Path) -> bytes | None:
-    """The public half that lies beside a key file."""
+    """The public key in the file next to a key file."""
     try:
         words = path.with_name(path.name + ".pub").read_text(encoding="utf-8").split()
         return base64.b64decode(words[1], validate=True)

@@ -1,1 +1,1 @@
-"""The hosts of a run while it lasts: their connections, their locks, and those that are away."""
+"""The hosts of a running run: their connections, their locks, and those that are away."""

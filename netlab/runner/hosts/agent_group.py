@@ -1,4 +1,4 @@
-"""Agents of hosts that are asked before they measure: opened at the same time, no lock taken."""
+"""Agents of hosts that are asked before a measurement: opened at the same time, without a lock."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from netlab.runner.daemon_executor import AT_ONCE, DaemonExecutor
 
 
 class AgentGroup:
-    """A context manager, which lets go of all hosts at its end."""
+    """Agents by host name, as a context manager that closes all of them at its end."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        """``say`` hears what takes long, from several threads."""
+    def __init__(self, notify: Callable[[str], None]) -> None:
+        """``notify`` gets messages about slow steps; several threads call it."""
         self.connections = Connections()
-        self._say = say
+        self._notify = notify
         self._agents: dict[str, Agent] = {}
 
     def __enter__(self) -> Self:
@@ -32,12 +32,12 @@ class AgentGroup:
         self._agents = {}
 
     def log_in(self, hosts: Sequence[Host]) -> dict[str, Exception]:
-        """Log in to those that it has no agent of; host → what became of it, where that failed."""
+        """Log in to the hosts that have no agent yet; returns host name → error."""
         failed: dict[str, Exception] = {}
         with DaemonExecutor(AT_ONCE) as executor:
             futures = {
                 host.name: executor.submit(
-                    Agent.open, host, self._say, connections=self.connections
+                    Agent.open, host, self._notify, connections=self.connections
                 )
                 for host in hosts
                 if host.mirror is None and host.name not in self._agents
@@ -45,17 +45,17 @@ class AgentGroup:
             for name, future in futures.items():
                 try:
                     self._agents[name] = future.result()
-                except Exception as error:  # the others are logged in to first
+                except Exception as error:  # the other logins go on
                     failed[name] = error
         return failed
 
     def log_in_to_all(self, hosts: Sequence[Host]) -> None:
-        """The same; raises what became of the first that let nobody in."""
+        """Log in to all hosts; raises the error of the first login that failed."""
         for error in self.log_in(hosts).values():
             raise error
 
     def hello(self, host: Host) -> Mapping[str, Any]:
-        """How the host's probe greeted; empty of a mirror."""
+        """The greeting of the host's probe; empty for a mirror."""
         agent = self._agents.get(host.name)
         return {} if agent is None else agent.hello
 
@@ -63,21 +63,22 @@ class AgentGroup:
         """The host with the system that its probe names."""
         if host.name not in self._agents:
             return host
-        found = OS_OF_PROBE.get(str(self.hello(host).get("os")))
-        if found is None:
+        letter = OS_OF_PROBE.get(str(self.hello(host).get("os")))
+        if letter is None:
             raise HostError(f"{host.name}: its probe names no system that netlab knows")
-        return replace(host, os=found)
+        return replace(host, os=letter)
 
     def facts(self, host: Host, to: str | None = None) -> Mapping[str, Any]:
-        """What the host says of itself, and (``to``) of its way to an address; none of a mirror."""
+        """The facts of the host, with ``to`` also its route to an address; empty for a mirror."""
         agent = self._agents.get(host.name)
         if agent is None:
             return {}
         return agent.facts() if to is None else agent.facts(to=to)
 
     def hand_over(self, host: Host) -> Agent | None:
-        """The agent of that name, for a run that measures with it by what ``host`` now says;
-        ``None`` where there is none, or it is lost. The group still ends it.
+        """The agent of that host name, for a run that measures with it as ``host``.
+
+        ``None`` if there is none or it is lost. The group still closes it.
         """
         agent = self._agents.get(host.name)
         if agent is None or agent.gone:

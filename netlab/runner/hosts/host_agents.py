@@ -1,4 +1,4 @@
-"""Agents on the hosts of a run: connected, locked, lost, asked again, and let go."""
+"""Agents on the hosts of a run: connect, lock, reconnect after a loss, and close."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from netlab.runner.hosts.orphans import Identity, Orphans
 from netlab.runner.trial_faults import KeepTraceback
 
 LEASE_S = 12.0
-"""A probe that hears nothing lets go of its host after this long."""
+"""A probe that receives nothing for this long releases its host."""
 
 RETURN_S = LEASE_S + 3.0
-"""What the lock of a host that came back is waited for."""
+"""How long to wait for the lock of a host that came back."""
 
 ORPHAN_S = 65.0
-"""An agent of this run whose test goes on holds its host for up to this long."""
+"""How long an old agent of this run whose test still runs may hold its host."""
 
 HARVEST_S = 1.0
-"""What those that are asked again may take before the others are measured meanwhile."""
+"""How long the run waits for hosts that it asks again before it measures with the others."""
 
-SAY_S = 1.0
-"""Whatever takes longer at the end is said."""
+NOTIFY_S = 1.0
+"""If the end takes longer than this, a message names the hosts."""
 
 
 class HostDefect(HostError):
-    """netlab itself failed while it dealt with a host."""
+    """A defect of netlab in the work with one host."""
 
 
 class HostAgents:
-    """One agent a host, and an ``Absence`` where there is none."""
+    """One agent per host, or an ``Absence`` if there is none."""
 
     def __init__(
         self,
@@ -57,24 +57,24 @@ class HostAgents:
         *,
         wait_s: float,
         keep: KeepTraceback,
-        say: Callable[[str], None] | None = None,
+        notify: Callable[[str], None] | None = None,
         opened: AgentGroup | None = None,
     ) -> None:
-        """``say`` hears what takes long, and ``keep`` gets defects, both from several threads.
-        ``opened``: agents that need no login at the beginning.
+        """``notify`` gets messages about slow steps, ``keep`` gets defects; several threads call
+        them. ``opened``: agents that need no new login.
         """
         self.agents: dict[str, Agent] = {}
-        """By name of the host; one that is lost stays until another takes its place."""
+        """Host name → agent; a lost agent stays until a new one replaces it."""
         self.absences: dict[str, Absence] = {}
         self.closing = False
         self._inventory = inventory
         self._owner = owner
         self._wait_s = wait_s
         self._keep = keep
-        self._say = say or (lambda _sentence: None)
+        self._notify = notify or (lambda _sentence: None)
         self._holders: list[Agent] = []
         self._turns: dict[Identity, threading.Lock] = {}
-        """Whose turn it is to lock a host: it may have several names."""
+        """Host → lock of the thread that locks it: one host may have several names."""
         self._orphans = Orphans()
         self._opened = opened
         self._connections = opened.connections if opened else Connections()
@@ -84,40 +84,40 @@ class HostAgents:
         self._mending: dict[str, threading.Lock] = {}
         self._unnoted: list[str] = []
         self._unpaired: list[str] = []
-        self._told: set[str] = set()
-        """Hosts of which it was said that a probe of ours still runs there."""
+        self._reported: set[str] = set()
+        """Hosts whose waiting for an old probe was reported."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all hosts that are or were connected to, or should be."""
+        """Names of all hosts that are, were or should be connected."""
         return tuple({**self.agents, **self.absences})
 
     @property
     def all_there(self) -> bool:
-        """Whether nobody is away, or on his way back."""
+        """Whether no host is away or coming back."""
         gone = any(agent.gone for agent in self.agents.values())
         return not (gone or self.absences or self._asked or self._unpaired)
 
-    # At the beginning
+    # Start
 
     def open_all(self, hosts: Collection[Host]) -> dict[str, HostRefused]:
-        """Connect to all of them at the same time; those that refuse us, with how they say it.
+        """Connect to all hosts at the same time; returns host name → error of a refused login.
 
-        Raises UsageError where this machine lacks what all of netlab needs, such as a compiler.
+        Raises UsageError if this machine lacks what netlab needs, such as a compiler.
         """
         refused: dict[str, HostRefused] = {}
-        lacking: list[UsageError] = []
-        for host, found in zip(hosts, self._executor.map(self._first, hosts), strict=True):
-            if isinstance(found, Agent):
-                self.agents[host.name] = found
+        usage_errors: list[UsageError] = []
+        for host, result in zip(hosts, self._executor.map(self._first, hosts), strict=True):
+            if isinstance(result, Agent):
+                self.agents[host.name] = result
                 continue
-            self._miss(host.name, found, final=isinstance(found, HostRefused))
-            if isinstance(found, HostRefused):
-                refused[host.name] = found
-            if isinstance(found, UsageError):
-                lacking.append(found)
-        if lacking:
-            raise lacking[0]
+            self._mark_away(host.name, result, final=isinstance(result, HostRefused))
+            if isinstance(result, HostRefused):
+                refused[host.name] = result
+            if isinstance(result, UsageError):
+                usage_errors.append(result)
+        if usage_errors:
+            raise usage_errors[0]
         return refused
 
     def _first(self, host: Host) -> Agent | HostError | UsageError:
@@ -125,9 +125,9 @@ class HostAgents:
         return agent or self._open(host)
 
     def _open(self, host: Host) -> Agent | HostError | UsageError:
-        """An agent on a host, or why there is none."""
+        """An agent on a host, or the error."""
         try:
-            agent = Agent.open(host, self._say, connections=self._connections)
+            agent = Agent.open(host, self._notify, connections=self._connections)
         except (HostError, UsageError) as error:
             return error
         except Interrupted:
@@ -142,8 +142,8 @@ class HostAgents:
         return agent
 
     def lock_all(self, agents: Iterable[Agent]) -> None:
-        """Hold every host; LockedError where another run does, however many are waited for. A host
-        lost meanwhile is away.
+        """Lock every host; LockedError if another run holds one. The wait limit applies to all
+        hosts together. A host that is lost meanwhile is away.
         """
         give_up_s = time.monotonic() + self._wait_s
         for agent in sorted(agents, key=lambda agent: agent.identity):
@@ -153,13 +153,13 @@ class HostAgents:
                 raise
             except HostError as error:
                 self.agents.pop(agent.host.name, None)
-                self._miss(agent.host.name, error)
+                self._mark_away(agent.host.name, error)
                 agent.close()
 
     # While the run lasts
 
     def lose(self, name: str) -> None:
-        """Connect anew to a host whose agent was lost, once and now; else it is away."""
+        """Reconnect to a host whose agent was lost, once and now; if that fails, it is away."""
         with self._guard:
             mending = self._mending.setdefault(name, threading.Lock())
         with mending:
@@ -167,20 +167,20 @@ class HostAgents:
             if agent is None or not agent.gone or name in self.absences:
                 return
             self._forget(agent)
-            # Others measure meanwhile, or wait for this: whoever locked the host is waited for
-            # beside the run.
-            found = self._connect(name, RETURN_S)
-            if isinstance(found, Agent):
-                self._take(name, found)
+            # Other trials run meanwhile, or wait for this one. If somebody else holds the host,
+            # `ask_again` waits longer without stopping the run.
+            result = self._connect(name, RETURN_S)
+            if isinstance(result, Agent):
+                self._add(name, result)
             else:
-                self._miss(name, found)
+                self._mark_away(name, result)
                 if not self.closing:
-                    self._say(f"{found}; it is asked again")
+                    self._notify(f"{result}; the run tries it again later")
 
     def ask_again(self, names: Iterable[str]) -> None:
-        """Ask those of ``names`` that are away and due; takes up to a second.
+        """Try to connect to those of ``names`` that are away and due; takes up to 1 s.
 
-        One that takes longer is taken when it is there: others are measured meanwhile.
+        A slower connection is used once it exists; other hosts are measured meanwhile.
         """
         fresh = False
         for name in names:
@@ -192,87 +192,87 @@ class HostAgents:
                 fresh = True
         wait(self._asked.values(), HARVEST_S if fresh else 0)
         for name in [name for name, future in self._asked.items() if future.done()]:
-            found = self._asked.pop(name).result()
-            if isinstance(found, Agent):
-                self._take(name, found)
+            result = self._asked.pop(name).result()
+            if isinstance(result, Agent):
+                self._add(name, result)
             else:
-                self._miss(name, found)
+                self._mark_away(name, result)
 
     def next_ask_s(self, names: Iterable[str], patience_s: float) -> float | None:
-        """Seconds until one of these hosts, which are needed together, is worth asking; ``None``
-        where none is away, or one of them is not worth it any more.
+        """Seconds until the next try of one of these hosts, which are needed together; ``None`` if
+        none is away, or if the run no longer waits for one of them.
         """
         now_s = time.monotonic()
-        found = [
+        asks_s = [
             HARVEST_S if name in self._asked else absence.next_ask_s(now_s, patience_s)
             for name in names
             if (absence := self.absences.get(name)) is not None
         ]
-        waits_s = [each for each in found if each is not None]
-        return min(waits_s) if waits_s and len(waits_s) == len(found) else None
+        waits_s = [seconds for seconds in asks_s if seconds is not None]
+        return min(waits_s) if waits_s and len(waits_s) == len(asks_s) else None
 
     def take_unpaired(self) -> frozenset[str]:
-        """Names of the hosts that came back since this was asked last: their pairs are in doubt."""
+        """Names of the hosts that came back since the last call: their pairs need a new check."""
         with self._guard:
             names, self._unpaired = self._unpaired, []
         return frozenset(names)
 
     def take_unnoted(self) -> frozenset[str]:
-        """The same for whoever writes down what they are now."""
+        """Names of the hosts that came back since the last call: their facts need a new note."""
         with self._guard:
             names, self._unnoted = self._unnoted, []
         return frozenset(names)
 
-    # At the end
+    # End
 
     def close(self, within_s: float) -> None:
-        """End every agent, for so long at most; one that is being started ends when it is there."""
+        """End every agent within a time; an agent that is being started ends once it exists."""
         self.closing = True
         agents = list(self.agents.values())
         executor = DaemonExecutor()
         ending = {executor.submit(agent.close): agent.host.name for agent in agents}
-        left = wait(ending, min(SAY_S, within_s)).not_done
+        left = wait(ending, min(NOTIFY_S, within_s)).not_done
         if left:
-            names = ", ".join(sorted({ending[each] for each in left}))
-            left_s = within_s - SAY_S
-            self._say(f"waits for {names} to end the probe there, {left_s:.1f} s at most")
+            names = ", ".join(sorted({ending[future] for future in left}))
+            left_s = within_s - NOTIFY_S
+            self._notify(f"waiting for {names} to end the probe, {left_s:.1f} s at most")
             left = wait(left, left_s).not_done
         if left:
-            names = ", ".join(sorted({ending[each] for each in left}))
-            self._say(f"{names}: no answer; the probe there ends by itself")
+            names = ", ".join(sorted({ending[future] for future in left}))
+            self._notify(f"{names}: no answer; the probe there ends by itself")
         self._connections.close()
 
-    # How
+    # Connections and locks
 
     def _defect(self, error: Exception, name: str) -> HostDefect:
         return HostDefect(f"{name}: {self._keep(error, f'host-{name}')}")
 
     def _connect(self, name: str, wait_s: float) -> Agent | NetlabError:
-        """A new agent that holds its host, or why there is none."""
+        """A new agent that holds its host, or the error."""
         if self.closing:
             return HostGone(f"{name}: the run is ending")
-        found = self._open(self._inventory.host(name))
-        if not isinstance(found, Agent):
-            return found
+        result = self._open(self._inventory.host(name))
+        if not isinstance(result, Agent):
+            return result
         try:
-            self._orphans.end(found)
-            self._lock(found, time.monotonic() + wait_s)
+            self._orphans.end(result)
+            self._lock(result, time.monotonic() + wait_s)
         except Exception as error:
-            found.close()
+            result.close()
             return error if isinstance(error, NetlabError) else self._defect(error, name)
-        return found
+        return result
 
     def _lock(self, agent: Agent, give_up_s: float) -> None:
-        """Hold an agent's host, unless another agent of ours does."""
+        """Lock the host of an agent, unless another agent of this run holds it."""
         with self._guard:
             turn = self._turns.setdefault(agent.identity, threading.Lock())
-        # Two names of one host at once: the second would wait for the first, which is our own.
+        # Without turns, the second of two names of one host would wait for our own lock.
         if not turn.acquire(timeout=max(0.0, give_up_s - time.monotonic())):
-            raise LockedError(f"{agent.host.name}: its host is being locked under another name")
+            raise LockedError(f"{agent.host.name}: netlab locks the same host under another name")
         try:
             with self._guard:
-                self._holders = [each for each in self._holders if not each.gone]
-                held = {each.identity for each in self._holders}
+                self._holders = [holder for holder in self._holders if not holder.gone]
+                held = {holder.identity for holder in self._holders}
             if agent.identity in held:
                 return
             lock_host(agent, self._owner, give_up_s=give_up_s, patience=self._patience)
@@ -282,21 +282,23 @@ class HostAgents:
             turn.release()
 
     def _patience(self, agent: Agent, holder: str) -> float:
-        """Seconds to wait for who holds a host: one of our own is ended, or ends by itself."""
+        """Seconds to wait for the holder of a host's lock. An agent of this run is ended, or ends
+        by itself.
+        """
         if self.closing:
             return 0.0
         if self._owner.is_this_session(holder) or not holder:
-            # One that is stopped does not even say whose it is.
+            # A stopped agent cannot say whose it is.
             self._orphans.end(agent)
         if not self._owner.is_this_run(holder):
             return 0.0
-        if agent.host.name not in self._told:
-            self._told.add(agent.host.name)
-            self._say(f"{agent.host.name}: waits for a probe of this run there to end")
+        if agent.host.name not in self._reported:
+            self._reported.add(agent.host.name)
+            self._notify(f"{agent.host.name}: waiting for an old probe of this run to end")
         return ORPHAN_S
 
     def _notice_loss(self, name: str) -> None:
-        """A host that was lost while nobody measured with it is asked at once."""
+        """Note the loss of a host that no trial used; the next try is due at once."""
         agent = self.agents.get(name)
         if agent is not None and agent.gone and name not in self.absences:
             self._forget(agent)
@@ -307,7 +309,7 @@ class HostAgents:
         self._orphans.add(agent)
         agent.close()
 
-    def _take(self, name: str, agent: Agent) -> None:
+    def _add(self, name: str, agent: Agent) -> None:
         with self._guard:
             self.agents[name] = agent
             self.absences.pop(name, None)
@@ -316,20 +318,20 @@ class HostAgents:
         if self.closing:
             agent.close()
 
-    def _miss(self, name: str, error: NetlabError, *, final: bool = False) -> None:
-        """A host is away, or still is."""
+    def _mark_away(self, name: str, error: NetlabError, *, final: bool = False) -> None:
+        """Note that a host is away, or is still away."""
         final = final or isinstance(error, HostKeyError | UsageError)
         reason = _reason_of(error)
         now_s = time.monotonic()
         with self._guard:
-            before = self.absences.get(name)
-            if before is not None:
-                found = before.again(reason, str(error), now_s, final=final)
+            absence = self.absences.get(name)
+            if absence is not None:
+                absence = absence.again(reason, str(error), now_s, final=final)
             else:
                 refused = isinstance(error, HostRefused)
                 pause_s = REFUSED_PAUSE_S if refused else FIRST_PAUSE_S
-                found = Absence.begin(reason, str(error), now_s, None if final else pause_s)
-            self.absences[name] = found
+                absence = Absence.begin(reason, str(error), now_s, None if final else pause_s)
+            self.absences[name] = absence
 
 
 def _reason_of(error: NetlabError) -> str:

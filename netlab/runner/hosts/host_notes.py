@@ -1,4 +1,4 @@
-"""The hosts of a run as they were found, and whom each of them measures with."""
+"""The hosts of a run as they were found, and the peer of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Pairs = Collection[tuple[Host, Host]]
 
 
 def described(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, Any]:
-    """Each host as the inventory has it and as its agent greeted; mirrors as the inventory."""
+    """Each host as in the inventory and in its agent's greeting; mirrors as in the inventory."""
     mirrors = {
         server.name: {
             "os": server.os,
@@ -38,7 +38,7 @@ def described(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, Any]:
 
 
 def peers_of(pairs: Pairs) -> dict[str, str]:
-    """For each host the test address of one that it measures with, over a cable if over any."""
+    """Host name → test address of a peer, preferably one on another machine."""
     peers: dict[str, str] = {}
     for server, client in sorted(pairs, key=_within_a_machine):
         if server.mirror is not None:
@@ -47,7 +47,7 @@ def peers_of(pairs: Pairs) -> dict[str, str]:
         try:
             there, here = common_addresses(server, client)[0]
         except HostError:
-            # One of many pairs by name that have no way to each other: its own trials say so.
+            # A pair by name without a common network: its own trials report that.
             continue
         peers.setdefault(server.name, here)
         peers.setdefault(client.name, there)
@@ -55,8 +55,9 @@ def peers_of(pairs: Pairs) -> dict[str, str]:
 
 
 def routes_of(pairs: Pairs) -> dict[str, dict[str, tuple[str, str]]]:
-    """For each host its test addresses, each with the name and address of one that is reached
-    from it: so that each interface is looked at once, however many hosts are behind it.
+    """Host name → its test address → name and address of one peer that it reaches from there.
+
+    One peer per address is enough to find each interface, however many hosts are behind it.
     """
     routes: dict[str, dict[str, tuple[str, str]]] = {}
     for server, client in sorted(pairs, key=_within_a_machine):

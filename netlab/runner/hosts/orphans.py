@@ -1,4 +1,4 @@
-"""Agents of ours that a lost connection left on a host: they hold its lock, and are ended there."""
+"""Orphans: old agents of this session that a lost connection left on a host, holding its lock."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from netlab.errors import HostError
 from netlab.remote.agent import Agent
 
 LOOK_S = 5.0
-"""What a look at a process on a host may take."""
+"""Time limit for a command that looks at a process on a host."""
 
 LOOK_MOST_BYTES = 1 << 16
-"""What a login may print around the answer."""
+"""Limit of the output of such a command, with what a login prints around it."""
 
 AGENT_FILE_BEGINS = b"netprobe"
-"""How the file of every agent is named; another program may have its number by now."""
+"""Prefix of the file name of every agent. By now another program may have the process id."""
 
 Identity = tuple[str, str]
 
 
 class Orphans:
-    """The agents of this session that were lost, by host. Threads may share it."""
+    """The lost agents of this session by host, to be ended there. Threads may share it."""
 
     def __init__(self) -> None:
         self._pids: dict[Identity, set[int]] = {}
         self._guard = threading.Lock()
 
     def add(self, agent: Agent) -> None:
-        """An agent was lost: it may still run."""
+        """Remember an agent that was lost: it may still run."""
         pid = agent.hello.get("pid")
-        # Of this machine's own children none outlives its connection.
+        # A child process on this machine never outlives its connection.
         if isinstance(pid, int) and not agent.host.local and agent.host.os == "L":
             with self._guard:
                 self._pids.setdefault(agent.identity, set()).add(pid)
 
     def end(self, agent: Agent) -> None:
-        """End those on the host of ``agent``, also one that is stopped and hears nothing.
+        """End the orphans on the host of ``agent``, also one that is stopped.
 
-        One that could not be looked at, as where the host has no room for another session, is
-        looked at the next time.
+        If a process could not be examined, for instance because the host allows no further session,
+        the next call tries again.
         """
         with self._guard:
             pids = sorted(self._pids.get(agent.identity, ()))
@@ -52,10 +52,10 @@ class Orphans:
 
 
 def _is_agent(agent: Agent, pid: int) -> bool:
-    """Whether a process on the host runs a probe; TimeoutError where it does not say so in time."""
+    """Whether a process on the host runs a probe; TimeoutError if the answer takes too long."""
     process = agent.start_beside(("readlink", f"/proc/{pid}/exe"))
-    # The output of a command may never end, though the command did: what a login's rc file left
-    # in the background holds it open. Closing the channel ends the reading.
+    # A background program that a login's rc file started may keep the output open after the
+    # command ended. Closing the channel ends the reading.
     end = threading.Timer(LOOK_S, process.kill)
     end.daemon = True
     end.start()
@@ -63,22 +63,22 @@ def _is_agent(agent: Agent, pid: int) -> bool:
         status = process.wait(LOOK_S)
         if status is None:
             raise TimeoutError
-        said = b""
-        # Where it names no file, there is no such process, and nothing to read.
-        while status == 0 and len(said) < LOOK_MOST_BYTES and not _names_agent(said):
+        output = b""
+        # Another status means that there is no such process, and no output.
+        while status == 0 and len(output) < LOOK_MOST_BYTES and not _names_agent(output):
             part = process.read()
             if not part:
                 break
-            said += part
-        return _names_agent(said)
+            output += part
+        return _names_agent(output)
     finally:
         end.cancel()
         process.kill()
 
 
-def _names_agent(said: bytes) -> bool:
-    """Whether a whole line of it is the path of a probe."""
-    names = (line.rpartition(b"/")[2] for line in said.split(b"\n")[:-1])
+def _names_agent(output: bytes) -> bool:
+    """Whether a complete line of the output is the path of a probe."""
+    names = (line.rpartition(b"/")[2] for line in output.split(b"\n")[:-1])
     return any(name.startswith(AGENT_FILE_BEGINS) for name in names)
 
 

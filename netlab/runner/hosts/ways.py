@@ -1,4 +1,4 @@
-"""Whether packets pass between the hosts of each pairing: at first, and when that is in doubt."""
+"""Whether packets pass between the hosts of each pairing: at the start and after a doubt."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from netlab.runner.skip_reasons import Unmeasured, no_way
 from netlab.runner.trial_faults import KeepTraceback
 
 Check = Callable[[str], Preflight]
-"""Sends a packet of each protocol each way between the hosts of a pairing; HostError where the
-traffic would not take the test network."""
+"""Checks the path between the hosts of a pairing with packets of each protocol each way; HostError
+if the traffic would not take the test network."""
 
 Way = tuple[str, str, str, str]
 """Pairing, protocol, the server's and the client's address."""
@@ -30,70 +30,72 @@ NO_PREFLIGHT = Preflight(blocked=(), warnings=())
 CUT = frozenset({"path-blocked", "wrong-path"})
 
 FIRST_LOOK_S = 10.0
-"""So long after its first trial a way that never passed is looked at again: its cable was out."""
+"""Time after which a way that never passed is checked again: its cable may have been unplugged."""
 
 
 class Ways:
-    """The checks of all pairings. A way on which packets do not pass is **cut**: one that passed
-    once is waited for like a host. One that never passed may be a firewall's doing, or a cable's
-    that is out at the start: it is looked at again soon, and a last time when all else is done.
+    """The checks of all pairings. A way is the path of one protocol between two test addresses.
+
+    A way on which packets do not pass is **cut**. If it passed before, the run waits for it as for
+    a host. If it never passed, the cause may be a firewall or an unplugged cable: it is checked
+    again soon, and once more when everything else is done.
     """
 
     def __init__(
         self,
         pairs: Mapping[str, HostPair],
         check: Check,
-        say: Callable[[str], None],
+        notify: Callable[[str], None],
         *,
         keep: KeepTraceback,
     ) -> None:
         """``keep`` gets defects, from several threads."""
         self.cut: dict[Way, Absence] = {}
         self.has_defects = False
-        """Whether a first check failed by a fault of netlab."""
+        """Whether a first check failed because of a defect of netlab."""
         self._pairs = pairs
         self._check = check
-        self._say = say
+        self._notify = notify
         self._keep = keep
-        self._found: dict[str, Preflight] = {}
+        self._latest: dict[str, Preflight] = {}
         self._first: dict[str, Preflight] = {}
-        """What the first check found that went well."""
+        """Pairing → result of its first successful check."""
         self._never_passed: set[Way] = set()
-        """Of those cut."""
+        """Cut ways that never passed."""
         self._looked_last: set[Way] = set()
         self._unchecked: set[str] = set()
-        """Pairings with a host that came back: it may have another route, or another firewall."""
+        """Pairings to check before they are measured, such as those of a host that came back."""
 
     def try_all(self, together: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
-        """Check pairings for the first time, those ``together`` at the same time.
+        """Check pairings for the first time; those of one group in ``together`` at the same time.
 
-        Returns warnings, and a sentence for each pairing that could not be checked: it is checked
-        again when its turn comes, and the others are measured.
+        Returns warnings, and a sentence for each pairing that could not be checked. Such a pairing
+        is checked again when its turn comes; the others are measured.
         """
         warnings: dict[str, None] = {}
         faults: list[str] = []
         executor = DaemonExecutor()
         for pairings in together:
-            for pairing, found in zip(pairings, executor.map(self._try, pairings), strict=True):
-                if isinstance(found, Preflight):
-                    self._found[pairing] = self._first[pairing] = found
+            for pairing, result in zip(pairings, executor.map(self._try, pairings), strict=True):
+                if isinstance(result, Preflight):
+                    self._latest[pairing] = self._first[pairing] = result
                     self._unchecked.discard(pairing)
-                    warnings |= dict.fromkeys(found.warnings)
+                    warnings |= dict.fromkeys(result.warnings)
                 else:
                     self._unchecked.add(pairing)
-                    faults.append(found)
+                    faults.append(result)
         return [*warnings, *dict.fromkeys(faults)], faults
 
     def of(self, pairing: str) -> Preflight:
-        """What the last check that went well found."""
-        return self._found.get(pairing, NO_PREFLIGHT)
+        """The result of the last successful check of a pairing."""
+        return self._latest.get(pairing, NO_PREFLIGHT)
 
     def is_unchecked(self, pairing: str) -> bool:
-        """Whether it is to be checked before it is measured with."""
+        """Whether a pairing must be checked before it is measured."""
         return pairing in self._unchecked
 
     def doubt(self, pairings: Iterable[str]) -> None:
-        """Check these again before they are measured with, and at once where they are cut."""
+        """Check pairings again before they are measured; cut ways of them are due at once."""
         doubted, now_s = frozenset(pairings), time.monotonic()
         self._unchecked |= doubted
         for way, absence in list(self.cut.items()):
@@ -101,28 +103,28 @@ class Ways:
                 self.cut[way] = absence.due(now_s)
 
     def obstacle(self, cell: Cell) -> Unmeasured | None:
-        """Why packets of ``cell`` do not pass now; ``None`` where they do.
+        """Why packets of ``cell`` do not pass now; ``None`` if they do.
 
-        A pairing in doubt is checked again, before each trial until that goes well: what is mended
-        is measured at once. Raises HostGone when a host is lost meanwhile.
+        A pairing in doubt is checked again before each trial until the check succeeds: so a
+        repaired path is measured at once. Raises HostGone if a host is lost meanwhile.
         """
         pairing = cell.pairing
-        found = self._check_again(pairing) if pairing in self._unchecked else None
-        found = found or no_way(cell, self._pairs[pairing], self.of(pairing))
-        if found is not None and found.reason in CUT:
-            self._cut_off(cell, found)
-        return found
+        obstacle = self._check_again(pairing) if pairing in self._unchecked else None
+        obstacle = obstacle or no_way(cell, self._pairs[pairing], self.of(pairing))
+        if obstacle is not None and obstacle.reason in CUT:
+            self._mark_cut(cell, obstacle)
+        return obstacle
 
     def look_again(self, cell: Cell) -> None:
-        """A trial of ``cell`` heard nothing of the other host: is the way to it cut? Raises
-        HostGone when a host is lost meanwhile.
+        """Check whether the way of ``cell`` is cut, after a trial that received nothing. Raises
+        HostGone if a host is lost meanwhile.
         """
         if cell.pairing in self._first:
             self._unchecked.add(cell.pairing)
             self.obstacle(cell)
 
     def reason_left(self, cell: Cell) -> Unmeasured | None:
-        """Why the way that a cell takes is cut."""
+        """Why the way of a cell is cut; ``None`` if it is not."""
         way = way_of(cell, self._pairs)
         cut = None if way is None else self.cut.get(way)
         if cut is None:
@@ -131,16 +133,17 @@ class Ways:
         return Unmeasured(Status.FAILED, cut.reason, cut.sentence, server, client)
 
     def is_cut(self, cell: Cell) -> bool:
-        """Whether the way that a cell takes is cut."""
+        """Whether the way of a cell is cut."""
         return bool(self.cut) and way_of(cell, self._pairs) in self.cut
 
     def why_cut(self, pairings: Collection[str]) -> tuple[str, ...]:
-        """A sentence for each way between the hosts of these that is cut."""
-        return tuple(each.sentence for way, each in list(self.cut.items()) if way[0] in pairings)
+        """A sentence for each cut way of these pairings."""
+        cuts = list(self.cut.items())
+        return tuple(absence.sentence for way, absence in cuts if way[0] in pairings)
 
     def next_asks_s(self, cells: Iterable[Cell], patience_s: float) -> list[float | None]:
-        """Seconds until each way that one of these takes, and that is cut, is worth a check; asked
-        when nothing else is left to do.
+        """Seconds until the next check of each cut way of these cells; called when nothing else is
+        left to measure.
         """
         now_s = time.monotonic()
         ways = {way_of(cell, self._pairs) for cell in cells} if self.cut else set()
@@ -157,56 +160,58 @@ class Ways:
         ]
 
     def ask_again(self) -> None:
-        """Check those cut that are due."""
+        """Check the cut ways that are due."""
         now_s = time.monotonic()
         due = {way[0] for way, absence in list(self.cut.items()) if absence.is_due(now_s)}
         executor = DaemonExecutor()
         wait([executor.submit(self._ask, pairing) for pairing in due])
 
     def _ask(self, pairing: str) -> None:
-        """One that is cut. Where one of its hosts is lost, that host is asked, and the way later:
-        it has not been tried.
+        """Check the cut ways of a pairing. If a host is lost, the ways were not checked and are
+        tried again after the host came back.
         """
-        found, is_tried = None, True
+        obstacle, is_tried = None, True
         try:
-            found = self._check_again(pairing)
+            obstacle = self._check_again(pairing)
         except HostError:
             is_tried = False
         except Exception as error:
-            found = Unmeasured(Status.FAILED, "internal", self._sentence(error, pairing))
-        blocked = self.of(pairing).blocked if found is None else ()
-        shut = {(pairing, b.protocol, b.server_address, b.client_address): b for b in blocked}
+            obstacle = Unmeasured(Status.FAILED, "internal", self._defect(error, pairing))
+        blocked = self.of(pairing).blocked if obstacle is None else ()
+        by_way = {(pairing, b.protocol, b.server_address, b.client_address): b for b in blocked}
         now_s = time.monotonic()
-        for way, absence in [each for each in list(self.cut.items()) if each[0][0] == pairing]:
+        for way, absence in list(self.cut.items()):
+            if way[0] != pairing:
+                continue
             if not is_tried:
                 self.cut[way] = absence.again(absence.reason, absence.sentence, now_s)
-            elif found is not None:
-                self._still_cut(way, absence, found.reason, found.detail)
-            elif way in shut:
-                self._still_cut(way, absence, "path-blocked", shut[way].sentence)
+            elif obstacle is not None:
+                self._still_cut(way, absence, obstacle.reason, obstacle.detail)
+            elif way in by_way:
+                self._still_cut(way, absence, "path-blocked", by_way[way].sentence)
             else:
-                self._pass(way)
+                self._mark_open(way)
 
     def _still_cut(self, way: Way, absence: Absence, reason: str, sentence: str) -> None:
         final = way in self._never_passed
         self.cut[way] = absence.again(reason, sentence, time.monotonic(), final=final)
 
-    def _pass(self, way: Way) -> None:
+    def _mark_open(self, way: Way) -> None:
         del self.cut[way]
-        self._say(f"{way[0]}: {way[1]} passes {'now' if way in self._never_passed else 'again'}")
+        self._notify(f"{way[0]}: {way[1]} passes {'now' if way in self._never_passed else 'again'}")
         self._never_passed.discard(way)
         self._first[way[0]] = self.of(way[0])
 
-    def _cut_off(self, cell: Cell, found: Unmeasured) -> None:
+    def _mark_cut(self, cell: Cell, obstacle: Unmeasured) -> None:
         way, now_s = way_of(cell, self._pairs), time.monotonic()
         if way is None or way in self.cut:
             return
         passed = self._passed_at_first(cell)
         pause_s = FIRST_PAUSE_S if passed else FIRST_LOOK_S
-        self.cut[way] = Absence.begin(found.reason, found.detail, now_s, pause_s)
+        self.cut[way] = Absence.begin(obstacle.reason, obstacle.detail, now_s, pause_s)
         if passed:
-            self._say(f"{found.detail}; it is tried again")
-        else:  # a warning has said it
+            self._notify(f"{obstacle.detail}; the run tries it again later")
+        else:  # a warning of the first check has reported it
             self._never_passed.add(way)
 
     def _passed_at_first(self, cell: Cell) -> bool:
@@ -220,16 +225,17 @@ class Ways:
             return str(error)
         except Exception as error:
             self.has_defects = True
-            return self._sentence(error, pairing)
+            return self._defect(error, pairing)
 
-    def _sentence(self, error: Exception, pairing: str) -> str:
-        """About a defect, whose traceback is kept."""
+    def _defect(self, error: Exception, pairing: str) -> str:
+        """Save the traceback of a defect; a sentence about it."""
         return f"{pairing}: {self._keep(error, f'check-{pairing}')}"
 
     def _check_again(self, pairing: str) -> Unmeasured | None:
         server, client = (host.name for host in self._pairs[pairing])
+        """Check a pairing; why it cannot be measured, or ``None`` with the result kept."""
         try:
-            found = self._check(pairing)
+            result = self._check(pairing)
         except HostGone:
             raise
         except HostError as error:
@@ -237,18 +243,18 @@ class Ways:
         except ProbeError as error:
             reason = reason_of(error.word)
             return Unmeasured(Status.FAILED, reason, str(error), server, client)
-        known = self.of(pairing).warnings
-        self._found[pairing] = found
-        self._first.setdefault(pairing, found)
+        earlier = self.of(pairing).warnings
+        self._latest[pairing] = result
+        self._first.setdefault(pairing, result)
         self._unchecked.discard(pairing)
-        for each in found.warnings:
-            if each not in known:
-                self._say(f"warning: {each}")
+        for warning in result.warnings:
+            if warning not in earlier:
+                self._notify(f"warning: {warning}")
         return None
 
 
 def way_of(cell: Cell, pairs: Mapping[str, HostPair]) -> Way | None:
-    """The way that a cell takes; ``None`` where its hosts have no addresses for it."""
+    """The way of a cell; ``None`` if its hosts have no addresses for it."""
     pair = pairs.get(cell.pairing)
     try:
         addresses = [address_of(host, cell) for host in pair or ()]
@@ -257,13 +263,13 @@ def way_of(cell: Cell, pairs: Mapping[str, HostPair]) -> Way | None:
     return (cell.pairing, cell.setup.protocol, *addresses) if pair else None  # type: ignore[return-value]
 
 
-def tried_together(
+def groups_without_overlap(
     pairs: Mapping[str, HostPair], match_of: Callable[[str], Match]
 ) -> list[tuple[str, ...]]:
-    """The pairings in groups, no two of a group with a machine in common."""
+    """The pairings in groups; no two pairings of a group share a machine."""
     by_letter = [pairing for pairing in pairs if not is_by_name(pairing)]
     by_name = rounds_of([match_of(pairing) for pairing in pairs if is_by_name(pairing)])
     return [
         *earliest_fit(by_letter, lambda pairing: kept_busy(pairs[pairing])),
-        *(tuple(match.pairing for match in one) for one in by_name),
+        *(tuple(match.pairing for match in group) for group in by_name),
     ]

@@ -1,1 +1,1 @@
-"""Before a run: which cells are chosen, what becomes of each, how long it takes."""
+"""Planning before a run: the chosen cells, whether each can be measured, and the duration."""

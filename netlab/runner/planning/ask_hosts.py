@@ -1,4 +1,4 @@
-"""What the hosts of a plan say they can do, and which of its cells that leaves out."""
+"""The capabilities of the hosts of a plan, and the cells that they cannot measure."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from netlab.terminal import printable
 
 @dataclass(frozen=True, slots=True)
 class HostAnswer:
-    """What one host said, or why it could not be asked."""
+    """The capabilities and values of one host, or why it could not be asked."""
 
     capabilities: frozenset[str] | None
-    """Words of docs/protocol.md; ``None`` where nothing is known."""
+    """Words of docs/protocol.md; ``None``: unknown."""
     fault: str | None = None
-    """A sentence."""
+    """A sentence: why the host could not be asked."""
     values: HostValues = field(default_factory=HostValues)
 
 
 AskHosts = Callable[[Sequence[Host]], Mapping[str, HostAnswer]]
-"""Asks these hosts, and returns what each said, by its name."""
+"""Asks hosts; returns host name → answer."""
 
 
-def asking(say: Callable[[str], None]) -> AskHosts:
-    """Asks every host at the same time, over SSH or here; takes no lock.
+def asking(notify: Callable[[str], None]) -> AskHosts:
+    """A function that asks all hosts at the same time, over SSH or on this machine; no lock.
 
-    ``say`` hears what takes long, from several threads.
+    ``notify`` gets messages about slow steps; several threads call it.
     """
 
     def ask(hosts: Sequence[Host]) -> Mapping[str, HostAnswer]:
-        with AgentGroup(say) as agents, DaemonExecutor(AT_ONCE) as executor:
+        with AgentGroup(notify) as agents, DaemonExecutor(AT_ONCE) as executor:
             failed = agents.log_in(hosts)
-            told = executor.map(lambda host: _answer(agents, host, failed.get(host.name)), hosts)
-            return {host.name: each for host, each in zip(hosts, told, strict=True)}
+            answers = executor.map(lambda host: _answer(agents, host, failed.get(host.name)), hosts)
+            return {host.name: answer for host, answer in zip(hosts, answers, strict=True)}
 
     return ask
 
 
 def _answer(agents: AgentGroup, host: Host, failure: Exception | None) -> HostAnswer:
-    """What a host says; whatever became of one, the others are asked."""
+    """The answer of a host; a fault of one host does not stop the others."""
     if isinstance(failure, UsageError):
         raise failure
     if failure is not None:
@@ -55,52 +55,53 @@ def _answer(agents: AgentGroup, host: Host, failure: Exception | None) -> HostAn
         return HostAnswer(None)
     try:
         hello = agents.hello(host)
-        can = frozenset(str(hello.get("capabilities", "")).split(","))
-        return HostAnswer(can, values=HostValues.of(agents.facts(host), hello))
+        capabilities = frozenset(str(hello.get("capabilities", "")).split(","))
+        return HostAnswer(capabilities, values=HostValues.of(agents.facts(host), hello))
     except NetlabError as error:
         return HostAnswer(None, in_a_sentence(host, error))
 
 
 def in_a_sentence(host: Host, error: Exception) -> str:
-    """What went wrong with a host, on one line; of a defect of netlab its kind as well."""
+    """The error of a host on one line; a defect of netlab with its type."""
     if isinstance(error, NetlabError):
         return printable(str(error))
     return printable(f"{host.name}: {type(error).__name__}: {error}")
 
 
 def beyond_hosts(
-    cells: Collection[Cell], inventory: Inventory, told: Mapping[str, HostAnswer]
+    cells: Collection[Cell], inventory: Inventory, answers: Mapping[str, HostAnswer]
 ) -> tuple[dict[Cell, str], tuple[str, ...]]:
     """Cells that a host cannot run, each with a sentence; and notes about the others."""
     refused: dict[Cell, str] = {}
     notes = dict.fromkeys(
-        f"not asked what it can do: {each.fault}" for each in told.values() if each.fault
+        f"capabilities unknown: {answer.fault}" for answer in answers.values() if answer.fault
     )
+    values = {name: answer.values for name, answer in answers.items()}
     for cell in cells:
         server, client = inventory.pair(cell.pairing)
         ends: Mapping[EndName, Host] = {"server": server, "client": client}
-        can = {role: told[host.name].capabilities for role, host in ends.items()}
-        lacks = lacking(cell, can)
+        capabilities = {role: answers[host.name].capabilities for role, host in ends.items()}
+        lacks = lacking(cell, capabilities)
         needed = [demand for demand in lacks if demand.needed]
-        wrong = [*wrong_values(cell, ends, {name: each.values for name, each in told.items()})]
+        wrong = [*wrong_values(cell, ends, values)]
         if wrong:
             refused[cell] = "; ".join(dict.fromkeys(wrong))
         elif needed:
-            refused[cell] = _cannot(ends, needed)
+            refused[cell] = _not_supported(ends, needed)
         else:
-            notes |= dict.fromkeys(_without(ends[each.role], each) for each in lacks)
+            notes |= dict.fromkeys(_without(ends[demand.role], demand) for demand in lacks)
     return refused, tuple(notes)
 
 
-def _cannot(ends: Mapping[EndName, Host], needed: Sequence[Demand]) -> str:
+def _not_supported(ends: Mapping[EndName, Host], needed: Sequence[Demand]) -> str:
     by_what: dict[str, list[str]] = {}
     for demand in needed:
         by_what.setdefault(demand.what, []).append(ends[demand.role].name)
     return "; ".join(
-        f"{' and '.join(dict.fromkeys(names))} cannot do it ({what})"
+        f"not supported by {' and '.join(dict.fromkeys(names))} ({what})"
         for what, names in by_what.items()
     )
 
 
 def _without(host: Host, demand: Demand) -> str:
-    return f"{host.name} is measured without `{demand.what}`, which its system does not let it have"
+    return f"{host.name} is measured without `{demand.what}`: its system does not support it"

@@ -1,4 +1,4 @@
-"""Which cells of a matrix are meant by `--only` and `--redo`. Pure."""
+"""The cells of a matrix that `--only` and `--redo` select. Pure."""
 
 from __future__ import annotations
 
@@ -11,48 +11,52 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.records import Record, Status
 
 FAILED = "failed"
-"""As a word of `--redo`: every cell with a trial that failed."""
+"""Word of `--redo` for every cell with a failed trial."""
 
 
 def chosen_of(cells: tuple[Cell, ...], only: Iterable[str]) -> tuple[Cell, ...]:
-    """The cells that the words of ``--only`` mean, all where there is none.
+    """The cells that the words of ``--only`` select; all cells without a word.
 
-    A word is the name of a pairing or of a kind of test, in capitals or small letters, with ``*``
-    and ``?`` for any letters; several stand between commas. Of pairings and of tests any that is
-    named is meant; where both are, a cell is to be of both. UsageError for a word that means none.
+    A word is the name of a pairing or of a kind of test, in upper or lower case, with the wildcards
+    ``*`` and ``?``; commas separate several. A cell is selected if its pairing is among the named
+    pairings and its test among the named tests; without a name of one kind all of it are selected.
+    UsageError for a word that matches nothing.
     """
     pairings = tuple(dict.fromkeys(cell.pairing for cell in cells))
     tests = tuple(dict.fromkeys(cell.test for cell in cells))
-    meant: dict[str, set[str]] = {"pairing": set(), "test": set()}
+    only_pairings: set[str] = set()
+    only_tests: set[str] = set()
     for word in _words(only):
-        found = {"pairing": _matches(word, pairings), "test": _matches(word, tests)}
-        if not any(found.values()):
-            known = f"pairings: {', '.join(pairings)}; tests: {', '.join(tests)}"
-            near = did_you_mean(word, (*pairings, *tests))
+        of_pairings, of_tests = _matches(word, pairings), _matches(word, tests)
+        if not of_pairings and not of_tests:
+            names = f"pairings: {', '.join(pairings)}; tests: {', '.join(tests)}"
+            hint = did_you_mean(word, (*pairings, *tests))
             raise UsageError(
-                f"--only {word}: this matrix has no such pairing or test{near}; {known}"
+                f"--only {word}: this matrix has no such pairing or test{hint}; {names}"
             )
-        for what, names in found.items():
-            meant[what] |= names
+        only_pairings |= of_pairings
+        only_tests |= of_tests
     return tuple(
         cell
         for cell in cells
-        if cell.pairing in (meant["pairing"] or pairings) and cell.test in (meant["test"] or tests)
+        if cell.pairing in (only_pairings or pairings) and cell.test in (only_tests or tests)
     )
 
 
 def check_redo(words: Collection[str], chosen: tuple[Cell, ...]) -> None:
-    """UsageError for a word of ``--redo`` that means none of the cells."""
+    """Raise UsageError for a word of ``--redo`` that selects none of the cells."""
     redo_of(words, chosen, {})
 
 
 def redo_of(
     words: Collection[str], chosen: tuple[Cell, ...], latest: Mapping[tuple[str, int], Record]
 ) -> frozenset[str]:
-    """The keys of the cells that ``--redo`` means: by key, pairing or test, as ``chosen_of`` takes
-    words; or ``failed``, those with a trial that failed. UsageError for a word that means none.
+    """The keys of the cells that ``--redo`` selects.
+
+    A word is a key, a pairing or a test, as ``chosen_of`` takes words, or ``failed`` for the cells
+    with a failed trial. UsageError for a word that matches nothing.
     """
-    found: set[str] = set()
+    redo: set[str] = set()
     names: tuple[Callable[[Cell], str], ...] = (
         lambda cell: cell.key,
         lambda cell: cell.pairing,
@@ -61,22 +65,22 @@ def redo_of(
     for word in _words(words):
         if word == FAILED:
             keys = {cell.key for cell in chosen}
-            failed = {key for (key, _), each in latest.items() if each.status is Status.FAILED}
-            found |= failed & keys
+            failed = {key for (key, _), record in latest.items() if record.status is Status.FAILED}
+            redo |= failed & keys
             continue
-        meant = {cell.key for cell in chosen if any(_is_like(word, name(cell)) for name in names)}
-        if not meant:
+        matches = {cell.key for cell in chosen if any(_is_like(word, name(cell)) for name in names)}
+        if not matches:
             raise UsageError(
                 f"--redo {word}: no such cell, pairing or test; "
                 "`netlab plan --cells` lists the cells' keys"
             )
-        found |= meant
-    return frozenset(found)
+        redo |= matches
+    return frozenset(redo)
 
 
-def _words(given: Iterable[str]) -> Iterator[str]:
-    for each in given:
-        yield from (word.strip() for word in each.split(",") if word.strip())
+def _words(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from (word.strip() for word in text.split(",") if word.strip())
 
 
 def _matches(word: str, names: Iterable[str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""What `netlab plan` says: the cells of a matrix, their time, and what runs at the same time."""
+"""The plan of a matrix (`netlab plan`): its cells, their duration, and what runs in parallel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from netlab.runner.progress import OVERHEAD_S
 from netlab.runner.skip_reasons import beyond_server
 
 MachinesByPairing = Mapping[str, tuple[str, str]]
-"""Machines of server and client by pairing."""
+"""Pairing → machines of server and client."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,51 +40,51 @@ class Planned:
     matrix: Matrix
     cells: tuple[Cell, ...]
     refused: Mapping[Cell, str]
-    """Cells that the inventory or the hosts show cannot be measured, with a sentence; they take no
+    """Cells that the inventory or the hosts cannot measure, each with a sentence; they take no
     time."""
     notes: tuple[str, ...] = ()
-    """What the hosts said of the cells that they can measure, and who could not be asked."""
+    """Sentences about hosts that measure without a setting, and hosts that could not be asked."""
     rounds: tuple[Round, ...]
-    """Of every trial; where they go on until they are tight, of as many as there may be."""
+    """Rounds of all trials; with ``until``, of the largest number of trials."""
     fewest: tuple[Round, ...]
-    """The same of as few as there may be."""
+    """Rounds of the smallest number of trials."""
     ends: MachinesByPairing
     paired: frozenset[str]
-    """Pairings that the inventory has hosts for; all of them where there is none."""
+    """Pairings that the inventory has hosts for; all of them without an inventory."""
     shortfall: str = ""
-    """What the inventory can do and what it lacks; empty where it lacks nothing."""
+    """What the inventory can do and what it lacks; empty if it lacks nothing."""
     inventory: str | None
-    """File that the hosts come from; ``None`` where two of each system are assumed."""
+    """File of the hosts; ``None``: two hosts of each system are assumed."""
 
     @property
     def trials(self) -> int:
-        """How many, at most."""
+        """Largest number of trials."""
         return sum(len(round_.trials) for round_ in self.rounds)
 
     @property
     def trials_at_least(self) -> int:
-        """How many, at least."""
+        """Smallest number of trials."""
         return sum(len(round_.trials) for round_ in self.fewest)
 
     @cached_property
     def time(self) -> Estimate:
-        """Of all trials."""
+        """Estimated time of the largest number of trials."""
         return self._estimate(self.rounds)
 
     @cached_property
     def time_at_least(self) -> Estimate:
-        """Of as few trials as there may be, and searches as short as they may be."""
+        """Estimated time of the smallest number of trials, with the shortest searches."""
         return self._estimate(self.fewest, at_least=True)
 
     def _estimate(self, planned: tuple[Round, ...], *, at_least: bool = False) -> Estimate:
         link, pause_s = self.matrix.link, self.matrix.pause_s
-        found = estimate(planned, link, overhead_s=OVERHEAD_S, pause_s=pause_s, at_least=at_least)
+        trials = estimate(planned, link, overhead_s=OVERHEAD_S, pause_s=pause_s, at_least=at_least)
         leads_s = (_lead_s(round_, common=self.matrix.common_window) for round_ in planned)
-        return replace(found, time_s=found.time_s + sum(leads_s))
+        return replace(trials, time_s=trials.time_s + sum(leads_s))
 
     @cached_property
     def time_one_by_one(self) -> Estimate:
-        """Of all trials, if no two of them ran at the same time."""
+        """Estimated time of all trials if no two ran at the same time."""
         apart = tuple(Round((trial,)) for round_ in self.rounds for trial in round_.trials)
         return self._estimate(apart)
 
@@ -98,7 +98,7 @@ class Planned:
         return list(combinations)
 
     def as_json(self) -> str:
-        """The same and every cell, as one JSON document."""
+        """The plan with every cell, as one JSON document."""
         return json.dumps(plan_json(self), indent=2, allow_nan=False)
 
 
@@ -109,10 +109,10 @@ def plan_of(
     overrides: Mapping[str, str] | None = None,
     ask: AskHosts | None = None,
 ) -> Planned:
-    """Plan a matrix, asking no host but by ``ask``, which tells what each can do.
+    """Plan a matrix. No host is asked, unless ``ask`` is given: it returns their capabilities.
 
-    Raises MatrixError and UsageError as `netlab run` would. Without an inventory each system is
-    taken to have two hosts: then LL and WW share none.
+    Raises MatrixError and UsageError as `netlab run` does. Without an inventory, two hosts of each
+    system are assumed: then LL and WW share no host.
     """
     matrix = load_matrix(matrix_file, overrides, hosts_file, [*Kind])
     chosen = chosen_of(expand(matrix), only)
@@ -120,15 +120,16 @@ def plan_of(
     pairings = dict.fromkeys(cell.pairing for cell in chosen)
     inventory = None if source is None else inventory_for(matrix, source)
     pairs: dict[str, HostPair] = {}
-    found = _Feasible({}, "", ())
+    feasible = _Feasible({}, "", ())
     if inventory is not None:
         possible = possible_of(chosen, inventory)
-        pairs = {each: inventory.pair(each) for each in pairings if each not in possible.lacking}
-        found = _feasible(chosen, possible, inventory, pairs, ask)
-    refused = found.refused
+        present = [pairing for pairing in pairings if pairing not in possible.lacking]
+        pairs = {pairing: inventory.pair(pairing) for pairing in present}
+        feasible = _feasible(chosen, possible, inventory, pairs, ask)
+    refused = feasible.refused
     ends = _ends(pairings, pairs)
-    busy = {each: kept_busy(pair) for each, pair in pairs.items()}
-    busy = busy or {each: frozenset(machines) for each, machines in ends.items()}
+    busy = {pairing: kept_busy(pair) for pairing, pair in pairs.items()}
+    busy = busy or {pairing: frozenset(machines) for pairing, machines in ends.items()}
     measured = tuple(cell for cell in chosen if cell not in refused)
     meeting_of = None if inventory is None else inventory.match
 
@@ -148,9 +149,9 @@ def plan_of(
         matrix=matrix,
         cells=chosen,
         refused=refused,
-        notes=found.notes,
+        notes=feasible.notes,
         paired=frozenset(pairs or pairings),
-        shortfall=found.shortfall,
+        shortfall=feasible.shortfall,
         rounds=most,
         fewest=most if matrix.until is None else drawn(matrix.fewest_of),
         ends=ends,
@@ -160,7 +161,7 @@ def plan_of(
 
 @dataclass(frozen=True, slots=True)
 class _Feasible:
-    """What an inventory and its hosts can do of a matrix."""
+    """The part of a matrix that an inventory and its hosts can measure."""
 
     refused: Mapping[Cell, str]
     shortfall: str
@@ -179,22 +180,22 @@ def _feasible(
     refused |= {cell: f"needs {lacking[cell.pairing]}" for cell in cells if cell.pairing in lacking}
     if ask is None:
         return _Feasible(refused, possible.sentence, ())
-    told = ask(inventory.needed(pairs))
+    answers = ask(inventory.needed(pairs))
     left = [cell for cell in cells if cell not in refused]
-    beyond, notes = beyond_hosts(left, inventory, told)
+    beyond, notes = beyond_hosts(left, inventory, answers)
     return _Feasible(refused | beyond, possible.sentence, notes)
 
 
 def _lead_s(round_: Round, *, common: bool) -> float:
-    """What the common window of a round costs, where it has one."""
-    streams = [s for trial in round_.trials if isinstance(s := trial.cell.setup, Stream)]
-    several = (common and len(round_.trials) > 1) or any(s.direction == "both" for s in streams)
-    together = several and is_common([trial.cell.setup for trial in round_.trials])
-    return lead_s(streams) if together else 0.0
+    """Extra time of a round that has a common window; 0 without one."""
+    setups = [trial.cell.setup for trial in round_.trials]
+    streams = [setup for setup in setups if isinstance(setup, Stream)]
+    several = (common and len(setups) > 1) or any(s.direction == "both" for s in streams)
+    return lead_s(streams) if several and is_common(setups) else 0.0
 
 
 def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cell, str]:
-    """What needs no asking: a host without an agent, and one without an address for the cell."""
+    """Cells that the inventory alone rules out: a host has no agent, or no address for the cell."""
     refused = {}
     for cell in cells:
         pair = pairs[cell.pairing]
@@ -211,7 +212,8 @@ def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cel
 def _trials(cells: Collection[Cell], times: Callable[[Cell], int]) -> list[Trial]:
     """Every trial, block by block."""
     last = max(map(times, cells), default=0)
-    return [Trial(c, number) for number in range(1, last + 1) for c in cells if number <= times(c)]
+    blocks = range(1, last + 1)
+    return [Trial(cell, number) for number in blocks for cell in cells if number <= times(cell)]
 
 
 def plan_json(plan: Planned) -> dict[str, Any]:
@@ -251,7 +253,7 @@ def plan_json(plan: Planned) -> dict[str, Any]:
             for p, (server, client) in plan.ends.items()
         ],
         "at_the_same_time": [list(together) for together in plan.together],
-        "compare": [each.name for each in matrix.comparisons],
+        "compare": [comparison.name for comparison in matrix.comparisons],
         "cell_list": [
             {
                 "key": c.key,
@@ -267,7 +269,7 @@ def plan_json(plan: Planned) -> dict[str, Any]:
 
 
 def _ends(pairings: Collection[str], pairs: Mapping[str, HostPair]) -> dict[str, tuple[str, str]]:
-    """The machines that each pairing keeps busy; where no hosts are known, two of each system."""
+    """Pairing → the machines that it uses; without known hosts, two machines of each system."""
     ends = {}
     for pairing in pairings:
         server, client = labels_of(pairing)

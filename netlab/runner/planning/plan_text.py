@@ -1,4 +1,4 @@
-"""What `netlab plan` says to people: the cells, the trials, their time, what is at once. Pure."""
+"""The plan as text for people: cells, trials, their time, and what runs in parallel. Pure."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from netlab.runner.planning.plan import Planned
 
 MAX_TOGETHER = 12
-"""Combinations of pairings that are listed; `--json` has all."""
+"""Number of combinations of pairings that are listed; `--json` has all."""
 
 
 def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = None) -> str:
-    """The plan for people: a line for each pairing and protocol, then the sums. The table is no
+    """The plan as text: a line for each pairing and protocol, then the totals. The table is no
     wider than ``width``.
     """
     matrix = plan.matrix
@@ -37,14 +37,14 @@ def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = No
     if matrix.scale != 1:
         lines += [
             "",
-            f"Scaled: every count is taken times {plain_figures(matrix.scale)}, at least 1",
+            f"Scaled: every count is multiplied by {plain_figures(matrix.scale)}, at least 1",
         ]
     if matrix.link is not None:
         lines += ["", _link(matrix.link)]
     lines += ["", *_shortfall(plan), *_refusals(plan), _sum(plan), *_tightness(plan), *_quiet(plan)]
     if plan.rounds:
         lines += [_time(plan), *_simultaneity(plan)]
-    lines += [f"Compared: {each.name}" for each in matrix.comparisons]
+    lines += [f"Compared: {comparison.name}" for comparison in matrix.comparisons]
     return "\n".join(lines)
 
 
@@ -66,14 +66,14 @@ def _table(plan: Planned, width: int | None) -> list[str]:
                 f"{test} {protocol}",
                 str(len(cells)),
                 _listed(list(sizes)) if sizes else "searched",
-                _listed(["auto" if each is None else format_bytes(each) for each in buffers]),
+                _listed(["auto" if size is None else format_bytes(size) for size in buffers]),
             )
         )
     return table_lines(rows, width)
 
 
 def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
-    """Pairing → how its line is called, and that → its ends; many pairs by name have one line."""
+    """Pairing → label of its line, and label → its ends; many pairs by name share one line."""
     by_name = [pairing for pairing in plan.ends if is_by_name(pairing)]
     labels = {pairing: pairing for pairing in plan.ends}
     ends = {pairing: ", ".join(both) for pairing, both in plan.ends.items()}
@@ -86,13 +86,13 @@ def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _message_size(cell: Cell) -> tuple[str, ...]:
-    """Nothing where the size is what is looked for."""
+    """The message size; empty if the test searches it."""
     size = cell.settings.get("message_bytes")
     return () if size is None else (str(size),)
 
 
 def _listed(words: list[str]) -> str:
-    """All of them where they are few, else the ends and how many."""
+    """All words if they are few, else the first and last ones with the number."""
     if len(words) <= 5:
         return ", ".join(words)
     return f"{words[0]}, {words[1]}, … {words[-1]} ({len(words)})"
@@ -109,18 +109,18 @@ def _link(link: Link) -> str:
 
 
 def _shortfall(plan: Planned) -> list[str]:
-    """What the inventory can do, where it cannot do all."""
+    """What the inventory can do, if it cannot do all."""
     if not plan.shortfall:
         return []
-    return [f"{plan.shortfall}; their cells stay pending (--strict refuses)", ""]
+    return [f"{plan.shortfall}; their cells stay pending (--strict refuses the run)", ""]
 
 
 def _refusals(plan: Planned) -> list[str]:
-    """A line for each reason why cells cannot be measured, and for what else the hosts said."""
+    """A line for each reason why cells cannot be measured, and for each note."""
     reasons: dict[str, list[Cell]] = {}
     for cell, sentence in plan.refused.items():
         if plan.shortfall and cell.pairing not in plan.paired:
-            continue  # said above
+            continue  # `_shortfall` has it
         reasons.setdefault(sentence, []).append(cell)
     lines = [
         f"Cannot be measured: {many(len(cells), 'cell')} of "
@@ -137,7 +137,7 @@ def _sum(plan: Planned) -> str:
     measured = [cell for cell in plan.cells if cell not in plan.refused]
     numbers = [(matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in measured]
     fewest, most = plan.trials_at_least, plan.trials
-    each = " or ".join(
+    per_cell = " or ".join(
         f"{low} to {high}" if low < high else str(high) for low, high in dict.fromkeys(numbers)
     )
     trials = f"{fewest} to {most} trials" if fewest < most else many(most, "trial")
@@ -145,10 +145,10 @@ def _sum(plan: Planned) -> str:
     if len(plan.fewest) == len(plan.rounds):
         rounds_ = many(len(plan.rounds), "round")
     blocks = f", shuffled in blocks with seed {matrix.seed}" if matrix.order == "shuffled" else ""
-    word = "trial" if each == "1" else "trials"
+    word = "trial" if per_cell == "1" else "trials"
     if not measured:
         return "No cell can be measured"
-    return f"{many(len(measured), 'cell')} x {each} {word} = {trials} in {rounds_}{blocks}"
+    return f"{many(len(measured), 'cell')} x {per_cell} {word} = {trials} in {rounds_}{blocks}"
 
 
 def _tightness(plan: Planned) -> list[str]:
@@ -156,8 +156,9 @@ def _tightness(plan: Planned) -> list[str]:
     if until is None:
         return []
     return [
-        f"Until {format_share(until.within)} of the mean with {format_share(until.confidence)} "
-        f"confidence, {until.at_least} to {until.at_most} trials: how many, the results decide"
+        f"Until the mean is within ± {format_share(until.within)} at "
+        f"{format_share(until.confidence)} confidence: {until.at_least} to {until.at_most} trials "
+        "per cell"
     ]
 
 
@@ -166,13 +167,13 @@ def _quiet(plan: Planned) -> list[str]:
     if quiet is None:
         return []
     return [
-        f"Where a hypervisor takes more than {format_share(quiet.steal)} of a host's CPU time, the "
-        f"trial is measured again at the end, up to {quiet.tries} times in all"
+        f"If a hypervisor takes more than {format_share(quiet.steal)} of a host's CPU time, the "
+        f"trial is repeated at the end, up to {quiet.tries} attempts in all"
     ]
 
 
 def _time(plan: Planned) -> str:
-    """How long it takes, and what of it nobody can know before."""
+    """The duration, and the part of it that cannot be predicted."""
     most, fewest = plan.time, plan.time_at_least
     sentences: list[str] = []
     if most.longest_s:
@@ -181,29 +182,27 @@ def _time(plan: Planned) -> str:
         if most.searching and most.time_s > fewest.time_s:
             text += f", at most {format_seconds(most.time_s)}"
         elif most.time_s > fewest.time_s:
-            text += f", {format_seconds(most.time_s)} where every trial is needed"
+            text += f", {format_seconds(most.time_s)} if every trial is needed"
         text += f"; the longest trial {format_seconds(most.longest_s)}"
         if plan.matrix.pause_s:
-            text += f"; {format_seconds(plan.matrix.pause_s)} of pause between two rounds"
+            text += f"; a pause of {format_seconds(plan.matrix.pause_s)} between two rounds"
         sentences.append(text)
     if most.at_link_rate:
         sentences.append(
-            f"{_are(most.at_link_rate)} bounded by a count, and reckoned at the link's rate: "
+            f"{_are(most.at_link_rate)} bounded by a count and computed at the link's rate: "
             "hosts may take longer"
         )
     if most.counted:
-        sentences.append(
-            f"{_are(most.counted)} bounded by a count, and nobody knows their time before"
-        )
+        sentences.append(f"{_are(most.counted)} bounded by a count: their time cannot be predicted")
     if most.searching:
         verb = "searches" if most.searching == 1 else "search"
         sentences.append(
-            f"{many(most.searching, 'trial')} {verb} the path: at most so long where it keeps to "
-            "one limit, longer where it loses some of whatever is sent"
+            f"{many(most.searching, 'trial')} {verb} the path: the maximum holds for a path with "
+            "one fixed limit; a path with random loss takes longer"
         )
     if most.unbounded:
         sentences.append(
-            f"{_are(most.unbounded)} without a known time: say the line rate with `link`"
+            f"{_are(most.unbounded)} without a known time: set the line rate with `link`"
         )
     return ". ".join(sentences)
 
@@ -217,8 +216,8 @@ def _simultaneity(plan: Planned) -> list[str]:
     if not plan.matrix.parallel:
         return ["One trial at a time"]
     if not together:
-        return ["One trial at a time: no two pairings are free of a common host"]
-    note = "" if plan.inventory else " (if each system has two hosts; --hosts FILE tells)"
+        return ["One trial at a time: any two pairings share a host"]
+    note = "" if plan.inventory else " (if each system has two hosts; --hosts FILE names them)"
     more = f"; and {len(together) - MAX_TOGETHER} more" if len(together) > MAX_TOGETHER else ""
     most = max(len(round_.trials) for round_ in plan.rounds)
     return [
@@ -234,11 +233,11 @@ def _with_each_other(pairings: Sequence[str]) -> str:
 
 
 def _saved(plan: Planned, most: int) -> list[str]:
-    """How long it would take one trial after the other, where that is known."""
+    """The time with and without parallel trials, if it is known."""
     apart, time = plan.time_one_by_one, plan.time
     if not apart.longest_s:
         return []
     return [
-        f"Up to {most} trials at once: {format_seconds(time.time_s)} in place of "
+        f"Up to {most} trials at once: {format_seconds(time.time_s)} instead of "
         f"{format_seconds(apart.time_s)} one by one"
     ]

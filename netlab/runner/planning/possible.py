@@ -1,4 +1,4 @@
-"""Which pairings an inventory has hosts for, and what it lacks for the others. Pure."""
+"""The pairings that an inventory has hosts for, and what it lacks for the others. Pure."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from netlab.units import many
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """Cells by whether the inventory has hosts for them."""
+    """The cells that an inventory has hosts for, and what it lacks for the others."""
 
     cells: tuple[Cell, ...]
-    """Those that it has hosts for."""
+    """Cells that it has hosts for."""
     lacking: Mapping[str, str]
-    """Pairing → the hosts that it lacks, in words; empty where it has all."""
+    """Pairing → the hosts that it lacks, in words; empty if it has all."""
     sentence: str
-    """What it can do and what it lacks; empty where it lacks nothing."""
+    """What it can do and what it lacks; empty if it lacks nothing."""
 
 
 def possible_of(cells: Sequence[Cell], inventory: Inventory) -> Possible:
     """The cells that the inventory has hosts for.
 
-    UsageError for a pairing by name that cannot be, and where no cell can be measured: the command
-    or a file is wrong. Where some can, the others are for a larger inventory.
+    Raises UsageError for a pairing by name that is impossible, and if no cell can be measured: then
+    the command or a file is wrong. If some cells can be measured, the others are for a larger
+    inventory.
     """
     lacking: dict[str, str] = {}
     counts = Counter(cell.pairing for cell in cells)
@@ -39,14 +40,14 @@ def possible_of(cells: Sequence[Cell], inventory: Inventory) -> Possible:
         if is_by_name(pairing):
             raise UsageError(f"{inventory.file}: {inventory.why_not(pairing)}")
         lacking[pairing] = inventory.wanting(pairing)
-    there = [pairing for pairing in counts if pairing not in lacking]
-    if cells and not there:
+    present = [pairing for pairing in counts if pairing not in lacking]
+    if cells and not present:
         raise UsageError(f"{inventory.file}: no cell can be measured: {_wants(lacking)}")
-    able = tuple(cell for cell in cells if cell.pairing not in lacking)
+    possible = tuple(cell for cell in cells if cell.pairing not in lacking)
     if not lacking:
-        return Possible(able, {}, "")
-    can = f"{_listed(there)}: {len(able)} of {many(len(cells), 'cell')}"
-    return Possible(able, lacking, f"{inventory.file} can do {can}; {_wants(lacking)}")
+        return Possible(possible, {}, "")
+    share = f"{_listed(present)}: {len(possible)} of {many(len(cells), 'cell')}"
+    return Possible(possible, lacking, f"{inventory.file} can do {share}; {_wants(lacking)}")
 
 
 def _wants(lacking: Mapping[str, str]) -> str:

@@ -1,1 +1,1 @@
-"""Hosts that no file names yet: asked what they are, written down, and one question of them."""
+"""Hosts without an inventory: `netlab init` asks and writes them, `netlab measure` tests two."""

@@ -1,4 +1,4 @@
-"""What two hosts are asked before a question can be measured: system, addresses, link."""
+"""The system, addresses and link of two hosts, found before a question is measured."""
 
 from __future__ import annotations
 
@@ -22,38 +22,39 @@ from netlab.runner.start.networks import (
 )
 
 HERE = "here"
-"""This machine's name where an inventory does not name it."""
+"""Name of this machine, if the inventory has none for it."""
 NETWORK = "test"
 """Name of the network in the matrix."""
 VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "virtio_net", "bonding"})
-"""Of these an interface's speed is a number that nobody measured."""
+"""Drivers whose stated speed is not that of a real link."""
 
 MOST_MTU_BYTES = 9216
-"""Above it an interface is no Ethernet's, and has no ceiling on its wire."""
+"""An interface with a larger MTU is no Ethernet and has no wire ceiling."""
 
 Choose = Callable[[Sequence[Common]], Common]
-"""Which of several networks; raises UsageError where nobody can be asked."""
+"""Chooses one of several networks; raises UsageError if there is nobody to ask."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Two hosts as they are measured, and the link between them."""
+class EndHosts:
+    """Two hosts ready to be measured, and the link between them."""
 
     server: Host
     client: Host
     ip_version: int
     link: Link | None
-    """As both interfaces state it; ``None`` where one does not, or only pretends to."""
+    """As both interfaces report it; ``None`` if one does not, or is virtual."""
 
 
 def hosts_named(words: Sequence[str], inventory: Path | None) -> tuple[Host, Host]:
     """Server and client by the words of the command line: none, one or two.
 
     A word is a name of the inventory, or ``user@host:port`` as ssh takes it. With one word this
-    machine is the client; without any it measures with itself. UsageError for what is neither.
+    machine is the client; without a word it is both. UsageError for a word that is neither.
     """
-    known = {} if inventory is None else {h.name: h for h in load_inventory(inventory).hosts}
-    hosts = [known.get(word) or host_by_ssh(word) for word in words]
+    listed = () if inventory is None else load_inventory(inventory).hosts
+    by_name = {host.name: host for host in listed}
+    hosts = [by_name.get(word) or host_by_ssh(word) for word in words]
     here = this_machine()
     server, client = (*hosts, here, here)[:2]
     if client.mirror is not None:
@@ -69,8 +70,8 @@ def this_machine(name: str = HERE) -> Host:
 
 
 def host_by_ssh(word: str) -> Host:
-    """The host that ssh reaches by ``user@host:port``. Its system is not known yet. UsageError
-    where the word has another form.
+    """The host that ssh reaches by ``user@host:port``; its system is not known yet. UsageError if
+    the word has another form.
     """
     try:
         target = parse_ssh(word)
@@ -88,18 +89,18 @@ def ask(
     to: str | None,
     ip_version: int | None,
     choose: Choose,
-) -> Asked:
-    """Log in to both, and find by which addresses they measure; HostError, UsageError.
+) -> EndHosts:
+    """Log in to both hosts and find the addresses to measure between; HostError, UsageError.
 
-    ``to``: the server's test address. ``choose`` is asked where there are several.
+    ``to``: the server's test address. ``choose`` selects one of several common networks.
     """
     if server.local and client.local and to is None:
-        return Asked(server, client, ip_version or 4, None)
+        return EndHosts(server, client, ip_version or 4, None)
     agents.log_in_to_all((server, client))
     server, client = agents.seen(server), agents.seen(client)
     common = _common(agents, server, client, to, ip_version, choose)
     link = _link(agents, server, client, common)
-    return Asked(
+    return EndHosts(
         _at(server, common.server_address),
         _at(client, common.client_address),
         common.ip_version,
@@ -115,18 +116,18 @@ def _common(
     ip_version: int | None,
     choose: Choose,
 ) -> Common:
-    mirrors_at = None if server.mirror is None else server.mirror.address
-    if to is not None or mirrors_at is not None:
-        return _by_route(agents, server, client, str(to or mirrors_at))
-    stated = _stated(server, client, ip_version)
-    if stated is not None:
-        return stated
+    mirror_address = None if server.mirror is None else server.mirror.address
+    if to is not None or mirror_address is not None:
+        return _by_route(agents, server, client, str(to or mirror_address))
+    common = _in_inventory(server, client, ip_version)
+    if common is not None:
+        return common
     there, here = agents.facts(server), agents.facts(client)
-    found = common_networks(there, here, ip_version)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        return choose(found)
+    networks = common_networks(there, here, ip_version)
+    if len(networks) == 1:
+        return networks[0]
+    if networks:
+        return choose(networks)
     raise UsageError(
         f"{server.name} and {client.name} are in no common network: {server.name} has "
         f"{address_words(there)}; {client.name} has {address_words(here)}. Name the address of "
@@ -134,8 +135,8 @@ def _common(
     )
 
 
-def _stated(server: Host, client: Host, ip_version: int | None) -> Common | None:
-    """What an inventory says of both: it was asked before."""
+def _in_inventory(server: Host, client: Host, ip_version: int | None) -> Common | None:
+    """The first network in which the inventory has an address of both hosts, if there is one."""
     if (server.local and not client.local) or (client.local and not server.local):
         own = server if server.local else client
         if set(own.addresses) == {"loopback"}:
@@ -156,15 +157,15 @@ def _by_route(agents: AgentGroup, server: Host, client: Host, to: str) -> Common
     there = agents.facts(server)
     if not has_address(there, to):
         words = address_words(there)
-        raise UsageError(f"--to {to}: {server.name} does not have it; it has {words}")
-    found = routed(to, agents.facts(client, to))
-    if found is None:
+        raise UsageError(f"--to {to}: {server.name} does not have this address; it has {words}")
+    common = routed(to, agents.facts(client, to))
+    if common is None:
         raise UsageError(f"--to {to}: {client.name} has no route to it")
-    return found
+    return common
 
 
 def _link(agents: AgentGroup, server: Host, client: Host, common: Common) -> Link | None:
-    """The slower of both interfaces, and the smaller MTU."""
+    """The rate of the slower interface and the smaller MTU."""
     ways = [
         agents.facts(client, common.server_address),
         *([] if server.mirror is not None else [agents.facts(server, common.client_address)]),
@@ -173,14 +174,15 @@ def _link(agents: AgentGroup, server: Host, client: Host, common: Common) -> Lin
 
 
 def link_of(ways: Sequence[Mapping[str, Any]]) -> Link | None:
-    """The slowest of these interfaces and the smallest MTU, by facts on a way each; ``None`` where
-    one does not say its rate.
+    """The lowest rate and the smallest MTU of interfaces; ``None`` if one does not report its rate.
+
+    ``ways``: the facts of each host with its route to the other one.
     """
     speeds = [_speed(facts) for facts in ways]
     mtus = [facts.get("interface_mtu_bytes") for facts in ways]
-    if any(speed is None for speed in speeds) or not all(isinstance(each, int) for each in mtus):
+    if any(speed is None for speed in speeds) or not all(isinstance(mtu, int) for mtu in mtus):
         return None
-    rate, mtu = min(each for each in speeds if each), min(each for each in mtus if each)
+    rate, mtu = min(speed for speed in speeds if speed), min(size for size in mtus if size)
     return Link(rate, mtu) if mtu <= MOST_MTU_BYTES else None
 
 

@@ -1,4 +1,4 @@
-"""What `netlab init` writes: the inventory of the hosts that it found, and a first matrix. Pure."""
+"""The files that `netlab init` writes: an inventory of the found hosts and a first matrix. Pure."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from netlab.runner.start.networks import HostAddress
 from netlab.runner.start.yaml_text import host_lines
 
 TEST = "test"
-"""The network that tests use where nobody says another."""
+"""The network that tests use by default."""
 LETTERS = "LWMF"
-"""Systems that a probe runs on, in the order of their pairings."""
+"""Letters of the systems that a probe runs on, in the order of their pairings."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundHost:
-    """A host that was asked what it is."""
+    """A host with what its probe reported."""
 
     host: Host
     """With its system; its test addresses are not known yet."""
     words: str
-    """Such as ``Debian GNU/Linux 12, x86_64, 2 CPUs``."""
+    """A description such as ``Debian GNU/Linux 12, x86_64, 2 CPUs``."""
     addresses: tuple[HostAddress, ...]
 
 
@@ -39,44 +39,44 @@ class SharedNetwork:
 
     @property
     def words(self) -> str:
-        """For a person to choose."""
+        """The network and its members as a choice for a person."""
         return f"{self.network}: " + ", ".join(
-            f"{host} {each.address} ({each.device})" for host, each in self.members.items()
+            f"{host} {member.address} ({member.device})" for host, member in self.members.items()
         )
 
 
 def shared_networks(hosts: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
-    """The networks of two hosts and more: those of most hosts first, IPv4 before IPv6."""
+    """The networks of at least two hosts: those of most hosts first, IPv4 before IPv6."""
     members: dict[str, dict[str, HostAddress]] = {}
-    for each in hosts:
-        for address in each.addresses:
-            members.setdefault(address.network, {}).setdefault(each.host.name, address)
-    found = [SharedNetwork(name, its) for name, its in members.items() if len(its) > 1]
-    return tuple(
-        sorted(
-            found, key=lambda one: (-len(one.members), ipaddress.ip_network(one.network).version)
-        )
-    )
+    for found in hosts:
+        for address in found.addresses:
+            members.setdefault(address.network, {}).setdefault(found.host.name, address)
+    networks = [SharedNetwork(name, its) for name, its in members.items() if len(its) > 1]
+
+    def rank(shared: SharedNetwork) -> tuple[int, int]:
+        return -len(shared.members), ipaddress.ip_network(shared.network).version
+
+    return tuple(sorted(networks, key=rank))
 
 
 def with_addresses(
     hosts: Sequence[FoundHost], networks: Sequence[SharedNetwork]
 ) -> tuple[Host, ...]:
-    """The hosts with their addresses in these networks; the first network is the tests' own.
+    """The hosts with their addresses in these networks; a host in none of them is left out.
 
-    Others are called by the device of their first host. A host in none of them is left out.
+    The first network becomes ``test``. The others are named after the device of their first host.
     """
     names = [TEST, *_names_of(networks[1:])]
-    made = []
-    for each in hosts:
-        its = {
-            name: (network.members[each.host.name].address,)
+    addressed = []
+    for found in hosts:
+        addresses = {
+            name: (network.members[found.host.name].address,)
             for name, network in zip(names, networks, strict=False)
-            if each.host.name in network.members
+            if found.host.name in network.members
         }
-        if its:
-            made.append(replace(each.host, addresses=its))
-    return tuple(made)
+        if addresses:
+            addressed.append(replace(found.host, addresses=addresses))
+    return tuple(addressed)
 
 
 def _names_of(networks: Iterable[SharedNetwork]) -> Iterator[str]:
@@ -88,7 +88,7 @@ def _names_of(networks: Iterable[SharedNetwork]) -> Iterator[str]:
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """``name``, or the first of ``name-2``, ``name-3`` … that nobody has."""
+    """``name``, or the first of ``name-2``, ``name-3`` … that is not taken."""
     number, free = 1, name
     while free in taken:
         number += 1
@@ -97,28 +97,28 @@ def free_name(name: str, taken: Container[str]) -> str:
 
 
 def inventory_text(hosts: Sequence[Host], words: Mapping[str, str]) -> str:
-    """``lab.yaml``: a line a host, with what it said of itself above it."""
+    """The text of ``lab.yaml``: one line per host, below a comment with its description."""
     lines = [
-        "# The hosts of this lab, as they were asked. Every key: docs/hosts.md",
+        "# The hosts of this lab, as netlab found them. Every key: docs/hosts.md",
         "hosts:",
     ]
     for host in hosts:
-        said = words.get(host.name)
-        lines += [f"  # {said}"] if said else []
+        description = words.get(host.name)
+        lines += [f"  # {description}"] if description else []
         lines += host_lines([host])
     return "".join(f"{line}\n" for line in lines)
 
 
 def matrix_text(hosts: Sequence[Host], link: Link | None) -> str:
-    """A first matrix: throughput and round trips, in every pairing that the hosts can do."""
+    """The text of a first matrix: throughput and round trips in every pairing of the hosts."""
     pairings = pairings_of(hosts)
     rate, mtu = ("100Mbit", 1500) if link is None else (round(link.rate_bit_per_s), link.mtu_bytes)
-    stated = f"link: {{rate: {rate}, mtu: {mtu}}}"
+    setting = f"link: {{rate: {rate}, mtu: {mtu}}}"
     return f"""\
 title: A first look at this lab
 
-# The cable between the hosts: what its wire ceilings are reckoned with.
-{stated if link is not None else f"# {stated}   # not said by the interfaces: state it"}
+# The link between the hosts; the wire ceilings are computed from it.
+{setting if link is not None else f"# {setting}   # the interfaces do not report it: set it"}
 
 # Systems, the server first: {_pairings_words(pairings)}.
 pairings: [{", ".join(pairings)}]
@@ -127,10 +127,10 @@ repeats: 3
 defaults: {{duration: 2s, warm_up: 500ms}}
 
 tests:
-  # How much goes through, with small and with large messages.
+  # Throughput with small and large messages.
   - {{test: stream, protocol: TCP, message_size: [64, 1448, 64KiB]}}
   - {{test: stream, protocol: UDP, message_size: [64, 1472]}}
-  # How long a question and its answer take.
+  # Time from a request to its answer.
   - {{test: round_trip, protocol: [TCP, UDP], message_size: 64}}
 """
 

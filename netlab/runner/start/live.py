@@ -1,4 +1,4 @@
-"""What a person sees while one question is measured: a line a second, as iperf3 prints them."""
+"""The output while one question is measured: one line per second, as in iperf3."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from netlab.runner.progress import SHORT_S, Progress, figure_of
 
 
 class LiveFigures(Progress):
-    """A run's progress, of one trial: its figures second by second, and nothing else."""
+    """The progress of a run with one trial: its figures second by second, and nothing else."""
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
-        """``quiet``: nothing is said; ``verbose``: how the trial ended as well."""
+        """``quiet``: no output; ``verbose``: also how the trial ended."""
         super().__init__(quiet=quiet, verbose=verbose)
         self._before: dict[str, SoFar] = {}
         self.failed = False
         """Whether a trial has no result."""
 
     def begin(self, folder: object, trials: Iterable[Trial], done: int, matrix: Matrix) -> None:
-        """Nothing: the answer says where it is."""
+        """No output: the answer names the folder."""
 
     def expect(self, trials: Iterable[Trial]) -> None:
-        """Nothing: it is one."""
+        """No output: there is one trial."""
 
     def trial(self, trial: Trial) -> None:
-        """The trial begins, or begins again."""
+        """Begin, or begin again, to count a trial."""
         self._before = {}
 
     def live(self, cell: Cell, so_far: SoFar) -> None:
-        """The second that has just ended."""
+        """Show the second that has just ended."""
         step = so_far.since(self._before.get(so_far.flow))
         self._before[so_far.flow] = so_far
         idle = cell.test == "latency_under_load" and not step.payload_bytes
@@ -45,7 +45,7 @@ class LiveFigures(Progress):
         self.tell(f"{when}  {figure}{f'  {which}' if which else ''}")
 
     def record(self, record: Record) -> None:
-        """Why there is no result, where there is none."""
+        """Show why the trial has no result, if it has none."""
         if self.is_verbose:
             self.tell(self.line_of(record))
         self.failed = record.status is not Status.OK

@@ -1,4 +1,4 @@
-"""Asks hosts that no file names yet what they are; their keys are confirmed by a person."""
+"""Asks hosts that are in no inventory yet for their facts; a person confirms their keys."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from netlab.runner.start.networks import addresses_of
 from netlab.units import many
 
 Confirm = Callable[[UnknownHostKey], bool]
-"""Whether a person says that this key is the host's."""
+"""Asks a person whether this key is the host's."""
 
 
 def hosts_to_ask(words: Sequence[str], keys: Mapping[str, str]) -> tuple[Host, ...]:
-    """The hosts of the command line; with less than two this machine is one as well.
+    """The hosts of the command line; if there are fewer than two, this machine is added.
 
     ``keys``: word → its key or fingerprint. UsageError for a word that is no host, or given twice.
     """
-    strange = sorted(set(keys) - set(words))
-    if strange:
-        raise UsageError(f"--host-key {strange[0]}: no such HOST on the command line")
+    unknown = sorted(set(keys) - set(words))
+    if unknown:
+        raise UsageError(f"--host-key {unknown[0]}: no such HOST on the command line")
     named: dict[str, Host] = {}
     for word in words:
         host = host_by_ssh(word)
@@ -39,36 +39,36 @@ def hosts_to_ask(words: Sequence[str], keys: Mapping[str, str]) -> tuple[Host, .
 
 
 def with_keys(agents: AgentGroup, hosts: Sequence[Host], confirm: Confirm) -> tuple[Host, ...]:
-    """Log in to all; the hosts with the keys that a person confirmed.
+    """Log in to all hosts; returns them with the keys that a person confirmed.
 
-    Raises UnknownHostKey for a key that nobody confirmed, HostError where a host cannot be reached.
+    Raises UnknownHostKey for a key that nobody confirmed, HostError if a host cannot be reached.
     """
-    known = {host.name: host for host in hosts}
+    by_name = {host.name: host for host in hosts}
     left = [host for host in hosts if not host.local]
     while left:
         unknown = _unknown_keys(agents, left)
         for name, error in unknown.items():
-            host = known[name]
+            host = by_name[name]
             if error.shown != name or host.host_key is not None or not confirm(error):
                 raise error
-            known[name] = replace(host, host_key=error.key)
-        left = [known[name] for name in unknown]
-    return tuple(known.values())
+            by_name[name] = replace(host, host_key=error.key)
+        left = [by_name[name] for name in unknown]
+    return tuple(by_name.values())
 
 
 def _unknown_keys(agents: AgentGroup, hosts: Sequence[Host]) -> dict[str, UnknownHostKey]:
-    """Those of the hosts whose key is not known; raises whatever else is wrong with one."""
+    """Host name → error of a host whose key is unknown; raises any other error of a host."""
     errors = agents.log_in(hosts)
-    found = {name: each for name, each in errors.items() if isinstance(each, UnknownHostKey)}
-    failed = [each for name, each in errors.items() if name not in found]
-    # A key that is not the known one is said before anything that a person might confirm.
-    if failed:
-        raise min(failed, key=lambda each: not isinstance(each, HostKeyError))
-    return found
+    unknown = {name: error for name, error in errors.items() if isinstance(error, UnknownHostKey)}
+    others = [error for name, error in errors.items() if name not in unknown]
+    # A key that differs from the known one is reported before a person confirms any other key.
+    if others:
+        raise min(others, key=lambda error: not isinstance(error, HostKeyError))
+    return unknown
 
 
 def look(agents: AgentGroup, hosts: Sequence[Host]) -> tuple[FoundHost, ...]:
-    """What the hosts say of themselves; HostError where one cannot be asked."""
+    """The hosts with what their probes report; HostError if one cannot be asked."""
     agents.log_in_to_all(hosts)
     return tuple(
         FoundHost(agents.seen(host), _words(agents.hello(host), facts), addresses_of(facts))
@@ -79,15 +79,17 @@ def look(agents: AgentGroup, hosts: Sequence[Host]) -> tuple[FoundHost, ...]:
 
 def _words(hello: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     system = facts.get("distribution") or facts.get("kernel") or hello.get("os_release")
-    can = str(hello.get("capabilities", "")).split(",")
-    words = [str(system or "a system that it does not name"), str(hello.get("architecture", ""))]
+    capabilities = str(hello.get("capabilities", "")).split(",")
+    words = [str(system or "unnamed system"), str(hello.get("architecture", ""))]
     words += [many(hello["cpu_count"], "CPU")] if "cpu_count" in hello else []
-    words += [] if "packet" in can else ["no right to packet sockets"]
+    words += [] if "packet" in capabilities else ["no right to packet sockets"]
     return ", ".join(word for word in words if word)
 
 
 def link_within(agents: AgentGroup, network: SharedNetwork, hosts: Sequence[Host]) -> Link | None:
-    """The slowest interface of the hosts in a network; ``None`` where one does not say its rate."""
+    """The rate of the slowest interface in a network, and the smallest MTU; ``None`` if an
+    interface does not report its rate.
+    """
     inside = [host for host in hosts if host.name in network.members]
     addresses = [network.members[host.name].address for host in inside]
     ways = [agents.facts(host, addresses[number - 1]) for number, host in enumerate(inside)]

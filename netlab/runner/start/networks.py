@@ -1,4 +1,4 @@
-"""By which addresses two hosts may measure: the networks that both are in. Pure."""
+"""The networks that two hosts have in common, and their addresses there. Pure."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ def common_networks(
 ) -> tuple[Common, ...]:
     """The networks that both hosts are in, by the ``addresses`` of their facts; IPv4 first.
 
-    Loopback, link-local and single addresses (``/32``, ``/128``) are of no use between two hosts.
+    Loopback, link-local and single addresses (``/32``, ``/128``) are left out: they are of no use
+    between two hosts.
     """
-    found = [
+    pairs = [
         Common(str(there.ip), str(here.ip), str(there.network), device, own)
         for device, there in _addresses(server)
         for own, here in _addresses(client)
@@ -56,31 +57,35 @@ def common_networks(
         and there.ip != here.ip
         and ip_version in (None, there.version)
     ]
-    # Of several addresses in one network the first that the host names is as good as any.
-    by_network = {each.network: each for each in reversed(found)}
-    return tuple(sorted(by_network.values(), key=lambda each: (each.ip_version, found.index(each))))
+    # Of several addresses in one network, the first one that the host names is taken.
+    by_network = {pair.network: pair for pair in reversed(pairs)}
+    return tuple(sorted(by_network.values(), key=lambda pair: (pair.ip_version, pairs.index(pair))))
 
 
 def addresses_of(facts: Mapping[str, Any]) -> tuple[HostAddress, ...]:
     """The host's addresses that another host may reach."""
     return tuple(
-        HostAddress(device, str(each.ip), str(each.network)) for device, each in _addresses(facts)
+        HostAddress(device, str(local.ip), str(local.network))
+        for device, local in _addresses(facts)
     )
 
 
 def has_address(facts: Mapping[str, Any], address: str) -> bool:
-    """Whether the host of these facts has ``address``, or does not tell."""
-    own = [str(each.ip) for _, each in _addresses(facts, of_any_use=True)]
+    """Whether the host has ``address``, or does not report its addresses."""
+    own = [str(local.ip) for _, local in _addresses(facts, all_kinds=True)]
     return not own or address in own
 
 
 def address_words(facts: Mapping[str, Any]) -> str:
     """The host's addresses that another host may reach, for a sentence."""
-    return ", ".join(f"{device} {each}" for device, each in _addresses(facts)) or "none"
+    return ", ".join(f"{device} {local}" for device, local in _addresses(facts)) or "none"
 
 
 def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
-    """The way to ``server_address`` that the client's own routes take, by its facts on it."""
+    """The client's address on its own route to ``server_address``; ``None`` without a route.
+
+    ``facts``: those of the client with its route to this address.
+    """
     source = facts.get("route_source")
     if not isinstance(source, str):
         return None
@@ -89,23 +94,25 @@ def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
 
 
 def _addresses(
-    facts: Mapping[str, Any], *, of_any_use: bool = False
+    facts: Mapping[str, Any], *, all_kinds: bool = False
 ) -> Iterator[tuple[str, Interface]]:
+    """Device and address; those of use between two hosts, or of ``all_kinds``."""
     for device, local in addresses_in(facts):
         if not device:
             continue
         try:
-            each = ipaddress.ip_interface(local.partition("%")[0])
+            interface = ipaddress.ip_interface(local.partition("%")[0])
         except ValueError:
             continue
-        alone = each.network.num_addresses == 1
-        if of_any_use or not (each.is_loopback or each.is_link_local or alone):
-            yield device, each
+        alone = interface.network.num_addresses == 1
+        if all_kinds or not (interface.is_loopback or interface.is_link_local or alone):
+            yield device, interface
 
 
 def several(commons: Sequence[Common]) -> UsageError:
-    """What is said where nobody is there to choose: ``--to 10.0.0.1 (10.0.0.0/24, eth1)``."""
+    """The error if there is nobody to choose; lists ``--to 10.0.0.1 (10.0.0.0/24, eth1)``."""
     choices = "; ".join(
-        f"--to {each.server_address} ({each.network}, {each.server_device})" for each in commons
+        f"--to {common.server_address} ({common.network}, {common.server_device})"
+        for common in commons
     )
     return UsageError(f"the hosts have several networks in common: {choices}")

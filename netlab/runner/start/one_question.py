@@ -1,4 +1,4 @@
-"""From two hosts' names to a run folder that holds the answer."""
+"""From the names of two hosts to a run folder that holds the answer to one question."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from netlab.runner.asked import Options, to_go_on
 from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
-from netlab.runner.start.ask import Asked, Choose, ask, hosts_named
+from netlab.runner.start.ask import Choose, EndHosts, ask, hosts_named
 from netlab.runner.start.question import Question, matrix_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Between:
-    """Between which hosts, and how."""
+    """The hosts of a question, and the network between them."""
 
     hosts: Sequence[str]
     """Server and client, as ``ask.hosts_named`` takes them."""
@@ -29,42 +29,42 @@ class Between:
     """The server's test address."""
     ip_version: int | None = None
     link: Link | None = None
-    """Of the cable, where the person says it; else as the interfaces say."""
+    """The link as the person states it; ``None``: as the interfaces report it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurable:
-    """A question whose hosts were found."""
+    """A question with its hosts, ready to be measured."""
 
-    ends: Asked
+    ends: EndHosts
     matrix: str
-    """That asks it of them."""
+    """Text of the matrix that measures it."""
     agents: AgentGroup
 
     def measure(self, into: Path | None, progress: Progress) -> Path:
-        """The run folder, which holds the matrix from then on.
+        """Measure; returns the run folder, which then holds the matrix.
 
-        Raises what ``netlab run`` does. A trial without a result is there with its reason.
+        Raises the errors of ``netlab run``. A trial without a result has a record with its reason.
         """
-        with tempfile.TemporaryDirectory(prefix="netlab-") as beside:
-            file = Path(beside) / "measure.yaml"
+        with tempfile.TemporaryDirectory(prefix="netlab-") as temporary:
+            file = Path(temporary) / "measure.yaml"
             file.write_text(self.matrix, encoding="utf-8")
             options = Options(matrix=file, into=into, patience_s=0.0)
             return run(options, progress, self.agents).folder
 
 
 def without_result(folder: Path) -> IncompleteRun:
-    """What a question whose trials all failed ends with."""
+    """The error of a question whose trials all failed."""
     return IncompleteRun(f"there is no result; to try again: {to_go_on(folder)}")
 
 
 @contextmanager
 def found(
-    question: Question, between: Between, choose: Choose, say: Callable[[str], None]
+    question: Question, between: Between, choose: Choose, notify: Callable[[str], None]
 ) -> Iterator[Measurable]:
-    """The question with its hosts, which stay logged in to until it is left."""
+    """Find the hosts of a question; their logins last until the context is left."""
     server, client = hosts_named(between.hosts, between.inventory)
-    with AgentGroup(say) as agents:
+    with AgentGroup(notify) as agents:
         ends = ask(
             agents, server, client, to=between.to, ip_version=between.ip_version, choose=choose
         )

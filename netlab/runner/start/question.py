@@ -1,4 +1,4 @@
-"""What is asked of two hosts, and the matrix that measures it. Pure."""
+"""One question about the path between two hosts, and the matrix that measures it. Pure."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from netlab.runner.start.yaml_text import flow, host_lines
 Senders = Literal["client-sends", "server-sends", "both"]
 
 TCP_MESSAGE_BYTES = 128 * 1024
-"""As iperf3 sends (its ``-l``)."""
+"""Message size of TCP, as iperf3 sends by default (its ``-l``)."""
 UDP_MESSAGE_BYTES = {4: 1472, 6: 1452}
-"""By IP version: what fills an Ethernet frame of MTU 1500 (RFC 791, RFC 8200, RFC 768)."""
+"""IP version → payload that fills an Ethernet frame of MTU 1500 (RFC 791, RFC 8200, RFC 768)."""
 PING_BYTES = 64
-"""A request of the latency question, and its answer."""
+"""Size of a request of the latency question, and of its answer."""
 IDLE_S = 5.0
-"""Of round trips alone, before a load and after it."""
+"""Time of round trips alone, before a load and after it."""
 WARM_UP_S = 0.2
-"""Before the window: the slow start of a lab's path is over."""
+"""Time before the window, enough for the slow start on the path of a lab."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a person wants to know of the path between two hosts."""
+    """One question about the path between two hosts: throughput, latency, or latency under load."""
 
     protocol: Literal["TCP", "UDP"] = "TCP"
     message_bytes: int | None = None
-    """``None``: what is usual for the protocol."""
+    """``None``: the usual size for the protocol."""
     direction: Senders = "client-sends"
     latency: bool = False
-    """Round trips in place of throughput."""
+    """Measure round trips instead of throughput."""
     load: bool = False
-    """Round trips before, while and after streams fill the path."""
+    """Measure round trips before, while and after streams fill the path."""
     seconds: float = 5.0
     streams: int = 1
     rate: str | None = None
-    """The rate that is offered, as a matrix writes it; ``None``: as much as goes."""
+    """The offered rate, as a matrix writes it; ``None``: as fast as possible."""
 
     def test(self, ip_version: int) -> Mapping[str, Any]:
         """The test of the matrix."""
@@ -59,7 +59,7 @@ class Question:
 
     @property
     def what(self) -> str:
-        """What is asked for, as a title says it."""
+        """The measured quantity, for a title."""
         if self.load:
             return "Latency under load"
         return "Round trips" if self.latency else "Throughput"
@@ -76,8 +76,8 @@ class Question:
 
     @property
     def asks_for_capacity(self) -> bool:
-        """Whether all that goes is wanted: then the receiver shall not be what limits it. Streams
-        that share threads only wait.
+        """Whether the question is the highest throughput. Then the receiver adapts, so that it is
+        not the bottleneck; streams that share threads can only block.
         """
         return self.rate is None and self.streams <= STREAMS_WITH_A_THREAD
 
@@ -85,7 +85,7 @@ class Question:
 def matrix_text(
     question: Question, server: Host, client: Host, link: Link | None, ip_version: int
 ) -> str:
-    """A whole matrix, its hosts in it: `netlab run` of it asks the same once more."""
+    """The text of a matrix with its hosts in it, so that `netlab run` can repeat the question."""
     one = server.name == client.name
     between = f"within {server.name}" if one else f"from {client.name} to {server.name}"
     lines = [

@@ -1,4 +1,4 @@
-"""Hosts and tests as YAML, for files that people go on with. Pure."""
+"""Hosts and tests as YAML, for files that people edit further. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from netlab.experiment.hosts import Host
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
 _NO_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-"""Of YAML 1.1 and 1.2: readers take them for something else than text."""
+"""Words that readers of YAML 1.1 and 1.2 do not take for text."""
 
 
 def host_lines(hosts: Iterable[Host]) -> Iterator[str]:
-    """The lines below ``hosts:``, one a host; each host once."""
-    for name, host in {each.name: each for each in hosts}.items():
+    """The lines below ``hosts:``, one per host; each host once."""
+    for name, host in {host.name: host for host in hosts}.items():
         yield f"  {flow(name)}: {flow(entry_of(host))}"
 
 
@@ -34,9 +34,9 @@ def entry_of(host: Host) -> Mapping[str, Any]:
     if host.mirror is not None:
         entry["mirror"] = {"address": host.mirror.address, "port": host.mirror.port}
     else:
-        entry["addresses"] = {name: list(each) for name, each in host.addresses.items()}
-    kept = {"machine": host.machine, "identity": host.identity, "host_key": host.host_key}
-    entry |= {name: value for name, value in kept.items() if value is not None}
+        entry["addresses"] = {name: list(listed) for name, listed in host.addresses.items()}
+    optional = {"machine": host.machine, "identity": host.identity, "host_key": host.host_key}
+    entry |= {name: value for name, value in optional.items() if value is not None}
     if host.port_range is not None:
         entry["port_range"] = f"{host.port_range[0]}-{host.port_range[1]}"
     return entry
@@ -45,7 +45,7 @@ def entry_of(host: Host) -> Mapping[str, Any]:
 def flow(value: Any) -> str:
     """YAML's flow style, on one line: JSON is YAML (1.2, chapter 1.3), and keys need no quotes."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {flow(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(flow, value)) + "]"
     is_word = isinstance(value, str) and _WORD.fullmatch(value) and value.lower() not in _NO_WORDS

@@ -66,5 +66,5 @@ def test_a_test_without_a_last_word_quotes_what_came_instead(
         drive([flow], 0.1, lambda *_: None)
     assert raised.value.word == "bad-answer"
     assert raised.value.detail.endswith(
-        r"its host printed what is no record: '\x1b[2J\x00half of what'"
+        r"its host printed a line that is no record: '\x1b[2J\x00half of what'"
     )

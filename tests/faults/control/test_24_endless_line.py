@@ -25,7 +25,7 @@ def test_it_is_a_failed_trial_and_takes_no_memory(
     assert kib < MOST_KIB
     first, second = lied_to.load().latest.values()
     assert (first.status, first.reason) == (Status.FAILED, "bad-answer")
-    assert first.detail is not None and "prints without end what is no record" in first.detail
+    assert first.detail is not None and "prints endless output that is no record" in first.detail
     assert second.status in (Status.OK, Status.FAILED)
     assert bench.probes_left() == []
     record_property("figure", f"{kib / 1000:.0f} MB at most")

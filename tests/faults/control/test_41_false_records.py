@@ -25,8 +25,8 @@ LIES = {
     "result.user_ns=-5": "its result has user_ns -5",
     "result.user_ns=null": "its result has user_ns None",
     "result.sent_bit_per_s=1e12": "its result has sent_bit_per_s 1000000000000, and sent_bytes",
-    'result.\\u001b[31m="red"': r"its result has a key '\x1b[31m', which is no name",
-    "half": "half a record",
+    'result.\\u001b[31m="red"': r"its result has a key '\x1b[31m', which is not a valid name",
+    "half": "an incomplete record",
 }
 """Lies about a result of the sending host, and what the record's detail says."""
 

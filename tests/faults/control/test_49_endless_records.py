@@ -31,6 +31,6 @@ def test_the_controller_stays_below_100_mb(
     assert record.status.value == ends
     if record.status is Status.FAILED:
         assert record.reason == "bad-answer"
-        assert record.detail is not None and "records without end" in record.detail
+        assert record.detail is not None and "too many records" in record.detail
     assert kib < MOST_KIB
     record_property("figure", f"{kib / 1000:.0f} MB at most")

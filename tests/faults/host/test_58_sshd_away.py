@@ -38,7 +38,7 @@ def test_its_trials_wait_until_it_is_back(
     _, said = going.communicate(timeout=60)
     back.join()
     assert going.returncode == 0, said
-    assert "waits for it" in said
+    assert "the run waits for it" in said
     faulty = bench.load()
     assert by_status(faulty) == {"ok": TRIALS}
     assert {each.reason for each in faulty.records} <= {None, "host-away", "host-gone"}

@@ -54,5 +54,5 @@ def test_cells_that_nothing_shortens_are_refused_with_the_length_and_the_others_
         assert [(each.reason, each.settings["dont_fragment"]) for each in left] == [
             ("path-mtu", True)
         ]
-        assert "its system knows" in str(left[0].detail)
+        assert "its system knows that" in str(left[0].detail)
         assert by_status(told) == {"ok": 7, "impossible": 1}

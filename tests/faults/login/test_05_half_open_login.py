@@ -41,7 +41,7 @@ def test_a_server_that_is_stopped_before_its_first_word(
     assert server.process is not None
     server.process.send_signal(signal.SIGSTOP)
     try:
-        with pytest.raises(HostError, match=r"far: .* says nothing of SSH for 0\.5 s"):
+        with pytest.raises(HostError, match=r"far: .* sends no SSH greeting for 0\.5 s"):
             connect(host_at(server))
     finally:
         server.process.send_signal(signal.SIGCONT)

@@ -14,7 +14,7 @@ pytestmark = needs_sshd
 @pytest.mark.parametrize(
     ("passphrase", "sentence", "attempts"),
     [
-        ("", "took no key; tried: {key}. Put your public key there", 1),
+        ("", "accepted no key; tried: {key}. Put your public key there", 1),
         ("open sesame", "{key} has a passphrase: add it to ssh-agent", 0),
     ],
     ids=["wrong", "locked"],

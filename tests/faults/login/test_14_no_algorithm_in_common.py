@@ -31,5 +31,5 @@ def test_what_is_not_in_common_is_named(
     assert done.returncode == 4
     where = f"127.0.0.1 port {server.port}"
     said = " ".join(done.stderr.split())
-    assert f"{where} offers no {what} that netlab takes: it has {offers}" in said
-    assert "wanted is one of" in said
+    assert f"{where} offers no {what} that netlab supports: it has {offers}" in said
+    assert "; netlab supports" in said

@@ -44,7 +44,7 @@ def test_the_probe_goes_there_by_commands_once_and_is_found_again(
     assert cached(server).read_bytes() == local_probe().read_bytes()
     assert cached(server).stat().st_mode & 0o777 == 0o700
     assert cached(server).parent.stat().st_mode & 0o777 == 0o700
-    sentence = "far: its SFTP does not answer in 0.5 s: the probe is put there by commands"
+    sentence = "far: its SFTP does not answer in 0.5 s: the probe is copied by commands instead"
     # Whoever has the probe needs no files there.
     assert said == [sentence]
 
@@ -67,7 +67,7 @@ def test_a_run_measures_as_with_sftp(
         done = CliRunner().invoke(cli, ["run", matrix, "--into", str(bench.folder / name)])
         assert done.exit_code == 0, done.output
         stderr.append(done.stderr)
-    assert ["put there by commands" in each for each in stderr] == [False, True]
+    assert ["copied by commands" in each for each in stderr] == [False, True]
     mute = bench.load("mute")
     assert by_status(mute) == {"ok": 4}
     assert wrong_ok(bench.load("clean"), mute) == []

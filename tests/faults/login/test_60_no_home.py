@@ -139,6 +139,6 @@ class Squashed:
 
 def test_a_share_that_makes_nobody_of_root_is_left_as_it_was() -> None:
     share = Squashed()
-    with pytest.raises(OSError, match=r"\.cache/netlab belongs to somebody else"):
+    with pytest.raises(OSError, match=r"\.cache/netlab belongs to another user"):
         deploy._put(share, ".cache/netlab", "netprobe", b"", os.geteuid())  # type: ignore[arg-type]
     assert share.folders == []

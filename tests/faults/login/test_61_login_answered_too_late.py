@@ -36,7 +36,7 @@ def test_it_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         ):
             connect(host_at(server))
     assert not isinstance(raised.value, HostRefused)
-    assert "took no key" not in str(raised.value)
+    assert "accepted no key" not in str(raised.value)
 
 
 def refused_by(
@@ -76,5 +76,5 @@ def test_one_that_has_seen_enough_keys_refused_the_login(
     make_key(site.ssh / "id_rsa", "rsa")
     error = refused_by(site, server, monkeypatch, lambda _: True)
     assert isinstance(error, HostRefused)
-    assert "took no key; tried: " in str(error)
+    assert "accepted no key; tried: " in str(error)
     assert "after too many keys?" in str(error)

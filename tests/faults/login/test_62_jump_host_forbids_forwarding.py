@@ -30,7 +30,7 @@ def test_it_is_named_with_what_it_forbids(site: Site, option: str) -> None:
         connect(alias("last"))
     said = str(raised.value)
     where = f"127.0.0.1 port {last.port}"
-    assert said.startswith(f"last: the jump host gate forbids to pass on connections to {where}")
+    assert said.startswith(f"last: the jump host gate does not allow forwarding to {where}")
     assert "AllowTcpForwarding" in said
     assert "PermitOpen" in said
     assert "ChannelException" not in said

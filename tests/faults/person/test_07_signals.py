@@ -55,7 +55,7 @@ def test_the_first_closes_the_journal_and_says_how_to_go_on(
     assert going.returncode == code
     assert took_s < END_S
     assert f"ended by {number.name}" in said
-    assert "to go on: netlab resume out" in said
+    assert "to resume: netlab resume out" in said
     assert bench.probes_left(1) == []
     stopped = bench.load()
     (cut,) = (each for each in stopped.records if each.status != "ok")
@@ -84,7 +84,7 @@ def test_a_host_that_is_stopped_does_not_hold_it_up_and_is_named(
         took_s, said = ended(going)
     assert going.returncode == 130
     assert took_s < END_S
-    assert re.search(r"waits for .*server to end the probe there", said)
+    assert re.search(r"waiting for .*server to end the probe", said)
     record_property("figure", f"a stopped host: {took_s:.1f} s")
 
 

@@ -137,7 +137,7 @@ def test_every_cell_of_the_four_pairings_is_ok_or_blank_with_its_reason(
     assert done.returncode == 0, done.stderr
     run = netlab.load(tmp_path / "run")
     rows = run.frame.to_dict("records")
-    assert "does not tell by which interface" not in done.stderr
+    assert "does not report by which interface" not in done.stderr
     assert len(rows) == CELLS
     for row in rows:
         if row["status"] != "ok":
@@ -250,7 +250,7 @@ def test_a_run_goes_on_after_its_lab_was_taken_down_and_nothing_is_lost(tmp_path
             _, said = run.communicate(timeout=120)
         # Its hosts are away: that is what a person has to mend.
         assert run.returncode == 4, said
-        assert "; to go on: netlab resume" in said
+        assert "; to resume: netlab resume" in said
         assert "Traceback" not in said
         made, interrupted = lab.up(options), records(tmp_path)
         assert interrupted[: len(before)] == before
@@ -276,7 +276,7 @@ def test_after_ctrl_c_no_program_of_a_windows_host_is_left(
         run.send_signal(signal.SIGINT)
         _, said = run.communicate(timeout=20)
         assert run.returncode == 130, said
-        assert "to go on: netlab resume" in said
+        assert "to resume: netlab resume" in said
     assert seconds_until_gone(four_hosts, 3.0) < 3.0
 
 

@@ -1,4 +1,4 @@
-"""Ways that are cut, without any host: when they are tried again, and what a defect is called."""
+"""Cut ways, without any host: when they are tried again, and how a defect is reported."""
 
 from __future__ import annotations
 

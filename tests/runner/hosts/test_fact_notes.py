@@ -1,4 +1,4 @@
-"""Facts are noted of every interface behind a host's test addresses, once each."""
+"""Facts are noted once for each interface that the test addresses of a host use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Kept:
         self.notes.append((kind, data))
 
 
-class Told:
+class FakeAgent:
     """An agent that answers by the address that it is asked for; ``None``: it is gone."""
 
     def __init__(self, interfaces: dict[str, str | None]) -> None:
@@ -52,7 +52,7 @@ PAIRS = [(A, B), (A, C), (B, C)]
 
 
 def noted(
-    agents: dict[str, Told], *, routes: bool = True
+    agents: dict[str, FakeAgent], *, routes: bool = True
 ) -> tuple[list[tuple[str, dict[str, Any]]], list[str]]:
     folder, said = Kept(), list[str]()
     notes = FactNotes(said.append)
@@ -71,7 +71,7 @@ def test_each_address_has_one_route_however_many_peers_there_are() -> None:
 
 
 def test_another_interface_is_noted_with_what_follows_its_route() -> None:
-    notes, said = noted({"a": Told({"10.0.0.2": "eth0", "10.0.1.2": "eth1"})})
+    notes, said = noted({"a": FakeAgent({"10.0.0.2": "eth0", "10.0.1.2": "eth1"})})
     assert [kind for kind, _ in notes] == ["facts", "route"]
     assert notes[1][1] == {
         "host": "a",
@@ -83,23 +83,23 @@ def test_another_interface_is_noted_with_what_follows_its_route() -> None:
 
 
 def test_two_addresses_of_one_interface_are_noted_once() -> None:
-    notes, _ = noted({"a": Told({"10.0.0.2": "eth0", "10.0.1.2": "eth0"})})
+    notes, _ = noted({"a": FakeAgent({"10.0.0.2": "eth0", "10.0.1.2": "eth0"})})
     assert [kind for kind, _ in notes] == ["facts"]
 
 
-def test_a_route_that_cannot_be_told_is_said_and_the_rest_noted() -> None:
+def test_a_route_without_facts_is_reported_and_the_rest_noted() -> None:
     notes, said = noted({
-        "a": Told({"10.0.0.2": "eth0", "10.0.1.2": None}),
-        "b": Told({"10.0.0.1": "eth0", "10.0.1.1": "eth1"}),
+        "a": FakeAgent({"10.0.0.2": "eth0", "10.0.1.2": None}),
+        "b": FakeAgent({"10.0.0.1": "eth0", "10.0.1.1": "eth1"}),
     })  # fmt: skip
     assert [kind for kind, _ in notes] == ["facts", "facts", "route"]
-    assert said == ["warning: a: no facts of its way to b: gone"]
+    assert said == ["warning: a: no facts about its route to b: gone"]
 
 
 def test_all_hosts_are_asked_at_the_same_time() -> None:
     meet = threading.Barrier(3, timeout=10)
 
-    class Met(Told):
+    class Met(FakeAgent):
         """One that answers once all are asked."""
 
         def facts(self, to: str) -> dict[str, Any]:

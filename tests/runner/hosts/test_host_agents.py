@@ -1,4 +1,4 @@
-"""The agents of a run without any host: who is waited for, how long, and whose fault a fault is."""
+"""The agents of a run, without any host: waiting times, and the cause that a fault gets."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class FakeAgent(Agent):
         return {}
 
     def close(self) -> None:
-        self._gone = self._gone or f"{self.host.name}: let go"
+        self._gone = self._gone or f"{self.host.name}: the connection was closed"
 
 
 @dataclass
@@ -161,7 +161,7 @@ def test_two_names_of_one_host_never_wait_for_each_other(lab: Lab) -> None:
 # Faults
 
 
-def test_a_defect_is_told_as_one_and_its_traceback_is_kept(lab: Lab) -> None:
+def test_a_defect_is_reported_as_one_and_its_traceback_is_kept(lab: Lab) -> None:
     lab.away["a"] = KeyError("hello")
     agents = lab.agents()
     assert agents.open_all(lab.hosts) == {}
@@ -207,7 +207,7 @@ def cell(pairing: str) -> Cell:
 @pytest.mark.usefixtures("passing")
 def test_the_partner_of_a_host_that_never_comes_is_not_waited_for(lab: Lab) -> None:
     lab.hosts = hosts("a", "b", "c", "d")
-    lab.away["a"] = HostRefused("a: took no key")
+    lab.away["a"] = HostRefused("a: accepted no key")
     lab.away["b"] = HostError("b: no route to host")
     inventory = lab.inventory(one=("a", "b"), two=("c", "d"), three=("c", "b"))
     with pool_of(lab, inventory, "one", "two", "three") as pool:
@@ -237,9 +237,9 @@ def test_a_host_that_should_look_on_and_is_away_at_first_looks_on_later(lab: Lab
 
 @pytest.mark.usefixtures("passing")
 def test_one_that_refuses_us_stops_nothing(lab: Lab) -> None:
-    lab.away["c"] = HostRefused("c: took no key")
+    lab.away["c"] = HostRefused("c: accepted no key")
     with pool_of(lab, lab.inventory("c", one=("a", "b")), "one") as pool:
-        assert pool.warnings == ["not observed: c: took no key"]
+        assert pool.warnings == ["not observed: c: accepted no key"]
     lab.away |= {"a": HostGone("a: away"), "b": HostGone("b: away")}
     lost = pool_of(lab, lab.inventory("c", one=("a", "b")), "one")
     with pytest.raises(HostError, match="no pairing can be measured: a: away; b: away"):

@@ -1,4 +1,4 @@
-"""Agents that a lost connection left: looked for and ended, and never waited for without end."""
+"""Agents that a lost connection left are found and ended, within a time limit."""
 
 from __future__ import annotations
 

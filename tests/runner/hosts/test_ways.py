@@ -1,4 +1,4 @@
-"""A test cable that is pulled in mid-run: its trials wait for it, and are measured then."""
+"""A test cable that is unplugged during a run: its trials wait and are measured later."""
 
 from __future__ import annotations
 

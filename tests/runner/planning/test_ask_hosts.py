@@ -1,4 +1,4 @@
-"""What a plan learns from its hosts: cells that their systems cannot run."""
+"""Cells of a plan that the systems of its hosts cannot run."""
 
 from __future__ import annotations
 
@@ -128,9 +128,9 @@ def test_the_plan_names_cells_that_a_host_cannot_run_and_gives_them_no_time(
     (tmp_path / "hosts.yaml").write_text(INVENTORY)
     files = tmp_path / "matrix.yaml", tmp_path / "hosts.yaml"
     plan = plan_of(*files, ask=lambda _hosts: told(a=LINUX, b=WINDOWS))
-    assert list(plan.refused.values()) == ["b cannot do it (dscp: 46)"]
+    assert list(plan.refused.values()) == ["not supported by b (dscp: 46)"]
     assert plan.trials == 0
-    assert "Cannot be measured: 1 cell of WL: b cannot do it (dscp: 46)" in plan_text(plan)
+    assert "Cannot be measured: 1 cell of WL: not supported by b (dscp: 46)" in plan_text(plan)
     assert plan_of(*files).refused == {}
 
 
@@ -140,12 +140,10 @@ def test_what_a_host_does_without_is_a_note_and_the_cell_is_measured(tmp_path: P
     inventory = load_inventory(tmp_path / "hosts.yaml")
     refused, notes = beyond_hosts([cell], inventory, told(a=LINUX, b=WINDOWS))
     assert refused == {}
-    assert notes == (
-        "b is measured without `congestion: cubic`, which its system does not let it have",
-    )
+    assert notes == ("b is measured without `congestion: cubic`: its system does not support it",)
 
 
-def test_a_host_that_is_away_is_said_and_its_cells_stay_in_the_plan(tmp_path: Path) -> None:
+def test_a_host_that_is_away_is_reported_and_its_cells_stay_in_the_plan(tmp_path: Path) -> None:
     one_cell(tmp_path, "dscp: 46")
     (tmp_path / "hosts.yaml").write_text(INVENTORY)
 
@@ -158,8 +156,8 @@ def test_a_host_that_is_away_is_said_and_its_cells_stay_in_the_plan(tmp_path: Pa
 
     plan = plan_of(tmp_path / "matrix.yaml", tmp_path / "hosts.yaml", ask=ask)
     assert plan.refused == {}
-    assert plan.notes == ("not asked what it can do: b: 192.0.2.1 port 22 does not answer",)
-    assert "Note: not asked what it can do: b: 192.0.2.1" in plan_text(plan, with_cells=False)
+    assert plan.notes == ("capabilities unknown: b: 192.0.2.1 port 22 does not answer",)
+    assert "Note: capabilities unknown: b: 192.0.2.1" in plan_text(plan, with_cells=False)
 
 
 def test_hosts_are_really_asked_and_offline_asks_nobody(
@@ -176,8 +174,8 @@ def test_hosts_are_really_asked_and_offline_asks_nobody(
     assert said["a"].capabilities is not None and "stream" in said["a"].capabilities
     assert said["b"].capabilities is None and "127.0.0.1" in (said["b"].fault or "")
     words = ["plan", str(tmp_path / "matrix.yaml"), "--hosts", str(file)]
-    assert "not asked what it can do: b" in CliRunner().invoke(cli, words).output
-    assert "not asked" not in CliRunner().invoke(cli, [*words, "--offline"]).output
+    assert "capabilities unknown: b" in CliRunner().invoke(cli, words).output
+    assert "capabilities unknown" not in CliRunner().invoke(cli, [*words, "--offline"]).output
 
 
 @given(st.frozensets(st.sampled_from(sorted(LINUX))))

@@ -1,4 +1,4 @@
-"""`--only` and `--redo`: names, lists, globs, small letters; of pairings and of tests."""
+"""`--only` and `--redo`: names, lists, wildcards and lower case, for pairings and tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `netlab plan` says."""
+"""The plan of a matrix as `netlab plan` shows it."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def test_hosts_of_the_inventory_decide_what_runs_at_the_same_time(tmp_path: Path
     assert "no two pairings are free of a common host" in text
 
 
-def test_a_count_without_a_rate_is_said_to_be_missing_from_the_time() -> None:
+def test_the_plan_reports_a_count_without_a_rate() -> None:
     plan = plan_of(LOOPBACK, None, (), {"count": "1000"})
     found = plan_json(plan)
     assert (found["trials_of_unknown_length"], found["trials_at_link_rate"]) == (12, 0)
     text = plan_text(plan)
-    assert "12 trials are bounded by a count, and nobody knows their time before" in text
+    assert "12 trials are bounded by a count: their time cannot be predicted" in text
     assert "About" not in text
 
 
@@ -250,17 +250,17 @@ def test_the_standards_search_is_planned_by_the_number_of_its_steps() -> None:
     assert "At least 2 h 1 min, at most 11 h 13 min" in plan_text(plan)
 
 
-def test_a_search_whose_line_rate_nobody_says_is_said_to_be_missing(tmp_path: Path) -> None:
+def test_the_plan_reports_a_search_without_a_line_rate(tmp_path: Path) -> None:
     matrix = tmp_path / "m.yaml"
     matrix.write_text(
         "pairings: [LL]\ntests: [{test: throughput_search, frame_size: 64, back_to_back: 50}]\n"
     )
     plan = plan_of(matrix, None)
     assert plan_json(plan)["trials_of_unknown_length"] == 1
-    assert "1 trial is without a known time: say the line rate with `link`" in plan_text(plan)
+    assert "1 trial is without a known time: set the line rate with `link`" in plan_text(plan)
 
 
-def test_until_they_are_tight_trials_take_from_the_fewest_to_the_most() -> None:
+def test_with_until_the_plan_has_a_least_and_a_largest_number_of_trials() -> None:
     plan = plan_of(LOOPBACK, None, (), {"until": "{within: 2.5 %, at_least: 5, at_most: 20}"})
     found = plan_json(plan)
     assert (found["trials_at_least"], found["trials"]) == (60, 240)
@@ -273,8 +273,8 @@ def test_until_they_are_tight_trials_take_from_the_fewest_to_the_most() -> None:
     }
     text = plan_text(plan)
     assert "12 cells x 5 to 20 trials = 60 to 240 trials in 60 to 240 rounds" in text
-    assert "Until 2.5 % of the mean with 95 % confidence" in text
-    assert "About 34.2 s, 2 min 17 s where every trial is needed" in text
+    assert "Until the mean is within ± 2.5 % at 95 % confidence" in text
+    assert "About 34.2 s, 2 min 17 s if every trial is needed" in text
 
 
 def test_the_plan_says_which_trials_would_be_measured_again() -> None:
@@ -287,7 +287,7 @@ def test_the_plan_says_which_trials_would_be_measured_again() -> None:
 
 def test_the_text_says_what_is_scaled_paused_and_compared() -> None:
     text = plan_text(plan_of(MATRICES / "nettest.yaml", None, (), {"scale": "0.01"}))
-    assert "Scaled: every count is taken times 0.01, at least 1" in text
+    assert "Scaled: every count is multiplied by 0.01, at least 1" in text
     assert "3 s of pause between two rounds" in text
     text = plan_text(plan_of(MATRICES / "udp-mirror.yaml", None))
     assert "Compared: Without the UDP checksum, against with it" in text

@@ -1,4 +1,4 @@
-"""What a shell is offered: hosts, pairings, kinds of test, cells."""
+"""Shell completion: hosts, pairings, kinds of test, cells."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_matrix_that_cannot_be_read_offers_nothing(tmp_path: Path, matrix: str
     assert offered(["run", matrix, "--only"], "") == []
 
 
-def test_hosts_are_said_as_json_too() -> None:
+def test_hosts_are_also_printed_as_json() -> None:
     ended = CliRunner().invoke(cli, ["hosts", "m.yaml", "--json"])
     (nas, laptop) = json.loads(ended.stdout)
     assert (nas["host"], laptop["host"]) == ("nas", "laptop")

@@ -1,4 +1,4 @@
-"""What `netlab init` writes: an inventory that is read back, and a matrix that it can do."""
+"""The files of `netlab init`: an inventory that can be read, and a matrix that it can measure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong inputs, and what a person gets: what is wrong, where, what to do. Never a traceback."""
+"""Messages about wrong input: the fault, its place and what to do. Never a traceback."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_wrong_input_is_told_as_a_person_can_use_it(tmp_path: Path, case: str) -> None:
+def test_a_wrong_input_has_a_useful_message(tmp_path: Path, case: str) -> None:
     text, words, code, expected = CASES[case]
     found, said = said_to(tmp_path, text, *words)
     assert re.search(expected, said), said
@@ -238,7 +238,7 @@ def test_what_yaml_1_2_takes_for_a_letter_is_one(tmp_path: Path, sign: str) -> N
     assert "1 cell x 2 trials" in said
 
 
-def test_an_export_goes_where_it_is_told_and_says_where_it_cannot(tmp_path: Path) -> None:
+def test_an_export_goes_to_its_target_or_reports_why_it_cannot(tmp_path: Path) -> None:
     from netlab.cli.output import write_output
     from netlab.errors import StoreError
 

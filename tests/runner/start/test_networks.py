@@ -1,4 +1,4 @@
-"""Two hosts' addresses: the networks that both are in, and no other."""
+"""The common networks of two hosts, and their addresses there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question's matrix: the same that `netlab run` takes, whatever was asked of whom."""
+"""The matrix of a question: `netlab run` accepts it for every question and host."""
 
 from __future__ import annotations
 
