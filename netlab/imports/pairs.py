@@ -158,7 +158,7 @@ IMPORTER = Importer(
         CommandOption(
             "machines",
             "--machine",
-            "Hosts that are one machine (may be given again): no cable was between them.",
+            "Hosts that are one machine, with no cable between them (may be repeated).",
             metavar="NAME=HOST,HOST…",
             repeated=True,
             convert=_machines,

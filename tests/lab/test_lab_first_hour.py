@@ -108,7 +108,7 @@ def test_init_again_does_not_write_over_what_is_there(home: Path) -> None:
     ended = netlab(home, "init", "linux-a", "linux-b", "--yes")
     assert (ended.returncode, ended.stderr) == (
         2,
-        "lab.yaml is there already; name another (--hosts, --matrix)\n",
+        "lab.yaml exists already; name another file (--hosts, --matrix)\n",
     )
     assert (home / "lab.yaml").read_text() == "mine\n"
 

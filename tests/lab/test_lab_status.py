@@ -65,7 +65,7 @@ def test_a_host_that_lets_nobody_in_is_told(pair: lab.LabState) -> None:
     assert found.returncode == 3
     assert "linux-b: lets nobody in: " in found.stderr
     assert "Permission denied" in found.stderr
-    assert f"netlab lab down --name {NAME}, and up again" in found.stderr
+    assert f"netlab lab down --name {NAME}, then netlab lab up" in found.stderr
     assert "linux-a: " not in found.stderr
     assert json.loads(status("--json").stdout)["broken"].keys() == {"linux-b"}
 
@@ -76,7 +76,7 @@ def broken(returned: int = 3) -> dict[str, str]:
     assert people.returncode == plain.returncode == returned
     found: dict[str, str] = json.loads(plain.stdout)["broken"]
     lines = [f"{piece}: {why}" for piece, why in found.items()]
-    lines += [f"to mend it: netlab lab down --name {NAME}, and up again"] if found else []
+    lines += [f"to repair it: netlab lab down --name {NAME}, then netlab lab up"] if found else []
     assert people.stderr.splitlines() == lines
     assert ("in pieces: `netlab lab down --name" in people.stdout) == bool(returned)
     return found

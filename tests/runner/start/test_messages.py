@@ -208,7 +208,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         RIGHT,
         ("measure", "--latency", "--both"),
         USAGE,
-        r"^--both is of throughput: --latency has none$",
+        r"^--both is for throughput: it does not go with --latency$",
     ),
     "a control that is misspelt": (
         changed("message_size: 64", "message_size: 64, congestion: cubik"),
@@ -242,7 +242,7 @@ def test_an_export_goes_where_it_is_told_and_says_where_it_cannot(tmp_path: Path
     from netlab.cli.output import write_output
     from netlab.errors import StoreError
 
-    with pytest.raises(StoreError, match=r"--output /no/such/x\.csv: there is no folder /no/such"):
+    with pytest.raises(StoreError, match=r"--output /no/such/x\.csv: the folder /no/such does not"):
         write_output(Path("/no/such/x.csv"), b"")
     write_output(tmp_path / "x.csv", b"1\n")
     assert (tmp_path / "x.csv").read_bytes() == b"1\n"
