@@ -13,7 +13,7 @@ __all__ = ["faults", "load"]
 
 
 FAULTS = [
-    ("    streams: 2", "10:5: tests[0].streams: no setting of a `round_trip` test: it is one"),
+    ("    streams: 2", "10:5: tests[0].streams: not a setting of a `round_trip` test, but of"),
     ("    outstandin: 2", "10:5: tests[0].outstandin: unknown key; did you mean `outstanding`"),
     ("    outstanding: 1025", "10:18: tests[0].outstanding: 1025 should be at most 1024"),
     ("    outstanding: [1, 8]\n    response_size: 8", "10:22: tests[0].outstanding[1]: more"),
@@ -22,15 +22,15 @@ FAULTS = [
     ("    ip: 6\n    udp_checksum: false", "11:19: tests[0].udp_checksum: UDP over IPv6 must"),
     ("    timeout: 11s", "10:14: tests[0].timeout: 11s is too much; at most 10 s"),
     ("    mirror_hold: 1s", "10:18: tests[0].mirror_hold: 1s is too much; at most 100 ms"),
-    ("    nodelay: true", "10:5: tests[0].nodelay: means nothing here: it is of TCP, which"),
+    ("    nodelay: true", "10:5: tests[0].nodelay: has no effect: it is a setting of TCP,"),
     (
         "  - {test: round_trip, protocol: TCP, message_size: 1, udp_checksum: false}",
-        "10:56: tests[1].udp_checksum: means nothing here: it is of UDP, which",
+        "10:56: tests[1].udp_checksum: has no effect: it is a setting of UDP,",
     ),
     ("    keep_first: 1001", "10:17: tests[0].keep_first: 1001 should be at most 1000"),
     (
         "    exclude: [{sweep: true}]",
-        "10:16: tests[0].exclude[0].sweep: no setting of a `round_trip` test: it is one of "
+        "10:16: tests[0].exclude[0].sweep: not a setting of a `round_trip` test, but of "
         "`payload_search`",
     ),
     (
@@ -51,7 +51,7 @@ FAULTS = [
     ("  - {test: connect}", "10:5: tests[1]: the test has no `message_size`"),
     (
         "defaults: {sweep: true}",
-        "10:12: defaults.sweep: no test here takes it: it is",
+        "10:12: defaults.sweep: no test of this matrix takes it:",
     ),
     ("until: {within: 2.5}", "10:17: until.within: 2.5 is not a share with its sign"),
     ("until: {at_least: 5}", "10:8: until.within: the key is missing"),

@@ -120,12 +120,15 @@ def test_a_host_that_is_observed_is_neither_end_of_letters_nor_of_every_pair() -
         ("    frame_size: 64\n    protocol: TCP\n", "TCP keeps its own rate"),
         ("    frame_size: 64\n    resolution: 11 %\n", "is too much; at most 10 %"),
         ("    frame_size: 64\n    acceptable_loss: 0.5\n", "is not a share with its sign"),
-        ("    frame_size: 64\n    message_size: 18\n", "no setting of a `throughput_search` test"),
+        (
+            "    frame_size: 64\n    message_size: 18\n",
+            "not a setting of a `throughput_search` test",
+        ),
         ("    duration: 1s\n", "the test has no `frame_size`"),
-        ("    frame_size: 64\n    together: true\n", "together: without `parallel: true` in"),
+        ("    frame_size: 64\n    together: true\n", "together: needs `parallel: true` in"),
         (
             "    frame_size: 64\n    together: [false, true]\nparallel: true\n",
-            "together: takes two pairings by name, such as [a+b, c+d]; the matrix has none",
+            "together: needs two pairings by name, such as [a+b, c+d]",
         ),
     ],
 )

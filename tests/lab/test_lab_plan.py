@@ -195,7 +195,7 @@ def test_how_many_hosts_there_are_is_said_once_and_can_be(words: str, why: str) 
 def test_what_gives_no_host_a_value_is_refused_in_one_line(given: str) -> None:
     refused = CliRunner().invoke(cli, ["lab", "up", given]).exception
     assert isinstance(refused, UsageError)
-    assert "HOST=VALUE is wanted" in str(refused)
+    assert "should be HOST=VALUE" in str(refused)
     assert "\n" not in str(refused)
 
 

@@ -50,13 +50,13 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         changed("[LL]", "[LQ]"),
         PLAN,
         USAGE,
-        r"m\.yaml:5:12: pairings\[0\]: `LQ`: Q is no system; there are L Linux, W Windows",
+        r"m\.yaml:5:12: pairings\[0\]: `LQ`: Q is not a system; there are L Linux, W Windows",
     ),
     "a pairing in place of a list": (
         changed("[LL]", "LL"),
         PLAN,
         USAGE,
-        r"m\.yaml:5:11: pairings: a list is wanted: \[LL\]$",
+        r"m\.yaml:5:11: pairings: should be a list: \[LL\]$",
     ),
     "no tests": (
         RIGHT[: RIGHT.index("tests:")],
@@ -122,7 +122,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         changed("pairings: ", "pairings:\u00a0"),
         PLAN,
         USAGE,
-        r"m\.yaml:5:10: a no-break space \(U\+00A0\) stands here; write a plain one$",
+        r"m\.yaml:5:10: there is a no-break space \(U\+00A0\) here; write a plain space$",
     ),
     "a unit of bits for a size": (
         RIGHT + "defaults: {socket_buffer: 100 mb}\n",
@@ -170,7 +170,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         "hosts:\n  a: {os: L, ssh: x@y, password: z, addresses: {t: 10.0.0.1}}\n",
         ("hosts", "m.yaml"),
         USAGE,
-        r"a password has no place in a file: use ssh-agent, or name a key file \(identity:\)$",
+        r"a file must not have a password: use ssh-agent, or name a key file \(identity:\)$",
     ),
     "a host without addresses": (
         "hosts:\n  a: {os: L, ssh: x@y}\n",
