@@ -112,7 +112,7 @@ FAULTS = [
     ("link: {mtu: 1500}", "8:7: link.rate: the key is missing"),
     (
         "link: {rate: 100MBps}",
-        "8:14: link.rate: '100MBps' reads as bytes a second: write 100Mbit/s",
+        "8:14: link.rate: '100MBps' reads as bytes per second: write 100Mbit/s",
     ),
     ("link:", "8:1: link: has no value"),
     ("title: again", "8:1: title: the key is given twice; first in line 1"),

@@ -53,12 +53,12 @@ FAULTS = [
         "defaults: {sweep: true}",
         "10:12: defaults.sweep: no test of this matrix takes it:",
     ),
-    ("until: {within: 2.5}", "10:17: until.within: 2.5 is not a share with its sign"),
+    ("until: {within: 2.5}", "10:17: until.within: 2.5 is not a percentage"),
     ("until: {at_least: 5}", "10:8: until.within: the key is missing"),
     ("until: {within: 1 %, at_least: 2}", "10:32: until.at_least: 2 should be at least 3"),
     ("until: {within: 1 %, at_least: 40}", "10:8: until: `at_most` (30) is below `at_least`"),
     ("quiet: {tries: 2}", "10:8: quiet.steal: the key is missing"),
-    ("quiet: {steal: 0.5}", "10:16: quiet.steal: 0.5 is not a share with its sign"),
+    ("quiet: {steal: 0.5}", "10:16: quiet.steal: 0.5 is not a percentage"),
     ("quiet: {steal: 60 %}", "10:16: quiet.steal: "),
     ("quiet: {steal: 1 %, tries: 1}", "10:28: quiet.tries: 1 should be at least 2"),
     ("until: {within: 1 %}\nrepeats: 3", "11:1: repeats: `repeats` and `until` exclude each"),
@@ -117,7 +117,7 @@ def test_a_test_of_no_known_kind_is_looked_at_as_the_kind_that_its_settings_are_
         ({"repeats": "3", "until": "{within: 1 %}"}, "--set repeats and --set until exclude"),
         ({"outstanding": "2", "message_size": "8"}, "more than one UDP request at once needs"),
         ({"scal": "2"}, "--set scal: no such setting; did you mean `scale`?"),
-        ({"until": "{within: 1}"}, "1 is not a share with its sign"),
+        ({"until": "{within: 1}"}, "1 is not a percentage"),
     ],
 )
 def test_a_wrong_set_of_what_round_trips_brought_is_refused_in_a_sentence(
