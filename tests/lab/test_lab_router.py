@@ -61,10 +61,10 @@ def test_a_planted_limit_is_of_the_routers_ends_alone() -> None:
     ("wish", "message"),
     [
         ({"topology": "ring"}, "--topology ring: cable, star or router"),
-        ({"topology": "cable", "device_rate": 1e6}, "are of `--topology router`"),
+        ({"topology": "cable", "device_rate": 1e6}, "need `--topology router`"),
         ({"device_rate": 1.0}, "--device-rate 1 bit/s: a router forwards"),
         ({"rate": 1e6, "device_queue_frames": 0}, "--device-queue 0: a queue holds 1"),
-        ({"device_queue_frames": 5}, "says nothing without --device-rate or --rate"),
+        ({"device_queue_frames": 5}, "needs --device-rate or --rate"),
         ({"windows": 3}, "--windows 3: a lab with a router has two hosts"),
         ({"linux": 3}, "--linux 3: a lab with a router has two hosts"),
         ({"linux": 2, "windows": 1}, "--linux 2 --windows 1: a lab with a router has two hosts"),
