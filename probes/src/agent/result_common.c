@@ -1,4 +1,4 @@
-/* Writes what every result has, such as addresses, options, CPU, clocks and TCP's own view. */
+/* Writes the common part of every result: addresses, options, CPU, clocks and TCP's own view. */
 #include <string.h>
 
 #include "agent/result.h"

@@ -1,4 +1,4 @@
-/* Writes what each stream carried, where its thread ran, and how even the streams were. */
+/* Writes the throughput of each stream, the CPU of its thread, and the fairness of the streams. */
 #include <stdlib.h>
 
 #include "agent/result.h"

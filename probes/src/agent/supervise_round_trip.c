@@ -1,4 +1,4 @@
-/* Supervises round trips. The asker bounds the test, and the mirror stays until it is told. */
+/* Supervises round trips. The asker determines the end of the test; the mirror runs until it is stopped. */
 #include "agent/supervise.h"
 #include "agent/wait.h"
 #include "test/sample.h"

@@ -1,4 +1,4 @@
-/* Waits on the test's condition until an event, a time, a failure or the deadline comes. */
+/* Waits on the test's condition until an event, a time, a failure or the deadline. */
 #include "agent/wait.h"
 
 #include "agent/test_records.h"

@@ -1,8 +1,8 @@
 /* The asking loop sends requests, receives answers, and times each round trip. It reads the clock
  * right before each send call and right after each receive call. Closed loop: the next request
  * follows an answer, and latency counts from the real time of sending. Open loop: requests have
- * times of their own that are never skipped, and latency counts from those. With one request in
- * flight and blocking calls a round trip is one send, one receive and two looks at the clock. */
+ * scheduled times that are never skipped, and latency counts from those. With one request in flight
+ * and blocking calls, a round trip is one send call, one receive call and two clock readings. */
 #include <stdlib.h>
 #include <string.h>
 

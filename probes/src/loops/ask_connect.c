@@ -1,6 +1,6 @@
 /* Asks with a TCP connection for each transaction, from connect to close. The clock runs from
- * right before the connect call to right after the receive call that brought the last byte; what
- * making a socket and closing it take counts in the rate, and not in the latency. */
+ * right before the connect call to right after the receive call that returned the last byte. The time
+ * to make and close a socket affects the rate, but not the latency. */
 #include <string.h>
 
 #include "loops/ask_loop.h"
@@ -116,9 +116,9 @@ static bool transact(struct stream *stream, uint64_t due_ns)
     int error;
     do {
         plat_socket fresh;
-        bool made = open_socket_from(test, &fresh, &port);
+        bool opened = open_socket_from(test, &fresh, &port);
         plat_close(test_swap_socket(stream, fresh));
-        if (!made || test_halted(test))
+        if (!opened || test_halted(test))
             return false;
         begun_ns = plat_now_ns();
         error = plat_connect(fresh, &test->settings.to, begun_ns + OPEN_NS);

@@ -1,4 +1,4 @@
-/* Asks over TCP, where answers come in the order of the requests and none is ever lost. */
+/* Asks over TCP, where answers arrive in the order of the requests and none is lost. */
 #include <string.h>
 
 #include "loops/ask_loop.h"

@@ -1,4 +1,4 @@
-/* Asks over UDP, where answers have numbers and may be lost, late, double or others'. */
+/* Asks over UDP, where answers have numbers and may be lost, late, duplicate or foreign. */
 #include <string.h>
 
 #include "loops/ask_loop.h"

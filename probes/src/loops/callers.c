@@ -1,4 +1,4 @@
-/* Accepts TCP connections and reads their prefaces, while others than the peer call as well. */
+/* Accepts TCP connections and reads their prefaces, also if others than the peer connect. */
 #include "loops/callers.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* The mirror answers requests of the token's holder one by one, and nothing else. What it sends
- * is of another kind than what it answers, so that no two mirrors can keep each other busy, and
- * over UDP it is never longer. */
+/* The mirror answers requests that have the token, one by one, and nothing else. An answer is of
+ * another kind than a request, so that two mirrors cannot keep each other busy, and over UDP it is
+ * never longer than the request. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Mirrors round trips that have a TCP connection each, which the asker closes. Others may call
- * meanwhile, and hold nobody up. */
+/* Mirrors round trips with a TCP connection each, which the asker closes. Others may connect
+ * meanwhile without delaying it. */
 #include "loops/callers.h"
 #include "loops/round_trip.h"
 #include "loops/traffic.h"

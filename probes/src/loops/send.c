@@ -1,7 +1,7 @@
-/* The sending loop makes one send call a message, paced or as fast as the socket takes. The only
- * clock read a message is the one that the message carries, and two more around a call in 64,
- * which is timed (call_time.h); behind one of 32 of these it is looked whether the socket has
- * room. Windows are the supervisor's: it reads the counters that stand here. */
+/* The sending loop makes one send call per message, paced or as fast as the socket accepts. It reads
+ * the clock once per message, for the time in the message, and twice more around a call in 64, which is
+ * timed (call_time.h). After one of 32 timed calls it checks whether the socket has room. The loop knows
+ * no window: the supervisor reads its counters. */
 #include <string.h>
 
 #include "loops/send_loop.h"

@@ -1,7 +1,7 @@
-/* The sending loop hands over many messages a call, of TCP, as datagrams or as whole frames. All but
- * frames go by the stream's own socket, these past the system's UDP and IP by a socket of theirs or
- * from a ring. Paced, a call takes what is due, and no message goes before its time; unpaced, as many as
- * there are places. */
+/* The sending loop for many messages per call: TCP messages, datagrams or whole frames. Frames bypass
+ * the system's UDP and IP, by their own socket or a ring; the others use the stream's socket. Paced, a
+ * call takes the messages that are due, and none leaves before its time; unpaced, as many as there are
+ * places. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Makes sleeps end at ticks where a test asks for that. */
+/* Makes sleeps end at ticks if a test requests it. */
 #include "platform/coarse_sleep.h"
 
 #include <stdatomic.h>

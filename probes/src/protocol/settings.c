@@ -1,4 +1,4 @@
-/* Turns a request into settings, where every key has its type, range and default. */
+/* Converts a request into settings; every key has its type, range and default. */
 #include "protocol/settings.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Reads where a test listens or connects, and its token. */
+/* Reads the addresses of a test, for listening or connecting, and its token. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

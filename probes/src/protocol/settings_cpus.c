@@ -1,4 +1,4 @@
-/* Reads the CPUs that the threads of a test are tied to. */
+/* Reads the CPUs to which the threads of a test are bound. */
 #include <stdlib.h>
 
 #include "protocol/keys.h"

@@ -1,4 +1,4 @@
-/* Computes lengths of a frame's headers, and the part of its checksum that stays. */
+/* Computes lengths of a frame's headers, and the constant part of its checksum. */
 #include "pure/datagram.h"
 
 #include <string.h>

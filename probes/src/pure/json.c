@@ -1,4 +1,4 @@
-/* Writes the values of a record, each of them whole or not at all. */
+/* Writes the values of a record, each of them completely or not at all. */
 #include "pure/json.h"
 
 #include <math.h>

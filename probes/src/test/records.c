@@ -1,6 +1,6 @@
-/* Prints records, each by one write, and those of a listener and of an error. A thread of its own
- * writes them: where nobody reads, a write blocks for as long as nobody does, and neither a test's
- * deadline nor the lease nor the end of input may wait for that. */
+/* Prints records, each by one write, and makes those of a listener and of an error. A separate thread
+ * writes them, because a write blocks while nobody reads, and neither a test's deadline nor the lease
+ * nor the end of input may wait for that. */
 #include "test/records.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Receives many streams in one thread. Each receive call has its mark, as where a stream has a thread
- * of its own. Who is told of sockets finds something in them: whether it had to wait for what came is
- * told by its looks at all of them at once. */
+/* Receives many streams in one thread. Each receive call makes a mark, as with one thread per stream.
+ * Sockets reported as ready always have data, so only the thread's polls of all sockets at once show
+ * whether it had to wait for data. */
 #include "loops/flows/flows.h"
 
 /* One call. False: the stream has ended. */

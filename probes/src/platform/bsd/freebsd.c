@@ -1,4 +1,4 @@
-/* Does what only FreeBSD does in its way, such as CPUs, options of sockets and counters. */
+/* The parts that are specific to FreeBSD, such as CPUs, options of sockets and counters. */
 #include "platform/bsd/bsd.h"
 
 #include <ifaddrs.h>

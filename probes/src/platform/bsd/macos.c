@@ -1,4 +1,4 @@
-/* Does what only macOS does in its way, such as times of threads, CPUs and counters. */
+/* The parts that are specific to macOS, such as times of threads, CPUs and counters. */
 #include "platform/bsd/bsd.h"
 
 #include <net/if.h>

@@ -1,4 +1,4 @@
-/* Does what sockets of macOS and FreeBSD have of their own, beside the POSIX calls. */
+/* The socket functions that are specific to macOS and FreeBSD, besides the POSIX calls. */
 #define __APPLE_USE_RFC_3542 /* macOS: IPV6_DONTFRAG, IPV6_PATHMTU */
 #include "platform/bsd/bsd.h"
 

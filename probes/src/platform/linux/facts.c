@@ -1,4 +1,4 @@
-/* Tells facts of a Linux host, from /proc, /sys and system calls. What cannot be read is left
+/* Writes facts of a Linux host, from /proc, /sys and system calls. Facts that cannot be read are left
  * out. */
 #define _GNU_SOURCE
 #include "platform/linux/facts.h"

@@ -1,5 +1,5 @@
-/* Tells the route to a peer and how the interface is set that it leaves by, on Linux. netlink
- * knows the network namespace that we are in, and counts in 64 bits; SIOCETHTOOL asks the driver. */
+/* Writes the route to a peer and the settings of its interface, on Linux. netlink works in the current
+ * network namespace and has 64-bit counters; SIOCETHTOOL asks the driver. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/ethtool.h>

@@ -1,8 +1,7 @@
-/* Sends frames of our own on Linux, and takes those that arrive, by packet sockets. Which way they take and what stands in
- * their headers is the kernel's to say: a datagram of the test's own socket is caught as it
- * leaves, and its headers serve those that follow. What a link does with frames it does with
- * these as well, for they pass the interface's queueing discipline; what they do not pass is the
- * host's UDP, IP and packet filter. */
+/* Sends our own frames on Linux, and captures received ones, by packet sockets. The kernel determines
+ * their route and headers: a datagram of the test's socket is captured as it leaves, and its headers are
+ * reused for the following frames. Frames pass the interface's queueing discipline, so a link treats
+ * them like all others; they bypass the host's UDP, IP and packet filter. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 

@@ -1,4 +1,4 @@
-/* Tells on Linux who we are, what we can do, and which CPUs may be used. */
+/* Identity, capabilities and usable CPUs of this process on Linux. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 

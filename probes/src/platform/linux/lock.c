@@ -1,5 +1,5 @@
-/* Holds the host's lock on Linux by a listening socket in the abstract namespace. That is of this
- * network namespace and gone with the process. */
+/* Holds the host's lock on Linux by a listening socket in the abstract namespace. The socket belongs to
+ * this network namespace and vanishes with the process. */
 #define _GNU_SOURCE
 #include "platform/lock_text.h"
 #include "platform/plat.h"

@@ -1,7 +1,7 @@
-/* Sends frames of our own on Linux from places in memory, by AF_XDP. Two rings are shared with the
- * kernel: into the one this side puts which places are to be sent, from the other it takes those
- * back that have been. The kernel copies each frame, which every interface lets it do, and hands it
- * to the interface without the queueing discipline between them. */
+/* Sends our own frames on Linux from shared memory, by AF_XDP. Two rings are shared with the kernel:
+ * one has the places to send, the other returns the places that have been sent. The kernel copies each
+ * frame, which works with every interface, and passes it to the interface without its queueing
+ * discipline. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 

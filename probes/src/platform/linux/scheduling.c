@@ -1,5 +1,5 @@
-/* Ties Linux threads to CPUs, and tells where they run and what CPU time they had and waited for. What
- * quotas of it have cost is told as well. */
+/* Binds Linux threads to CPUs, and reports where they run, their CPU time, their waiting time and the
+ * throttling by quotas. */
 #define _GNU_SOURCE
 #include "platform/linux/linux.h"
 #include "platform/posix/posix.h"

@@ -1,4 +1,4 @@
-/* Does what sockets of Linux have of their own, beside the POSIX calls. */
+/* The socket functions that are specific to Linux, besides the POSIX calls. */
 #define _GNU_SOURCE
 #include "platform/linux/facts.h"
 #include "platform/posix/posix.h"

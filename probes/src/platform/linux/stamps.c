@@ -1,5 +1,5 @@
-/* Tells when datagrams passed the edge of Linux's stack, by SO_TIMESTAMPING. Stamps of sending
- * come back on the socket's error queue, without the datagram and with its number
+/* Time stamps of datagrams at the edge of Linux's network stack, by SO_TIMESTAMPING. Transmit stamps
+ * arrive on the socket's error queue, without the datagram but with its number
  * (Documentation/networking/timestamping.rst). */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"

@@ -1,4 +1,4 @@
-/* Reads what Linux tells of a TCP connection, whose structure grows with the kernel. */
+/* Reads Linux' TCP_INFO of a connection; its structure grows with kernel versions. */
 #define _GNU_SOURCE
 #include "platform/plat.h"
 

@@ -1,4 +1,4 @@
-/* Tells the CPUs of Windows, and the time that threads and the process took of them. */
+/* The CPUs of Windows, and the CPU time of threads and the process. */
 #include "platform/windows/windows.h"
 
 #include <iphlpapi.h>

@@ -1,5 +1,5 @@
-/* Finds interfaces, addresses and the way to a peer on Windows. Interfaces go by the name that
- * the system shows to people, "Ethernet 2". */
+/* Finds interfaces, addresses and the route to a peer on Windows. Interfaces have the names that the
+ * system shows to people, such as "Ethernet 2". */
 #include "platform/sockaddr.h"
 
 #include <iphlpapi.h>

@@ -1,5 +1,6 @@
-/* Holds the host's lock on Windows by a named pipe. The kernel lets one process alone make the
- * first instance of a name, and forgets the name with that process; who opens it reads the owner. */
+/* Holds the host's lock on Windows by a named pipe. The kernel lets only one process make the first
+ * instance of a name, and removes the name with that process; other processes open it to read the
+ * owner. */
 #include "platform/windows/windows.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Sets and reads options of sockets on Windows, and refuses what it does not have. Those are
- * stamps and frames of our own. */
+/* Sets and reads options of sockets on Windows, and refuses functions that it does not have: stamps and
+ * our own frames. */
 #include "platform/windows/windows.h"
 
 #include <mstcpip.h>

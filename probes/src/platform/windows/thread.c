@@ -1,4 +1,4 @@
-/* Runs clocks, sleeps, threads and what they wait with on Windows. */
+/* Clocks, sleeps, threads and condition variables on Windows. */
 #include "platform/windows/windows.h"
 
 #include <process.h>

@@ -1,4 +1,4 @@
-/* Waits for many sockets by WSAPoll, which looks at each of them. */
+/* Waits for many sockets by WSAPoll, which checks each of them. */
 #include "platform/windows/windows.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Adds points to a series, and halves them where there is no more room. */
+/* Adds points to a series, and drops every second one if there is no more room. */
 #include "pure/window/tcp_series.h"
 
 #include <string.h>
@@ -20,13 +20,13 @@ uint64_t tcp_series_due_ns(const struct tcp_series *series)
 
 static void halve(struct tcp_series *series)
 {
-    const unsigned kept = TCP_SERIES_MAX / 2;
-    for (unsigned i = 0; i < kept; i++) {
+    const unsigned half = TCP_SERIES_MAX / 2;
+    for (unsigned i = 0; i < half; i++) {
         series->time_us[i] = series->time_us[2 * i];
         for (unsigned fact = 0; fact < TCP_SERIES_FACTS; fact++)
             series->value[fact][i] = series->value[fact][2 * i];
     }
-    series->points = kept;
+    series->points = half;
     series->step_ns *= 2;
 }
 

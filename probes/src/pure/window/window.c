@@ -1,4 +1,4 @@
-/* Handles the edges of the receiver's window, which is not done for every mark. */
+/* Handles the edges of the receiver's window: the rare part of marking. */
 #include "pure/window/window.h"
 
 #include <string.h>
@@ -45,8 +45,9 @@ void window_init(struct window *window, const struct window_plan *plan,
 }
 
 /* The bytes are read before the time, against the order in which window_mark writes them. Those of each
- * stream go to `each` as well, unless it is NULL. */
-static struct window_sum sum_until(const struct window *window, uint64_t *last_ns, uint64_t *each)
+ * stream are also written to `per_stream`, unless it is NULL. */
+static struct window_sum sum_until(const struct window *window, uint64_t *last_ns,
+                                   uint64_t *per_stream)
 {
     struct window_sum sum = {0, 0, 0};
     *last_ns = 0;
@@ -54,8 +55,8 @@ static struct window_sum sum_until(const struct window *window, uint64_t *last_n
         const struct window_stream *stream = window->stream[i];
         const uint64_t bytes = atomic_load_explicit(&stream->bytes, memory_order_acquire);
         sum.bytes += bytes;
-        if (each != NULL)
-            each[i] = bytes;
+        if (per_stream != NULL)
+            per_stream[i] = bytes;
         sum.messages += read_relaxed(&stream->messages);
         sum.marks += read_relaxed(&stream->marks);
         uint64_t last = read_relaxed(&stream->last_ns);
