@@ -60,7 +60,7 @@ def main() -> int:
         print(f"{name}, {last.duration_s / 60:.0f} min, exit {last.exit_status}: {last.figures}")
     if not asked.names:
         write_table(outcomes, datetime.datetime.now(datetime.UTC).date())
-    total_s = sum(each.duration_s for each in outcomes)
+    total_s = sum(outcome.duration_s for outcome in outcomes)
     met = sum(each.exit_status == 0 for each in outcomes)
     print(f"benchmarks: {met} of {len(outcomes)} met, in {total_s / 60:.0f} min")
     return 0 if met == len(outcomes) and total_s <= MOST_S else 1
@@ -84,8 +84,8 @@ def run(name: str) -> Outcome:
 def write_table(outcomes: list[Outcome], day: datetime.date) -> None:
     """Put the rows between the two marks of the page, with their day."""
     rows = [f"Measured on {day}.", "", "| figures | command |", "|---|---|"]
-    for each in outcomes:
-        rows.append(f"| {each.figures.replace('|', '/')} | `make benchmark-{each.name}` |")
+    for outcome in outcomes:
+        rows.append(f"| {outcome.figures.replace('|', '/')} | `make benchmark-{outcome.name}` |")
     page = TABLE.read_text("utf-8")
     between = re.compile(re.escape(BEGIN) + r".*?" + re.escape(END), re.DOTALL)
     made = "\n".join([BEGIN, *rows, END])

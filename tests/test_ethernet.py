@@ -247,9 +247,9 @@ def test_fragments_carry_the_whole_message_within_the_mtu(
         assert packets[0] == message + 8 + IP_BYTES[ip_version]
         return
     header = IP_BYTES[ip_version] + (8 if ip_version == 6 else 0)
-    payloads = [each - header for each in packets]
+    payloads = [packet - header for packet in packets]
     assert sum(payloads) == message + 8
-    assert all(each % 8 == 0 for each in payloads[:-1])
+    assert all(payload % 8 == 0 for payload in payloads[:-1])
     assert all(each > 0 for each in payloads)
     # Nothing is cut that would have fitted.
     assert message + 8 + IP_BYTES[ip_version] > mtu

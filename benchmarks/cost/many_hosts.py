@@ -40,7 +40,7 @@ def scheduled(hosts: int) -> tuple[float, int]:
     """CPU seconds that the rounds take to be drawn, the median of five, and how many there are."""
     names = [f"h{n}" for n in range(hosts)]
     pairings = every_pairing(names, machines={name: name for name in names}, inside=False)
-    meetings = [Match(each, *labels_of(each)) for each in pairings]
+    meetings = [Match(pairing, *labels_of(pairing)) for pairing in pairings]
     times = []
     for _ in range(5):
         began = time.process_time()

@@ -68,14 +68,14 @@ def main() -> int:
         before = iperf3_costs_ms(lab, asked.iperf3 // 2)
         costs = netlab_costs(lab, Path(scratch), asked.repeats)
         iperf3_ms = before + iperf3_costs_ms(lab, asked.iperf3 - asked.iperf3 // 2)
-    costs_ms = [each.cost_ms for each in costs]
+    costs_ms = [cost.cost_ms for cost in costs]
     drains = [each for each in costs if each.drains_ms]
     rows = [spread("netlab, a cell", costs_ms)]
     for number, part in enumerate(PARTS):
         rows.append(spread(f"  {part}", [each.parts_ms[number] for each in costs]))
     rows.append(spread("netlab, drain of UDP (not in it)", [sum(d.drains_ms) for d in drains]))
     for number, part in enumerate(DRAIN_PARTS):
-        rows.append(spread(f"  {part}", [each.drains_ms[number] for each in drains]))
+        rows.append(spread(f"  {part}", [drain.drains_ms[number] for drain in drains]))
     rows.append(spread("ssh host iperf3, ControlMaster", iperf3_ms))
     print(table(["ms", "cells", "least", "median", "90 %", "most"], rows))
     median = statistics.median(costs_ms)
@@ -123,7 +123,7 @@ def netlab_costs(
     matrix.write_text(text)
     wall_ns = time.time_ns() - time.monotonic_ns()
     arrivals = list(_arrivals(matrix, lab, into))
-    records = {(each.cell, each.trial): each for each in netlab.load(into).stored.records}
+    records = {(record.cell, record.trial): record for record in netlab.load(into).stored.records}
     began = {trial: _ns_of(each.started_at) - wall_ns for trial, each in records.items()}
     measured_ns = round((WARM_UP_S + duration_s) * 1e9)
     return [
@@ -232,7 +232,7 @@ def spread(name: str, values: list[float]) -> list[str]:
     ordered = sorted(values)
     upper = ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
     figures = (ordered[0], statistics.median(ordered), upper, ordered[-1])
-    return [name, str(len(values)), *(f"{each:.1f}" for each in figures)]
+    return [name, str(len(values)), *(f"{figure:.1f}" for figure in figures)]
 
 
 if __name__ == "__main__":

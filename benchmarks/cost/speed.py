@@ -91,8 +91,8 @@ def main() -> int:
             [*map(row, *zip(*measured.items(), strict=False))],
         )
     )
-    parts = [json.loads(each.said) for each in loads]
-    import_s, load_s = (max(each[name] for each in parts) for name in ("import_s", "load_s"))
+    parts = [json.loads(load.said) for load in loads]
+    import_s, load_s = (max(part[name] for part in parts) for name in ("import_s", "load_s"))
     print(f"Of netlab.load, at most: {import_s:.2f} s to import, {load_s:.2f} s to read.")
     print(
         f"The journal of {asked.cells:,} cells has {journal_bytes / 1e6:.0f} MB, "
@@ -116,7 +116,7 @@ def judge(
     report_s, large_s, whole_load_s = (
         max(e.wall_s for e in own) for own in (reports, larges, loads)
     )
-    most_bytes = max(each.most_bytes for each in larges)
+    most_bytes = max(large.most_bytes for large in larges)
     large_words = f"{large_cells:,} cells"
     return finish(
         [
@@ -141,7 +141,7 @@ def row(name: str, costs: Sequence[Cost]) -> list[str]:
     times = [each.wall_s for each in costs]
     figures = (min(times), statistics.median(times), max(times))
     megabytes = max(each.most_bytes for each in costs) / 1e6
-    return [name, *(f"{each:.2f}" for each in figures), f"{megabytes:.0f}"]
+    return [name, *(f"{figure:.2f}" for figure in figures), f"{megabytes:.0f}"]
 
 
 def verdict(measured_s: float, most_s: float, what: str, which: str) -> Verdict:

@@ -113,7 +113,7 @@ def start_of(matrix: Path, inventory: Path, into: Path) -> Start:
     if done.returncode:
         raise SystemExit(done.stderr)
     run = netlab.load(into)
-    first_ns = min(int(str(each.values["sender_first_send_ns"])) for each in run.stored.records)
+    first_ns = min(int(str(record.values["sender_first_send_ns"])) for record in run.stored.records)
     whole_s = (first_ns - began_ns) / 1e9
     noted = {
         note.kind: datetime.datetime.fromisoformat(note.at).timestamp() - wall_s

@@ -43,7 +43,7 @@ def main() -> int:
         states = Counter(str(each.status) for each in run.stored.latest.values())
         trials = len(run.stored.records)
         together = at_once(folder)
-    loose = sum(each.precise is False for each in courses)
+    loose = sum(course.precise is False for course in courses)
     whole = len(cells) == CELLS
     printed = f"{len(cells) * PRINTED_S / 60:.0f} minutes as printed"
     minutes = took_s / 60

@@ -131,17 +131,19 @@ def ceiling_shares(lab: LabState, scratch: Path, pairing: str, seconds: float) -
     matrix.write_text(AT_64_KIB.format(pairing=pairing, seconds=max(seconds, 1.0)))
     netlab(*run_words(matrix, lab.hosts_file, into))
     found: dict[int, list[float]] = {}
-    for each in samples(load(into)):
-        found.setdefault(each.message_bytes, []).append(each.ceiling_share or 0.0)
+    for sample in samples(load(into)):
+        found.setdefault(sample.message_bytes, []).append(sample.ceiling_share or 0.0)
     return {size: statistics.median(values) for size, values in found.items()}
 
 
 def small_messages_are_named(run: Analysis) -> Verdict:
     """Windows clients below the ceiling: measured, and their send call named as what limits."""
     small = [
-        each
-        for each in samples(run)
-        if each.pairing in ("LW", "WW") and each.protocol == "TCP" and each.message_bytes <= 576
+        sample
+        for sample in samples(run)
+        if sample.pairing in ("LW", "WW")
+        and sample.protocol == "TCP"
+        and sample.message_bytes <= 576
     ]
     below = [each for each in small if limit_of(each) is not Kind.WIRE_CEILING]
     named = [each for each in below if limit_of(each) is Kind.SENDER_CALL_RATE]
@@ -207,7 +209,7 @@ def pinned(lab: LabState, name: str, cpus: int) -> Iterator[None]:
 def set_up_cost(lab: LabState, scratch: Path, repeats: int) -> Verdict:
     """Beyond warm-up, window and drain, as set_up.py has it."""
     costs = netlab_costs(lab, scratch, repeats, "[WL, LW, WW]")
-    costs_ms = [each.cost_ms for each in costs]
+    costs_ms = [cost.cost_ms for cost in costs]
     drains_ms = [sum(each.drains_ms) for each in costs if each.drains_ms]
     rows = [
         spread("netlab, a cell with a Windows host", costs_ms),

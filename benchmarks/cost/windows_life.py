@@ -63,7 +63,7 @@ def goes_on_after_its_lab_was_taken_down(scratch: Path, seconds: float) -> list[
     finally:
         labs.down(options.name, forget=True)
     records = records_of(into)
-    final = {each["cell"] for each in records if each["status"] in ENDED}
+    final = {record["cell"] for record in records if record["status"] in ENDED}
     counts = Counter(each["cell"] for each in records if from_data(each).is_final)
     twice = sum(count > 1 for count in counts.values())
     return [

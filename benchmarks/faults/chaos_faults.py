@@ -251,20 +251,20 @@ def chaos_site(folder: Path) -> Iterator[ChaosSite]:
             stack.callback(host.sshd.stop)
         known = "".join(host.sshd.line() for host in hosts)
         (home / ".ssh" / "known_hosts").write_text(known)
-        faults = tuple(each for each in FAULTS if hosts[0].namespace or not each.cables)
+        faults = tuple(fault for fault in FAULTS if hosts[0].namespace or not fault.cables)
         yield ChaosSite(hosts, home, faults)
 
 
 def _in_lab(folder: Path, key: Path, stack: ExitStack) -> tuple[ChaosHost, ChaosHost]:
     lab = stack.enter_context(a_lab(RATE_BIT_PER_S))
     made = []
-    for each in lab.hosts:
+    for host in lab.hosts:
         # Its probes come before whatever else this machine computes: what disturbs is ours alone.
-        within = ("nsenter", f"--net={NAMESPACES / each.namespace}", "chrt", "--rr", "1")
+        within = ("nsenter", f"--net={NAMESPACES / host.namespace}", "chrt", "--rr", "1")
         sshd = Sshd(
-            folder / each.name, key, port=PORT, address=each.management_address, within=within
+            folder / host.name, key, port=PORT, address=host.management_address, within=within
         )
-        made.append(ChaosHost(each.name, sshd, each.addresses[0], each.namespace))
+        made.append(ChaosHost(host.name, sshd, host.addresses[0], host.namespace))
     return made[0], made[1]
 
 

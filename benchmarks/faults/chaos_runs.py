@@ -141,7 +141,7 @@ def hurt_all(scratch: Path, first: int, runs: int, seed: int, seconds: float) ->
 
 def _by_cell(complaints: list[str]) -> dict[str, str]:
     """The first complaint about each cell, which begins with its key: a trial has many figures."""
-    return {each.split()[0]: each for each in reversed(complaints)}
+    return {complaint.split()[0]: complaint for complaint in reversed(complaints)}
 
 
 def _clean(bench: Bench, matrix: str) -> Analysis:

@@ -60,7 +60,9 @@ def main() -> int:
         after = record_lines(into)
     toll.changed += changed(before, after)
     records = [json.loads(line) for line in after]
-    measured = {(each["cell"], each["trial"]) for each in records if each["status"] in ENDED}
+    measured = {
+        (record["cell"], record["trial"]) for record in records if record["status"] in ENDED
+    }
     final = Counter((each["cell"], each["trial"]) for each in records if from_data(each).is_final)
     twice = [key for key, count in final.items() if count > 1]
     verdicts = [

@@ -179,24 +179,24 @@ def settle(
     """Wait for the runs of a batch, and judge them."""
     began, end = time.monotonic(), time.monotonic() + END_S
     holds = []
-    for each in contenders:
+    for contender in contenders:
         contest.runs += 1
         try:
-            said = each.child.communicate(timeout=max(0.1, end - time.monotonic()))[1]
+            said = contender.child.communicate(timeout=max(0.1, end - time.monotonic()))[1]
         except subprocess.TimeoutExpired:
-            contest.stuck.append(f"{each.run}: no end in {END_S:g} s")
-            each.child.kill()
-            each.child.communicate()
+            contest.stuck.append(f"{contender.run}: no end in {END_S:g} s")
+            contender.child.kill()
+            contender.child.communicate()
             continue
-        had = holds_of(bench.folder / each.run, lock_of)
+        had = holds_of(bench.folder / contender.run, lock_of)
         holds += had
-        others = frozenset().union(*(other.hosts for other in contenders if other is not each))
+        others = frozenset().union(*(other.hosts for other in contenders if other is not contender))
         contest.acquired += sum(hold.host in others for hold in had)
-        code = each.child.returncode
-        if code == 6 and not each.waits and not had:
+        code = contender.child.returncode
+        if code == 6 and not contender.waits and not had:
             contest.turned_away += 1
         elif code != 0:
-            contest.bad.append(f"{each.run}: exit status {code}: {said.strip()[-300:]}")
+            contest.bad.append(f"{contender.run}: exit status {code}: {said.strip()[-300:]}")
     contest.overlaps += overlaps(holds)
     contest.batch_s.append(time.monotonic() - began)
 

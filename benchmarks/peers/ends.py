@@ -129,7 +129,7 @@ def await_socket(receiver: subprocess.Popen[str], protocol: str, port: int) -> N
 def result_of(said: str) -> dict[str, Any]:
     """The last `result` among a probe's records; ToolFailedError with all it said without one."""
     records = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-    results: list[dict[str, Any]] = [each for each in records if each["type"] == "result"]
+    results: list[dict[str, Any]] = [record for record in records if record["type"] == "result"]
     if not results:
         raise ToolFailedError(said.strip())
     return results[-1]

@@ -107,7 +107,7 @@ def reading_of(raw: dict[str, list[dict[str, Any]]], seconds: int) -> LoadReadin
 
 
 def _mean_over(points: Sequence[dict[str, Any]], window: tuple[float, float]) -> float:
-    inside = [each for each in points if window[0] <= each["t"] < window[1]]
+    inside = [point for point in points if window[0] <= point["t"] < window[1]]
     whole_s = sum(each["dur"] for each in inside)
     return float(sum(each["val"] * each["dur"] for each in inside) / whole_s)
 
@@ -178,7 +178,7 @@ def _lines(name: str, pairs: Sequence[tuple[LoadReading, LoadReading]]) -> list[
     for index, who in enumerate(("netlab", "flent")):
         readings = [pair[index] for pair in pairs]
         rate = statistics.median(each.throughput_bit_per_s for each in readings) / 1e6
-        increase = statistics.median(each.increase_ms for each in readings)
+        increase = statistics.median(reading.increase_ms for reading in readings)
         lines.append([f"{name}, {who}", f"{rate:.2f}", f"{increase:.1f}", "", ""])
     throughput, increase = _off(pairs)
     ratios = [a.increase_ms / b.increase_ms for a, b in pairs]

@@ -101,7 +101,7 @@ def lines_of(
         cells.setdefault((int(str(size)), float(str(rate))), []).append(record)
     lines, verdicts, figures = [], [], []
     for (size, rate), trials in sorted(cells.items(), key=lambda item: (-item[0][0], item[0][1])):
-        errors = [error for each in trials if (error := error_of(each)) is not None]
+        errors = [error for trial in trials if (error := error_of(trial)) is not None]
         skipped = sum(int(str(r.values.get("sender_skipped_messages", 0))) for r in trials)
         sent = sum(int(str(r.values.get("sent_messages", 0))) for r in trials)
         bursts = [int(str(r.values.get("sender_largest_burst", 0))) for r in trials]

@@ -45,8 +45,8 @@ def main() -> int:
             theirs.append(asked_of_iperf3(lab, address, asked.seconds))
     ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
     rows = [
-        row("netlab, Mbit/s", [each / 1e6 for each in ours]),
-        row("iperf3, Mbit/s", [each / 1e6 for each in theirs]),
+        row("netlab, Mbit/s", [rate / 1e6 for rate in ours]),
+        row("iperf3, Mbit/s", [rate / 1e6 for rate in theirs]),
         row("netlab / iperf3, of a round", ratios, 4),
         row("beyond the seconds, s", beyond_s),
         row("to the first figure, s", first_s),

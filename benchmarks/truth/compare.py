@@ -116,8 +116,8 @@ def labs(hosts: int) -> Iterator[tuple[lab.LabState, lab.LabState]]:
         first, second = (lab.up(each) for each in options)
         yield first, second
     finally:
-        for each in options:
-            lab.down(each.name, forget=True)
+        for option in options:
+            lab.down(option.name, forget=True)
 
 
 def measured(

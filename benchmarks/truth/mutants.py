@@ -120,7 +120,7 @@ def mutants_of(meta: Path, folder: Path) -> Iterator[Mutant]:
     room = meta.relative_to(folder).as_posix().removesuffix(".meta")
     statuses = json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
     tree = ast.parse(meta.with_suffix("").read_text(encoding="utf-8"))
-    texts = {each.name: bare(each) for each in functions(tree.body)}
+    texts = {function.name: bare(function) for function in functions(tree.body)}
     for name, status in statuses.items():
         key = name.rpartition(".")[2]
         before, after = texts[re.sub(r"__mutmut_\d+$", "__mutmut_orig", key)], texts[key]
@@ -131,9 +131,9 @@ def mutants_of(meta: Path, folder: Path) -> Iterator[Mutant]:
 def left_out(altered: Path) -> list[str]:
     """Functions that mutmut does not touch: decorated ones. Those that it does it decorates."""
     words = {
-        each.name: [ast.unparse(word) for word in each.decorator_list]
-        for each in functions(ast.parse(altered.read_text(encoding="utf-8")).body)
-        if "__mutmut_" not in each.name
+        function.name: [ast.unparse(word) for word in function.decorator_list]
+        for function in functions(ast.parse(altered.read_text(encoding="utf-8")).body)
+        if "__mutmut_" not in function.name
     }
     return [
         name
@@ -146,12 +146,12 @@ def score(mutants: Sequence[Mutant]) -> float:
     """Share of them that was killed; ValueError where there are none."""
     if not mutants:
         raise ValueError("no mutants: nothing has a score")
-    return sum(each.fate in ("killed", "timeout") for each in mutants) / len(mutants)
+    return sum(mutant.fate in ("killed", "timeout") for mutant in mutants) / len(mutants)
 
 
 def row(name: str, mutants: Sequence[Mutant]) -> list[str]:
     """A line of the table."""
-    counted = [each for each in mutants if not each.sentence]
+    counted = [mutant for mutant in mutants if not mutant.sentence]
     fates = [each.fate for each in counted]
     counts = [len(mutants), len(mutants) - len(counted)]
     counts += [fates.count(word) for word in ("killed", "timeout", "survived", "untried")]

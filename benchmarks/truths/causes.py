@@ -134,7 +134,7 @@ class Cause:
     @property
     def strengths(self) -> tuple[Strength, ...]:
         """Those that it has, the weakest first."""
-        return tuple(each for each in STRENGTHS if each in self.dial)
+        return tuple(strength for strength in STRENGTHS if strength in self.dial)
 
 
 def restated(experiment: Experiment, share: float) -> Experiment:

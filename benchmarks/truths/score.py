@@ -125,7 +125,7 @@ def judge(truth: Truth, said: Sequence[Said], causes: Mapping[str, Cause]) -> Ju
         true |= {*cause.expected, *cause.also}
         # What costs 2 % may still be within the limit of what is "at the wire".
         denied |= cause.denied if part.strength != "just" else set()
-    wrong = [each for each in claims(said, causes) if each.kind not in true]
+    wrong = [claim for claim in claims(said, causes) if claim.kind not in true]
     wrong += [each for each in said if each.kind in denied and each not in wrong]
     right: set[str] = set()
     missed = []

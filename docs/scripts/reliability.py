@@ -53,7 +53,7 @@ class FaultRow:
         recorded = ("; ".join(dict.fromkeys(known.get(name, []))) for name in RECORDED)
         command = f"`pytest {self.file.relative_to(ROOT).as_posix()}`"
         cells = (str(self.number), self.holds, *recorded, command)
-        return "| " + " | ".join(each.replace("|", BAR) for each in cells) + " |\n"
+        return "| " + " | ".join(cell.replace("|", BAR) for cell in cells) + " |\n"
 
 
 def rows() -> dict[str, list[FaultRow]]:
@@ -99,10 +99,10 @@ def figures_of_before() -> Results:
     """As ``results_in``, from the page as it is."""
     found: Results = {}
     for line in PAGE.read_text("utf-8").splitlines() if PAGE.exists() else ():
-        cells = [each.strip() for each in re.split(r"(?<!\\)\|", line)[1:-1]]
+        cells = [word.strip() for word in re.split(r"(?<!\\)\|", line)[1:-1]]
         stem = re.search(r"test_\d\d_\w+", cells[-1]) if cells else None
         if stem is not None:
-            values = (each.replace(BAR, "|") for each in cells[2:-1])
+            values = (cell.replace(BAR, "|") for cell in cells[2:-1])
             recorded = zip(RECORDED, values, strict=True)
             found[stem[0]] = {name: [value] for name, value in recorded if value}
     return found

@@ -77,7 +77,7 @@ tests:
 """
     faults = refused(tmp_path, tests)
     assert faults
-    assert all(each.startswith("7:28: ") for each in faults)
+    assert all(fault.startswith("7:28: ") for fault in faults)
 
 
 def test_what_is_set_over_the_file_is_refused_with_its_test(tmp_path: Path) -> None:

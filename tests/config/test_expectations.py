@@ -68,7 +68,7 @@ def test_searches_have_bounds_of_their_own(load: Any) -> None:
         "expect:\n  - frames: {at_least: 90 % of the line rate}\n    payload: {at_least: 1448}\n"
         "  - frames: {at_least: 5k/s}\n"
     )
-    found = [str(each) for each in load(text).expectations]
+    found = [str(expectation) for expectation in load(text).expectations]
     assert found == [
         "payload at least 1448 B",
         "rate without loss at least 90 % of the line rate",
@@ -134,7 +134,7 @@ def test_an_expectation_is_about_the_cells_that_have_the_quantity_and_are_meant(
         + "    unless: {test: stream, protocol: TCP}\n"
         + "    baseline: {no_worse_by: 5 %}\n"
     )
-    throughput, loss, baseline = (cells(matrix, each) for each in matrix.expectations)
+    throughput, loss, baseline = (cells(matrix, expectation) for expectation in matrix.expectations)
     assert len(throughput) == 16
     assert {cell[1] for cell in throughput} == {"stream"}
     assert {cell[:3] for cell in loss} == {("LL", "stream", "UDP"), ("LL", "round_trip", "UDP")}
@@ -201,7 +201,7 @@ def test_a_figure_keeps_to_one_of_two_opposite_bounds(limit: float, figure: floa
 def test_the_matrix_of_the_documentation_expects_what_it_says(load: Any) -> None:
     text = (DOCS / "comparing.md").read_text(encoding="utf-8")
     matrix = load(re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)[0])
-    assert [str(each) for each in matrix.expectations] == [
+    assert [str(expectation) for expectation in matrix.expectations] == [
         "throughput at least 90 % of the ceiling",
         "loss at most 0.1 %",
         "no worse than the baseline by 5 %",

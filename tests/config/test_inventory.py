@@ -50,7 +50,7 @@ def names(found: Inventory, pairing: str) -> list[tuple[str, str]]:
 def faults(tmp_path: Path, text: str) -> list[tuple[int, int, str, str]]:
     with pytest.raises(MatrixError) as raised:
         inventory(tmp_path, text)
-    return [(each.line, each.column, each.path, each.message) for each in raised.value.faults]
+    return [(fault.line, fault.column, fault.path, fault.message) for fault in raised.value.faults]
 
 
 def test_every_key_of_a_host_is_read(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_tcp_and_udp_side_by_side_each_take_their_own(load: Any) -> None:
     text = HEAD + (
         "    load: {protocol: [TCP, UDP], congestion: [cubic, bbr], send_method: [plain, batch]}\n"
     )
-    found = {(each.protocol, each.congestion, each.send_method) for each in setups(load(text))}
+    found = {(setup.protocol, setup.congestion, setup.send_method) for setup in setups(load(text))}
     assert found == {
         *(("TCP", "cubic", None), ("TCP", "bbr", None)),
         *(("UDP", None, None), ("UDP", None, "batch")),
@@ -170,7 +170,7 @@ def test_rules_name_settings_of_the_load_by_themselves(load: Any) -> None:
 
 def test_set_holds_for_the_load_whatever_its_section_says(load: Any) -> None:
     text = HEAD + "    load: {streams: [1, 4], congestion: cubic}\n"
-    assert {each.streams for each in setups(load(text, streams="2"))} == {2}
+    assert {setup.streams for setup in setups(load(text, streams="2"))} == {2}
     found = setups(load(text, congestion="[cubic, bbr]", idle="1s"))
     assert {(each.streams, each.congestion, each.idle_s) for each in found} == {
         *((1, "cubic", 1.0), (1, "bbr", 1.0), (4, "cubic", 1.0), (4, "bbr", 1.0))

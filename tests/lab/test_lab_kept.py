@@ -72,7 +72,7 @@ class TestInALab:
         lab.up(LabOptions(name=NAME))
         lab.down(NAME)
         assert stat.S_IMODE(place.stat().st_mode) == 0o700
-        files = {each.name: stat.S_IMODE(each.stat().st_mode) for each in place.iterdir()}
+        files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in place.iterdir()}
         assert files == dict.fromkeys([*KEYS, kept.PLACE], 0o600)
 
     def test_what_is_forgotten_is_made_anew(self, place: Path) -> None:
@@ -89,7 +89,7 @@ class TestInALab:
         mine = what_is_pinned(lab.up(LabOptions(name=NAME)))
         lab.down(NAME)
         theirs = what_is_pinned(lab.up(LabOptions(name=OTHER)))
-        assert {each[0] for each in mine.values()}.isdisjoint(each[0] for each in theirs.values())
+        assert {each[0] for each in mine.values()}.isdisjoint(row[0] for row in theirs.values())
         assert what_is_pinned(lab.up(LabOptions(name=NAME))) == mine
 
     def test_a_lab_with_a_link_for_a_key_does_not_come_up_and_says_what_to_do(

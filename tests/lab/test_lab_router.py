@@ -41,7 +41,7 @@ def test_each_host_has_a_network_of_its_own_with_the_router_in_it() -> None:
             assert ipaddress.ip_interface(its).network == network
             assert mine != its
             networks.append(network)
-        assert [str(ipaddress.ip_interface(each).ip) for each in here.addresses] == [
+        assert [str(ipaddress.ip_interface(address).ip) for address in here.addresses] == [
             *host.addresses
         ]
     assert len({*networks}) == 4
@@ -120,7 +120,7 @@ def queues(of: lab.LabState, figure: str) -> int:
     told = json.loads(programs.run("tc", "-n", of.plan.router, "-s", "-j", "qdisc", "show"))
     shapers = [each for each in told if each["kind"] == "tbf"]
     assert len(shapers) == 2
-    return sum(each[figure] for each in shapers)
+    return sum(shaper[figure] for shaper in shapers)
 
 
 def dropped_and_lost(of: lab.LabState) -> tuple[int, int]:

@@ -139,7 +139,7 @@ class Tab:
     def happened(self, method: str) -> list[Mapping[str, Any]]:
         """What came of one kind of event since the page was opened."""
         events = self._browser.events
-        return [each["params"] for each in events if each["method"] == method]
+        return [event["params"] for event in events if event["method"] == method]
 
     @property
     def asked_for(self) -> list[str]:

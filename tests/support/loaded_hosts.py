@@ -83,7 +83,9 @@ class World:
         if verb == "receive":
             more = {
                 "interval_ns": 100 * MS,
-                "interval_bytes": [each // 5 for each in self.of_half_seconds for _ in range(5)],
+                "interval_bytes": [
+                    half // 5 for half in self.of_half_seconds for _ in range(5)
+                ],
                 "elapsed_ns": len(self.of_half_seconds) * 500 * MS,
             }
         if verb == "send":
