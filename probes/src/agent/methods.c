@@ -27,7 +27,7 @@ bool methods_known(struct test *test)
                 "taking frames takes Linux and the right to packet sockets (CAP_NET_RAW)"))
         return false;
     if (settings->poll && calibration_usual_sleep_ns() > POLL_MOST_NS) {
-        test_fail_saying(test, "capability-missing", 0, "poll", "this system's sleeps are too long");
+        test_fail_saying(test, "capability-missing", 0, "poll", "this system's sleeps take too long");
         return false;
     }
     if (settings->method == METHOD_BATCH)

@@ -38,7 +38,7 @@ void result_demand_answers(struct test *test)
     if (ask->lost > 0)
         test_fail(test, "no-answer", 0, "every request timed out");
     else
-        test_fail(test, "no-traffic", 0, "nothing was asked within the window");
+        test_fail(test, "no-traffic", 0, "no request was sent within the window");
 }
 
 static void add_lateness(const struct pacing *pacing, struct json *record)

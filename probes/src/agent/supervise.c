@@ -204,7 +204,7 @@ static void drain_udp(struct test *test)
     }
     if (!test_failed(test))
         test_fail(test, test->window.closed_by_silence ? "peer-vanished" : "deadline", 0,
-                  "nobody said how many messages were sent");
+                  "the number of sent messages is unknown");
 }
 
 static void drain_tcp(struct test *test)

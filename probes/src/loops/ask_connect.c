@@ -30,7 +30,7 @@ static bool report_failure(struct stream *stream, int error, const char *call)
         return false;
     if (strcmp(plat_word(error), "address-not-available") == 0)
         test_fail(test, "address-not-available", error,
-                  "no local port is free: those of closed connections stay blocked for a while");
+                  "no local port is free: ports of closed connections stay blocked for a while");
     else
         test_fail_system(test, error, call);
     return false;
@@ -78,7 +78,7 @@ static bool check_echo(struct stream *stream)
         memcmp(stream->ask->into, stream->buffer, settings->message_bytes) == 0)
         return true;
     stream->ask->mismatched++;
-    test_fail(stream->test, "no-answer", 0, "what came back is not what was sent");
+    test_fail(stream->test, "no-answer", 0, "the echo differs from the request");
     return false;
 }
 

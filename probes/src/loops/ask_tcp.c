@@ -65,7 +65,7 @@ static void take_tcp_answers(struct loop *loop, size_t length)
     struct in_flight *in_flight = &loop->ask->in_flight;
     if (loop->settings->echo && !echoed_stream(loop, length)) {
         loop->ask->mismatched++;
-        test_fail(loop->stream->test, "no-answer", 0, "what came back is not what was sent");
+        test_fail(loop->stream->test, "no-answer", 0, "the echo differs from the request");
         return;
     }
     loop->come_bytes += length;
@@ -74,7 +74,7 @@ static void take_tcp_answers(struct loop *loop, size_t length)
         ask_match(loop, in_flight->oldest);
     }
     if (in_flight->waiting == 0 && loop->come_bytes > 0)
-        test_fail(loop->stream->test, "no-answer", 0, "more came back than was asked for");
+        test_fail(loop->stream->test, "no-answer", 0, "the response is longer than requested");
 }
 
 static bool gone_tcp(struct loop *loop, int error)

@@ -58,7 +58,7 @@ static bool open_capture(struct test *test, struct stream *stream)
     if (plat_path_mtu(stream->socket, &mtu_bytes) &&
         datagram_ip_bytes(v6) + test->settings.message_bytes > mtu_bytes) {
         test_fail_saying(test, "message-too-long", 0, "message",
-                         "more than one frame takes: frames are not put together");
+                         "longer than one frame: captured fragments are not reassembled");
         return false;
     }
     int error = plat_capture_open(&stream->capture, stream->socket, room);

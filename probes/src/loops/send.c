@@ -96,7 +96,7 @@ bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t un
             return false;
         if (test->settings.udp && !traffic_refused(stream))
             return true;
-        test_fail(test, "peer-vanished", error, "the peer went away while we were sending");
+        test_fail(test, "peer-vanished", error, "the peer ended while we were sending");
     } else if (!plat_is_unreachable(error) || traffic_unreachable(stream)) {
         test_fail_system(test, error, "send");
     } else {

@@ -51,7 +51,7 @@ static bool fits(struct stream *stream, bool v6)
         datagram_ip_bytes(v6) + stream->test->settings.message_bytes <= mtu_bytes)
         return true;
     test_fail_saying(stream->test, "message-too-long", 0, "message",
-                     "more than one frame takes: frames of our own are not cut into fragments");
+                     "longer than one frame: raw frames are not fragmented");
     return false;
 }
 
@@ -74,13 +74,13 @@ static bool open_frames(struct stream *stream, struct send_batch *batch)
                   : plat_frames_open(&batch->frames, stream->socket, control, length, &caught);
     if (error == PLAT_NO_WIRE)
         test_fail_saying(test, "capability-missing", 0, "method",
-                         "frames of our own do not pass loopback");
+                         "raw frames cannot be sent on loopback");
     else if (error != 0)
         test_fail_key(test, plat_word(error), error, "method");
     else if (!datagram_init(&batch->datagram, caught.bytes, caught.length, v6, stream->buffer, size,
                             dataport_header_bytes(size)))
         test_fail_saying(test, "capability-missing", 0, "method",
-                         "this interface's frames have headers that are not known here");
+                         "this interface's frames have unknown headers");
     return !test_failed(test);
 }
 

@@ -78,7 +78,7 @@ static void send_paced(struct worker *worker)
     unsigned left = flows_count(worker);
     uint64_t due_ns, now_ns;
     if (!plan(worker, &first->pacing)) {
-        test_fail(test, "bad-value", 0, "more than a message a nanosecond of all streams");
+        test_fail(test, "bad-value", 0, "more than one message per nanosecond over all streams");
         return;
     }
     while (left > 0 && send_wait_until_due(first, &due_ns, &now_ns)) {
