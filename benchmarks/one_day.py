@@ -1,8 +1,8 @@
-"""Every benchmark whose figures are compared, one after the other on one day: `make benchmarks`.
+"""Runs every benchmark whose figures are compared, one by one on one day: `make benchmarks`.
 
-The last line of each is a row of the table in docs/benchmarks.md, which is written when the last
-one has ended; all they print is kept below build/benchmarks. What they hold against their criteria
-decides the exit status: 0 if all are met.
+The last line of each is a row of the table in docs/benchmarks.md, which is written after the last
+one has ended; their output is kept in build/benchmarks. The exit status is 0 if all their criteria
+are met.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a cell costs beyond its measured time, over SSH in the lab: `make benchmark-set-up`.
+"""The cost of a cell beyond its measured time, over SSH in the lab: `make benchmark-set-up`.
 
-Cost of a cell = time from the record before it to its own record, both written, less the warm-up
-and the seconds that were asked for, less the receiver's drain, which is shown apart. The first cell
-has no record before it and is left out: it pays for the connections. The hosts' clock is this
-machine's: so the parts are told by times of the record.
-Beside it, in the same lab, what people do otherwise: `ssh host iperf3 -c …` once a cell over a
-connection that ssh keeps (ControlMaster), with the iperf3 server running all the time.
+Cost of a cell = time from the previous record to its own record, both written, minus the warm-up
+and the requested seconds, minus the receiver's drain, which is shown separately. The first cell has
+no previous record and is left out: it includes the connections. The hosts use this machine's clock,
+so the times in a record give the parts.
+For comparison, in the same lab: `ssh host iperf3 -c …` once per cell over a shared ssh connection
+(ControlMaster), with the iperf3 server running all the time.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def netlab_costs(
 
 
 def _arrivals(matrix: Path, lab: LabState, into: Path) -> Iterator[tuple[int, tuple[str, int]]]:
-    """When each record of a run was written, by the monotonic clock, and of which trial it is."""
+    """When each record of a run was written, by the monotonic clock, and its trial."""
     words = [*NETLAB, *run_words(matrix, lab.hosts_file, into, "--json")]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as run:

@@ -175,7 +175,7 @@ def probes_of(lab: LabState) -> list[str]:
 
 
 def pairings_complete(into: Path) -> set[str]:
-    """Those of which every cell has its final record."""
+    """Pairings whose cells all have their final records."""
     ended = {
         (each["pairing"], each["cell"]) for each in records_of(into) if each["status"] in ENDED
     }

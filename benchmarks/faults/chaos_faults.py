@@ -60,9 +60,9 @@ class ChaosHost:
 
 
 Wait = Callable[[float], None]
-"""Seconds to wait; less where the run ends meanwhile."""
+"""Waits this many seconds; less if the run ends meanwhile."""
 Deed = Callable[[ChaosHost, random.Random, Wait], str]
-"""What is done to a host and undone again; returns it in words, none where there is no target."""
+"""Applies a fault to a host and removes it; returns a description, empty without a target."""
 
 
 def _signal(pids: list[int], number: int) -> None:
@@ -88,12 +88,12 @@ def kill_probe(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
 
 
 def stop_probe(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
-    """The agent's process stands still for a time."""
+    """Stop the agent's process for a time."""
     return _stop_probe(host, chance.uniform(0.4, 4.0), wait)
 
 
 def silence_probe(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
-    """The agent's process stands still for longer than a host may be silent."""
+    """Stop the agent's process for longer than a host may be silent."""
     return _stop_probe(host, chance.uniform(33, 40), wait)
 
 

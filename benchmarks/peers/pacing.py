@@ -1,11 +1,11 @@
 """Sent against offered on an unshaped veth: `make benchmark-pacing`.
 
 UDP offered at rates from 1 Mbit/s to 1 Gbit/s in full frames, and to 50 Mbit/s in messages of 64
-bytes, the sender on CPU 0 and the receiver on CPU 1. A sender that comes too late catches up by a
-burst at most and says what it skipped: on a machine with other work that is what is off. Trials
-that a hypervisor took the CPU from are measured again, whatever they measured. How late the sends
-were stands beside it, from the histogram that each record has. Run it on a quiet machine; the load
-before and after is printed.
+bytes, the sender on CPU 0 and the receiver on CPU 1. A late sender catches up by at most one burst
+and reports the skipped messages; on a busy machine they explain the difference. Trials from which a
+hypervisor took the CPU are repeated, whatever they measured. The lateness of the sends is given
+next to the rates, from the histogram of each record. Run it on a quiet machine; the load before and
+after is printed.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Of the whole round trip; a tool that tells no percentiles has none."""
+    """Figures of the whole round trip; a tool that reports no percentiles has none."""
 
     per_s: float
     p50_us: float | None

@@ -41,7 +41,7 @@ class Case:
     protocol: str
     message_bytes: int
     buffer_bytes: int | None
-    """SO_SNDBUF and SO_RCVBUF on both ends as asked for; None: the system's tuning."""
+    """Requested SO_SNDBUF and SO_RCVBUF on both ends; None: the system's autotuning."""
     seconds: int
 
     @property

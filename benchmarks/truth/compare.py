@@ -57,7 +57,7 @@ tests:
 
 
 class OneBlock(Progress):
-    """Stops a run after one block; it is gone on with later."""
+    """Stops a run after one block; it is resumed later."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class OneBlock(Progress):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How many of which cells were called different."""
+    """Numbers of cells that were judged different."""
 
     different: int
     cells: int
@@ -106,7 +106,7 @@ def main() -> int:
 
 @contextmanager
 def labs(hosts: int) -> Iterator[tuple[lab.LabState, lab.LabState]]:
-    """Two labs that stand side by side and are alike but for one cable of the second."""
+    """Two labs that are up at the same time and equal except one cable of the second."""
     slower = {SLOWED: SLOWER * RATE_BIT_PER_S}
     options = [
         lab.LabOptions(name="compare-1", rate=RATE_BIT_PER_S, linux=hosts),

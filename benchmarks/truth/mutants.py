@@ -38,7 +38,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One small change, and what became of it."""
+    """One small change, and its outcome."""
 
     name: str
     room: str
@@ -103,7 +103,7 @@ def bare(function: Function) -> str:
 
 
 def is_sentence(before: str, after: str) -> bool:
-    """Whether two functions are the same but for what only people read."""
+    """Whether two functions differ only in texts for people."""
     old, new = (ast.dump(Textless().visit(ast.parse(text))) for text in (before, after))
     return old == new
 

@@ -82,9 +82,9 @@ def score(
         if all(part.cause in causes for part in truth.parts)
     ]
     if not judged:
-        raise SystemExit(f"{into} holds no run that is whole")
+        raise SystemExit(f"{into} has no complete run")
     if once:
-        # Before it is shown: whoever has seen its figures may tune rules to them.
+        # Recorded before the figures are shown, because rules could then be tuned to them.
         write(into / SCORED, {"scored": True})
     left_out = sum(1 for _ in (into / LEFT_OUT).glob("*"))
     print(printed(judged, causes, Effects(into).all(), left_out), end="\n\n")
@@ -95,7 +95,7 @@ def score(
 
 
 def held_back_seed(into: Path) -> str:
-    """The seed of the runs that are held back: drawn when it is first asked for, never shown."""
+    """The seed of the held-back runs: drawn on first use, never shown."""
     path = into / SEED
     if not path.exists():
         write(path, {"seed": secrets.token_hex(8)})

@@ -1,7 +1,7 @@
 """A real browser without a window: Chromium, driven over a pipe by its DevTools protocol.
 
-No driver, no socket and no library beside it: each command is a JSON object that ends in a zero
-byte, https://chromedevtools.github.io/devtools-protocol/.
+It needs no driver, socket or library: each command is a JSON object that ends in a zero byte,
+https://chromedevtools.github.io/devtools-protocol/.
 """
 
 from __future__ import annotations

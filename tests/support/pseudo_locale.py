@@ -1,4 +1,4 @@
-"""A made-up language, and what of a run is the same in every language: names, units, figures."""
+"""A made-up language, and the parts of a run that no language changes: names, units, figures."""
 
 from __future__ import annotations
 
