@@ -212,7 +212,7 @@ static bool send_due(struct loop *loop)
 
 /* ---- receiving ---- */
 
-/* Waits for an answer as long as nothing else is to be done, or looks only. */
+/* Waits for an answer as long as there is nothing else to do, or only polls. */
 static ptrdiff_t receive_answer(struct loop *loop)
 {
     const plat_socket socket = loop->stream->socket;
@@ -253,8 +253,8 @@ static bool hear_answers(struct loop *loop)
 
 /* ---- the loop ---- */
 
-/* A receive that waits for one answer gives up when that is lost; with more in flight, often
- * enough. */
+/* A receive call that waits for one answer gives up when that is lost; with more requests in flight it
+ * gives up often enough to notice each loss. */
 void ask_limit_receives(const struct loop *loop)
 {
     const uint64_t timeout_ms = loop->settings->timeout_ns / MILLISECOND_NS;

@@ -93,7 +93,7 @@ static void close_last(struct stream *stream)
     plat_close(last);
 }
 
-/* Of connections that are told one by one those that nobody answered are lost, and the next is tried. */
+/* If connections are reported one by one, an unanswered one counts as lost and the next is tried. */
 static bool lose(struct stream *stream, uint64_t begun_ns, bool measured)
 {
     struct ask *ask = stream->ask;
@@ -145,7 +145,7 @@ void ask_connect_run(struct stream *stream)
 {
     uint64_t due_ns;
     ask_begin(stream);
-    close_last(stream); /* the one that showed the way */
+    close_last(stream); /* the connection that tested the path */
     while (wait_until_due(stream, &due_ns)) {
         bool more = transact(stream, due_ns);
         close_last(stream);

@@ -14,8 +14,8 @@ static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
                             loop->settings->message_bytes, &done);
 }
 
-/* What there is room for; the rest follows as the mirror makes room, which it may do only once we
- * have read its answers. */
+/* Sends as much as there is room for. The rest follows when the mirror makes room, which may need us to
+ * read its answers first. */
 static ptrdiff_t put_rest(struct loop *loop)
 {
     const unsigned char *end = loop->stream->buffer + loop->settings->message_bytes;

@@ -4,7 +4,7 @@
 #include "loops/round_trip.h"
 #include "loops/traffic.h"
 
-/* The first who has the token is the peer that results name. */
+/* The first caller with the token is the peer named in results. */
 static void trust(struct callers *callers, struct caller *caller)
 {
     struct test *test = callers->test;

@@ -106,8 +106,8 @@ static void count_look(struct stream *stream, ptrdiff_t got)
     receive_count_look(stream, got < 0 && plat_is_transient((int)-got));
 }
 
-/* The next step is 1 to twice the average less one: at random, for a queue that fills and drains has
- * a rhythm. */
+/* The next step is 1 to twice the average less one: at random, because a queue that fills and drains
+ * is periodic. */
 static bool look_is_due(struct stream *stream)
 {
     if (stream->look_left-- > 0)
@@ -129,7 +129,7 @@ static ptrdiff_t receive_one(struct stream *stream, size_t room)
                : plat_receive(stream->socket, stream->buffer, room);
 }
 
-/* Who blocks takes one datagram a call, as applications do; who looks takes all that has come. */
+/* A blocking receiver takes one datagram per call, as applications do; a polling one takes all queued. */
 static ptrdiff_t receive_many(struct stream *stream, struct plat_batch *batch)
 {
     ptrdiff_t got;
@@ -143,8 +143,8 @@ static ptrdiff_t receive_many(struct stream *stream, struct plat_batch *batch)
     return got;
 }
 
-/* Behind a call that brought nothing: who polls lets the queue fill for a while, and nobody has to
- * wake it for each message. */
+/* After a call without data: a polling receiver lets the queue fill for a while, so that the system
+ * need not wake it for each message. */
 static void pause_polling(struct stream *stream)
 {
     const uint64_t begun_ns = plat_now_ns();
@@ -158,8 +158,8 @@ static void pause_polling(struct stream *stream)
 
 /* ---- the loops ---- */
 
-/* Whether the queue had been full where a silence ends: what this call took stood in it as well, in
- * about twice as much memory. */
+/* Whether the queue was full at the end of a silence: the data of this call was in it as well, in about
+ * twice as much memory. */
 static bool queue_was_full(const struct stream *stream, uint64_t now_ns, uint64_t bytes)
 {
     uint64_t memory_bytes, most_bytes;
@@ -239,7 +239,7 @@ static void receive_tcp(struct stream *stream)
     }
 }
 
-/* To whoever waits for the end marker: what came with it is counted by now. */
+/* Wakes the waiter for the end marker: data that arrived with it is counted by now. */
 static void tell_marked(struct test *test)
 {
     plat_mutex_lock(&test->lock);
@@ -247,7 +247,7 @@ static void tell_marked(struct test *test)
     plat_mutex_unlock(&test->lock);
 }
 
-/* Datagrams of one call have one mark: the call that returned with them all. */
+/* Datagrams of one call have one mark: the time when the call returned. */
 bool receive_took_many(struct stream *stream, const struct plat_batch *batch, ptrdiff_t got)
 {
     const bool bare = dataport_header_bytes(stream->test->settings.message_bytes) == 0;

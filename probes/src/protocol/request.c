@@ -110,7 +110,7 @@ static bool verb_fine(const char *verb, size_t length)
     return length > 0;
 }
 
-/* Cuts the next word off: up to a space, which becomes its NUL. Returns its length. */
+/* Splits off the next word: up to a space, which becomes its NUL. Returns its length. */
 static size_t cut_word(char **at, char *end, char **word)
 {
     *word = *at;
@@ -210,7 +210,7 @@ const char *request_value(const struct request *request, const char *key)
 
 /* ---- types ---- */
 
-/* Digits from *at on, to a number of at most `most`. False: none, or too many. */
+/* Reads digits starting at *at as a number of at most `most`. False: no digits, or too many. */
 static bool digits(const char **at, const char *end, uint64_t most, uint64_t *out)
 {
     const char *began = *at;

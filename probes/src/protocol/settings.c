@@ -30,7 +30,7 @@ const char *const settings_mirror_keys[] = {
 
 /* ---- numbers ---- */
 
-/* The word `message`: as many bytes as a send call hands over. */
+/* The word `message`: the bytes of a send call. */
 static void read_receive_call(struct keys *keys, struct settings *out)
 {
     static const struct key_range range = {"receive_call", 1, MESSAGE_MAX_BYTES, 262144};

@@ -76,7 +76,7 @@ static bool put_key(struct json *json, const char *key)
            put(json, ":", 1);
 }
 
-/* Takes a value back that did not fit. */
+/* Removes a value that did not fit. */
 static void settle(struct json *json, size_t began, bool fits)
 {
     if (fits)

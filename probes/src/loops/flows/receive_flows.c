@@ -11,7 +11,7 @@ static bool take_one(struct stream *stream, struct plat_batch *batch)
     return receive_took(stream, plat_receive_now(stream->socket, batch->bytes, batch->room));
 }
 
-/* Looks without waiting; where nothing has come it waits, unless the receiver spins. */
+/* Polls without waiting; if there is no data it waits, unless the receiver spins. */
 static bool find_ready(const struct worker *worker, struct plat_watch *watch,
                        unsigned ready[FLOWS_READY], unsigned *count)
 {

@@ -63,7 +63,7 @@ static void send_unpaced(struct worker *worker)
     plat_watch_close(&watch);
 }
 
-/* The schedule of all of the worker's streams, which stands in its first one. */
+/* The schedule of all of the worker's streams, which is in its first stream. */
 static bool plan(const struct worker *worker, struct pacing *pacing)
 {
     const struct settings *settings = &worker->test->settings;
