@@ -9,7 +9,7 @@
 #define UNREAD UINT64_MAX
 #define LONGEST_TICK_NS UINT64_C(1000000000)
 
-/* The environment does not change: whoever reads it first writes what all others would. */
+/* The environment does not change, so all threads that read it write the same value. */
 static uint64_t tick_ns(void)
 {
     static _Atomic uint64_t tick = UNREAD;

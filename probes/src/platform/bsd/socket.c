@@ -96,7 +96,7 @@ int posix_set_report_drops(int socket, bool on)
     return ENOPROTOOPT;
 }
 
-/* Of IPv4 neither tells. */
+/* For IPv4 neither system reports it. */
 bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
 {
     struct ip6_mtuinfo info;
@@ -157,7 +157,7 @@ void bsd_name_option(struct plat_tcp_info *out, bool on, const char *name)
                  name);
 }
 
-/* ---- stamps: both tell when a datagram arrived, and neither when one left ---- */
+/* ---- stamps: both have the arrival of a datagram, and neither its departure ---- */
 
 int plat_stamps_on(plat_socket socket, const char *interface)
 {

@@ -25,7 +25,7 @@ static struct sockaddr_un lock_address(socklen_t *length)
     return address;
 }
 
-/* Tells everybody who connects who holds the lock. */
+/* Sends the owner of the lock to every connection. */
 static void answer_for_the_lock(void *argument)
 {
     int listener = *(int *)argument;

@@ -30,7 +30,7 @@ struct ring_half {
 
 struct linux_ring {
     struct ring_half out, done;
-    int error; /* that the next call tells */
+    int error; /* reported by the next call */
     unsigned free;
     uint64_t place[RING_PLACES]; /* where the free ones begin */
 };
@@ -55,7 +55,7 @@ static int set_of_xdp(int socket, enum newer_xdp_option option, const void *valu
     return posix_failed(setsockopt(socket, NEWER_SOL_XDP, option, value, length));
 }
 
-/* The ring to fill is asked for by the kernel, and stays empty: this socket receives nothing. */
+/* The kernel requires a fill ring; it stays empty, because this socket receives nothing. */
 static int set_up_memory(const struct plat_ring *ring)
 {
     const uint32_t entries = RING_PLACES;

@@ -87,7 +87,7 @@ ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, 
 
 enum taken { TOOK_A_STAMP, TOOK_SOMETHING_ELSE, TOOK_NOTHING };
 
-/* One entry of the error queue, which also holds what came back of other datagrams. */
+/* Reads one entry of the error queue, which also has errors of other datagrams. */
 static enum taken fetch_stamp(int socket, struct plat_stamp *sent)
 {
     union control control;

@@ -133,7 +133,7 @@ bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
     return true;
 }
 
-/* What leaves; what comes in is bound by the local address. */
+/* For sending; receiving is bound by the local address. */
 int plat_interface_set(plat_socket socket, const char *name)
 {
     struct windows_socket *own = windows_socket(socket);

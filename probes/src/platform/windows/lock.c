@@ -42,7 +42,7 @@ static void answer_for_the_lock(void *argument)
     call.hEvent = (HANDLE)argument;
     while (WaitForSingleObject(lock_over, 0) == WAIT_TIMEOUT) {
         if (!finished(&call, ConnectNamedPipe(lock_pipe, &call), INFINITE)) {
-            /* Somebody came and left again before he was heard, or the lock is given back. */
+            /* A client connected and left before it was served, or the lock was released. */
             DisconnectNamedPipe(lock_pipe);
             WaitForSingleObject(lock_over, 1);
             continue;

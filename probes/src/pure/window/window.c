@@ -198,7 +198,7 @@ static uint64_t mark_before_ns(const struct window_stream *stream, uint64_t t_ns
     return from_ns < t_ns && read_relaxed(&stream->silent_until_ns) >= t_ns ? from_ns : t_ns;
 }
 
-/* Called at a mark of `stream`, which had none since from_ns; others may have had some since. */
+/* Called at a mark of `stream`, the first since its gap_from_ns; other streams may have had marks since. */
 static void note_gap(struct window *window, const struct window_stream *stream, uint64_t t_ns)
 {
     const uint64_t origin_ns = window_origin_ns(window);
