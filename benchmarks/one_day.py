@@ -49,16 +49,16 @@ class Outcome:
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("names", nargs="*", metavar="NAME", help="all where none is named")
-    asked = words.parse_args()
-    if unknown := set(asked.names) - set(BENCHMARKS):
+    arguments = words.parse_args()
+    if unknown := set(arguments.names) - set(BENCHMARKS):
         words.error(f"no benchmark {', '.join(sorted(unknown))}: {', '.join(BENCHMARKS)}")
     OUTPUT.mkdir(parents=True, exist_ok=True)
     outcomes = []
-    for name in asked.names or BENCHMARKS:
+    for name in arguments.names or BENCHMARKS:
         outcomes.append(run(name))
         last = outcomes[-1]
         print(f"{name}, {last.duration_s / 60:.0f} min, exit {last.exit_status}: {last.figures}")
-    if not asked.names:
+    if not arguments.names:
         write_table(outcomes, datetime.datetime.now(datetime.UTC).date())
     total_s = sum(outcome.duration_s for outcome in outcomes)
     met = sum(each.exit_status == 0 for each in outcomes)

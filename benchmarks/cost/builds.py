@@ -58,8 +58,8 @@ class Row:
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("targets", nargs="*", metavar="TARGET", help="all where none is named")
-    asked = words.parse_args()
-    targets = targets_named(asked.targets) or TARGETS
+    arguments = words.parse_args()
+    targets = targets_named(arguments.targets) or TARGETS
     for target in targets:
         cross.compiler_for(target)  # what is missing is said before minutes of building
     rows = [

@@ -63,11 +63,11 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--repeats", type=int, default=8, help="of 8 cells")
     words.add_argument("--iperf3", type=int, default=10, metavar="N", help="cells with iperf3")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     with a_lab(100e6) as lab, tempfile.TemporaryDirectory() as scratch:
-        before = iperf3_costs_ms(lab, asked.iperf3 // 2)
-        costs = netlab_costs(lab, Path(scratch), asked.repeats)
-        iperf3_ms = before + iperf3_costs_ms(lab, asked.iperf3 - asked.iperf3 // 2)
+        before = iperf3_costs_ms(lab, arguments.iperf3 // 2)
+        costs = netlab_costs(lab, Path(scratch), arguments.repeats)
+        iperf3_ms = before + iperf3_costs_ms(lab, arguments.iperf3 - arguments.iperf3 // 2)
     costs_ms = [cost.cost_ms for cost in costs]
     drains = [each for each in costs if each.drains_ms]
     rows = [spread("netlab, a cell", costs_ms)]

@@ -53,12 +53,12 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--rounds", type=int, default=7)
     words.add_argument("--hosts", type=int, nargs="*", default=list(MOST_S), choices=list(MOST_S))
-    asked = words.parse_args()
+    arguments = words.parse_args()
     verdicts, figures = [], []
     with tempfile.TemporaryDirectory() as scratch:
-        for hosts in asked.hosts:
+        for hosts in arguments.hosts:
             with labs(hosts) as those:
-                found = starts(those, Path(scratch), asked.rounds)
+                found = starts(those, Path(scratch), arguments.rounds)
             whole_s = [each.whole_s for each in found]
             rows = [spread("command to first message", [1e3 * each for each in whole_s])]
             for number, part in enumerate(PARTS):

@@ -33,10 +33,10 @@ def main() -> int:
     words.add_argument("--seconds", type=float, default=0.2, help="a trial")
     words.add_argument("--warm-up", type=float, default=0.05, help="before each, s")
     words.add_argument("--step", default="4KiB", help="between two socket buffers; 16KiB: a part")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     with a_lab(100e6, linux=4) as lab, tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "run"
-        took_s = measured_s(lab, Path(scratch), folder, asked)
+        took_s = measured_s(lab, Path(scratch), folder, arguments)
         run = library.load(folder)
         cells = run.stored.plan.cells
         courses = [run.stored.progress(cell) for cell in cells]

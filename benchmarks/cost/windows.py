@@ -56,26 +56,26 @@ def main() -> int:
     words.add_argument("--into", type=Path, help="keep the run folder here")
     words.add_argument("--repeats", type=int, default=3, help="of 24 cells, for the set-up cost")
     words.add_argument("--quick", action="store_true", help="leave out the run whose lab goes")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     verdicts: list[Verdict] = []
     with tempfile.TemporaryDirectory() as scratch_name:
         scratch = Path(scratch_name)
         with a_lab(RATE_BIT_PER_S, windows=2) as lab:
-            folder = (asked.into or scratch / "run").absolute()
-            duration = ("--set", f"duration={asked.seconds:g}s")
+            folder = (arguments.into or scratch / "run").absolute()
+            duration = ("--set", f"duration={arguments.seconds:g}s")
             netlab(*run_words(LAB_REPORT, lab.hosts_file, folder), *duration, accept=(0, 3))
             netlab("report", str(folder))
             run = load(folder)
             verdicts += [every_cell_is_explained(run), the_report_is_whole(folder)]
             verdicts += [
-                linux_clients_fill_the_wire(lab, scratch, asked.seconds),
+                linux_clients_fill_the_wire(lab, scratch, arguments.seconds),
                 small_messages_are_named(run),
-                one_cpu(lab, scratch, asked.seconds),
-                set_up_cost(lab, scratch, asked.repeats),
+                one_cpu(lab, scratch, arguments.seconds),
+                set_up_cost(lab, scratch, arguments.repeats),
             ]
             verdicts += ends(lab, scratch)
-        if not asked.quick:
-            verdicts += goes_on_after_its_lab_was_taken_down(scratch, asked.seconds)
+        if not arguments.quick:
+            verdicts += goes_on_after_its_lab_was_taken_down(scratch, arguments.seconds)
     met = sum(verdict.met for verdict in verdicts)
     return finish(
         verdicts,

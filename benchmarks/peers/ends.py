@@ -142,12 +142,12 @@ def netperf_omni(cable: Cable, seconds: int, wanted: str, words: Sequence[str]) 
     with start(cable, ["netserver", "-D", "-p", str(CONTROL_PORT)]) as server:
         await_socket(server, "tcp", CONTROL_PORT)
         try:
-            said = run_to_end(cable, ask, seconds)
+            output = run_to_end(cable, ask, seconds)
         finally:
             server.kill()
-    values = dict(re.findall(r"^(\w+)=([0-9.]+)\s*$", said, re.MULTILINE))
+    values = dict(re.findall(r"^(\w+)=([0-9.]+)\s*$", output, re.MULTILINE))
     if "THROUGHPUT" not in values:
-        raise ToolFailedError(said.strip())
+        raise ToolFailedError(output.strip())
     return values
 
 

@@ -132,8 +132,8 @@ def main() -> int:
     words.add_argument("--rounds", type=int, default=3)
     words.add_argument("--seconds", type=int, default=30, help="of load")
     words.add_argument("--flent", default="flent", help="the program, as pip installs it")
-    asked = words.parse_args()
-    program = shutil.which(asked.flent)
+    arguments = words.parse_args()
+    program = shutil.which(arguments.flent)
     if program is None or shutil.which("netserver") is None:
         raise SystemExit("flent (PyPI), netperf and ping are wanted: see docs/benchmarks.md")
     rows, off = [], {}
@@ -145,10 +145,12 @@ def main() -> int:
     ):
         for name in TESTS:
             pairs = []
-            for number in range(asked.rounds):
+            for number in range(arguments.rounds):
                 tools: dict[str, Measure] = {"flent": partial(flent, program), "netlab": ours}
                 turn = list(tools) if number % 2 else list(tools)[::-1]
-                found = {each: tools[each](name, lab, asked.seconds, Path(folder)) for each in turn}
+                found = {
+                    each: tools[each](name, lab, arguments.seconds, Path(folder)) for each in turn
+                }
                 pairs.append((found["netlab"], found["flent"]))
             rows += _lines(name, pairs)
             off[name] = _off(pairs)

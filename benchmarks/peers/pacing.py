@@ -143,9 +143,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--repeats", type=int, default=5)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     before = os.getloadavg()[0]
-    lines, verdicts, figures = lines_of(measured(asked.seconds, asked.repeats))
+    lines, verdicts, figures = lines_of(measured(arguments.seconds, arguments.repeats))
     head = ["offered", "median, %", "worst, %", "skipped, %", "half late ≤ µs", "99 % late ≤ µs"]
     head += ["largest burst", "trials"]
     print(table(head, lines))

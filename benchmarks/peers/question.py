@@ -31,18 +31,18 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--rounds", type=int, default=7)
     words.add_argument("--seconds", type=int, default=5)
-    asked = words.parse_args()
+    arguments = words.parse_args()
     ours, theirs, beyond_s, first_s = [], [], [], []
     with a_lab(RATE_BIT_PER_S) as lab, tempfile.TemporaryDirectory() as scratch:
         assert lab.hosts_file is not None
         address = load_inventory(lab.hosts_file).host("linux-a").address(None)
-        for number in range(asked.rounds):
+        for number in range(arguments.rounds):
             into = Path(scratch) / f"run{number}"
-            first, whole, rate = asked_of_netlab(lab, into, asked.seconds)
+            first, whole, rate = asked_of_netlab(lab, into, arguments.seconds)
             first_s.append(first - 1)
-            beyond_s.append(whole - asked.seconds)
+            beyond_s.append(whole - arguments.seconds)
             ours.append(rate)
-            theirs.append(asked_of_iperf3(lab, address, asked.seconds))
+            theirs.append(asked_of_iperf3(lab, address, arguments.seconds))
     ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
     rows = [
         row("netlab, Mbit/s", [rate / 1e6 for rate in ours]),
@@ -61,7 +61,7 @@ def main() -> int:
     return finish(
         verdicts,
         f"one question: {ratio:.4f} of iperf3’s figure; {beyond:.2f} s beyond the seconds, the "
-        f"first figure after {first:.2f} s (medians of {asked.rounds} rounds)",
+        f"first figure after {first:.2f} s (medians of {arguments.rounds} rounds)",
     )
 
 

@@ -96,11 +96,11 @@ def main() -> int:
     words.add_argument("--hosts", type=int, default=3, help="Linux hosts, each with a cable")
     words.add_argument("--seconds", type=float, default=1.0, help="a trial")
     words.add_argument("--keep", type=Path, help="keep the run folders here")
-    asked = words.parse_args()
-    with tempfile.TemporaryDirectory() as scratch, labs(asked.hosts) as (first, second):
-        folder = asked.keep or Path(scratch)
-        same = measured(folder, "same", asked.seconds, first, first)
-        slowed = measured(folder, "slowed", asked.seconds, first, second)
+    arguments = words.parse_args()
+    with tempfile.TemporaryDirectory() as scratch, labs(arguments.hosts) as (first, second):
+        folder = arguments.keep or Path(scratch)
+        same = measured(folder, "same", arguments.seconds, first, first)
+        slowed = measured(folder, "slowed", arguments.seconds, first, second)
         return judge(same, slowed)
 
 

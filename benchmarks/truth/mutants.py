@@ -166,21 +166,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "mutants")
     parser.add_argument("--group", choices=[FIRST_GROUP, *GROUPS], help="this one alone")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     found = [
         each
-        for meta in sorted(asked.folder.rglob("*.meta"))
-        for each in mutants_of(meta, asked.folder)
-        if asked.group in (None, each.group)
+        for meta in sorted(arguments.folder.rglob("*.meta"))
+        for each in mutants_of(meta, arguments.folder)
+        if arguments.group in (None, each.group)
     ]
-    groups = [FIRST_GROUP, *GROUPS] if asked.group is None else [asked.group]
+    groups = [FIRST_GROUP, *GROUPS] if arguments.group is None else [arguments.group]
     rooms = sorted({each.room for each in found})
     rows = [row(room, [each for each in found if each.room == room]) for room in rooms]
     rows += [row(f"all of {name}", [m for m in found if m.group == name]) for name in groups]
     print(table(HEAD, rows))
     print("\nleft out, because decorated:")
     for room in rooms:
-        if names := left_out(asked.folder / room):
+        if names := left_out(arguments.folder / room):
             print(f"  {room}: {', '.join(names)}")
     print("\nsurvivors:")
     for each in found:

@@ -78,12 +78,12 @@ def rows_of(lab: LabState, matrix: Path, into: Path) -> list[dict[str, Any]]:
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--frames", type=int, nargs="*", default=QUEUES_FRAMES)
-    given = words.parse_args()
+    arguments = words.parse_args()
     shown: list[list[str]] = []
     off: dict[str, list[float]] = {"UDP": [], "TCP": []}
     between: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        for frames in given.frames:
+        for frames in arguments.frames:
             for row in measure(frames, Path(folder)):
                 shown.append(_line(frames, row, off, between))
     head = ["frames, load", "arithmetic ms", "idle", "loaded", "99 %", "after", "off by"]

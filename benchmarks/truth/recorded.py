@@ -193,22 +193,24 @@ def main() -> int:
     words.add_argument("names", nargs="*", metavar="NAME", help="all where none is named")
     words.add_argument("--scale", type=float, default=0.1, help="times every count; %(default)s")
     words.add_argument("--into", type=Path, metavar="DIR", help="a new folder without it")
-    given = words.parse_args()
+    arguments = words.parse_args()
     known = [each.name for each in RECORDINGS]
-    if unknown := set(given.names) - set(known):
+    if unknown := set(arguments.names) - set(known):
         words.error(f"no recording {', '.join(sorted(unknown))}: {', '.join(known)}")
-    into = given.into or Path(tempfile.mkdtemp(prefix="recorded-"))
+    into = arguments.into or Path(tempfile.mkdtemp(prefix="recorded-"))
     verdicts = []
     for recording in RECORDINGS:
-        if given.names and recording.name not in given.names:
+        if arguments.names and recording.name not in arguments.names:
             continue
-        told, trials, seconds = record(recording, given.scale, into / recording.name)
+        told, trials, seconds = record(recording, arguments.scale, into / recording.name)
         said = f"{told} of {trials}, in {seconds:.0f} s: {into / recording.name / 'index.html'}"
         verdicts.append(
             Verdict(told == trials, f"{recording.name}: ok, or impossible, told why", said)
         )
     met = sum(verdict.met for verdict in verdicts)
-    return finish(verdicts, f"recorded: {met} of {len(verdicts)} runs at {given.scale:g} of scale")
+    return finish(
+        verdicts, f"recorded: {met} of {len(verdicts)} runs at {arguments.scale:g} of scale"
+    )
 
 
 if __name__ == "__main__":

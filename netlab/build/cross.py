@@ -91,59 +91,59 @@ def build(
     found again after switching a branch back. Errors as those of ``make.run_make``.
     """
     compiler = compiler or compiler_for(target)
-    kept = _kept(sources, target, compiler, target.file_name)
-    if kept.is_file():
-        return Built(target, kept, compiler.name, None)
+    place = _cache_path(sources, target, compiler, target.file_name)
+    if place.is_file():
+        return Built(target, place, compiler.name, None)
     if on_event is not None:
         on_event(
             f"building the probe for {target} with {compiler.name} "
             "(the first build for a system may take some minutes)"
         )
-    seconds, messages = _make(sources, target, compiler, "all", kept)
+    seconds, messages = _make(sources, target, compiler, "all", place)
     if on_event is not None:
         on_event(f"built the probe for {target} in {seconds:.0f} s")
-    return Built(target, kept, compiler.name, seconds, messages)
+    return Built(target, place, compiler.name, seconds, messages)
 
 
 def build_contract(sources: Sources, target: Target, compiler: Compiler | None = None) -> Built:
     """The test of the platform contract for a target, kept next to the probe."""
     compiler = compiler or compiler_for(target)
     name = target.file_name.replace("netprobe", "contract")
-    kept = _kept(
+    place = _cache_path(
         sources, target, compiler, name, sorted((sources.folder / "tests").rglob("*.[ch]"))
     )
-    if kept.is_file():
-        return Built(target, kept, compiler.name, None)
-    seconds, messages = _make(sources, target, compiler, "contract", kept)
-    return Built(target, kept, compiler.name, seconds, messages)
+    if place.is_file():
+        return Built(target, place, compiler.name, None)
+    seconds, messages = _make(sources, target, compiler, "contract", place)
+    return Built(target, place, compiler.name, seconds, messages)
 
 
 def _make(
-    sources: Sources, target: Target, compiler: Compiler, goal: str, kept: Path
+    sources: Sources, target: Target, compiler: Compiler, goal: str, place: Path
 ) -> tuple[float, str]:
     """Build a goal's program; return the duration in seconds, and the messages."""
     start_s = time.monotonic()
     # Later builds from the same sources reuse the objects. Each file is written under another name
     # and then moved, so neither a parallel build nor an interruption leaves an incomplete file.
-    objects = _kept(sources, target, compiler, "made")
+    objects = _cache_path(sources, target, compiler, "made")
     words = [f"cross-{target.name}", *compiler.words, f"PROGRAMS={goal}"]
     messages = run_make(sources.folder, objects, [*words, f"-j{os.cpu_count() or 1}"])
-    program = objects / "cross" / target.name / kept.name
+    program = objects / "cross" / target.name / place.name
     if not program.is_file():
         raise NetlabError(f"building the probe for {target} did not make {program}")
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=kept.parent, prefix="making-") as aside:
-        Path(shutil.copy2(program, aside)).replace(kept)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix="making-") as aside:
+        Path(shutil.copy2(program, aside)).replace(place)
     return time.monotonic() - start_s, messages
 
 
-def _kept(
+def _cache_path(
     sources: Sources, target: Target, compiler: Compiler, name: str, more: Sequence[Path] = ()
 ) -> Path:
     """The path of a program: under a hash of everything that its bytes depend on."""
-    seen = hashlib.sha256(compiler.name.encode())
+    digest = hashlib.sha256(compiler.name.encode())
     for path in (*sources_of(sources.folder), *more):
         data = path.read_bytes()
-        seen.update(f"\0{path.name} {len(data)}\0".encode())
-        seen.update(data)
-    return sources.into / target.name / seen.hexdigest()[:16] / name
+        digest.update(f"\0{path.name} {len(data)}\0".encode())
+        digest.update(data)
+    return sources.into / target.name / digest.hexdigest()[:16] / name

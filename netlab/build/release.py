@@ -18,11 +18,11 @@ HEAD = ("target", "compiler", "bytes", "seconds", "sha256")
 
 def targets_named(names: Sequence[str]) -> tuple[Target, ...]:
     """Targets by their names, such as ``windows-x86_64``; UsageError for an unknown name."""
-    known = {target.name: target for target in TARGETS}
+    by_name = {target.name: target for target in TARGETS}
     for name in names:
-        if name not in known:
-            raise UsageError(f"{name!r} is not a target; there are {', '.join(known)}")
-    return tuple(known[name] for name in names)
+        if name not in by_name:
+            raise UsageError(f"{name!r} is not a target; there are {', '.join(by_name)}")
+    return tuple(by_name[name] for name in names)
 
 
 def build_all(

@@ -162,7 +162,7 @@ def _complaint(
     detail: ErrorDetails,
 ) -> Complaint:
     """One pydantic error as a sentence with its place in the file."""
-    path, known = _walk(data, model_class, detail["loc"])
+    path, names = _walk(data, model_class, detail["loc"])
     kind = detail["type"]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         path.append(detail["ctx"]["discriminator"].strip("'"))
@@ -170,9 +170,9 @@ def _complaint(
     if kind == "union_tag_not_found":
         message = "the key is missing"
     elif kind == "missing":
-        message = f"the key is missing{_typo_of(data, path, known)}"
+        message = f"the key is missing{_typo_of(data, path, names)}"
     elif kind == "extra_forbidden":
-        message, at_key = f"unknown key{_suggestion(str(path[-1]), known)}", True
+        message, at_key = f"unknown key{_suggestion(str(path[-1]), names)}", True
     elif detail["input"] is None:
         message, at_key = "has no value: give one, or leave the key out", True
     else:
@@ -182,18 +182,18 @@ def _complaint(
     return Complaint(whole, document.fault(whole, message, at_key=at_key))
 
 
-def _suggestion(word: str, known: Sequence[str]) -> str:
-    near = did_you_mean(word, known)
-    if near or len(known) > 8:
+def _suggestion(word: str, names: Sequence[str]) -> str:
+    near = did_you_mean(word, names)
+    if near or len(names) > 8:
         return near
-    return f"; known here: {', '.join(known)}" if known else ""
+    return f"; known here: {', '.join(names)}" if names else ""
 
 
-def _typo_of(data: Any, path: KeyPath, known: Sequence[str]) -> str:
+def _typo_of(data: Any, path: KeyPath, names: Sequence[str]) -> str:
     """A question about an unknown key that is similar to the missing one."""
     for step in path[:-1]:
         data = data[step]
-    strangers = [key for key in data if key not in known] if isinstance(data, dict) else []
+    strangers = [key for key in data if key not in names] if isinstance(data, dict) else []
     near = difflib.get_close_matches(str(path[-1]), strangers, n=1, cutoff=0.65)
     return f"; is `{near[0]}` a misspelling of it?" if near else ""
 
@@ -207,15 +207,15 @@ def _walk(
     """
     path: list[Step] = []
     annotations: list[Any] = [model_class]
-    known: list[str] = []
+    names: list[str] = []
     for index, step in enumerate(location):
         tagged = [annotation for annotation in annotations if _is_tagged(annotation, step)]
         if tagged and len(annotations) > 1:
             annotations = tagged
             continue
-        known = [name for annotation in annotations for name in _fields(annotation)]
+        names = [name for annotation in annotations for name in _fields(annotation)]
         last = index == len(location) - 1
-        if isinstance(data, dict) and (step in data or (last and step in known)):
+        if isinstance(data, dict) and (step in data or (last and step in names)):
             path.append(step)
             data = data.get(step)
         elif isinstance(data, list) and isinstance(step, int) and step < len(data):
@@ -224,7 +224,7 @@ def _walk(
         else:
             continue
         annotations = [below for annotation in annotations for below in _below(annotation, step)]
-    return path, known
+    return path, names
 
 
 def _is_tagged(annotation: Any, step: Step) -> bool:

@@ -64,12 +64,12 @@ def unknown_kinds(
     document: Document, expect: Sequence[ExpectSection] | None, kinds: Collection[str]
 ) -> Iterator[Fault]:
     """Faults: kinds of findings that do not exist; ``kinds`` are the known ones."""
-    known = (*SEVERITIES, *kinds)
+    words = (*SEVERITIES, *kinds)
     for index, section in enumerate(expect or []):
         listed = isinstance(document.at(("expect", index)).get("no"), list)
         for place, word in enumerate(section.no or ()):
-            if word not in known:
-                near = did_you_mean(word, known) or "; docs/findings.md lists them all"
+            if word not in words:
+                near = did_you_mean(word, words) or "; docs/findings.md lists them all"
                 path = ("expect", index, "no", *((place,) if listed else ()))
                 yield document.fault(path, f"`{word}` is not a kind of finding{near}")
 

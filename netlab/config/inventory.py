@@ -37,12 +37,12 @@ def _strange_keys(document: Document) -> Iterator[Fault]:
     """Faults: keys other than `hosts:` and `pairs:` in an inventory file."""
     from netlab.config.document import did_you_mean
 
-    known = ("hosts", "pairs")
+    keys = ("hosts", "pairs")
     if "tests" in document.data:
         return
     for key in document.data:
-        if key not in known:
-            message = f"not a key of an inventory{did_you_mean(key, known)}"
+        if key not in keys:
+            message = f"not a key of an inventory{did_you_mean(key, keys)}"
             yield document.fault((key,), message, at_key=True)
 
 

@@ -66,15 +66,15 @@ def load_matrix(
     faults += () if kinds is None else unknown_kinds(document, model.expect, kinds)
     if faults:
         raise MatrixError(faults)
-    overriding = overrides_of(overrides or {}, model)
-    merged = overriding.over(model)
-    layers = layers_of(document, merged, overriding.settings)
+    override_set = overrides_of(overrides or {}, model)
+    merged = override_set.over(model)
+    layers = layers_of(document, merged, override_set.settings)
     _check_overrides([f.message for f in too_many(document, merged, layers)], overrides)
-    grids = _grids(merged, layers, overriding, overrides)
+    grids = _grids(merged, layers, override_set, overrides)
     if overrides:
         problems = expansion(model.each_pairing, grids).problems
         _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
-    return _matrix(document, merged, grids, overriding.scale)
+    return _matrix(document, merged, grids, override_set.scale)
 
 
 def comparisons_in(matrix_text: str, file: str) -> tuple[Comparison, ...]:

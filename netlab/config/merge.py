@@ -61,9 +61,9 @@ def _taken(test: str, layer: Mapping[str, Any]) -> Layer:
 
 def idle_defaults(document: Document, model: MatrixFile) -> Iterator[Fault]:
     """Faults: defaults that no test of the matrix takes."""
-    taken = {field for test in model.tests for field in FIELDS[test.test]}
+    fields = {field for test in model.tests for field in FIELDS[test.test]}
     for name in _given(document, model.defaults, ("defaults",)):
-        if FIELD_OF[name] not in taken:
+        if FIELD_OF[name] not in fields:
             message = f"no test of this matrix takes it: it is a setting of {kinds_with(name)}"
             yield document.fault(("defaults", name), message, at_key=True)
 
@@ -173,9 +173,9 @@ def missing(document: Document, model: MatrixFile, layers: list[Layer]) -> Itera
 def meaningless(document: Document, model: MatrixFile, layers: list[Layer]) -> Iterator[Fault]:
     """Faults: settings in a test that none of its cells uses, such as a UDP checksum with TCP."""
     for index, (test, layer) in enumerate(zip(model.tests, layers, strict=True)):
-        written: Any = test
+        untyped: Any = test
         protocols = {*levels_of(layer.get("protocol", DEFAULTS_OF[test.test].get("protocol")))}
-        for rule in (*(written.replace or ()), *(written.override or ())):
+        for rule in (*(untyped.replace or ()), *(untyped.override or ())):
             protocols.add((rule.with_ if hasattr(rule, "with_") else rule.set).protocol)
         for name in _given(document, test, ("tests", index)):
             for protocol, only in (("TCP", ONLY_OF_TCP), ("UDP", ONLY_OF_UDP)):

@@ -84,9 +84,9 @@ def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
 
 
 def _idle(settings: Iterable[str], model: MatrixFile) -> list[str]:
-    taken = {field for test in model.tests for field in FIELDS[test.test]}
+    fields = {field for test in model.tests for field in FIELDS[test.test]}
     return [
         f"--set {name}: no test of this matrix takes it; it is a setting of {kinds_with(name)}"
         for name in settings
-        if FIELD_OF[name] not in taken
+        if FIELD_OF[name] not in fields
     ]

@@ -187,8 +187,8 @@ def _pairing(value: str) -> str:
     if pairings.LETTERS.fullmatch(value):
         unknown = sorted(set(value) - OS_NAMES.keys() - _IN_DOCUMENTS)
         if unknown:
-            known = ", ".join(f"{letter} {name}" for letter, name in OS_NAMES.items())
-            raise ValueError(f"`{value}`: {unknown[0]} is not a system; there are {known}")
+            systems = ", ".join(f"{letter} {name}" for letter, name in OS_NAMES.items())
+            raise ValueError(f"`{value}`: {unknown[0]} is not a system; there are {systems}")
         return value
     raise ValueError(
         f"`{value[:40]}` is not a pairing: write two capital letters, the server's system first, "
@@ -219,13 +219,13 @@ RoleName = Annotated[
 
 def distinct(levels: list[T]) -> list[T]:
     """Refuse a value that is listed twice: it would make two cells equal."""
-    seen: dict[object, int] = {}
+    first_places: dict[object, int] = {}
     for index, level in enumerate(levels):
-        if level in seen:
-            first = seen[level] + 1
+        if level in first_places:
+            first = first_places[level] + 1
             message = "the same value as number {first} of this list"
             raise PydanticCustomError("place_in_list", message, {"index": index, "first": first})
-        seen[level] = index
+        first_places[level] = index
     return levels
 
 
@@ -372,5 +372,5 @@ SETTINGS_OF: Mapping[str, tuple[Setting, ...]] = {
 
 def kinds_with(name: str) -> str:
     """The kinds of test that take a setting, as text: ```round_trip` and `connect```."""
-    kinds = [f"`{test}`" for test, taken in FIELDS.items() if FIELD_OF[name] in taken]
+    kinds = [f"`{test}`" for test, fields in FIELDS.items() if FIELD_OF[name] in fields]
     return " and ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)

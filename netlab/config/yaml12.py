@@ -109,7 +109,7 @@ class _Breaks:
     def of(cls, text: str) -> _Breaks:
         """The ones that occur in a text."""
         free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
-        return cls({each: next(free) for each in "\x85\u2028\u2029" if each in text})
+        return cls({character: next(free) for character in "\x85\u2028\u2029" if character in text})
 
     def hidden(self, text: str) -> str:
         """The text for PyYAML; every character keeps its position."""

@@ -66,7 +66,7 @@ def import_pairs(
     into: Path,
     *,
     machines: Mapping[str, str] | None = None,
-    **known: Unpack[TableContext],
+    **context: Unpack[TableContext],
 ) -> Path:
     """Make the run folder ``into`` out of a table of hosts against hosts; returns ``into``.
 
@@ -76,7 +76,7 @@ def import_pairs(
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``machines``
     names a host that is not in it; ``into`` holds something else), StoreError, LockedError.
     """
-    source = read_source(csv_path, **known)
+    source = read_source(csv_path, **context)
     rows = parse_pairs(source.text, source.name)
     one_of = dict(sorted((machines or {}).items()))
     hosts = dict.fromkeys(host for row in rows for host in (row.server, row.client))

@@ -67,7 +67,7 @@ def import_repeats(
     *,
     pairing: str = "LL",
     mss_bytes: int | None = None,
-    **known: Unpack[TableContext],
+    **context: Unpack[TableContext],
 ) -> Path:
     """Make the run folder ``into`` out of a table of repeats; returns ``into``.
 
@@ -77,7 +77,7 @@ def import_repeats(
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into``
     holds something else), StoreError, LockedError.
     """
-    source = read_source(csv_path, **known)
+    source = read_source(csv_path, **context)
     link = source.link
     rows = parse_repeats(source.text, source.name)
     _check_mss(mss_bytes, link)
@@ -221,8 +221,8 @@ def _systems(pairing: str) -> str:
     return pairing
 
 
-def _read(csv_path: Path, into: Path, *, link: Link, hops: int, **known: Any) -> Path:
-    return import_repeats(csv_path, into, link=replace(link, hops=hops), **known)
+def _read(csv_path: Path, into: Path, *, link: Link, hops: int, **context: Any) -> Path:
+    return import_repeats(csv_path, into, link=replace(link, hops=hops), **context)
 
 
 IMPORTER = Importer(

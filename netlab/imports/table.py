@@ -77,13 +77,13 @@ class TableRow:
         return PlannedCell(whole.key, self.pairing, TEST, settings)
 
 
-def import_table(csv_path: Path, into: Path, **known: Unpack[TableContext]) -> Path:
+def import_table(csv_path: Path, into: Path, **context: Unpack[TableContext]) -> Path:
     """Make the run folder ``into`` out of a printed table; returns ``into``.
 
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into``
     holds something else), StoreError, LockedError.
     """
-    source = read_source(csv_path, **known)
+    source = read_source(csv_path, **context)
     rows = parse_table(source.text, source.name)
     cells = {row.line: row.cell for row in rows}
     return write_run(

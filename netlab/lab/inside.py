@@ -105,10 +105,10 @@ def let_send_frames(setpriv: str, shell: str, shell_text: str) -> None:
     folder = Path(shell).parent
     folder.mkdir()
     memory(str(folder), "mode=0755,nodev")
-    given = Path(shutil.copy(setpriv, folder / "setpriv"))
-    given.chmod(0o755)
+    copy = Path(shutil.copy(setpriv, folder / "setpriv"))
+    copy.chmod(0o755)
     # capabilities(7): version 2, effective; permitted and inheritable, the lower halves first
-    os.setxattr(given, "security.capability", struct.pack("<5I", 0x0200_0001, CAP_NET_RAW, 0, 0, 0))
+    os.setxattr(copy, "security.capability", struct.pack("<5I", 0x0200_0001, CAP_NET_RAW, 0, 0, 0))
     write(Path(shell), shell_text, 0o755)
 
 

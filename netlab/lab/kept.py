@@ -52,12 +52,12 @@ def recall(name: str, into: Path, keys: Iterable[str]) -> None:
             file.with_name(key + ".pub").write_text(public)
 
 
-def keep(plan: LabPlan, made: Path, keys: Iterable[str]) -> None:
+def keep(plan: LabPlan, source: Path, keys: Iterable[str]) -> None:
     """Keep those ``keys`` of a lab's folder that are not kept yet, and its address ranges."""
     with _folder(plan.name, make=True) as folder:
         for key in keys:
             with suppress(FileExistsError):
-                _write(folder, key, (made / key).read_bytes())
+                _write(folder, key, (source / key).read_bytes())
         # The addresses differ from the kept ones if the machine now has a route into those.
         with suppress(FileNotFoundError):
             os.unlink(PLACE, dir_fd=folder)

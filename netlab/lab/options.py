@@ -172,13 +172,13 @@ class LabOptions:
     def _check_named_hosts(self) -> None:
         """Check the options that name a host."""
         names = [name for name, _ in self.hosts]
-        for option, given in (
+        for option, hosts in (
             ("--cpu-quota", self.cpu_shares),
             ("--rate-of", self.rates),
             ("--mtu-of", self.mtus),
             ("--second-of", self.second_hosts),
         ):
-            for host in given:
+            for host in hosts:
                 if host not in names:
                     raise UsageError(f"{option} {host}: this lab has {', '.join(names)}")
         if (self.rates or self.mtus) and not (self.switched or self.routed):

@@ -197,8 +197,8 @@ def make_plan(
     name; a lab prefers its own again, and another lab's come last. Raises HostError if every pool
     is in use.
     """
-    wanted = _wanted(options.name, dict(places or {}))
-    slot, management, test = _free_networks(wanted, list(taken), frozenset(taken_slots))
+    candidates = _wanted(options.name, dict(places or {}))
+    slot, management, test = _free_networks(candidates, list(taken), frozenset(taken_slots))
     first, second = _test_networks(options, slot, test)
     switch = f"netlab-{options.name}-switch" if options.switched else None
     router = f"netlab-{options.name}-{ROUTER}" if options.routed else None
@@ -350,14 +350,14 @@ def _wanted(name: str, places: dict[str, Place]) -> list[Candidate]:
 
 
 def _free_networks(
-    candidates: Iterable[Candidate], taken: list[Network], taken_slots: frozenset[int]
+    candidates: Iterable[Candidate], networks_in_use: list[Network], taken_slots: frozenset[int]
 ) -> Candidate:
     for slot, management, test in candidates:
-        wanted = (management, test, ipaddress.ip_network(TEST_IPV6.format(slot=slot)))
+        networks = (management, test, ipaddress.ip_network(TEST_IPV6.format(slot=slot)))
         if slot not in taken_slots and not any(
             ours.version == theirs.version and ours.overlaps(theirs)
-            for ours in wanted
-            for theirs in taken
+            for ours in networks
+            for theirs in networks_in_use
         ):
             return slot, management, test
     raise HostError(

@@ -95,9 +95,9 @@ def missing_for_windows(search_path: str = WINE_SEARCH_PATH) -> Missing:
     return _missing(WINDOWS_PROGRAMS, search_path)
 
 
-def _missing(wanted: Mapping[str, str], search_path: str) -> Missing:
-    absent = tuple(name for name in wanted if shutil.which(name, path=search_path) is None)
-    packages = tuple(dict.fromkeys(wanted[name] for name in absent))
+def _missing(packages_of: Mapping[str, str], search_path: str) -> Missing:
+    absent = tuple(name for name in packages_of if shutil.which(name, path=search_path) is None)
+    packages = tuple(dict.fromkeys(packages_of[name] for name in absent))
     return Missing(absent, packages)
 
 

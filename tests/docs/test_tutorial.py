@@ -58,10 +58,10 @@ def test_each_shell_gets_its_own_words(shell: str, surroundings: dict[str, str])
     (line,) = (completion for completion in COMPLETIONS if f"={shell}_source" in completion)
     asks = re.search(r"_NETLAB_COMPLETE=\w+ netlab", line)
     assert asks is not None
-    said = subprocess.run(
+    output = subprocess.run(
         ["sh", "-c", asks[0]], env=surroundings, capture_output=True, text=True, check=True
     ).stdout
-    assert f"_NETLAB_COMPLETE={shell}_complete" in said
+    assert f"_NETLAB_COMPLETE={shell}_complete" in output
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="this machine has no bash")

@@ -85,11 +85,11 @@ class Browser:
                     raise RuntimeError(f"the browser ended: {self._process.wait(5)}")
                 self._rest += more
             text, _, self._rest = self._rest.partition(b"\0")
-            said = json.loads(text)
-            if "method" in said:
-                self.events.append(said)
-            if wanted(said):
-                return dict(said)
+            output = json.loads(text)
+            if "method" in output:
+                self.events.append(output)
+            if wanted(output):
+                return dict(output)
 
     def tab(self, width: int = 1280, height: int = 900, *, scheme: str = "light") -> Tab:
         """An empty page of that size in CSS pixels; below 500 it is a phone's."""

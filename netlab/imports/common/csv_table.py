@@ -59,7 +59,7 @@ def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
     faults: list[Fault] = []
     rows: list[Row] = []
     order: dict[str, int] | None = None
-    seen: dict[str, int] = {}
+    first_lines: dict[str, int] = {}
     for number, line in _lines(text, file):
         if order is None:
             order = _header(line, number, file, tuple(form.columns), form.optional)
@@ -72,7 +72,7 @@ def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
         except MatrixError as error:
             faults += error.faults
         else:
-            if (first := seen.setdefault(form.key(row), number)) == number:
+            if (first := first_lines.setdefault(form.key(row), number)) == number:
                 rows.append(row)
             else:
                 faults.append(Fault(file, number, 1, "", f"{form.same} as in line {first}"))

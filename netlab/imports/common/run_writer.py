@@ -61,10 +61,10 @@ class Source:
         return frozenset(file.name for file in files if file.parent.resolve() == here)
 
 
-def read_source(path: Path, **known: Unpack[TableContext]) -> Source:
+def read_source(path: Path, **context: Unpack[TableContext]) -> Source:
     """Read a table and its facts. UsageError if there is no table, MatrixError for wrong facts."""
     data = read_table(path)
-    facts = known.get("facts")
+    facts = context.get("facts")
     stated = Stated()
     if facts is not None:
         from netlab.imports.common.facts_file import read_stated
@@ -73,11 +73,11 @@ def read_source(path: Path, **known: Unpack[TableContext]) -> Source:
     return Source(
         path=path,
         data=data,
-        title=known.get("title") or path.stem,
-        link=known.get("link"),
+        title=context.get("title") or path.stem,
+        link=context.get("link"),
         facts=facts,
         stated=stated,
-        imported_at=known.get("imported_at"),
+        imported_at=context.get("imported_at"),
     )
 
 
@@ -166,9 +166,9 @@ def record_of(
 def _check_names(record: Record) -> None:
     """Refuse values that no column has: findings and reports would not read them."""
     columns = columns_of([record.test])
-    strange = sorted({*record.settings, *record.values} - columns.keys())
-    if strange:
-        raise ValueError(f"{record.cell}: no column of netlab.results.columns: {strange}")
+    unknown = sorted({*record.settings, *record.values} - columns.keys())
+    if unknown:
+        raise ValueError(f"{record.cell}: no column of netlab.results.columns: {unknown}")
 
 
 def _plan(
