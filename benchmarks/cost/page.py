@@ -1,7 +1,7 @@
-"""How long the page takes to open, and a cell of it: `make benchmark-page`.
+"""How long the report's page and one of its cells take to open: `make benchmark-page`.
 
-In headless Chromium, from disk: the page of the lab report's 416 cells as they were measured in the
-lab, and that of a run of 10,000 that is made up here, with all that a probe says of a stream.
+In headless Chromium, from disk: the page of the lab report's 416 cells measured in the lab, and the
+page of a generated run of 10,000 cells with all values that a probe reports for a stream.
 ``--pictures DIR`` takes the pictures of the documentation instead: on the desk, of a cell, on a
 phone, on paper.
 """

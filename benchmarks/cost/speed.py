@@ -1,8 +1,8 @@
-"""How long a person waits, and how much memory that takes: `make benchmark-speed`.
+"""Duration and memory of commands: `make benchmark-speed`.
 
-For `netlab --help`, for the report of the 416 cells that were measured in the lab, for that of
-10,000 cells, and for `netlab.load` of these in a fresh interpreter. The 10,000 are made up here of
-the records that were measured: each has all that two probes say of a stream.
+For `netlab --help`, for the report of the 416 cells that were measured in the lab, for a report of
+10,000 cells, and for `netlab.load` of these in a fresh interpreter. The 10,000 cells are generated
+from the measured records: each has all values that two probes report for a stream.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""From the command to the first cell's first message, over SSH in the lab: `make benchmark-start`.
+"""Time from the command to the first cell's first message, over SSH: `make benchmark-start`.
 
-Every host has the probe already. Of twenty hosts each is in a lab of four with its own sshd and its
-own cable; they are measured in ten pairs that share none of them. The probes' clock is this
-machine's, so that the time of the first send call is held against that of the command; the parts
-are the times of the journal's notes. `netlab measure` asks the same two hosts one question.
+Every host has the probe already. Twenty hosts are in labs of four, each with its own sshd and
+cable; they are measured in ten pairs that share no host. The probes use this machine's clock, so
+the time of the first send call can be compared with that of the command; the times of the journal's
+notes give the parts. `netlab measure` is timed with the same two hosts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The lab report's whole matrix to ±1 %, on two pairs of hosts at the same time, in the lab:
 `make benchmark-whole`.
 
-Its four pairings are two pairs of Linux hosts, both ways, each host with its own cable: what shares
-no host runs at the same time. Each cell is measured until the interval of its mean is tight, five
-times at least. As printed, once and 10 s each, one after the other, the matrix takes 69 minutes.
+Its four pairings are two pairs of Linux hosts, both ways, each host with its own cable; trials that
+share no host run at the same time. Each cell is measured at least five times, until the interval of
+its mean is narrow enough. As printed, each cell once for 10 s, one by one, the matrix takes 69
+minutes.
 """
 
 from __future__ import annotations

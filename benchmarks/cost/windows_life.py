@@ -1,4 +1,4 @@
-"""What becomes of a run whose lab goes, and of the probes of Windows hosts: for windows.py."""
+"""A run whose lab is removed, and the probes of Windows hosts after it: for windows.py."""
 
 from __future__ import annotations
 

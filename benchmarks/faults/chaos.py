@@ -59,7 +59,7 @@ def main() -> int:
             )
             verdicts += harm.verdicts()
             rows.append(("runs with faults", f"{harm.runs}, {harm.faults.total()} faults"))
-            rows.append(("  not begun for want of a host", str(harm.not_begun)))
+            rows.append(("  not started: a host was missing", str(harm.not_begun)))
             rows += [(f"  {name}", str(count)) for name, count in harm.faults.most_common()]
             rows += [(f"  trials {name}", str(n)) for name, n in harm.statuses.most_common()]
     print(table(("what", "how many"), rows))

@@ -1,7 +1,7 @@
-"""Two hosts and what can be done to them while a run goes on: for chaos_runs.py.
+"""Two hosts and the faults that can happen to them during a run: for chaos_runs.py.
 
-As root each host is a network namespace with a real sshd, a cable of its own to the controller and
-a test cable to the other; else both are real sshds on loopback, without cables to pull.
+As root, each host is a network namespace with a real sshd, its own cable to the controller and a
+test cable to the other host; otherwise both are real sshds on loopback, without cables to pull.
 """
 
 from __future__ import annotations

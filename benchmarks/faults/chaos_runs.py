@@ -1,4 +1,4 @@
-"""Runs with a fault drawn at random every few seconds, and what becomes of them: for chaos.py."""
+"""Runs with a random fault every few seconds, and their outcomes: for chaos.py."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Memory of a controller of 10,000 cells x 5 trials: `make benchmark-controller-memory`.
 
-Its agents are made up: each answers at once, with results as long as a real probe's. All else is
-the controller's own: conversations, records, the journal, and what it keeps of them. Then
-the run is opened again, as one that is resumed. Both stay below 300 MB.
+Its agents are simulated: each answers at once, with results as long as a real probe's. Everything
+else is the real controller: conversations, records, the journal, and their state in memory. Then
+the run is opened again, as for a resume. Both stay below 300 MB.
 """
 
 from __future__ import annotations

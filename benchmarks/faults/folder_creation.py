@@ -1,7 +1,8 @@
 """Processes that create one run folder at the same moment: `make benchmark-folder-creation`.
 
-Each creation is by 2 to 8 processes, drawn by the seed, all woken at once. Whoever gets the folder
-keeps it until all others have ended; each of those must end with exit 6, and the folder be whole.
+Each folder is created by 2 to 8 processes (a random number by the seed), all woken at once. The
+process that gets the folder keeps it until all others have ended; those must end with exit code 6,
+and the folder must be complete.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ def _clean(bench: Bench, server: StallingServer) -> tuple[list[Said], float]:
     stages = list(dict.fromkeys(each.stage for each in server.said))
     print(f"a run without a signal: {len(server.said)} messages, {took_s:.1f} s", flush=True)
     if stages != list(STAGES):
-        raise SystemExit(f"the host was asked for {stages}, not for {list(STAGES)}")
+        raise SystemExit(f"the host received requests for {stages}, not for {list(STAGES)}")
     return server.said, took_s
 
 

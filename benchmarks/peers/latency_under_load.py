@@ -1,10 +1,10 @@
 """Latency under load beside flent's tcp_upload and rrul: `make benchmark-latency-under-load`.
 
 A router of 20 Mbit/s with a queue of 200 frames, cubic, 30 s of load; flent (PyPI) drives netperf
-and ping. Rounds are interleaved, ratios are of one round. Compared over the same part: from 2 s
-after the load's start to its end. What flent says of a download is what came in, as all of ours
-is; of an upload it is what went into the sender's buffers, so that rrul is compared by its
-downloads.
+and ping. Rounds are interleaved, ratios are of one round. Both are compared over the same part:
+from 2 s after the load's start to its end. flent's figure of a download is the received data, as is
+every figure of netlab; its figure of an upload is the data accepted by the sender's buffers, so
+rrul is compared by its downloads.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One question of two hosts, `netlab measure` beside `iperf3 -c`: `make benchmark-question`.
+"""One measurement by `netlab measure` and by `iperf3 -c`: `make benchmark-question`.
 
-Over a cable of 100 Mbit/s in the lab, in turns: the same seconds of TCP by both. Told are what each
-says (payload that arrived, Mbit/s), what the whole command takes beyond the seconds that it
-measures, and how long it takes from Enter to netlab's first figure, less the second that it is of.
+Over a cable of 100 Mbit/s in the lab, in turn: the same seconds of TCP by both. It prints the
+result of each (goodput, Mbit/s), the time of the whole command beyond the measured seconds, and the
+time from Enter to netlab's first figure, without the second that this figure covers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Round trips beside sockperf's ping-pong on an unshaped veth: `make benchmark-round-trip`.
 
-And netperf's request-response where it is installed. One request under way, the client on CPU 0 and
-the mirror on CPU 1 for all tools, in interleaved rounds whose order turns.
+And netperf's request-response if it is installed. One request in flight, the client on CPU 0 and
+the mirror on CPU 1 for all tools, in interleaved rounds with rotating order.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What `netlab compare` says of two runs whose truth is known: `make benchmark-compare`.
+"""The verdicts of `netlab compare` about two runs whose truth is known: `make benchmark-compare`.
 
-Two runs are measured in turns, a block of every cell each, so that nothing but chance differs
-between them: of one lab they must not be called different. Then the second run's lab has one cable
-that is slower by 3 %: that must be found where the cable is the limit, and nowhere else.
+Two runs are measured in turn, a block of every cell each, so that they differ only by chance: in
+one lab they must not be judged different. Then the second run's lab has one cable that is slower by
+3 %: this must be detected in cells limited by the cable, and in no others.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""How many small faults in the arithmetic its tests find: `make mutants`.
+"""How many small faults in the arithmetic are found by its tests: `make mutants`.
 
-mutmut alters the rooms named in pyproject.toml, one small change at a time (a mutant), and runs the
-pure tests on each; a mutant that no test fails on survives. This reads what it left in ``mutants/``
-and may be run by itself. Left out of the score are mutants of sentences: only a text differs, or
-what an error is raised with. A mutant that ran out of time is killed; one without a test survives.
+mutmut changes the modules named in pyproject.toml, one small change at a time (a mutant), and runs
+the pure tests on each; a mutant survives if no test fails. This script reads mutmut's results in
+``mutants/`` and may be run by itself. Mutants of sentences, which differ only in a text or in the
+arguments of an error, do not count. A mutant that ran out of time is killed; one without a test
+survives.
 """
 
 from __future__ import annotations

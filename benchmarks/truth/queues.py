@@ -1,9 +1,9 @@
 """Latency under load behind queues of known length: `make benchmark-queues`.
 
-A router of 20 Mbit/s whose queues hold 1000, 200 and 50 full frames. Under UDP offered at 1.1 of
-the rate the median round trip grows by what the queue holds over the rate, each way that is full;
-under one cubic stream the 99th percentile does. Half a frame is the queue's grain: the messages
-over UDP are a third of a frame.
+A router of 20 Mbit/s whose queues hold 1000, 200 and 50 full frames. Under UDP offered at 1.1 times
+the rate, the median round trip grows by the queue's content divided by the rate, for each direction
+that is full; under one cubic stream the 99th percentile does. The resolution is half a frame, since
+the UDP messages are a third of a frame.
 """
 
 from __future__ import annotations
