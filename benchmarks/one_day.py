@@ -1,8 +1,8 @@
-"""Every benchmark whose figures are compared, one after the other on one day: `make benchmarks`.
+"""Runs every benchmark whose figures are compared, one by one on one day: `make benchmarks`.
 
-The last line of each is a row of the table in docs/benchmarks.md, which is written when the last
-one has ended; all they print is kept below build/benchmarks. What they hold against their criteria
-decides the exit status: 0 if all are met.
+The last line of each is a row of the table in docs/benchmarks.md, which is written after the last
+one has ended; their output is kept in build/benchmarks. The exit status is 0 if all their criteria
+are met.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ class Outcome:
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("names", nargs="*", metavar="NAME", help="all where none is named")
-    asked = words.parse_args()
-    if unknown := set(asked.names) - set(BENCHMARKS):
+    arguments = words.parse_args()
+    if unknown := set(arguments.names) - set(BENCHMARKS):
         words.error(f"no benchmark {', '.join(sorted(unknown))}: {', '.join(BENCHMARKS)}")
     OUTPUT.mkdir(parents=True, exist_ok=True)
     outcomes = []
-    for name in asked.names or BENCHMARKS:
+    for name in arguments.names or BENCHMARKS:
         outcomes.append(run(name))
         last = outcomes[-1]
         print(f"{name}, {last.duration_s / 60:.0f} min, exit {last.exit_status}: {last.figures}")
-    if not asked.names:
+    if not arguments.names:
         write_table(outcomes, datetime.datetime.now(datetime.UTC).date())
-    total_s = sum(each.duration_s for each in outcomes)
+    total_s = sum(outcome.duration_s for outcome in outcomes)
     met = sum(each.exit_status == 0 for each in outcomes)
     print(f"benchmarks: {met} of {len(outcomes)} met, in {total_s / 60:.0f} min")
     return 0 if met == len(outcomes) and total_s <= MOST_S else 1
@@ -84,8 +84,8 @@ def run(name: str) -> Outcome:
 def write_table(outcomes: list[Outcome], day: datetime.date) -> None:
     """Put the rows between the two marks of the page, with their day."""
     rows = [f"Measured on {day}.", "", "| figures | command |", "|---|---|"]
-    for each in outcomes:
-        rows.append(f"| {each.figures.replace('|', '/')} | `make benchmark-{each.name}` |")
+    for outcome in outcomes:
+        rows.append(f"| {outcome.figures.replace('|', '/')} | `make benchmark-{outcome.name}` |")
     page = TABLE.read_text("utf-8")
     between = re.compile(re.escape(BEGIN) + r".*?" + re.escape(END), re.DOTALL)
     made = "\n".join([BEGIN, *rows, END])

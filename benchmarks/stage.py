@@ -1,4 +1,4 @@
-"""What the benchmarks share: a lab for as long as it is needed, netlab's command, and tables."""
+"""Common code of the benchmarks: a temporary lab, netlab's command, and tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NETLAB = [sys.executable, "-m", "netlab"]
 
 @contextmanager
 def a_lab(rate_bit_per_s: float | None = None, **wish: Any) -> Iterator[lab.LabState]:
-    """A lab of this benchmark's own, taken down whatever happens; ``wish`` as in ``LabOptions``."""
+    """A lab for this benchmark, removed in any case; ``wish`` as in ``LabOptions``."""
     options = lab.LabOptions(**{"name": f"bench-{os.getpid()}", "rate": rate_bit_per_s} | wish)
     try:
         yield lab.up(options)

@@ -1,10 +1,12 @@
-"""netlab measures what a network path and its hosts can do, and says why.
+"""netlab measures what a network path and its hosts can do, and explains why.
 
-``netlab.load(folder)`` reads a run, ``netlab.measure(server, client)`` asks one question of two
-hosts, ``netlab.run(matrix)`` measures a matrix. Each gives a run: ``frame`` is its tidy table, one
-row a trial; its ``findings`` say what may be said of it, each in a ``sentence``; ``summary()`` has
-the means with their intervals, ``core`` the columns that a person looks at first, ``plot()`` draws
-them.
+``netlab.load(folder)`` reads a run, ``netlab.measure(server, client)`` measures between two hosts,
+``netlab.run(matrix)`` measures a matrix. Each returns a run:
+
+- ``frame`` is its tidy table, one row per trial;
+- ``core`` has the most important columns of it;
+- ``summary()`` has the means with their confidence intervals, ``plot()`` draws them;
+- ``findings`` are statements about the results, each with a ``sentence``.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ __version__ = VERSION
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """The functions, whose rooms are read only when one of them is wanted."""
+        """Import the functions only when one of them is used."""
         if name not in __all__:
             raise AttributeError(f"module 'netlab' has no attribute {name!r}")
         from netlab import api

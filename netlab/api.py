@@ -1,6 +1,6 @@
-"""netlab in Python: what the commands do, for a notebook or a program.
+"""netlab's Python interface: the main commands as functions, for a notebook or a program.
 
-Everything that goes wrong is a ``NetlabError`` with one line for a person (``netlab.errors``).
+Every expected error is a ``NetlabError`` with a message of one line (``netlab.errors``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ N = TypeVar("N", int, float)
 
 
 def load(folder: File) -> LoadedRun:
-    """Read a run folder; ``UsageError`` where there is none, ``StoreError`` where it is damaged."""
+    """Read a run folder; ``UsageError`` if there is none, ``StoreError`` if it is damaged."""
     from netlab.report.notebook import LoadedRun
     from netlab.report.text.said import in_english
     from netlab.results.run import read_checked
@@ -54,16 +54,19 @@ def measure(
 ) -> LoadedRun:
     """Measure from ``client`` to ``server``, as `netlab measure` does.
 
-    Each is a name of the inventory ``hosts``, or ``user@host:port``; with ``server`` alone this
-    machine is the client, without both it measures with itself. ``size``: bytes of a message, or
-    ``"64KiB"``; ``latency``: round trips in place of throughput; ``rate``: to offer, ``"50Mbit"``;
-    ``to``: the server's test address; ``link`` and ``mtu``: the cable's, where its ends do not say
-    them. The run is kept in ``into``, by default a new folder in ``runs/``. Figures go to standard
-    error, a line a second, unless ``quiet``.
+    Each is a name in the inventory ``hosts``, or ``user@host:port``. With ``server`` alone, this
+    machine is the client; without both, it measures within this machine.
 
-    Raises ``UsageError`` for a question that nobody can ask or that has several answers,
-    ``HostError`` where a host cannot be reached, ``LockedError`` where another run measures with
-    one, ``IncompleteRun`` where there is no result.
+    ``size``: message size in bytes, or as ``"64KiB"``. ``latency``: measure round trips instead of
+    throughput. ``rate``: the rate to offer, such as ``"50Mbit"``. ``to``: a test address of the
+    server.
+    ``link`` and ``mtu``: rate and MTU of the link, if the interfaces do not report them. ``into``:
+    the run folder, by default a new one in ``runs/``. Progress is printed on standard error, one
+    line per second, unless ``quiet``.
+
+    Raises ``UsageError`` for arguments that contradict each other or leave a choice open (such as
+    several common networks), ``HostError`` if a host cannot be reached, ``LockedError`` if another
+    run uses a host, ``IncompleteRun`` if there is no result.
     """
     from netlab.runner.start.one_question import Between
     from netlab.runner.start.question import Question
@@ -78,7 +81,7 @@ def measure(
         rate=rate,
     )
     between = Between(
-        hosts=[each for each in (server, client) if each is not None],
+        hosts=[host for host in (server, client) if host is not None],
         inventory=None if hosts is None else Path(hosts),
         to=to,
         ip_version=ip_version,
@@ -117,16 +120,16 @@ def run(
     check: bool = False,
     quiet: bool = False,
 ) -> LoadedRun:
-    """Measure what is missing of a matrix, as `netlab run` does without its report.
+    """Measure the missing cells of a matrix, as `netlab run` does without its report.
 
-    ``matrix``: a file, or the name of one that netlab brings along; ``only`` and ``redo``: as the
-    options take them; ``settings``: what `--set` changes, such as ``{"scale": "0.1"}``. Returns
-    the run as it stands, with its failed and pending cells; with ``check`` these raise
-    ``IncompleteRun``, and hosts that are away ``HostError``. Progress goes to standard
+    ``matrix``: a file, or the name of a matrix that is installed with netlab. ``only`` and
+    ``redo``: words as for the options. ``settings``: overrides as for `--set`, such as
+    ``{"scale": "0.1"}``. Returns the run with its failed and pending cells; with ``check`` these
+    raise ``IncompleteRun``, and absent hosts raise ``HostError``. Progress is printed on standard
     error, unless ``quiet``.
 
-    Raises ``MatrixError`` and ``UsageError`` for what is wrong in a file or a word, ``HostError``
-    where nothing can be measured, ``LockedError`` where another run has the folder or a host.
+    Raises ``MatrixError`` and ``UsageError`` for errors in files and arguments, ``HostError`` if
+    nothing can be measured, ``LockedError`` if another run uses the folder or a host.
     """
     from netlab.config.shipped import matrix_file
     from netlab.runner.asked import Options

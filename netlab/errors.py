@@ -1,19 +1,19 @@
-"""What can go wrong, as a tree. The exit code stands on the class; the message says what to do.
+"""The errors of netlab as a tree. Each class has its exit code; the message says what to do.
 
 ::
 
     NetlabError                 1   internal error, or the disk refused
     ├── StoreError              1   a run folder cannot be read or written
     ├── UsageError              2   what the user typed or wrote is wrong
-    │   └── MatrixError         2   a matrix or inventory, every fault with file:line:column
+    │   └── MatrixError         2   a matrix or inventory is wrong; faults have file:line:column
     ├── IncompleteRun           3   some cells failed or are pending
     ├── HostError               4   a host is unreachable, refused us, or is not fit
-    │   ├── HostRefused         4   it answered and refused us: for a person to mend
+    │   ├── HostRefused         4   it answered and refused us: somebody must fix it
     │   │   └── HostKeyError    4   its key is unknown or is not the pinned one
     │   │       └── UnknownHostKey  4   its key is unknown: a person may confirm it
-    │   └── HostGone            4   it was there, and answers no longer
+    │   └── HostGone            4   it answered before and does not answer any more
     ├── ExpectationError        5   an expectation of the matrix is not met
-    ├── LockedError             6   another run folder writer, or another controller on a host
+    ├── LockedError             6   another run writes the folder, or uses one of the hosts
     ├── ProbeError              3   a probe answered with an error word (becomes a record)
     └── Interrupted     130/143/129 a signal ended the run
 """
@@ -25,7 +25,7 @@ from typing import ClassVar
 
 
 class NetlabError(Exception):
-    """Anything that netlab reports in one line and without a traceback."""
+    """Base of all errors that netlab reports in one line and without a traceback."""
 
     exit_code: ClassVar[int] = 1
 
@@ -42,7 +42,7 @@ class UsageError(NetlabError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault in a file that the user wrote: where, and what."""
+    """One fault in a file that the user wrote, with its place."""
 
     file: str
     line: int
@@ -59,7 +59,7 @@ class Fault:
 
 
 class MatrixError(UsageError):
-    """A matrix or an inventory is wrong; carries every fault found, in the file's order."""
+    """A matrix or an inventory is wrong; has every fault found, in the file's order."""
 
     def __init__(self, faults: list[Fault]) -> None:
         self.faults = sorted(faults, key=lambda f: (f.file, f.line, f.column))
@@ -79,7 +79,7 @@ class HostError(NetlabError):
 
 
 class HostRefused(HostError):
-    """A host answered and refused us (login, algorithms); waiting will not mend it."""
+    """A host answered and refused us (login, algorithms); waiting does not help."""
 
 
 class HostKeyError(HostRefused):
@@ -91,7 +91,7 @@ class UnknownHostKey(HostKeyError):
 
     def __init__(self, shown: str, key: str, fingerprint: str, sentence: str) -> None:
         self.shown = shown
-        """The host's name, of a jump host with the name of the host behind it."""
+        """The host's name; for a jump host, with the name of the host behind it."""
         self.key = key
         """``ssh-ed25519 AAAA…``, as an inventory pins it."""
         self.fingerprint = fingerprint
@@ -100,7 +100,7 @@ class UnknownHostKey(HostKeyError):
 
 
 class HostGone(HostError):
-    """A host was there, and answers no longer."""
+    """A host answered before and does not answer any more."""
 
 
 class ExpectationError(NetlabError):
@@ -135,7 +135,7 @@ class ProbeError(NetlabError):
         self.errno = errno
         self.detail = detail
         self.path_mtu_bytes = path_mtu_bytes
-        """For ``message-too-long``: the longest packet that the host's system lets out this way."""
+        """For ``message-too-long``: the longest packet that the host can send on this path."""
         number = f" (errno {errno})" if errno is not None else ""
         super().__init__(f"{host}: {word}{number}{': ' + detail if detail else ''}")
 

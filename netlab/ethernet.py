@@ -1,8 +1,8 @@
 """Framing arithmetic of Ethernet: how much payload a link can carry. Pure.
 
-Sources: IEEE 802.3 (preamble 8 bytes with its delimiter, header 14, FCS 4, inter-frame gap 12,
-payload of 46 bytes and more; 802.1Q tag 4), RFC 791 and RFC 8200 (IP headers, fragments in units
-of 8 bytes), RFC 768, RFC 9293, RFC 7323 (timestamps: 12 bytes of options in every segment).
+Sources: IEEE 802.3 (preamble with delimiter 8 bytes, header 14, FCS 4, inter-frame gap 12, payload
+of at least 46 bytes; 802.1Q tag 4), RFC 791 and RFC 8200 (IP headers, fragments in units of 8
+bytes), RFC 768, RFC 9293, RFC 7323 (timestamps: 12 bytes of options in every segment).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ TAG_BYTES = 4
 FCS_BYTES = 4
 GAP_BYTES = 12
 MIN_FRAME_BYTES = 64
-"""Header to FCS, with the tag where there is one; shorter payloads are padded up to it."""
+"""From header to FCS, including a tag; shorter frames are padded to this length."""
 
 UDP_BYTES = 8
 TCP_BYTES = 20
 TIMESTAMPS_BYTES = 12
 IP_BYTES = {4: 20, 6: 40}
 FRAGMENT_HEADER_BYTES = {4: 0, 6: 8}
-"""What a fragment carries beyond the IP header: IPv4 has its fields in the header already."""
+"""Extra header of a fragment: IPv4 has these fields in its header already."""
 
 MIN_MTU_BYTES = {4: 68, 6: 1280}
 MAX_DATAGRAM_BYTES = {4: 65507, 6: 65527}
@@ -38,21 +38,21 @@ MAX_DATAGRAM_BYTES = {4: 65507, 6: 65527}
 
 
 def ip_version_of(settings: Mapping[str, Any]) -> IpVersion:
-    """Which IP the settings of a test name; 4 where they name none."""
+    """The IP version in the settings of a test; 4 if they have none."""
     return 6 if settings.get("ip_version") == 6 else 4
 
 
 def above_tolerance(*, imported: bool) -> float:
-    """How far above a ceiling clocks alone may put a figure, as a share of the ceiling.
+    """How far clock errors alone can raise a figure above a ceiling, as a share of the ceiling.
 
-    Two crystals and the ticks of a clock are less than a thousandth; the clocks of a printed table
-    (``imported``) ticked in hundredths of a second.
+    The deviation of two crystals and the resolution of a clock are less than a thousandth. The
+    clocks behind a printed table (``imported``) had a resolution of hundredths of a second.
     """
     return 0.002 if imported else 0.001
 
 
 def packet_wire_bytes(ip_packet_bytes: int, *, vlan: bool = False) -> int:
-    """Byte times that an IP packet keeps the link busy, preamble and gap included.
+    """Byte times that an IP packet occupies the link, preamble and gap included.
 
     ``ip_packet_bytes`` counts the IP header; raises ValueError below 1.
     """
@@ -63,10 +63,11 @@ def packet_wire_bytes(ip_packet_bytes: int, *, vlan: bool = False) -> int:
 
 
 def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) -> tuple[int, ...]:
-    """Sizes of the IP packets that one UDP message becomes, headers included, in order.
+    """Sizes of the IP packets of one UDP message in bytes, headers included, in order.
 
-    One packet where it fits into the MTU; else every fragment but the last carries a multiple of
-    8 bytes. Raises ValueError for a message that UDP cannot carry and for an impossible MTU.
+    A message that fits into the MTU is one packet. Otherwise every fragment except the last carries
+    a multiple of 8 bytes. Raises ValueError for a message that UDP cannot carry and for an
+    impossible MTU.
     """
     _check_mtu(mtu_bytes, ip_version)
     most = MAX_DATAGRAM_BYTES[ip_version]
@@ -90,10 +91,10 @@ def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) 
 
 
 def best_udp_message(mtu_bytes: int, *, ip_version: IpVersion = 4) -> int:
-    """The UDP message of which the most payload a second goes over a link, in bytes.
+    """The UDP message size with the highest throughput on a link, in bytes.
 
-    It is one frame, or as many full fragments as a message can have: these share one UDP header,
-    and lose what is left of the MTU by eights.
+    It is either one frame, or as many full fragments as a message can have. Fragments share one UDP
+    header, but each wastes the part of the MTU that is not a multiple of 8 bytes.
     """
     one_frame = mtu_bytes - IP_BYTES[ip_version] - UDP_BYTES
     header = IP_BYTES[ip_version] + FRAGMENT_HEADER_BYTES[ip_version]
@@ -106,7 +107,7 @@ def best_udp_message(mtu_bytes: int, *, ip_version: IpVersion = 4) -> int:
 
 
 def mss_of(mtu_bytes: int, *, ip_version: IpVersion = 4, timestamps: bool = True) -> int:
-    """Payload bytes of a full TCP segment on that MTU, other options aside."""
+    """Payload bytes of a full TCP segment with this MTU, without other TCP options."""
     _check_mtu(mtu_bytes, ip_version)
     options = TIMESTAMPS_BYTES if timestamps else 0
     return mtu_bytes - IP_BYTES[ip_version] - TCP_BYTES - options
@@ -124,17 +125,20 @@ def ceiling_share(
 ) -> Fraction:
     """The most payload that a link can carry one way, as an exact share of its rate, 0 to 1.
 
-    UDP: every message a datagram of its own. TCP: full segments, so the message size does not
-    enter; ``mss_bytes`` is the MSS in effect (``tcpi_snd_mss``, which has the timestamps' 12 bytes
-    taken off), by default what the MTU leaves. Acknowledgements of the other direction are not
-    counted: with data both ways the share is an upper bound.
-    Raises ValueError for what the protocol or the MTU does not allow.
+    UDP: every message is its own datagram. TCP: all segments are full, so the message size does not
+    matter; ``mss_bytes`` is the effective MSS (``tcpi_snd_mss``, without the 12 bytes of
+    timestamps), by default the largest that fits the MTU. Acknowledgements for the other direction
+    are not counted: with data both ways the share is an upper bound.
+
+    Raises ValueError for sizes that the protocol or the MTU does not allow.
     """
     if message_bytes < 1:
         raise ValueError(_no_payload(message_bytes))
     if protocol == "UDP":
         packets = fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
-        return Fraction(message_bytes, sum(packet_wire_bytes(each, vlan=vlan) for each in packets))
+        return Fraction(
+            message_bytes, sum(packet_wire_bytes(packet, vlan=vlan) for packet in packets)
+        )
     if protocol != "TCP":
         raise ValueError(f"{protocol}: neither TCP nor UDP")
     most = mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
@@ -145,7 +149,7 @@ def ceiling_share(
 
 
 _cached_share = lru_cache(maxsize=4096)(ceiling_share)
-"""Thousands of cells have the same few ceilings, and a long datagram has many fragments."""
+"""Cached: thousands of cells share a few ceilings, and a long datagram has many fragments."""
 
 
 def ceiling_bit_per_s(
@@ -159,7 +163,7 @@ def ceiling_bit_per_s(
     mss_bytes: int | None = None,
     vlan: bool = False,
 ) -> float:
-    """``ceiling_share`` of a link of that rate, in payload bit/s."""
+    """``ceiling_share`` of a link with this rate, in payload bit/s."""
     if rate_bit_per_s <= 0:
         raise ValueError(f"a link of {rate_bit_per_s} bit/s carries nothing")
     share = _cached_share(
@@ -183,10 +187,11 @@ def packets(
     timestamps: bool = True,
     mss_bytes: int | None = None,
 ) -> tuple[int, ...]:
-    """Sizes of the IP packets that one message by itself becomes, headers included, in order.
+    """Sizes of the IP packets of a single message in bytes, headers included, in order.
 
-    UDP: its fragments. TCP: full segments and the rest, the message pushed out alone; options and
-    ``mss_bytes`` as in ``ceiling_share``. ValueError for what protocol or MTU do not allow.
+    UDP: its fragments. TCP: full segments and a last one with the rest, as if the message is sent
+    alone; options and ``mss_bytes`` as in ``ceiling_share``. ValueError for sizes that the protocol
+    or the MTU does not allow.
     """
     if protocol == "UDP":
         return fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
@@ -202,37 +207,37 @@ def packets(
 
 
 def transfer_wire_bytes(packet_bytes: Sequence[int], *, vlan: bool = False, cables: int = 1) -> int:
-    """Byte times from the first bit of IP packets sent back to back to the last bit's arrival.
+    """Byte times from the first bit of IP packets sent back to back to the arrival of the last bit.
 
-    The gap after the last frame is over only when they have arrived. Over several ``cables`` of one
-    rate a frame goes on when it is there whole, so that of all but the last cable only the first
-    frame counts. The first is taken for the longest, as it is where a message was cut up.
-    Propagation is not part of it. ValueError without a packet or a cable.
+    The gap after the last frame does not count. Over several ``cables`` of one rate, a frame is
+    forwarded after it has arrived whole, so every cable except the last adds only the first frame.
+    The first frame is assumed to be the longest, as it is when a message is split. Propagation
+    delay is not included. ValueError without a packet or a cable.
     """
     if not packet_bytes or cables < 1:
-        raise ValueError("nothing is sent over nothing")
-    wire = [packet_wire_bytes(each, vlan=vlan) for each in packet_bytes]
+        raise ValueError("there must be at least one packet and one cable")
+    wire = [packet_wire_bytes(size, vlan=vlan) for size in packet_bytes]
     return sum(wire) - GAP_BYTES + (cables - 1) * (wire[0] - GAP_BYTES)
 
 
 def transfer_floor_bytes(
     packet_bytes: Sequence[int], *, vlan: bool = False, cables: int = 1
 ) -> int:
-    """Byte times below which no transfer of these IP packets can be, whatever their order.
+    """Lower bound of the byte times to transfer these IP packets, in any order.
 
-    All of them pass one cable of that rate, the last one again each further cable that a frame
-    goes on from only when it is there whole; the gap behind the last is over only later. At most
-    what ``transfer_wire_bytes`` says, which takes all cables to be of one rate.
-    ValueError without a packet or a cable.
+    All of them pass one cable of this rate. Each further cable adds the shortest frame, which may
+    be the last one and is forwarded only after it has arrived whole. The gap after the last frame
+    does not count. The result is at most that of ``transfer_wire_bytes``, which assumes that all
+    cables have one rate. ValueError without a packet or a cable.
     """
     if not packet_bytes or cables < 1:
-        raise ValueError("nothing is sent over nothing")
-    wire = [packet_wire_bytes(each, vlan=vlan) for each in packet_bytes]
+        raise ValueError("there must be at least one packet and one cable")
+    wire = [packet_wire_bytes(size, vlan=vlan) for size in packet_bytes]
     return sum(wire) - GAP_BYTES + (cables - 1) * (min(wire) - GAP_BYTES)
 
 
 def frames_per_s(rate_bit_per_s: float, frame_bytes: int) -> float:
-    """The most frames of one size a second; the size counts header and FCS (RFC 2544: 64 … 1518).
+    """The line rate in frames per second; the size includes header and FCS (RFC 2544: 64 … 1518).
 
     Raises ValueError below 64 bytes, which no Ethernet frame has.
     """
@@ -241,9 +246,9 @@ def frames_per_s(rate_bit_per_s: float, frame_bytes: int) -> float:
 
 
 def udp_message_in_frame(frame_bytes: int, *, ip_version: IpVersion = 4, vlan: bool = False) -> int:
-    """The UDP message that fills a frame of that size (header and FCS counted) to the last byte.
+    """The UDP message size that exactly fills a frame of this size (header and FCS included).
 
-    Raises ValueError where the headers alone do not fit, such as IPv6 in 64 bytes (66 at least).
+    Raises ValueError if the headers alone do not fit, such as IPv6 in 64 bytes (66 at least).
     """
     _check_frame(frame_bytes)
     tag = TAG_BYTES if vlan else 0
@@ -251,14 +256,14 @@ def udp_message_in_frame(frame_bytes: int, *, ip_version: IpVersion = 4, vlan: b
     if frame_bytes < least:
         raise ValueError(
             f"a frame of {frame_bytes} bytes has no room for IPv{ip_version} and UDP; "
-            f"{least} bytes at least"
+            f"at least {least} bytes"
         )
     return frame_bytes - least
 
 
 def _check_frame(frame_bytes: int) -> None:
     if frame_bytes < MIN_FRAME_BYTES:
-        raise ValueError(f"a frame of {frame_bytes} bytes: Ethernet's shortest has 64")
+        raise ValueError(f"a frame of {frame_bytes} bytes: the shortest on Ethernet has 64")
 
 
 def _check_mtu(mtu_bytes: int, ip_version: IpVersion) -> None:
@@ -266,7 +271,7 @@ def _check_mtu(mtu_bytes: int, ip_version: IpVersion) -> None:
     if mtu_bytes < least:
         raise ValueError(
             _(
-                "an MTU of {mtu} bytes: IPv{version} asks for {least} at least",
+                "an MTU of {mtu} bytes: IPv{version} requires at least {least}",
                 mtu=mtu_bytes,
                 version=ip_version,
                 least=least,

@@ -1,10 +1,10 @@
-"""Texts that can be said in another language: English, with the parts it was made of. Pure.
+"""Translatable texts: an English sentence together with its template and values. Pure.
 
-A room that has something to say writes ``_("{failed} of {all} trials failed", failed=2, all=10)``.
-The result is the English sentence, a plain ``str`` for whoever wants no more; it also remembers the
-template and its values, so that a catalogue can say the same in another language once it is known
-which (gettext's msgid; PEP 3101 for the braces). What is put together in any other way (``+``,
-``join``, an f-string) is no message any more and stays English: a test with a made-up language
+Code that produces a text writes ``_("{failed} of {all} trials failed", failed=2, all=10)``. The
+result is the English sentence, which is an ordinary ``str``. It also keeps the template and its
+values, so that a catalogue can translate it later, when the language is known (the template is
+gettext's msgid; PEP 3101 for the braces). A text that is composed in any other way (``+``,
+``join``, an f-string) is not a message any more and stays English; a test with a made-up language
 finds it.
 """
 
@@ -15,16 +15,17 @@ from typing import Any
 
 
 class Message(str):
-    """A text with what it was made of. Equal to its English, as any ``str`` is."""
+    """A text with its template and values. Like any ``str``, it equals its English text."""
 
     id: str
-    """The template in English; of a count, the one for one."""
+    """The English template; for a count, the singular form."""
     many: str
-    """The template for any other number; empty where the text counts nothing."""
+    """The plural form of the template; empty if the text is not a count."""
     number: int
     values: Mapping[str, Any]
-    """What is in the template's braces: messages are said in the same language, figures and days
-    (``date``, in English ISO 8601) spelled as it does; anything else is a name and stays."""
+    """Values of the template's braces. A translation translates messages among them, and writes
+    figures and days (``date``, ISO 8601 in English) in its own form. Other values are names and
+    stay unchanged."""
     begins: bool
     """Whether it begins a sentence."""
 
@@ -39,37 +40,37 @@ class Message(str):
         *,
         begins: bool = False,
     ) -> Message:
-        """The English text of a template; KeyError where a value is missing."""
+        """The English text of a template; KeyError if a value is missing."""
         form = template if not many or number == 1 else many
         english = form.format(**values) if values else form
-        made = super().__new__(cls, english[:1].upper() + english[1:] if begins else english)
-        made.id, made.many, made.number = template, many, number
-        made.values, made.begins = values, begins
-        return made
+        message = super().__new__(cls, english[:1].upper() + english[1:] if begins else english)
+        message.id, message.many, message.number = template, many, number
+        message.values, message.begins = values, begins
+        return message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled, for the process that draws charts, it is its English."""
+        """Pickle only the English text, for the process that draws charts."""
         return (str, (str(self),))
 
 
 def _(template: str, **values: Any) -> Message:
-    """A text: a template in English, and what is in its braces."""
+    """A text: an English template, and the values of its braces."""
     return Message(template, values)
 
 
 def counted(one: str, many: str, number: int, **values: Any) -> Message:
-    """A text that counts: ``{number}`` is ``1`` or ``2,000`` in it."""
+    """A text with a count: its ``{number}`` becomes ``1`` or ``2,000``."""
     return Message(one, {"number": f"{number:,}", **values}, many, number)
 
 
 def joined(separator: str, parts: Iterable[str]) -> Message:
-    """Texts one after the other, each said by itself, with a separator of no language."""
-    named = {f"part_{index}": each for index, each in enumerate(parts)}
-    return Message(separator.join(f"{{{name}}}" for name in named), named)
+    """Several texts in a row, each translated by itself, with a language-neutral separator."""
+    values = {f"part_{index}": part for index, part in enumerate(parts)}
+    return Message(separator.join(f"{{{name}}}" for name in values), values)
 
 
 def sentence_case(text: str) -> str:
-    """The same with a capital letter at its beginning."""
+    """The text with a capital letter at its beginning."""
     if isinstance(text, Message):
         return Message(text.id, text.values, text.many, text.number, begins=True)
     return text[:1].upper() + text[1:]

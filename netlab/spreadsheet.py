@@ -1,4 +1,4 @@
-"""Texts for a spreadsheet, which takes what begins in some ways for a formula. Pure."""
+"""Texts for a spreadsheet, which treats some beginnings as a formula. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def harmless(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: an apostrophe in front makes it text.
+    """Text that no spreadsheet treats as a formula: an apostrophe in front makes it text.
 
     Source: OWASP, CSV injection.
     """

@@ -1,8 +1,8 @@
-"""Texts for a terminal: without what a terminal obeys, and no wider than it is. Pure.
+"""Texts for a terminal: without control characters, and no wider than the terminal. Pure.
 
-Everything that netlab prints for people goes through here, and so does what it keeps of a host's
-own words: an escape sequence moves the cursor, sets a title, answers in the user's place; a line
-end forges a line of ours; a mark of direction turns one around (Unicode TR 36, section 3.4).
+Everything that netlab prints for people goes through here, and so does every text of a host that it
+stores. An escape sequence could move the cursor, set a title or type in the user's place; a line
+end could fake a line of netlab's; a direction mark reverses text (Unicode TR 36, section 3.4).
 """
 
 from __future__ import annotations
@@ -12,35 +12,35 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 EXCERPT_CHARACTERS = 80
-"""Of what somebody else wrote a sentence of ours quotes so much."""
+"""Maximum length of a quotation in netlab's sentences."""
 
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Without line ends, terminal escapes and other control or format characters, save ``keep``."""
+    """Replace line ends, escapes and other control or format characters, except ``keep``."""
     if text.isprintable():
         return text
     return "".join(
-        " " if unicodedata.category(each) in _UNPRINTABLE and each not in keep else each
-        for each in text
+        " " if unicodedata.category(letter) in _UNPRINTABLE and letter not in keep else letter
+        for letter in text
     )
 
 
 def printable_lines(text: str) -> str:
-    """A text of several lines, with its line ends and tabs."""
+    """``printable`` for a text of several lines: line ends and tabs stay."""
     return printable(text, keep="\n\t")
 
 
 def excerpt(text: str, most: int = EXCERPT_CHARACTERS) -> str:
-    """The beginning of what somebody else wrote, on one line."""
+    """The beginning of a foreign text, on one line."""
     return printable(text if len(text) <= most else text[: most - 1] + "…")
 
 
 LEAST_COLUMNS = 20
-"""A terminal that is narrower gets lines as they are: nothing could be read there otherwise."""
+"""In a narrower terminal lines are not wrapped: the result would be unreadable."""
 BETWEEN = "  "
-"""What stands between two columns."""
+"""The gap between two columns."""
 _HANG = "  "
 _TROUBLE = re.compile(
     r"^netlab:|(?<=: )failed(?=:)"
@@ -51,19 +51,19 @@ _RED, _YELLOW, _PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[0m"
 
 
 def columns_of(text: str) -> int:
-    """How many columns of a terminal a line takes: wide letters two, marks upon a letter none."""
+    """Columns of a terminal that a line takes: 2 for a wide letter, 0 for a combining mark."""
     if text.isascii():
         return len(text)
     return sum(
-        0 if unicodedata.combining(each) else 1 + (unicodedata.east_asian_width(each) in "WF")
-        for each in text
+        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF")
+        for letter in text
     )
 
 
 def fitted(text: str, width: int | None) -> str:
-    """A text whose lines take ``width`` columns at most, cut between words; the rest of a line is
-    indented below it. A word that is longer by itself, such as a path, stays whole: it can then be
-    copied. ``None``: as it is.
+    """A text with lines of at most ``width`` columns, cut between words; the rest of a line is
+    indented below it. A longer word, such as a path, stays whole so that it can be copied.
+    ``None``: unchanged.
     """
     if width is None or width < LEAST_COLUMNS:
         return text
@@ -73,10 +73,10 @@ def fitted(text: str, width: int | None) -> str:
 def table_lines(
     rows: Sequence[Sequence[str]], width: int | None = None, *, right: bool = False
 ) -> list[str]:
-    """Rows of a table, columns aligned: the first to the left, the others too or to the ``right``.
+    """Lines of a table with aligned columns: to the left, or all but the first to the ``right``.
 
-    Where ``width`` columns do not hold it, it becomes several blocks with the first column before
-    each; only what does not fit even so is wrapped within its cells. ``None``: one block.
+    If the table is wider than ``width``, it is split into blocks that each begin with the first
+    column; cells are wrapped only if a column still does not fit. ``None``: one block.
     """
     widths = [max(columns_of(row[index]) for row in rows) for index in range(len(rows[0]))]
     if width is None or width < LEAST_COLUMNS or _sum(widths) <= width:
@@ -84,11 +84,11 @@ def table_lines(
     wrapped = {index for index, wide in enumerate(widths) if index and wide > width - widths[0] - 2}
     if wrapped:
         widths[0] = min(widths[0], max(width // 3, LEAST_COLUMNS // 2))
-        widths[1:] = [min(each, width - widths[0] - len(BETWEEN)) for each in widths[1:]]
+        widths[1:] = [min(wide, width - widths[0] - len(BETWEEN)) for wide in widths[1:]]
     widths[0] = min(widths[0], width)
     blocks: list[list[int]] = [[0]]
     for index in range(1, len(widths)):
-        if _sum([widths[each] for each in (*blocks[-1], index)]) > width and blocks[-1] != [0]:
+        if _sum([widths[column] for column in (*blocks[-1], index)]) > width and blocks[-1] != [0]:
             blocks.append([0])
         blocks[-1].append(index)
     lines: list[str] = []
@@ -99,12 +99,12 @@ def table_lines(
 
 
 def with_colours(text: str) -> str:
-    """The same with what failed in red, and what is warned of in yellow."""
+    """The text with failures in red and warnings in yellow."""
     return "\n".join(_TROUBLE.sub(_coloured, line) for line in text.split("\n"))
 
 
-def _coloured(found: re.Match[str]) -> str:
-    return f"{_YELLOW if found[1] else _RED}{found[0]}{_PLAIN}"
+def _coloured(match: re.Match[str]) -> str:
+    return f"{_YELLOW if match[1] else _RED}{match[0]}{_PLAIN}"
 
 
 def _sum(widths: Sequence[int]) -> int:
@@ -114,7 +114,7 @@ def _sum(widths: Sequence[int]) -> int:
 def _block(
     rows: Sequence[Sequence[str]], widths: Sequence[int], chosen: Iterable[int], *, right: bool
 ) -> list[str]:
-    """Some columns of all rows; cells that are too long take several lines."""
+    """Some columns of all rows; cells that are too wide take several lines."""
     order = [*chosen]
     lines = []
     for row in rows:
@@ -137,13 +137,13 @@ def _cell(text: str, width: int) -> list[str]:
 
 
 def _pieces(text: str, width: int) -> Iterator[str]:
-    """A word that is too long, cut anywhere."""
+    """Pieces of a word that is too long, cut anywhere."""
     piece = ""
-    for each in text:
-        if columns_of(piece + each) > width:
+    for letter in text:
+        if columns_of(piece + letter) > width:
             yield piece
             piece = ""
-        piece += each
+        piece += letter
     yield piece
 
 

@@ -1,8 +1,8 @@
-"""Quantities as people write them ⇄ bytes, seconds, bit/s and shares. Pure.
+"""Converts quantities as people write them to bytes, seconds, bit/s and shares, and back. Pure.
 
 IEC prefixes are powers of 1024 (``64KiB``), SI prefixes powers of 1000 (``64kB``, ``100Mbit``).
-What could mean two things (``64K``, ``64KB``, ``2m``, ``100MBps``) is refused, and both are named.
-Numbers are taken as decimals, so that ``0.3s`` is three times ``0.1s``.
+Ambiguous units (``64K``, ``64KB``, ``2m``, ``100MBps``) are refused, with both meanings named.
+Numbers are parsed as decimals, so that ``0.3s`` is exactly three times ``0.1s``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from decimal import Decimal, localcontext
 _NUMBER = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,2}))?"
 _QUANTITY = re.compile(rf"{_NUMBER}\s*([A-Za-zµμ%/]*)", re.ASCII)
 _LONGEST = 40
-"""Characters; what is longer is no quantity that a person would write."""
+"""Maximum number of characters; nobody writes a longer quantity."""
 
 _BYTES = {
     "": 1,
@@ -48,15 +48,15 @@ _PER_SECOND = {prefix + unit: factor for prefix, factor in _PREFIXES.items() for
 _A_SIZE = "a size in bytes, such as 1500, 64KiB or 64kB"
 _A_TIME = "a time, such as 10s, 500ms or 2min"
 _A_RATE = "a rate in bit/s, such as 100Mbit, 1Gbit/s or 64kbit"
-_A_SHARE = "a share with its sign, such as 2.5 % or 95 %"
-_A_NUMBER_PER_SECOND = "a number a second, such as 5000, 5000/s or 5k/s"
+_A_SHARE = "a percentage, such as 2.5 % or 95 %"
+_A_NUMBER_PER_SECOND = "a number per second, such as 5000, 5000/s or 5k/s"
 
 
 def parse_bytes(value: str | int) -> int:
     """``64KiB``, ``64kB``, ``1500`` or ``1500 B`` in bytes.
 
-    Raises ValueError with a sentence that says what is accepted; ``64K``, ``64k`` and ``64KB``
-    are ambiguous. The sign, the range and zero are the caller's to judge; negative is refused.
+    Raises ValueError with a sentence about what is accepted; ``64K``, ``64k`` and ``64KB`` are
+    ambiguous. A negative number is refused; zero and the range are the caller's to check.
     """
     number, unit = _split(value, _A_SIZE)
     if unit.lower() in ("k", "kb", "m", "g") and unit not in _BYTES:
@@ -69,7 +69,7 @@ def parse_bytes(value: str | int) -> int:
     if unit in ("mb", "gb", "tb"):
         letter = unit[0].upper()
         raise ValueError(
-            f"{_shown(value)} is no size: {number}{letter}B (bytes) or {number}{letter}bit (bits)?"
+            f"{_shown(value)} is not a size: {number}{letter}B (bytes) or {number}{letter}bit?"
         )
     factor = _factor(_BYTES, unit)
     size = None if factor is None else _times(number, factor)
@@ -83,13 +83,13 @@ def parse_bytes(value: str | int) -> int:
 def parse_seconds(value: str | float) -> float:
     """``10s``, ``500ms``, ``2min``, ``1 h 9 min`` or ``1.5`` (seconds) in seconds.
 
-    Raises ValueError with a sentence; a bare ``m`` is refused, since it is no time unit.
+    Raises ValueError with a sentence; a bare ``m`` is refused, because it is ambiguous.
     """
     total = Decimal(0)
     for part in _parts(value):
         number, unit = _split(part, _A_TIME)
         if unit in ("m", "M"):
-            raise ValueError(f"{_shown(value)}: m is no unit of time: write min or ms")
+            raise ValueError(f"{_shown(value)}: m is not a unit of time: write min or ms")
         factor = _factor(_SECONDS, unit)
         if factor is None:
             raise ValueError(f"{_shown(value)} is not {_A_TIME}")
@@ -100,13 +100,13 @@ def parse_seconds(value: str | float) -> float:
 def parse_rate(value: str | float) -> float:
     """``100Mbit``, ``1 Gbit/s``, ``100Mbps`` or ``64000`` (bit/s) in bit/s.
 
-    The prefix's case tells nothing, since nobody means millibits. Raises ValueError with a
-    sentence; ``MBps`` and ``MB/s`` are refused: some mean bytes, some bits.
+    The case of the prefix does not matter, since nobody means millibits. Raises ValueError with a
+    sentence; ``MBps`` and ``MB/s`` are refused, because they are used for bytes and for bits.
     """
     number, unit = _split(value, _A_RATE)
     if unit.endswith(("Bps", "B/s", "B")):
         prefix = unit.partition("B")[0]
-        raise ValueError(f"{_shown(value)} reads as bytes a second: write {number}{prefix}bit/s")
+        raise ValueError(f"{_shown(value)} reads as bytes per second: write {number}{prefix}bit/s")
     plain = unit.removesuffix("ps") + "it" if unit.endswith("bps") else unit
     factor = _factor(_RATES, plain)
     if factor is None:
@@ -115,7 +115,7 @@ def parse_rate(value: str | float) -> float:
 
 
 def parse_per_second(value: str | float) -> float:
-    """``5000``, ``5000/s`` or ``5k/s``: so many a second. Raises ValueError with a sentence."""
+    """``5000``, ``5000/s`` or ``5k/s`` in 1/s. Raises ValueError with a sentence."""
     number, unit = _split(value, _A_NUMBER_PER_SECOND)
     factor = _factor(_PER_SECOND, unit)
     if factor is None:
@@ -126,7 +126,7 @@ def parse_per_second(value: str | float) -> float:
 def parse_share(value: str | float) -> float:
     """``2.5 %`` as 0.025. Raises ValueError with a sentence.
 
-    The sign must stand there: 1 could mean the whole or a hundredth.
+    The percent sign is required: 1 could mean the whole or a hundredth.
     """
     number, unit = _split(value, _A_SHARE)
     if unit != "%":
@@ -135,13 +135,13 @@ def parse_share(value: str | float) -> float:
 
 
 def many(number: int, word: str) -> str:
-    """``1 trial``, ``2 trials``: of words whose plural is regular."""
+    """``1 trial``, ``2 trials``: for words with a regular plural."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def plain_figures(number: float, figures: int = 3) -> str:
-    """A number to so many figures that count, in plain digits and never with an exponent: ``2.5``,
-    ``1250``, ``0.000012``.
+    """A number rounded to ``figures`` significant digits, without an exponent: ``2.5``, ``1250``,
+    ``0.000012``.
     """
     text = f"{Decimal(f'{number:.{figures}g}'):f}"
     bare = text.rstrip("0").rstrip(".") if "." in text else text
@@ -149,7 +149,7 @@ def plain_figures(number: float, figures: int = 3) -> str:
 
 
 def format_share(share: float, figures: int = 3) -> str:
-    """In per cent, to three figures, in plain digits: ``2.5 %``, ``99.9 %``, ``1250 %``."""
+    """A percentage with three significant digits: ``2.5 %``, ``99.9 %``, ``1250 %``."""
     return f"{plain_figures(100 * share, figures)} %"
 
 
@@ -162,9 +162,9 @@ def format_bytes(size_bytes: int) -> str:
 
 
 def format_rate(rate_bit_per_s: float) -> str:
-    """To a hundredth of its unit: ``94.15 Mbit/s``, ``1.23 Gbit/s``; a whole one as ``100 Mbit/s``.
+    """A rate with two decimals: ``94.15 Mbit/s``, ``1.23 Gbit/s``; a whole one as ``100 Mbit/s``.
 
-    The unit is chosen after rounding: never ``1000.00 Mbit/s``.
+    The unit is chosen after rounding, so the result is never ``1000.00 Mbit/s``.
     """
     scaled, unit = rate_bit_per_s, "bit/s"
     for larger in ("kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"):
@@ -175,10 +175,10 @@ def format_rate(rate_bit_per_s: float) -> str:
 
 
 def format_seconds(time_s: float) -> str:
-    """A length of time as people say it: ``500 ms``, ``1.5 s``, ``3 min 20 s``, ``1 h 12 min``.
+    """A duration in readable units: ``500 ms``, ``1.5 s``, ``3 min 20 s``, ``1 h 12 min``.
 
-    Three figures below a minute, whole seconds below an hour, whole minutes above; a minus sign
-    stands before the whole. ``parse_seconds`` reads it back, as far as it was not rounded.
+    It has three significant digits below a minute, whole seconds below an hour, and whole minutes
+    above; a minus sign comes first. ``parse_seconds`` reads it back, except for the rounding.
     """
     if time_s < 0:
         return "-" + format_seconds(-time_s)
@@ -197,7 +197,7 @@ def format_seconds(time_s: float) -> str:
 
 
 def _parts(value: str | float) -> list[str | float]:
-    """``1 h 9 min`` in its parts; anything else as it is."""
+    """The parts of ``1 h 9 min``; any other value as the only part."""
     if isinstance(value, str) and len(value) <= _LONGEST:
         parts = re.findall(r"[0-9.]+\s*[A-Za-zµμ]+", value)
         if len(parts) > 1 and re.sub(r"\s", "", value) == re.sub(r"\s", "", "".join(parts)):
@@ -209,14 +209,14 @@ def _split(value: str | float, what: str) -> tuple[str, str]:
     """The number and the unit, both as written."""
     text = str(value).strip()
     too_odd = isinstance(value, bool) or len(text) > _LONGEST
-    found = None if too_odd else _QUANTITY.fullmatch(text)
-    if found is None:
+    match = None if too_odd else _QUANTITY.fullmatch(text)
+    if match is None:
         raise ValueError(f"{_shown(value)} is not {what}")
-    return found[1] + (f"e{found[2]}" if found[2] else ""), found[3]
+    return match[1] + (f"e{match[2]}" if match[2] else ""), match[3]
 
 
 def _factor(factors: Mapping[str, int] | Mapping[str, Decimal], unit: str) -> int | Decimal | None:
-    """The unit's factor; where its case is wrong, that of the only unit spelled alike."""
+    """The unit's factor; if its case is wrong, the factor of the only unit with that spelling."""
     if unit in factors:
         return factors[unit]
     alike = [factor for name, factor in factors.items() if name.lower() == unit.lower()]

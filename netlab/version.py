@@ -1,3 +1,3 @@
-"""The one place where netlab's version stands."""
+"""netlab's version, defined only here."""
 
 VERSION = "0.1.0"

@@ -61,7 +61,7 @@ def test_measure_gives_a_run_that_is_kept(capfd: pytest.CaptureFixture[str]) -> 
 def test_measure_of_round_trips_into_a_folder(capfd: pytest.CaptureFixture[str]) -> None:
     run = netlab.measure(latency=True, seconds=0.2, into="trips", quiet=True)
     assert capfd.readouterr() == ("", "")
-    assert [each.test for each in run.records] == ["round_trip"]
+    assert [record.test for record in run.records] == ["round_trip"]
     assert netlab.load("trips").records == run.records
 
 
@@ -70,7 +70,7 @@ def test_run_measures_what_is_chosen_and_goes_on_with_the_rest(
 ) -> None:
     Path("look.yaml").write_text(MATRIX)
     first = netlab.run("look.yaml", only=["here+here"], settings={"repeats": "2"}, into="one")
-    assert [each.status for each in first.records] == ["ok"] * 4
+    assert [record.status for record in first.records] == ["ok"] * 4
     capfd.readouterr()
     again = netlab.run("look.yaml", settings={"repeats": "2"}, into="one", check=True, quiet=True)
     assert capfd.readouterr() == ("", "")
@@ -80,7 +80,7 @@ def test_run_measures_what_is_chosen_and_goes_on_with_the_rest(
 def test_pending_cells_are_in_the_run_and_raise_where_that_is_asked_for() -> None:
     Path("look.yaml").write_text(MATRIX.replace("[here+here]", "[here+here, WL]"))
     run = netlab.run("look.yaml", into="one")
-    assert [each.status for each in run.records] == ["ok", "ok", "pending", "pending"]
+    assert [record.status for record in run.records] == ["ok", "ok", "pending", "pending"]
     assert "2 pending" in repr(run)
     with pytest.raises(IncompleteRun, match="2 pending"):
         netlab.run("look.yaml", into="one", check=True)

@@ -184,7 +184,7 @@ def test_an_mss_in_effect_has_the_timestamps_taken_off_already() -> None:
 def test_frames_a_second_are_those_of_the_standard() -> None:
     assert int(frames_per_s(1e9, 64)) == 1_488_095
     assert int(frames_per_s(1e9, 1518)) == 81_274
-    with pytest.raises(ValueError, match="shortest has 64"):
+    with pytest.raises(ValueError, match="shortest on Ethernet has 64"):
         frames_per_s(1e9, 63)
 
 
@@ -196,7 +196,7 @@ def test_a_frame_counts_header_and_fcs_and_has_room_for_the_message() -> None:
 
 
 def test_a_64_byte_frame_has_no_room_for_udp_over_ipv6() -> None:
-    with pytest.raises(ValueError, match="no room for IPv6 and UDP; 66 bytes at least"):
+    with pytest.raises(ValueError, match="no room for IPv6 and UDP; at least 66 bytes"):
         udp_message_in_frame(64, ip_version=6)
 
 
@@ -218,8 +218,8 @@ def test_nettest_ran_at_1538_bytes_a_frame_gap_included() -> None:
         ("UDP", 65528, 1500, 6, "IPv6 carries 0 to 65527"),
         ("UDP", 0, 1500, 4, "carries no payload"),
         ("TCP", 0, 1500, 4, "carries no payload"),
-        ("UDP", 64, 67, 4, "IPv4 asks for 68"),
-        ("TCP", 64, 1279, 6, "IPv6 asks for 1280"),
+        ("UDP", 64, 67, 4, "IPv4 requires at least 68"),
+        ("TCP", 64, 1279, 6, "IPv6 requires at least 1280"),
         ("SCTP", 64, 1500, 4, "neither TCP nor UDP"),
     ],
 )
@@ -247,9 +247,9 @@ def test_fragments_carry_the_whole_message_within_the_mtu(
         assert packets[0] == message + 8 + IP_BYTES[ip_version]
         return
     header = IP_BYTES[ip_version] + (8 if ip_version == 6 else 0)
-    payloads = [each - header for each in packets]
+    payloads = [packet - header for packet in packets]
     assert sum(payloads) == message + 8
-    assert all(each % 8 == 0 for each in payloads[:-1])
+    assert all(payload % 8 == 0 for payload in payloads[:-1])
     assert all(each > 0 for each in payloads)
     # Nothing is cut that would have fitted.
     assert message + 8 + IP_BYTES[ip_version] > mtu

@@ -126,7 +126,7 @@ def names_imported(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.ImportFrom):
         yield node.module or ""
     elif isinstance(node, ast.Import):
-        yield from (each.name for each in node.names)
+        yield from (name.name for name in node.names)
 
 
 def test_no_folder_holds_more_files_than_a_person_looks_through() -> None:

@@ -132,7 +132,7 @@ def test_a_share_is_read_with_its_sign_and_without_it_could_mean_two_things() ->
 
 def test_a_number_a_second_may_say_so() -> None:
     assert parse_per_second("5k/s") == parse_per_second("5000") == parse_per_second(5000) == 5000.0
-    with pytest.raises(ValueError, match="a number a second"):
+    with pytest.raises(ValueError, match="a number per second"):
         parse_per_second("5 kHz")
 
 

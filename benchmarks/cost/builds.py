@@ -1,9 +1,9 @@
-"""The probe for every system, built from nothing, timed and compared: `make benchmark-builds`.
+"""Builds of the probe for every system from scratch, timed and compared: `make benchmark-builds`.
 
-Each target is built with an empty cache of the compiler's own, as on a fresh machine, then once
-more from a copy of the sources in another folder, with what the first build left in that cache.
-The two binaries must be the same bytes, whatever the folder is called, and neither compiler may
-warn; the platform contract's test is built for the warnings alone. One build at a time.
+Each target is built with an empty compiler cache, as on a fresh machine, then again from a copy of
+the sources in another folder, with the cache of the first build. The two binaries must be the same
+bytes, whatever the name of the folder, and no compiler may warn; the test of the platform contract
+is built only to check for warnings. Builds run one at a time.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Row:
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("targets", nargs="*", metavar="TARGET", help="all where none is named")
-    asked = words.parse_args()
-    targets = targets_named(asked.targets) or TARGETS
+    arguments = words.parse_args()
+    targets = targets_named(arguments.targets) or TARGETS
     for target in targets:
         cross.compiler_for(target)  # what is missing is said before minutes of building
     rows = [

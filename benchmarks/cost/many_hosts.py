@@ -1,7 +1,7 @@
 """The plan of 200 hosts, each with every other: `make benchmark-many-hosts`.
 
-No host is asked and nothing is sent. Timed are the rounds of the tournament alone, and `netlab
-plan` as people call it; ``--hosts N`` plans for as many.
+No host is contacted and nothing is sent. It times the drawing of the rounds alone, and the whole
+command `netlab plan`; ``--hosts N`` sets the number of hosts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def scheduled(hosts: int) -> tuple[float, int]:
     """CPU seconds that the rounds take to be drawn, the median of five, and how many there are."""
     names = [f"h{n}" for n in range(hosts)]
     pairings = every_pairing(names, machines={name: name for name in names}, inside=False)
-    meetings = [Match(each, *labels_of(each)) for each in pairings]
+    meetings = [Match(pairing, *labels_of(pairing)) for pairing in pairings]
     times = []
     for _ in range(5):
         began = time.process_time()
@@ -75,7 +75,7 @@ def main() -> int:
     verdicts = [
         Verdict(schedule_s < MOST_S, f"rounds drawn in {MOST_S:g} s", f"{schedule_s:.2f} s"),
         Verdict(rounds == 2 * each_way, f"{each_way} rounds each way", f"{rounds} both ways"),
-        Verdict(plain["rounds"] == rounds, "`netlab plan` says so", f"in {plan_s:.1f} s"),
+        Verdict(plain["rounds"] == rounds, "`netlab plan` reports the same", f"in {plan_s:.1f} s"),
         Verdict("one by one" in line, "and states the time against one pair at a time", line),
     ]
     figures = {

@@ -1,7 +1,7 @@
-"""How long the page takes to open, and a cell of it: `make benchmark-page`.
+"""How long the report's page and one of its cells take to open: `make benchmark-page`.
 
-In headless Chromium, from disk: the page of the lab report's 416 cells as they were measured in the
-lab, and that of a run of 10,000 that is made up here, with all that a probe says of a stream.
+In headless Chromium, from disk: the page of the lab report's 416 cells measured in the lab, and the
+page of a generated run of 10,000 cells with all values that a probe reports for a stream.
 ``--pictures DIR`` takes the pictures of the documentation instead: on the desk, of a cell, on a
 phone, on paper.
 """
@@ -66,17 +66,17 @@ def main() -> int:
     words.add_argument("--rounds", type=int, default=5)
     words.add_argument("--cells", type=int, default=LARGE_CELLS)
     words.add_argument("--pictures", type=Path)
-    asked = words.parse_args()
-    if asked.pictures is not None:
-        return take_pictures(asked.pictures)
+    arguments = words.parse_args()
+    if arguments.pictures is not None:
+        return take_pictures(arguments.pictures)
     with tempfile.TemporaryDirectory() as scratch, a_browser() as browser:
         small, large = Path(scratch) / "run", Path(scratch) / "large"
         shutil.copytree(ROOT / "reports" / "lab-report-lab", small)
-        make_large(large, asked.cells)
+        make_large(large, arguments.cells)
         found = {}
-        for name, folder in (("416 cells", small), (f"{asked.cells:,} cells", large)):
+        for name, folder in (("416 cells", small), (f"{arguments.cells:,} cells", large)):
             netlab("report", str(folder))
-            found[name] = measured(browser, folder / "index.html", asked.rounds)
+            found[name] = measured(browser, folder / "index.html", arguments.rounds)
     rows = [
         [
             name,
@@ -101,15 +101,15 @@ def main() -> int:
             under(
                 max(large_one.seen_s),
                 MOST_LARGE_SEEN_S,
-                f"first words of {asked.cells:,} cells seen",
+                f"first words of {arguments.cells:,} cells seen",
             ),
             under(
                 statistics.median(large_one.open_s),
                 MOST_OPEN_S,
-                f"a cell of {asked.cells:,} opened (median)",
+                f"a cell of {arguments.cells:,} opened (median)",
             ),
         ],
-        f"page: 416 cells loaded in {seconds(small_one.load_s)} s, {asked.cells} cells in "
+        f"page: 416 cells loaded in {seconds(small_one.load_s)} s, {arguments.cells} cells in "
         f"{seconds(large_one.load_s)} s, a cell of these opened in {seconds(large_one.open_s)} s",
     )
 

@@ -1,11 +1,11 @@
-"""What a cell costs beyond its measured time, over SSH in the lab: `make benchmark-set-up`.
+"""The cost of a cell beyond its measured time, over SSH in the lab: `make benchmark-set-up`.
 
-Cost of a cell = time from the record before it to its own record, both written, less the warm-up
-and the seconds that were asked for, less the receiver's drain, which is shown apart. The first cell
-has no record before it and is left out: it pays for the connections. The hosts' clock is this
-machine's: so the parts are told by times of the record.
-Beside it, in the same lab, what people do otherwise: `ssh host iperf3 -c …` once a cell over a
-connection that ssh keeps (ControlMaster), with the iperf3 server running all the time.
+Cost of a cell = time from the previous record to its own record, both written, minus the warm-up
+and the requested seconds, minus the receiver's drain, which is shown separately. The first cell has
+no previous record and is left out: it includes the connections. The hosts use this machine's clock,
+so the times in a record give the parts.
+For comparison, in the same lab: `ssh host iperf3 -c …` once per cell over a shared ssh connection
+(ControlMaster), with the iperf3 server running all the time.
 """
 
 from __future__ import annotations
@@ -63,19 +63,19 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--repeats", type=int, default=8, help="of 8 cells")
     words.add_argument("--iperf3", type=int, default=10, metavar="N", help="cells with iperf3")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     with a_lab(100e6) as lab, tempfile.TemporaryDirectory() as scratch:
-        before = iperf3_costs_ms(lab, asked.iperf3 // 2)
-        costs = netlab_costs(lab, Path(scratch), asked.repeats)
-        iperf3_ms = before + iperf3_costs_ms(lab, asked.iperf3 - asked.iperf3 // 2)
-    costs_ms = [each.cost_ms for each in costs]
+        before = iperf3_costs_ms(lab, arguments.iperf3 // 2)
+        costs = netlab_costs(lab, Path(scratch), arguments.repeats)
+        iperf3_ms = before + iperf3_costs_ms(lab, arguments.iperf3 - arguments.iperf3 // 2)
+    costs_ms = [cost.cost_ms for cost in costs]
     drains = [each for each in costs if each.drains_ms]
     rows = [spread("netlab, a cell", costs_ms)]
     for number, part in enumerate(PARTS):
         rows.append(spread(f"  {part}", [each.parts_ms[number] for each in costs]))
     rows.append(spread("netlab, drain of UDP (not in it)", [sum(d.drains_ms) for d in drains]))
     for number, part in enumerate(DRAIN_PARTS):
-        rows.append(spread(f"  {part}", [each.drains_ms[number] for each in drains]))
+        rows.append(spread(f"  {part}", [drain.drains_ms[number] for drain in drains]))
     rows.append(spread("ssh host iperf3, ControlMaster", iperf3_ms))
     print(table(["ms", "cells", "least", "median", "90 %", "most"], rows))
     median = statistics.median(costs_ms)
@@ -123,7 +123,7 @@ def netlab_costs(
     matrix.write_text(text)
     wall_ns = time.time_ns() - time.monotonic_ns()
     arrivals = list(_arrivals(matrix, lab, into))
-    records = {(each.cell, each.trial): each for each in netlab.load(into).stored.records}
+    records = {(record.cell, record.trial): record for record in netlab.load(into).stored.records}
     began = {trial: _ns_of(each.started_at) - wall_ns for trial, each in records.items()}
     measured_ns = round((WARM_UP_S + duration_s) * 1e9)
     return [
@@ -133,7 +133,7 @@ def netlab_costs(
 
 
 def _arrivals(matrix: Path, lab: LabState, into: Path) -> Iterator[tuple[int, tuple[str, int]]]:
-    """When each record of a run was written, by the monotonic clock, and of which trial it is."""
+    """When each record of a run was written, by the monotonic clock, and its trial."""
     words = [*NETLAB, *run_words(matrix, lab.hosts_file, into, "--json")]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as run:
@@ -232,7 +232,7 @@ def spread(name: str, values: list[float]) -> list[str]:
     ordered = sorted(values)
     upper = ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
     figures = (ordered[0], statistics.median(ordered), upper, ordered[-1])
-    return [name, str(len(values)), *(f"{each:.1f}" for each in figures)]
+    return [name, str(len(values)), *(f"{figure:.1f}" for figure in figures)]
 
 
 if __name__ == "__main__":

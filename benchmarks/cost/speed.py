@@ -1,8 +1,8 @@
-"""How long a person waits, and how much memory that takes: `make benchmark-speed`.
+"""Duration and memory of commands: `make benchmark-speed`.
 
-For `netlab --help`, for the report of the 416 cells that were measured in the lab, for that of
-10,000 cells, and for `netlab.load` of these in a fresh interpreter. The 10,000 are made up here of
-the records that were measured: each has all that two probes say of a stream.
+For `netlab --help`, for the report of the 416 cells that were measured in the lab, for a report of
+10,000 cells, and for `netlab.load` of these in a fresh interpreter. The 10,000 cells are generated
+from the measured records: each has all values that two probes report for a stream.
 """
 
 from __future__ import annotations
@@ -65,25 +65,25 @@ def main() -> int:
     words.add_argument("--run", type=Path, default=MEASURED)
     words.add_argument("--rounds", type=int, default=5)
     words.add_argument("--cells", type=int, default=LARGE_CELLS)
-    asked = words.parse_args()
-    cells = len(netlab.load(asked.run).plan.cells)
+    arguments = words.parse_args()
+    cells = len(netlab.load(arguments.run).plan.cells)
     if cells != CELLS:
-        raise SystemExit(f"{asked.run} has {cells} cells; the criterion is of {CELLS}")
+        raise SystemExit(f"{arguments.run} has {cells} cells; the criterion is of {CELLS}")
     with tempfile.TemporaryDirectory() as scratch:
         copy, large = Path(scratch) / "run", Path(scratch) / "large"
-        shutil.copytree(asked.run, copy)
-        make_large(large, asked.cells)
+        shutil.copytree(arguments.run, copy)
+        make_large(large, arguments.cells)
         journal_bytes = (large / "journal.jsonl").stat().st_size
-        helps = [cost(*NETLAB, "--help") for _ in range(asked.rounds + 1)][1:]
-        reports = [cost(*NETLAB, "report", str(copy)) for _ in range(asked.rounds)]
+        helps = [cost(*NETLAB, "--help") for _ in range(arguments.rounds + 1)][1:]
+        reports = [cost(*NETLAB, "report", str(copy)) for _ in range(arguments.rounds)]
         larges = [cost(*NETLAB, "report", str(large)) for _ in range(2)]
-        loads = [cost(sys.executable, "-c", LOAD, str(large)) for _ in range(asked.rounds)]
+        loads = [cost(sys.executable, "-c", LOAD, str(large)) for _ in range(arguments.rounds)]
         page_bytes = (large / "index.html").stat().st_size
     measured = {
         "netlab --help": helps,
         f"netlab report, {cells} cells": reports,
-        f"netlab report, {asked.cells:,} cells": larges,
-        f"netlab.load, {asked.cells:,} cells, a fresh interpreter": loads,
+        f"netlab report, {arguments.cells:,} cells": larges,
+        f"netlab.load, {arguments.cells:,} cells, a fresh interpreter": loads,
     }
     print(
         table(
@@ -91,14 +91,14 @@ def main() -> int:
             [*map(row, *zip(*measured.items(), strict=False))],
         )
     )
-    parts = [json.loads(each.said) for each in loads]
-    import_s, load_s = (max(each[name] for each in parts) for name in ("import_s", "load_s"))
+    parts = [json.loads(load.said) for load in loads]
+    import_s, load_s = (max(part[name] for part in parts) for name in ("import_s", "load_s"))
     print(f"Of netlab.load, at most: {import_s:.2f} s to import, {load_s:.2f} s to read.")
     print(
-        f"The journal of {asked.cells:,} cells has {journal_bytes / 1e6:.0f} MB, "
+        f"The journal of {arguments.cells:,} cells has {journal_bytes / 1e6:.0f} MB, "
         f"its page {page_bytes / 1e6:.1f} MB."
     )
-    return judge(cells, asked.cells, helps, reports, larges, loads, import_s, load_s)
+    return judge(cells, arguments.cells, helps, reports, larges, loads, import_s, load_s)
 
 
 def judge(
@@ -116,7 +116,7 @@ def judge(
     report_s, large_s, whole_load_s = (
         max(e.wall_s for e in own) for own in (reports, larges, loads)
     )
-    most_bytes = max(each.most_bytes for each in larges)
+    most_bytes = max(large.most_bytes for large in larges)
     large_words = f"{large_cells:,} cells"
     return finish(
         [
@@ -141,7 +141,7 @@ def row(name: str, costs: Sequence[Cost]) -> list[str]:
     times = [each.wall_s for each in costs]
     figures = (min(times), statistics.median(times), max(times))
     megabytes = max(each.most_bytes for each in costs) / 1e6
-    return [name, *(f"{each:.2f}" for each in figures), f"{megabytes:.0f}"]
+    return [name, *(f"{figure:.2f}" for figure in figures), f"{megabytes:.0f}"]
 
 
 def verdict(measured_s: float, most_s: float, what: str, which: str) -> Verdict:
@@ -159,14 +159,14 @@ def cost(*command: str) -> Cost:
         )
         assert process.stdout is not None
         with process.stdout:
-            said = process.stdout.read()
+            output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         elapsed_s = time.monotonic() - begin
         wrong.seek(0)
         if process.returncode:
             raise SystemExit(f"{' '.join(command)}: {wrong.read()}")
-    return Cost(elapsed_s, usage.ru_maxrss * 1024, said)
+    return Cost(elapsed_s, usage.ru_maxrss * 1024, output)
 
 
 def make_large(folder: Path, cells: int) -> None:

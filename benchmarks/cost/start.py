@@ -1,9 +1,9 @@
-"""From the command to the first cell's first message, over SSH in the lab: `make benchmark-start`.
+"""Time from the command to the first cell's first message, over SSH: `make benchmark-start`.
 
-Every host has the probe already. Of twenty hosts each is in a lab of four with its own sshd and its
-own cable; they are measured in ten pairs that share none of them. The probes' clock is this
-machine's, so that the time of the first send call is held against that of the command; the parts
-are the times of the journal's notes. `netlab measure` asks the same two hosts one question.
+Every host has the probe already. Twenty hosts are in labs of four, each with its own sshd and
+cable; they are measured in ten pairs that share no host. The probes use this machine's clock, so
+the time of the first send call can be compared with that of the command; the times of the journal's
+notes give the parts. `netlab measure` is timed with the same two hosts.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--rounds", type=int, default=7)
     words.add_argument("--hosts", type=int, nargs="*", default=list(MOST_S), choices=list(MOST_S))
-    asked = words.parse_args()
+    arguments = words.parse_args()
     verdicts, figures = [], []
     with tempfile.TemporaryDirectory() as scratch:
-        for hosts in asked.hosts:
+        for hosts in arguments.hosts:
             with labs(hosts) as those:
-                found = starts(those, Path(scratch), asked.rounds)
+                found = starts(those, Path(scratch), arguments.rounds)
             whole_s = [each.whole_s for each in found]
             rows = [spread("command to first message", [1e3 * each for each in whole_s])]
             for number, part in enumerate(PARTS):
@@ -113,7 +113,7 @@ def start_of(matrix: Path, inventory: Path, into: Path) -> Start:
     if done.returncode:
         raise SystemExit(done.stderr)
     run = netlab.load(into)
-    first_ns = min(int(str(each.values["sender_first_send_ns"])) for each in run.stored.records)
+    first_ns = min(int(str(record.values["sender_first_send_ns"])) for record in run.stored.records)
     whole_s = (first_ns - began_ns) / 1e9
     noted = {
         note.kind: datetime.datetime.fromisoformat(note.at).timestamp() - wall_s

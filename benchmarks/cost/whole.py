@@ -1,9 +1,10 @@
 """The lab report's whole matrix to ±1 %, on two pairs of hosts at the same time, in the lab:
 `make benchmark-whole`.
 
-Its four pairings are two pairs of Linux hosts, both ways, each host with its own cable: what shares
-no host runs at the same time. Each cell is measured until the interval of its mean is tight, five
-times at least. As printed, once and 10 s each, one after the other, the matrix takes 69 minutes.
+Its four pairings are two pairs of Linux hosts, both ways, each host with its own cable; trials that
+share no host run at the same time. Each cell is measured at least five times, until the interval of
+its mean is narrow enough. As printed, each cell once for 10 s, one by one, the matrix takes 69
+minutes.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ def main() -> int:
     words.add_argument("--seconds", type=float, default=0.2, help="a trial")
     words.add_argument("--warm-up", type=float, default=0.05, help="before each, s")
     words.add_argument("--step", default="4KiB", help="between two socket buffers; 16KiB: a part")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     with a_lab(100e6, linux=4) as lab, tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "run"
-        took_s = measured_s(lab, Path(scratch), folder, asked)
+        took_s = measured_s(lab, Path(scratch), folder, arguments)
         run = library.load(folder)
         cells = run.stored.plan.cells
         courses = [run.stored.progress(cell) for cell in cells]
         states = Counter(str(each.status) for each in run.stored.latest.values())
         trials = len(run.stored.records)
         together = at_once(folder)
-    loose = sum(each.precise is False for each in courses)
+    loose = sum(course.precise is False for course in courses)
     whole = len(cells) == CELLS
     printed = f"{len(cells) * PRINTED_S / 60:.0f} minutes as printed"
     minutes = took_s / 60

@@ -56,26 +56,26 @@ def main() -> int:
     words.add_argument("--into", type=Path, help="keep the run folder here")
     words.add_argument("--repeats", type=int, default=3, help="of 24 cells, for the set-up cost")
     words.add_argument("--quick", action="store_true", help="leave out the run whose lab goes")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     verdicts: list[Verdict] = []
     with tempfile.TemporaryDirectory() as scratch_name:
         scratch = Path(scratch_name)
         with a_lab(RATE_BIT_PER_S, windows=2) as lab:
-            folder = (asked.into or scratch / "run").absolute()
-            duration = ("--set", f"duration={asked.seconds:g}s")
+            folder = (arguments.into or scratch / "run").absolute()
+            duration = ("--set", f"duration={arguments.seconds:g}s")
             netlab(*run_words(LAB_REPORT, lab.hosts_file, folder), *duration, accept=(0, 3))
             netlab("report", str(folder))
             run = load(folder)
             verdicts += [every_cell_is_explained(run), the_report_is_whole(folder)]
             verdicts += [
-                linux_clients_fill_the_wire(lab, scratch, asked.seconds),
+                linux_clients_fill_the_wire(lab, scratch, arguments.seconds),
                 small_messages_are_named(run),
-                one_cpu(lab, scratch, asked.seconds),
-                set_up_cost(lab, scratch, asked.repeats),
+                one_cpu(lab, scratch, arguments.seconds),
+                set_up_cost(lab, scratch, arguments.repeats),
             ]
             verdicts += ends(lab, scratch)
-        if not asked.quick:
-            verdicts += goes_on_after_its_lab_was_taken_down(scratch, asked.seconds)
+        if not arguments.quick:
+            verdicts += goes_on_after_its_lab_was_taken_down(scratch, arguments.seconds)
     met = sum(verdict.met for verdict in verdicts)
     return finish(
         verdicts,
@@ -131,17 +131,19 @@ def ceiling_shares(lab: LabState, scratch: Path, pairing: str, seconds: float) -
     matrix.write_text(AT_64_KIB.format(pairing=pairing, seconds=max(seconds, 1.0)))
     netlab(*run_words(matrix, lab.hosts_file, into))
     found: dict[int, list[float]] = {}
-    for each in samples(load(into)):
-        found.setdefault(each.message_bytes, []).append(each.ceiling_share or 0.0)
+    for sample in samples(load(into)):
+        found.setdefault(sample.message_bytes, []).append(sample.ceiling_share or 0.0)
     return {size: statistics.median(values) for size, values in found.items()}
 
 
 def small_messages_are_named(run: Analysis) -> Verdict:
     """Windows clients below the ceiling: measured, and their send call named as what limits."""
     small = [
-        each
-        for each in samples(run)
-        if each.pairing in ("LW", "WW") and each.protocol == "TCP" and each.message_bytes <= 576
+        sample
+        for sample in samples(run)
+        if sample.pairing in ("LW", "WW")
+        and sample.protocol == "TCP"
+        and sample.message_bytes <= 576
     ]
     below = [each for each in small if limit_of(each) is not Kind.WIRE_CEILING]
     named = [each for each in below if limit_of(each) is Kind.SENDER_CALL_RATE]
@@ -207,7 +209,7 @@ def pinned(lab: LabState, name: str, cpus: int) -> Iterator[None]:
 def set_up_cost(lab: LabState, scratch: Path, repeats: int) -> Verdict:
     """Beyond warm-up, window and drain, as set_up.py has it."""
     costs = netlab_costs(lab, scratch, repeats, "[WL, LW, WW]")
-    costs_ms = [each.cost_ms for each in costs]
+    costs_ms = [cost.cost_ms for cost in costs]
     drains_ms = [sum(each.drains_ms) for each in costs if each.drains_ms]
     rows = [
         spread("netlab, a cell with a Windows host", costs_ms),

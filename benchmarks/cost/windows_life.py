@@ -1,4 +1,4 @@
-"""What becomes of a run whose lab goes, and of the probes of Windows hosts: for windows.py."""
+"""A run whose lab is removed, and the probes of Windows hosts after it: for windows.py."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def goes_on_after_its_lab_was_taken_down(scratch: Path, seconds: float) -> list[
     finally:
         labs.down(options.name, forget=True)
     records = records_of(into)
-    final = {each["cell"] for each in records if each["status"] in ENDED}
+    final = {record["cell"] for record in records if record["status"] in ENDED}
     counts = Counter(each["cell"] for each in records if from_data(each).is_final)
     twice = sum(count > 1 for count in counts.values())
     return [
@@ -175,7 +175,7 @@ def probes_of(lab: LabState) -> list[str]:
 
 
 def pairings_complete(into: Path) -> set[str]:
-    """Those of which every cell has its final record."""
+    """Pairings whose cells all have their final records."""
     ended = {
         (each["pairing"], each["cell"]) for each in records_of(into) if each["status"] in ENDED
     }

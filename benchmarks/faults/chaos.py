@@ -40,24 +40,26 @@ def main() -> int:
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--seconds", type=float, default=1.0, help="of a trial in runs with faults")
     words.add_argument("--keep", action="store_true", help="leave the folder, and say where it is")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     verdicts: list[Verdict] = []
     rows: list[tuple[str, str]] = []
     began = time.monotonic()
-    with scratch_folder(asked.keep) as scratch:
-        if asked.kills:
-            chance = random.Random(asked.seed)  # noqa: S311 - moments that can be repeated
+    with scratch_folder(arguments.keep) as scratch:
+        if arguments.kills:
+            chance = random.Random(arguments.seed)  # noqa: S311 - moments that can be repeated
             (scratch / "kills").mkdir()
-            toll = kill_all(scratch / "kills", asked.kills, chance)
+            toll = kill_all(scratch / "kills", arguments.kills, chance)
             verdicts += toll.verdicts()
             rows.append(("kills", f"{toll.kills}, {toll.in_trial} of them in a trial"))
             rows.append(("runs until all was measured", str(toll.runs)))
-        if asked.runs:
+        if arguments.runs:
             (scratch / "runs").mkdir()
-            harm = hurt_all(scratch / "runs", asked.first, asked.runs, asked.seed, asked.seconds)
+            harm = hurt_all(
+                scratch / "runs", arguments.first, arguments.runs, arguments.seed, arguments.seconds
+            )
             verdicts += harm.verdicts()
             rows.append(("runs with faults", f"{harm.runs}, {harm.faults.total()} faults"))
-            rows.append(("  not begun for want of a host", str(harm.not_begun)))
+            rows.append(("  not started: a host was missing", str(harm.not_begun)))
             rows += [(f"  {name}", str(count)) for name, count in harm.faults.most_common()]
             rows += [(f"  trials {name}", str(n)) for name, n in harm.statuses.most_common()]
     print(table(("what", "how many"), rows))
@@ -65,8 +67,9 @@ def main() -> int:
     missed = sum(not verdict.met for verdict in verdicts)
     return finish(
         verdicts,
-        f"chaos: {asked.kills} kills, {asked.runs} runs with faults, seed {asked.seed}, "
-        f"{took_s:.0f} s; {missed or 'no'} promise{'s' * (missed != 1)} broken",
+        f"chaos: {arguments.kills} kills, {arguments.runs} runs with faults, "
+        f"seed {arguments.seed}, {took_s:.0f} s; "
+        f"{missed or 'no'} promise{'s' * (missed != 1)} broken",
     )
 
 

@@ -1,7 +1,7 @@
-"""Two hosts and what can be done to them while a run goes on: for chaos_runs.py.
+"""Two hosts and the faults that can happen to them during a run: for chaos_runs.py.
 
-As root each host is a network namespace with a real sshd, a cable of its own to the controller and
-a test cable to the other; else both are real sshds on loopback, without cables to pull.
+As root, each host is a network namespace with a real sshd, its own cable to the controller and a
+test cable to the other host; otherwise both are real sshds on loopback, without cables to pull.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class ChaosHost:
 
 
 Wait = Callable[[float], None]
-"""Seconds to wait; less where the run ends meanwhile."""
+"""Waits this many seconds; less if the run ends meanwhile."""
 Deed = Callable[[ChaosHost, random.Random, Wait], str]
-"""What is done to a host and undone again; returns it in words, none where there is no target."""
+"""Applies a fault to a host and removes it; returns a description, empty without a target."""
 
 
 def _signal(pids: list[int], number: int) -> None:
@@ -88,12 +88,12 @@ def kill_probe(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
 
 
 def stop_probe(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
-    """The agent's process stands still for a time."""
+    """Stop the agent's process for a time."""
     return _stop_probe(host, chance.uniform(0.4, 4.0), wait)
 
 
 def silence_probe(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
-    """The agent's process stands still for longer than a host may be silent."""
+    """Stop the agent's process for longer than a host may be silent."""
     return _stop_probe(host, chance.uniform(33, 40), wait)
 
 
@@ -251,20 +251,20 @@ def chaos_site(folder: Path) -> Iterator[ChaosSite]:
             stack.callback(host.sshd.stop)
         known = "".join(host.sshd.line() for host in hosts)
         (home / ".ssh" / "known_hosts").write_text(known)
-        faults = tuple(each for each in FAULTS if hosts[0].namespace or not each.cables)
+        faults = tuple(fault for fault in FAULTS if hosts[0].namespace or not fault.cables)
         yield ChaosSite(hosts, home, faults)
 
 
 def _in_lab(folder: Path, key: Path, stack: ExitStack) -> tuple[ChaosHost, ChaosHost]:
     lab = stack.enter_context(a_lab(RATE_BIT_PER_S))
     made = []
-    for each in lab.hosts:
+    for host in lab.hosts:
         # Its probes come before whatever else this machine computes: what disturbs is ours alone.
-        within = ("nsenter", f"--net={NAMESPACES / each.namespace}", "chrt", "--rr", "1")
+        within = ("nsenter", f"--net={NAMESPACES / host.namespace}", "chrt", "--rr", "1")
         sshd = Sshd(
-            folder / each.name, key, port=PORT, address=each.management_address, within=within
+            folder / host.name, key, port=PORT, address=host.management_address, within=within
         )
-        made.append(ChaosHost(each.name, sshd, each.addresses[0], each.namespace))
+        made.append(ChaosHost(host.name, sshd, host.addresses[0], host.namespace))
     return made[0], made[1]
 
 

@@ -147,9 +147,9 @@ def _clean_s(bench: Bench) -> float:
     """Seconds of a run that nobody disturbs. SystemExit where it does not go well by itself."""
     began = time.monotonic()
     child = _start(bench, bench.folder / "clean")
-    said = child.communicate(timeout=RUN_S)[1]
+    output = child.communicate(timeout=RUN_S)[1]
     if child.returncode != 0:
-        raise SystemExit(f"the run without a kill: exit status {child.returncode}\n{said}")
+        raise SystemExit(f"the run without a kill: exit status {child.returncode}\n{output}")
     return time.monotonic() - began
 
 
@@ -177,13 +177,13 @@ def _kill_sessions(
         child.kill()
         killed_at = time.monotonic()
         orphans.note(bench, killed_at)
-        said = child.communicate()[1]
+        output = child.communicate()[1]
         now = contents(into)
         toll.changed += changes(before, now, into.name)
         if child.returncode == 0:
             return
         if child.returncode > 0:
-            toll.unended.append(f"{into.name}: exit status {child.returncode}: {said.strip()}")
+            toll.unended.append(f"{into.name}: exit status {child.returncode}: {output.strip()}")
             return
         toll.kills += 1
         in_trial = _kinds(into)[-1:] == ["attempt"]
@@ -205,11 +205,11 @@ def _until_done(bench: Bench, into: Path, toll: Toll, orphans: Orphans) -> None:
                 child.kill()
                 toll.unended.append(f"{into.name}: no end in {RUN_S:g} s")
                 return
-        said = child.communicate()[1]
+        output = child.communicate()[1]
         toll.changed += changes(before, contents(into), into.name)
         if child.returncode == 0:
             return
-    toll.unended.append(f"{into.name}: exit status {child.returncode}: {said.strip()}")
+    toll.unended.append(f"{into.name}: exit status {child.returncode}: {output.strip()}")
 
 
 def contents(into: Path) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""Runs with a fault drawn at random every few seconds, and what becomes of them: for chaos.py."""
+"""Runs with a random fault every few seconds, and their outcomes: for chaos.py."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def hurt_all(scratch: Path, first: int, runs: int, seed: int, seconds: float) ->
 
 def _by_cell(complaints: list[str]) -> dict[str, str]:
     """The first complaint about each cell, which begins with its key: a trial has many figures."""
-    return {each.split()[0]: each for each in reversed(complaints)}
+    return {complaint.split()[0]: complaint for complaint in reversed(complaints)}
 
 
 def _clean(bench: Bench, matrix: str) -> Analysis:

@@ -1,8 +1,8 @@
 """Memory of a controller of 10,000 cells x 5 trials: `make benchmark-controller-memory`.
 
-Its agents are made up: each answers at once, with results as long as a real probe's. All else is
-the controller's own: conversations, records, the journal, and what it keeps of them. Then
-the run is opened again, as one that is resumed. Both stay below 300 MB.
+Its agents are simulated: each answers at once, with results as long as a real probe's. Everything
+else is the real controller: conversations, records, the journal, and their state in memory. Then
+the run is opened again, as for a resume. Both stay below 300 MB.
 """
 
 from __future__ import annotations
@@ -172,17 +172,17 @@ def main() -> int:
     words.add_argument("--cells", type=int, default=CELLS)
     words.add_argument("--trials", type=int, default=TRIALS)
     words.add_argument("--into", type=Path, help=argparse.SUPPRESS)
-    asked = words.parse_args()
-    if asked.into is not None:
-        measure(asked.into, asked.cells, asked.trials)
+    arguments = words.parse_args()
+    if arguments.into is not None:
+        measure(arguments.into, arguments.cells, arguments.trials)
         return 0
     verdicts = []
     with tempfile.TemporaryDirectory() as scratch:
         for what in ("measured", "opened again"):
             began = time.monotonic()
-            size_words = ["--into", f"{scratch}/run", "--cells", str(asked.cells)]
+            size_words = ["--into", f"{scratch}/run", "--cells", str(arguments.cells)]
             done = subprocess.run(
-                [sys.executable, "-m", MODULE, *size_words, "--trials", str(asked.trials)],
+                [sys.executable, "-m", MODULE, *size_words, "--trials", str(arguments.trials)],
                 cwd=ROOT,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -191,13 +191,15 @@ def main() -> int:
             seen = json.loads(done.stdout)
             took_s = time.monotonic() - began
             print(
-                f"{seen['cells']} cells x {asked.trials} trials, {seen['left']} {what}: "
+                f"{seen['cells']} cells x {arguments.trials} trials, {seen['left']} {what}: "
                 f"{seen['bytes'] / 1e6:.0f} MB at most, {took_s:.0f} s"
             )
             most = f"{seen['bytes'] / 1e6:.0f} MB"
             verdicts.append(Verdict(seen["bytes"] < MOST_BYTES, f"{what} in 300 MB", most))
         size = (Path(scratch) / "run" / "journal.jsonl").stat().st_size
-    return finish(verdicts, f"{asked.cells} cells x {asked.trials}, journal {size / 1e6:.0f} MB")
+    return finish(
+        verdicts, f"{arguments.cells} cells x {arguments.trials}, journal {size / 1e6:.0f} MB"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Processes that create one run folder at the same moment: `make benchmark-folder-creation`.
 
-Each creation is by 2 to 8 processes, drawn by the seed, all woken at once. Whoever gets the folder
-keeps it until all others have ended; each of those must end with exit 6, and the folder be whole.
+Each folder is created by 2 to 8 processes (a random number by the seed), all woken at once. The
+process that gets the folder keeps it until all others have ended; those must end with exit code 6,
+and the folder must be complete.
 """
 
 from __future__ import annotations
@@ -85,19 +86,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--creations", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    chance = random.Random(asked.seed)  # noqa: S311
+    arguments = parser.parse_args()
+    chance = random.Random(arguments.seed)  # noqa: S311
     losers = wrong = 0
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as aside:
-        for number in range(asked.creations):
+        for number in range(arguments.creations):
             processes = chance.randint(2, 8)
             codes = create_at_once(Path(aside, f"new-{number}", "run"), processes)
             losers += processes - 1
             wrong += codes != [0] + [6] * (processes - 1)
-    measured = f"{wrong} of {asked.creations} creations with another end, {losers} losers"
+    measured = f"{wrong} of {arguments.creations} creations with another end, {losers} losers"
     verdict = Verdict(wrong == 0, "one creates the folder, every loser ends with exit 6", measured)
-    figures = f"n = {asked.creations}, seed {asked.seed}, {time.monotonic() - began:.0f} s"
+    figures = f"n = {arguments.creations}, seed {arguments.seed}, {time.monotonic() - began:.0f} s"
     return finish([verdict], figures)
 
 

@@ -137,10 +137,10 @@ def interrupt(
     (os.kill if number == signal.SIGTERM else os.killpg)(child.pid, number)
     signalled_at = time.monotonic()
     try:
-        said = child.communicate(timeout=HANG_S)[1]
+        output = child.communicate(timeout=HANG_S)[1]
     except subprocess.TimeoutExpired:
         child.kill()
-        said = child.communicate()[1]
+        output = child.communicate()[1]
         ends.late.append(f"{where}: no end in {HANG_S:g} s")
     took_s = time.monotonic() - signalled_at
     left = bench.probes_left(max(0.0, MOST_S - took_s))
@@ -150,7 +150,7 @@ def interrupt(
         ends.late.append(f"{where}: {took_s:.1f} s")
     if left:
         ends.alive.append(f"{where}: {len(left)} {MOST_S:g} s after the signal")
-    complaint = _complaint(bench.folder / into, child.returncode, said, number)
+    complaint = _complaint(bench.folder / into, child.returncode, output, number)
     if complaint and took_s < HANG_S:
         ends.bad.append(f"{where}: {complaint}")
     word = "" if not complaint else f"; {complaint}"
@@ -185,7 +185,7 @@ def main() -> int:
     words.add_argument("--others", type=int, default=OTHERS, help="SIGTERMs, and SIGHUPs")
     words.add_argument("--first", type=int, default=1, help="number of the first")
     words.add_argument("--seed", type=int, default=1)
-    asked = words.parse_args()
+    arguments = words.parse_args()
     for each in (signal.SIGINT, signal.SIGHUP):
         # What starts us without a terminal may ignore them, and runs would inherit that.
         if signal.getsignal(each) is signal.SIG_IGN:
@@ -194,10 +194,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="netlab-") as name, _prepared(Path(name)) as prepared:
         bench, server = prepared
         clean, clean_s = _clean(bench, server)
-        for count, each in enumerate(signals_of(asked.times, asked.others), asked.first):
-            chance = random.Random(f"{asked.seed}-{count}")  # noqa: S311 - what can be repeated
+        for count, each in enumerate(
+            signals_of(arguments.times, arguments.others), arguments.first
+        ):
+            chance = random.Random(f"{arguments.seed}-{count}")  # noqa: S311 - what can be repeated
             interrupt(bench, server, draw(chance, clean, clean_s), each, f"run{count}", ends)
-    return _judge(ends, f"seed {asked.seed}, {time.monotonic() - began:.0f} s")
+    return _judge(ends, f"seed {arguments.seed}, {time.monotonic() - began:.0f} s")
 
 
 def _clean(bench: Bench, server: StallingServer) -> tuple[list[Said], float]:
@@ -209,14 +211,14 @@ def _clean(bench: Bench, server: StallingServer) -> tuple[list[Said], float]:
         server.begin(None)
         began = time.monotonic()
         child = _start(bench, into)
-        said = child.communicate(timeout=CLEAN_S)[1]
+        output = child.communicate(timeout=CLEAN_S)[1]
         if child.returncode not in (0, 3):  # a trial may fail where the machine is busy
-            raise SystemExit(f"the run without a signal: {child.returncode}\n{said}")
+            raise SystemExit(f"the run without a signal: {child.returncode}\n{output}")
     took_s = time.monotonic() - began
     stages = list(dict.fromkeys(each.stage for each in server.said))
     print(f"a run without a signal: {len(server.said)} messages, {took_s:.1f} s", flush=True)
     if stages != list(STAGES):
-        raise SystemExit(f"the host was asked for {stages}, not for {list(STAGES)}")
+        raise SystemExit(f"the host received requests for {stages}, not for {list(STAGES)}")
     return server.said, took_s
 
 

@@ -44,23 +44,25 @@ def main() -> int:
     words.add_argument("--kills", type=int, default=KILLS)
     words.add_argument("--seconds", type=float, default=0.5, help="a cell")
     words.add_argument("--seed", type=int, default=1)
-    asked = words.parse_args()
-    chance = random.Random(asked.seed)  # noqa: S311  (no secret: moments that can be repeated)
+    arguments = words.parse_args()
+    chance = random.Random(arguments.seed)  # noqa: S311  (no secret: moments that can be repeated)
     toll = Toll()
     with a_lab(100e6) as lab, tempfile.TemporaryDirectory() as scratch:
         into = Path(scratch) / "run"
         command = run_words(
             LAB_REPORT, lab.hosts_file, into, "--only", "LL", "--wait", "30",
-            "--set", f"duration={asked.seconds:g}s",
+            "--set", f"duration={arguments.seconds:g}s",
         )  # fmt: skip
-        for number in range(asked.kills):
+        for number in range(arguments.kills):
             kill_once(lab, command, into, chance, toll, number)
         before = record_lines(into)
         netlab(*command)
         after = record_lines(into)
     toll.changed += changed(before, after)
     records = [json.loads(line) for line in after]
-    measured = {(each["cell"], each["trial"]) for each in records if each["status"] in ENDED}
+    measured = {
+        (record["cell"], record["trial"]) for record in records if record["status"] in ENDED
+    }
     final = Counter((each["cell"], each["trial"]) for each in records if from_data(each).is_final)
     twice = [key for key, count in final.items() if count > 1]
     verdicts = [
@@ -73,14 +75,14 @@ def main() -> int:
             f"{len(toll.alive)} alive; gone after {max(toll.gone_after_s):.1f} s at most",
         ),
         Verdict(
-            toll.active >= min(ACTIVE_KILLS, asked.kills),
+            toll.active >= min(ACTIVE_KILLS, arguments.kills),
             f"{ACTIVE_KILLS} kills and more while a test is active",
-            f"{toll.active} of {asked.kills}",
+            f"{toll.active} of {arguments.kills}",
         ),
     ]
     return finish(
         verdicts,
-        f"kill: {asked.kills} kills, {toll.active} during a test; {len(measured)} cells, "
+        f"kill: {arguments.kills} kills, {toll.active} during a test; {len(measured)} cells, "
         f"{len(twice)} twice, {toll.changed} records changed, {len(toll.alive)} netprobe left",
     )
 

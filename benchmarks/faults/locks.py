@@ -179,24 +179,24 @@ def settle(
     """Wait for the runs of a batch, and judge them."""
     began, end = time.monotonic(), time.monotonic() + END_S
     holds = []
-    for each in contenders:
+    for contender in contenders:
         contest.runs += 1
         try:
-            said = each.child.communicate(timeout=max(0.1, end - time.monotonic()))[1]
+            output = contender.child.communicate(timeout=max(0.1, end - time.monotonic()))[1]
         except subprocess.TimeoutExpired:
-            contest.stuck.append(f"{each.run}: no end in {END_S:g} s")
-            each.child.kill()
-            each.child.communicate()
+            contest.stuck.append(f"{contender.run}: no end in {END_S:g} s")
+            contender.child.kill()
+            contender.child.communicate()
             continue
-        had = holds_of(bench.folder / each.run, lock_of)
+        had = holds_of(bench.folder / contender.run, lock_of)
         holds += had
-        others = frozenset().union(*(other.hosts for other in contenders if other is not each))
+        others = frozenset().union(*(other.hosts for other in contenders if other is not contender))
         contest.acquired += sum(hold.host in others for hold in had)
-        code = each.child.returncode
-        if code == 6 and not each.waits and not had:
+        code = contender.child.returncode
+        if code == 6 and not contender.waits and not had:
             contest.turned_away += 1
         elif code != 0:
-            contest.bad.append(f"{each.run}: exit status {code}: {said.strip()[-300:]}")
+            contest.bad.append(f"{contender.run}: exit status {code}: {output.strip()[-300:]}")
     contest.overlaps += overlaps(holds)
     contest.batch_s.append(time.monotonic() - began)
 
@@ -207,17 +207,17 @@ def main() -> int:
     words.add_argument("--acquisitions", type=int, default=ACQUISITIONS)
     words.add_argument("--most", type=int, default=MOST, help="controllers of a batch")
     words.add_argument("--seed", type=int, default=1)
-    asked = words.parse_args()
+    arguments = words.parse_args()
     contest, batch, began = Contest(), 0, time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix="netlab-") as name,
         bench_in(Path(name)) as bench,
         hosts_in(bench.folder) as lock_of,
     ):
-        while contest.acquired < asked.acquisitions and not contest.stuck:
+        while contest.acquired < arguments.acquisitions and not contest.stuck:
             batch += 1
-            chance = random.Random(f"{asked.seed}-{batch}")  # noqa: S311 - can be repeated
-            controllers, before = chance.randint(2, asked.most), contest.acquired
+            chance = random.Random(f"{arguments.seed}-{batch}")  # noqa: S311 - can be repeated
+            controllers, before = chance.randint(2, arguments.most), contest.acquired
             contenders = contend(bench, lock_of, controllers, chance, batch)
             settle(bench, lock_of, contenders, contest)
             print(
@@ -237,7 +237,7 @@ def main() -> int:
         contest.verdicts(),
         f"locks: {contest.acquired} contended acquisitions by {contest.runs} runs in {batch} "
         f"batches, {len(contest.overlaps)} overlaps, {len(contest.stuck)} deadlocks; "
-        f"seed {asked.seed}, {time.monotonic() - began:.0f} s",
+        f"seed {arguments.seed}, {time.monotonic() - began:.0f} s",
     )
 
 

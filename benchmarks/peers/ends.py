@@ -129,7 +129,7 @@ def await_socket(receiver: subprocess.Popen[str], protocol: str, port: int) -> N
 def result_of(said: str) -> dict[str, Any]:
     """The last `result` among a probe's records; ToolFailedError with all it said without one."""
     records = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-    results: list[dict[str, Any]] = [each for each in records if each["type"] == "result"]
+    results: list[dict[str, Any]] = [record for record in records if record["type"] == "result"]
     if not results:
         raise ToolFailedError(said.strip())
     return results[-1]
@@ -142,12 +142,12 @@ def netperf_omni(cable: Cable, seconds: int, wanted: str, words: Sequence[str]) 
     with start(cable, ["netserver", "-D", "-p", str(CONTROL_PORT)]) as server:
         await_socket(server, "tcp", CONTROL_PORT)
         try:
-            said = run_to_end(cable, ask, seconds)
+            output = run_to_end(cable, ask, seconds)
         finally:
             server.kill()
-    values = dict(re.findall(r"^(\w+)=([0-9.]+)\s*$", said, re.MULTILINE))
+    values = dict(re.findall(r"^(\w+)=([0-9.]+)\s*$", output, re.MULTILINE))
     if "THROUGHPUT" not in values:
-        raise ToolFailedError(said.strip())
+        raise ToolFailedError(output.strip())
     return values
 
 

@@ -170,20 +170,20 @@ def main() -> int:
     words.add_argument("--rounds", type=int, default=5)
     words.add_argument("--seconds", type=int, default=2, help="a measurement")
     words.add_argument("--method", choices=METHODS, nargs="*", default=METHODS, help="only these")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     most = int(Path("/proc/sys/net/core/rmem_max").read_text())
-    case = Case("UDP", MESSAGE_BYTES, min(BUFFER_BYTES, most), asked.seconds)
+    case = Case("UDP", MESSAGE_BYTES, min(BUFFER_BYTES, most), arguments.seconds)
     rivals = those_installed(RIVALS, ())
     with a_lab(frames=True) as lab:
         # The client sends: its host is the second of the inventory's two.
         cable = Cable(lab.hosts[1], lab.hosts[0])
-        candidates = ways(Path(str(lab.hosts_file)), asked.method)
+        candidates = ways(Path(str(lab.hosts_file)), arguments.method)
         ours = contenders(candidates, replace(case, seconds=1), cable)
         tools = [Tool(str(way), None, way.measure) for way in ours]
         for rival in rivals:
             for steered, name in ((False, rival.name), (True, f"{rival.name}, steered")):
                 tools.append(Tool(name, rival.program, under(steered, rival.measure)))
-        readings = by_tool(interleaved([case], tools, cable, asked.rounds)[case])
+        readings = by_tool(interleaved([case], tools, cable, arguments.rounds)[case])
     return judge(readings, [str(way) for way in ours])
 
 

@@ -1,10 +1,10 @@
 """Latency under load beside flent's tcp_upload and rrul: `make benchmark-latency-under-load`.
 
 A router of 20 Mbit/s with a queue of 200 frames, cubic, 30 s of load; flent (PyPI) drives netperf
-and ping. Rounds are interleaved, ratios are of one round. Compared over the same part: from 2 s
-after the load's start to its end. What flent says of a download is what came in, as all of ours
-is; of an upload it is what went into the sender's buffers, so that rrul is compared by its
-downloads.
+and ping. Rounds are interleaved, ratios are of one round. Both are compared over the same part:
+from 2 s after the load's start to its end. flent's figure of a download is the received data, as is
+every figure of netlab; its figure of an upload is the data accepted by the sender's buffers, so
+rrul is compared by its downloads.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def reading_of(raw: dict[str, list[dict[str, Any]]], seconds: int) -> LoadReadin
 
 
 def _mean_over(points: Sequence[dict[str, Any]], window: tuple[float, float]) -> float:
-    inside = [each for each in points if window[0] <= each["t"] < window[1]]
+    inside = [point for point in points if window[0] <= point["t"] < window[1]]
     whole_s = sum(each["dur"] for each in inside)
     return float(sum(each["val"] * each["dur"] for each in inside) / whole_s)
 
@@ -132,8 +132,8 @@ def main() -> int:
     words.add_argument("--rounds", type=int, default=3)
     words.add_argument("--seconds", type=int, default=30, help="of load")
     words.add_argument("--flent", default="flent", help="the program, as pip installs it")
-    asked = words.parse_args()
-    program = shutil.which(asked.flent)
+    arguments = words.parse_args()
+    program = shutil.which(arguments.flent)
     if program is None or shutil.which("netserver") is None:
         raise SystemExit("flent (PyPI), netperf and ping are wanted: see docs/benchmarks.md")
     rows, off = [], {}
@@ -145,10 +145,12 @@ def main() -> int:
     ):
         for name in TESTS:
             pairs = []
-            for number in range(asked.rounds):
+            for number in range(arguments.rounds):
                 tools: dict[str, Measure] = {"flent": partial(flent, program), "netlab": ours}
                 turn = list(tools) if number % 2 else list(tools)[::-1]
-                found = {each: tools[each](name, lab, asked.seconds, Path(folder)) for each in turn}
+                found = {
+                    each: tools[each](name, lab, arguments.seconds, Path(folder)) for each in turn
+                }
                 pairs.append((found["netlab"], found["flent"]))
             rows += _lines(name, pairs)
             off[name] = _off(pairs)
@@ -178,7 +180,7 @@ def _lines(name: str, pairs: Sequence[tuple[LoadReading, LoadReading]]) -> list[
     for index, who in enumerate(("netlab", "flent")):
         readings = [pair[index] for pair in pairs]
         rate = statistics.median(each.throughput_bit_per_s for each in readings) / 1e6
-        increase = statistics.median(each.increase_ms for each in readings)
+        increase = statistics.median(reading.increase_ms for reading in readings)
         lines.append([f"{name}, {who}", f"{rate:.2f}", f"{increase:.1f}", "", ""])
     throughput, increase = _off(pairs)
     ratios = [a.increase_ms / b.increase_ms for a, b in pairs]

@@ -1,11 +1,11 @@
 """Sent against offered on an unshaped veth: `make benchmark-pacing`.
 
 UDP offered at rates from 1 Mbit/s to 1 Gbit/s in full frames, and to 50 Mbit/s in messages of 64
-bytes, the sender on CPU 0 and the receiver on CPU 1. A sender that comes too late catches up by a
-burst at most and says what it skipped: on a machine with other work that is what is off. Trials
-that a hypervisor took the CPU from are measured again, whatever they measured. How late the sends
-were stands beside it, from the histogram that each record has. Run it on a quiet machine; the load
-before and after is printed.
+bytes, the sender on CPU 0 and the receiver on CPU 1. A late sender catches up by at most one burst
+and reports the skipped messages; on a busy machine they explain the difference. Trials from which a
+hypervisor took the CPU are repeated, whatever they measured. The lateness of the sends is given
+next to the rates, from the histogram of each record. Run it on a quiet machine; the load before and
+after is printed.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def lines_of(
         cells.setdefault((int(str(size)), float(str(rate))), []).append(record)
     lines, verdicts, figures = [], [], []
     for (size, rate), trials in sorted(cells.items(), key=lambda item: (-item[0][0], item[0][1])):
-        errors = [error for each in trials if (error := error_of(each)) is not None]
+        errors = [error for trial in trials if (error := error_of(trial)) is not None]
         skipped = sum(int(str(r.values.get("sender_skipped_messages", 0))) for r in trials)
         sent = sum(int(str(r.values.get("sent_messages", 0))) for r in trials)
         bursts = [int(str(r.values.get("sender_largest_burst", 0))) for r in trials]
@@ -143,9 +143,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--repeats", type=int, default=5)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     before = os.getloadavg()[0]
-    lines, verdicts, figures = lines_of(measured(asked.seconds, asked.repeats))
+    lines, verdicts, figures = lines_of(measured(arguments.seconds, arguments.repeats))
     head = ["offered", "median, %", "worst, %", "skipped, %", "half late ≤ µs", "99 % late ≤ µs"]
     head += ["largest burst", "trials"]
     print(table(head, lines))

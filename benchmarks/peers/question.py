@@ -1,8 +1,8 @@
-"""One question of two hosts, `netlab measure` beside `iperf3 -c`: `make benchmark-question`.
+"""One measurement by `netlab measure` and by `iperf3 -c`: `make benchmark-question`.
 
-Over a cable of 100 Mbit/s in the lab, in turns: the same seconds of TCP by both. Told are what each
-says (payload that arrived, Mbit/s), what the whole command takes beyond the seconds that it
-measures, and how long it takes from Enter to netlab's first figure, less the second that it is of.
+Over a cable of 100 Mbit/s in the lab, in turn: the same seconds of TCP by both. It prints the
+result of each (goodput, Mbit/s), the time of the whole command beyond the measured seconds, and the
+time from Enter to netlab's first figure, without the second that this figure covers.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--rounds", type=int, default=7)
     words.add_argument("--seconds", type=int, default=5)
-    asked = words.parse_args()
+    arguments = words.parse_args()
     ours, theirs, beyond_s, first_s = [], [], [], []
     with a_lab(RATE_BIT_PER_S) as lab, tempfile.TemporaryDirectory() as scratch:
         assert lab.hosts_file is not None
         address = load_inventory(lab.hosts_file).host("linux-a").address(None)
-        for number in range(asked.rounds):
+        for number in range(arguments.rounds):
             into = Path(scratch) / f"run{number}"
-            first, whole, rate = asked_of_netlab(lab, into, asked.seconds)
+            first, whole, rate = asked_of_netlab(lab, into, arguments.seconds)
             first_s.append(first - 1)
-            beyond_s.append(whole - asked.seconds)
+            beyond_s.append(whole - arguments.seconds)
             ours.append(rate)
-            theirs.append(asked_of_iperf3(lab, address, asked.seconds))
+            theirs.append(asked_of_iperf3(lab, address, arguments.seconds))
     ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
     rows = [
-        row("netlab, Mbit/s", [each / 1e6 for each in ours]),
-        row("iperf3, Mbit/s", [each / 1e6 for each in theirs]),
+        row("netlab, Mbit/s", [rate / 1e6 for rate in ours]),
+        row("iperf3, Mbit/s", [rate / 1e6 for rate in theirs]),
         row("netlab / iperf3, of a round", ratios, 4),
         row("beyond the seconds, s", beyond_s),
         row("to the first figure, s", first_s),
@@ -61,7 +61,7 @@ def main() -> int:
     return finish(
         verdicts,
         f"one question: {ratio:.4f} of iperf3’s figure; {beyond:.2f} s beyond the seconds, the "
-        f"first figure after {first:.2f} s (medians of {asked.rounds} rounds)",
+        f"first figure after {first:.2f} s (medians of {arguments.rounds} rounds)",
     )
 
 

@@ -1,7 +1,7 @@
 """Round trips beside sockperf's ping-pong on an unshaped veth: `make benchmark-round-trip`.
 
-And netperf's request-response where it is installed. One request under way, the client on CPU 0 and
-the mirror on CPU 1 for all tools, in interleaved rounds whose order turns.
+And netperf's request-response if it is installed. One request in flight, the client on CPU 0 and
+the mirror on CPU 1 for all tools, in interleaved rounds with rotating order.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Of the whole round trip; a tool that tells no percentiles has none."""
+    """Figures of the whole round trip; a tool that reports no percentiles has none."""
 
     per_s: float
     p50_us: float | None
@@ -80,11 +80,11 @@ def _netprobe(case: Case, cable: Cable, asking: list[str], mirroring: list[str])
     with start(cable, mirror, token, None if mirroring else RECEIVER_CPU) as far:
         await_socket(far, case.protocol, PORT)
         try:
-            said = run_to_end(cable, ask, case.seconds, token, None if asking else SENDER_CPU)
+            output = run_to_end(cable, ask, case.seconds, token, None if asking else SENDER_CPU)
         finally:
             far.terminate()
             rest_of(far, case.seconds)
-    result = result_of(said)
+    result = result_of(output)
     times = from_pairs(result["rtt_histogram"], result["rtt_histogram_bits"])
     return Reading(
         result["transactions_per_s"], _us(times.percentile(0.5)), _us(times.percentile(0.99))
@@ -102,14 +102,14 @@ def sockperf(case: Case, cable: Cable) -> Reading:
     with start(cable, ["sockperf", "server", *where]) as server:
         await_socket(server, case.protocol, PORT)
         try:
-            said = run_to_end(cable, ask, case.seconds)
+            output = run_to_end(cable, ask, case.seconds)
         finally:
             server.terminate()
             rest_of(server, case.seconds)
-    valid = re.search(r"Valid Duration\] RunTime=([0-9.]+) sec;.*ReceivedMessages=(\d+)", said)
+    valid = re.search(r"Valid Duration\] RunTime=([0-9.]+) sec;.*ReceivedMessages=(\d+)", output)
     if valid is None:
-        raise ToolFailedError(said.strip())
-    percentiles = dict(re.findall(r"percentile +([0-9.]+) = +([0-9.]+)", said))
+        raise ToolFailedError(output.strip())
+    percentiles = dict(re.findall(r"percentile +([0-9.]+) = +([0-9.]+)", output))
     return Reading(
         int(valid[2]) / float(valid[1]), float(percentiles["50.000"]), float(percentiles["99.000"])
     )
@@ -138,13 +138,15 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--rounds", type=int, default=15)
     words.add_argument("--seconds", type=int, default=2, help="a measurement")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     tools = those_installed(TOOLS, OURS)
     cases = [
-        Case(protocol, size, asked.seconds) for protocol in ("UDP", "TCP") for size in (64, 1400)
+        Case(protocol, size, arguments.seconds)
+        for protocol in ("UDP", "TCP")
+        for size in (64, 1400)
     ]
     with a_lab() as lab:
-        readings = interleaved(cases, tools, Cable(lab.hosts[0], lab.hosts[1]), asked.rounds)
+        readings = interleaved(cases, tools, Cable(lab.hosts[0], lab.hosts[1]), arguments.rounds)
     return judge(readings)
 
 

@@ -72,13 +72,13 @@ def main() -> int:
     words.add_argument("--rounds", type=int, default=9)
     words.add_argument("--seconds", type=int, default=1, help="a measurement")
     words.add_argument("--only", help="cases whose name holds this, such as 'UDP 64'")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     tools = those_installed(TOOLS, OURS)
-    cases = [case for case in all_cases(asked.seconds) if (asked.only or "") in str(case)]
+    cases = [case for case in all_cases(arguments.seconds) if (arguments.only or "") in str(case)]
     with a_lab() as lab:
         for host in lab.hosts:
             choose_congestion(host)
-        readings = interleaved(cases, tools, Cable(lab.hosts[0], lab.hosts[1]), asked.rounds)
+        readings = interleaved(cases, tools, Cable(lab.hosts[0], lab.hosts[1]), arguments.rounds)
     rivals = [tool.name for tool in tools if tool.name not in OURS]
     rows = [row_of(case, rounds, rivals) for case, rounds in readings.items()]
     print_rows(rows, [tool.name for tool in tools])

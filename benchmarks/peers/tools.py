@@ -41,7 +41,7 @@ class Case:
     protocol: str
     message_bytes: int
     buffer_bytes: int | None
-    """SO_SNDBUF and SO_RCVBUF on both ends as asked for; None: the system's tuning."""
+    """Requested SO_SNDBUF and SO_RCVBUF on both ends; None: the system's autotuning."""
     seconds: int
 
     @property
@@ -125,8 +125,8 @@ def iperf3(case: Case, cable: Cable) -> Reading:
     with start(cable, serve) as receiver:
         await_socket(receiver, "tcp", PORT)  # its control connection
         run_to_end(cable, [*send, "-u", "-b", "0"] if case.udp else send, case.seconds)
-        said = rest_of(receiver, case.seconds)
-    end = json.loads(said)["end"]
+        output = rest_of(receiver, case.seconds)
+    end = json.loads(output)["end"]
     received = end["sum_received"] if not case.udp else end["sum"]
     if not case.udp:
         return Reading(received["bits_per_second"] / 1e6, None)
@@ -146,10 +146,10 @@ def iperf2(case: Case, cable: Cable) -> Reading:
         run_to_end(cable, send, case.seconds)
         time.sleep(0.3)
         receiver.send_signal(signal.SIGTERM)
-        said = rest_of(receiver, case.seconds)
-    lines = [line.split(",") for line in said.splitlines() if line.count(",") >= 8]
+        output = rest_of(receiver, case.seconds)
+    lines = [line.split(",") for line in output.splitlines() if line.count(",") >= 8]
     if not lines:
-        raise ToolFailedError(said.strip())
+        raise ToolFailedError(output.strip())
     fields = lines[-1]
     loss = int(fields[10]) / int(fields[11]) if case.udp else None
     return Reading(float(fields[8]) / 1e6, loss)
@@ -166,11 +166,11 @@ def nuttcp(case: Case, cable: Cable) -> Reading:
         send += ["-u", "-Ru"]
     with start(cable, serve) as receiver:
         await_socket(receiver, "tcp", CONTROL_PORT)
-        said = run_to_end(cable, [*send, cable.to], case.seconds)
+        output = run_to_end(cable, [*send, cable.to], case.seconds)
         rest_of(receiver, case.seconds)
-    values = dict(re.findall(r"(\w+)=([0-9.]+)", said))
+    values = dict(re.findall(r"(\w+)=([0-9.]+)", output))
     if "rate_Mbps" not in values:
-        raise ToolFailedError(said.strip())
+        raise ToolFailedError(output.strip())
     loss = int(values["drop"]) / int(values["pkt"]) if case.udp else None
     return Reading(float(values["rate_Mbps"]), loss)
 

@@ -1,8 +1,8 @@
-"""What `netlab compare` says of two runs whose truth is known: `make benchmark-compare`.
+"""The verdicts of `netlab compare` about two runs whose truth is known: `make benchmark-compare`.
 
-Two runs are measured in turns, a block of every cell each, so that nothing but chance differs
-between them: of one lab they must not be called different. Then the second run's lab has one cable
-that is slower by 3 %: that must be found where the cable is the limit, and nowhere else.
+Two runs are measured in turn, a block of every cell each, so that they differ only by chance: in
+one lab they must not be judged different. Then the second run's lab has one cable that is slower by
+3 %: this must be detected in cells limited by the cable, and in no others.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ tests:
 
 
 class OneBlock(Progress):
-    """Stops a run after one block; it is gone on with later."""
+    """Stops a run after one block; it is resumed later."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class OneBlock(Progress):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How many of which cells were called different."""
+    """Numbers of cells that were judged different."""
 
     different: int
     cells: int
@@ -96,17 +96,17 @@ def main() -> int:
     words.add_argument("--hosts", type=int, default=3, help="Linux hosts, each with a cable")
     words.add_argument("--seconds", type=float, default=1.0, help="a trial")
     words.add_argument("--keep", type=Path, help="keep the run folders here")
-    asked = words.parse_args()
-    with tempfile.TemporaryDirectory() as scratch, labs(asked.hosts) as (first, second):
-        folder = asked.keep or Path(scratch)
-        same = measured(folder, "same", asked.seconds, first, first)
-        slowed = measured(folder, "slowed", asked.seconds, first, second)
+    arguments = words.parse_args()
+    with tempfile.TemporaryDirectory() as scratch, labs(arguments.hosts) as (first, second):
+        folder = arguments.keep or Path(scratch)
+        same = measured(folder, "same", arguments.seconds, first, first)
+        slowed = measured(folder, "slowed", arguments.seconds, first, second)
         return judge(same, slowed)
 
 
 @contextmanager
 def labs(hosts: int) -> Iterator[tuple[lab.LabState, lab.LabState]]:
-    """Two labs that stand side by side and are alike but for one cable of the second."""
+    """Two labs that are up at the same time and equal except one cable of the second."""
     slower = {SLOWED: SLOWER * RATE_BIT_PER_S}
     options = [
         lab.LabOptions(name="compare-1", rate=RATE_BIT_PER_S, linux=hosts),
@@ -116,8 +116,8 @@ def labs(hosts: int) -> Iterator[tuple[lab.LabState, lab.LabState]]:
         first, second = (lab.up(each) for each in options)
         yield first, second
     finally:
-        for each in options:
-            lab.down(each.name, forget=True)
+        for option in options:
+            lab.down(option.name, forget=True)
 
 
 def measured(

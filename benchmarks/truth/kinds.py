@@ -114,9 +114,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--into", type=Path)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        run = measured(asked.seconds, asked.into or Path(name) / "run")
+        run = measured(arguments.seconds, arguments.into or Path(name) / "run")
         found = readings(run)
         part = next(p for p in parts_of(run, found) if p.name == "every-host-with-every-other")
     for sheet in part.sheets:

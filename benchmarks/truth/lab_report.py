@@ -44,15 +44,15 @@ def main() -> int:
     words.add_argument("--run", type=Path, help="judge this run folder; measure the repeats only")
     words.add_argument("--into", type=Path, help="keep the run folder here")
     words.add_argument("--seconds", type=float, default=1.0, help="a cell")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     with a_lab(RATE_BIT_PER_S) as lab, tempfile.TemporaryDirectory() as scratch:
-        folder = asked.run or asked.into or Path(scratch) / "run"
-        if asked.run is None:
-            seconds = ("--set", f"duration={asked.seconds:g}s")
+        folder = arguments.run or arguments.into or Path(scratch) / "run"
+        if arguments.run is None:
+            seconds = ("--set", f"duration={arguments.seconds:g}s")
             words_ = run_words(LAB_REPORT.resolve(), lab.hosts_file, folder.absolute())
             netlab(*words_, "--only", "LL", *seconds, accept=(0, 3))
         measured = rows_of(folder)
-        repeats = repeats_mbit_per_s(lab, Path(scratch), asked.seconds)
+        repeats = repeats_mbit_per_s(lab, Path(scratch), arguments.seconds)
     verdicts = [
         every_cell_is_explained(measured),
         *(median_of_repeats(cell, repeats[cell]) for cell in LARGE),

@@ -1,9 +1,10 @@
-"""How many small faults in the arithmetic its tests find: `make mutants`.
+"""How many small faults in the arithmetic are found by its tests: `make mutants`.
 
-mutmut alters the rooms named in pyproject.toml, one small change at a time (a mutant), and runs the
-pure tests on each; a mutant that no test fails on survives. This reads what it left in ``mutants/``
-and may be run by itself. Left out of the score are mutants of sentences: only a text differs, or
-what an error is raised with. A mutant that ran out of time is killed; one without a test survives.
+mutmut changes the modules named in pyproject.toml, one small change at a time (a mutant), and runs
+the pure tests on each; a mutant survives if no test fails. This script reads mutmut's results in
+``mutants/`` and may be run by itself. Mutants of sentences, which differ only in a text or in the
+arguments of an error, do not count. A mutant that ran out of time is killed; one without a test
+survives.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One small change, and what became of it."""
+    """One small change, and its outcome."""
 
     name: str
     room: str
@@ -103,7 +104,7 @@ def bare(function: Function) -> str:
 
 
 def is_sentence(before: str, after: str) -> bool:
-    """Whether two functions are the same but for what only people read."""
+    """Whether two functions differ only in texts for people."""
     old, new = (ast.dump(Textless().visit(ast.parse(text))) for text in (before, after))
     return old == new
 
@@ -120,7 +121,7 @@ def mutants_of(meta: Path, folder: Path) -> Iterator[Mutant]:
     room = meta.relative_to(folder).as_posix().removesuffix(".meta")
     statuses = json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
     tree = ast.parse(meta.with_suffix("").read_text(encoding="utf-8"))
-    texts = {each.name: bare(each) for each in functions(tree.body)}
+    texts = {function.name: bare(function) for function in functions(tree.body)}
     for name, status in statuses.items():
         key = name.rpartition(".")[2]
         before, after = texts[re.sub(r"__mutmut_\d+$", "__mutmut_orig", key)], texts[key]
@@ -131,9 +132,9 @@ def mutants_of(meta: Path, folder: Path) -> Iterator[Mutant]:
 def left_out(altered: Path) -> list[str]:
     """Functions that mutmut does not touch: decorated ones. Those that it does it decorates."""
     words = {
-        each.name: [ast.unparse(word) for word in each.decorator_list]
-        for each in functions(ast.parse(altered.read_text(encoding="utf-8")).body)
-        if "__mutmut_" not in each.name
+        function.name: [ast.unparse(word) for word in function.decorator_list]
+        for function in functions(ast.parse(altered.read_text(encoding="utf-8")).body)
+        if "__mutmut_" not in function.name
     }
     return [
         name
@@ -146,12 +147,12 @@ def score(mutants: Sequence[Mutant]) -> float:
     """Share of them that was killed; ValueError where there are none."""
     if not mutants:
         raise ValueError("no mutants: nothing has a score")
-    return sum(each.fate in ("killed", "timeout") for each in mutants) / len(mutants)
+    return sum(mutant.fate in ("killed", "timeout") for mutant in mutants) / len(mutants)
 
 
 def row(name: str, mutants: Sequence[Mutant]) -> list[str]:
     """A line of the table."""
-    counted = [each for each in mutants if not each.sentence]
+    counted = [mutant for mutant in mutants if not mutant.sentence]
     fates = [each.fate for each in counted]
     counts = [len(mutants), len(mutants) - len(counted)]
     counts += [fates.count(word) for word in ("killed", "timeout", "survived", "untried")]
@@ -166,21 +167,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "mutants")
     parser.add_argument("--group", choices=[FIRST_GROUP, *GROUPS], help="this one alone")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     found = [
         each
-        for meta in sorted(asked.folder.rglob("*.meta"))
-        for each in mutants_of(meta, asked.folder)
-        if asked.group in (None, each.group)
+        for meta in sorted(arguments.folder.rglob("*.meta"))
+        for each in mutants_of(meta, arguments.folder)
+        if arguments.group in (None, each.group)
     ]
-    groups = [FIRST_GROUP, *GROUPS] if asked.group is None else [asked.group]
+    groups = [FIRST_GROUP, *GROUPS] if arguments.group is None else [arguments.group]
     rooms = sorted({each.room for each in found})
     rows = [row(room, [each for each in found if each.room == room]) for room in rooms]
     rows += [row(f"all of {name}", [m for m in found if m.group == name]) for name in groups]
     print(table(HEAD, rows))
     print("\nleft out, because decorated:")
     for room in rooms:
-        if names := left_out(asked.folder / room):
+        if names := left_out(arguments.folder / room):
             print(f"  {room}: {', '.join(names)}")
     print("\nsurvivors:")
     for each in found:

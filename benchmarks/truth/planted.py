@@ -1,9 +1,9 @@
 """Limits planted in the lab, and whether a search finds them: `make benchmark-planted`.
 
-A router forwards 40, 37 or 61 of 100 Mbit/s: every frame size of 256 bytes and more is searched
-with trials of 2 s, five times, and each rate found is to lie within one step of what was planted.
-A queue of 20 frames in the router is to show in the longest burst. On an unshaped veth our own
-hosts are the limit: that is to be said, with the busiest core, and never 100 % of the line rate.
+A router forwards 40, 37 or 61 of 100 Mbit/s: every frame size of at least 256 bytes is searched
+with trials of 2 s, five times, and each rate found must be within one step of the planted one. A
+queue of 20 frames in the router must show in the longest burst. On an unshaped veth our own hosts
+are the limit: the finding must name that, with the busiest core, and never 100 % of the line rate.
 `--quick` searches each once, which takes about a fifth of the time.
 """
 

@@ -1,9 +1,9 @@
 """Latency under load behind queues of known length: `make benchmark-queues`.
 
-A router of 20 Mbit/s whose queues hold 1000, 200 and 50 full frames. Under UDP offered at 1.1 of
-the rate the median round trip grows by what the queue holds over the rate, each way that is full;
-under one cubic stream the 99th percentile does. Half a frame is the queue's grain: the messages
-over UDP are a third of a frame.
+A router of 20 Mbit/s whose queues hold 1000, 200 and 50 full frames. Under UDP offered at 1.1 times
+the rate, the median round trip grows by the queue's content divided by the rate, for each direction
+that is full; under one cubic stream the 99th percentile does. The resolution is half a frame, since
+the UDP messages are a third of a frame.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ def rows_of(lab: LabState, matrix: Path, into: Path) -> list[dict[str, Any]]:
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--frames", type=int, nargs="*", default=QUEUES_FRAMES)
-    given = words.parse_args()
+    arguments = words.parse_args()
     shown: list[list[str]] = []
     off: dict[str, list[float]] = {"UDP": [], "TCP": []}
     between: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        for frames in given.frames:
+        for frames in arguments.frames:
             for row in measure(frames, Path(folder)):
                 shown.append(_line(frames, row, off, between))
     head = ["frames, load", "arithmetic ms", "idle", "loaded", "99 %", "after", "off by"]

@@ -140,7 +140,7 @@ def record(of: Recording, scale: float, into: Path) -> tuple[int, int, float]:
         matrix = Path(folder) / f"{of.matrix}.yaml"
         matrix.write_text(_matrix_of(of), "utf-8")
         settings = (*of.settings, *((f"scale={scale}",) if of.is_scaled else ()))
-        chosen = [word for each in settings for word in ("--set", each)]
+        chosen = [word for setting in settings for word in ("--set", setting)]
         with _echo(of, made, Path(folder)) as hosts:
             words = ["run", str(matrix), "--into", str(into), "--hosts", str(hosts)]
             netlab(*words, *chosen, accept=(0, 3), timeout_s=LONGEST_RUN_S)
@@ -193,20 +193,24 @@ def main() -> int:
     words.add_argument("names", nargs="*", metavar="NAME", help="all where none is named")
     words.add_argument("--scale", type=float, default=0.1, help="times every count; %(default)s")
     words.add_argument("--into", type=Path, metavar="DIR", help="a new folder without it")
-    given = words.parse_args()
+    arguments = words.parse_args()
     known = [each.name for each in RECORDINGS]
-    if unknown := set(given.names) - set(known):
+    if unknown := set(arguments.names) - set(known):
         words.error(f"no recording {', '.join(sorted(unknown))}: {', '.join(known)}")
-    into = given.into or Path(tempfile.mkdtemp(prefix="recorded-"))
+    into = arguments.into or Path(tempfile.mkdtemp(prefix="recorded-"))
     verdicts = []
-    for each in RECORDINGS:
-        if given.names and each.name not in given.names:
+    for recording in RECORDINGS:
+        if arguments.names and recording.name not in arguments.names:
             continue
-        told, trials, seconds = record(each, given.scale, into / each.name)
-        said = f"{told} of {trials}, in {seconds:.0f} s: {into / each.name / 'index.html'}"
-        verdicts.append(Verdict(told == trials, f"{each.name}: ok, or impossible, told why", said))
+        told, trials, seconds = record(recording, arguments.scale, into / recording.name)
+        said = f"{told} of {trials}, in {seconds:.0f} s: {into / recording.name / 'index.html'}"
+        verdicts.append(
+            Verdict(told == trials, f"{recording.name}: ok, or impossible, told why", said)
+        )
     met = sum(verdict.met for verdict in verdicts)
-    return finish(verdicts, f"recorded: {met} of {len(verdicts)} runs at {given.scale:g} of scale")
+    return finish(
+        verdicts, f"recorded: {met} of {len(verdicts)} runs at {arguments.scale:g} of scale"
+    )
 
 
 if __name__ == "__main__":

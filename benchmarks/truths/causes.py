@@ -106,9 +106,9 @@ class Cause:
     plant: Plant
     dial: Dial = field(default_factory=lambda: COSTS)
     expected: tuple[str, ...]
-    """Kinds of which one must be said, the best first; none: it is no cause of anything."""
+    """Kinds of findings of which one is required, the best first; empty: it has no effect."""
     also: frozenset[str] = frozenset()
-    """Kinds that are true besides."""
+    """Further kinds that are true."""
     denied: frozenset[str] = frozenset()
     """Kinds that are no claim by themselves and would be wrong here."""
     about: tuple[str, ...] = ()
@@ -134,7 +134,7 @@ class Cause:
     @property
     def strengths(self) -> tuple[Strength, ...]:
         """Those that it has, the weakest first."""
-        return tuple(each for each in STRENGTHS if each in self.dial)
+        return tuple(strength for strength in STRENGTHS if strength in self.dial)
 
 
 def restated(experiment: Experiment, share: float) -> Experiment:
@@ -148,4 +148,4 @@ UNPLANTABLE: Mapping[str, str] = {
     "clock step": "the wall clock is the whole machine's: no namespace has its own",
     "one host farther away, in a mesh": "no netem in this kernel, and a star has no router",
 }
-"""What was asked for and cannot be had in a lab of namespaces, and why."""
+"""Requested causes that a lab of namespaces cannot have, and why."""

@@ -108,7 +108,7 @@ def _clean(causes: Mapping[str, Cause], seed: str, number: int) -> Wanted:
     name = f"clean-{number:03}"
     chance = _chance(seed, name)
     # What asks for a number of the cause's has no clean form.
-    able = [each for each in causes.values() if "RATE" not in each.experiment.tests[0]]
+    able = [cause for cause in causes.values() if "RATE" not in cause.experiment.tests[0]]
     like = chance.choice(able)
     tests = chance.choice(like.experiment.tests)
     return Wanted(name, like.name, (), tests, chance.randrange(1, 1 << 16))

@@ -18,11 +18,11 @@ from benchmarks.truths.site import Site
 
 FILE = "effects.json"
 LOOKS = 7
-"""Of a search: each halves what is left."""
+"""Steps of a search: each halves the remaining range."""
 TRIES = 3
-"""Of a look that does not show what was asked for: what else the machine did may be the reason."""
+"""Attempts at a step with an unexpected result: other work of the machine may be the reason."""
 NEAR = 0.2
-"""A search ends where the cost is within this share of what is asked for."""
+"""A search ends if the cost is within this share of the requested one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _seen(site: Site, cause: Cause, strength: Strength) -> Seen:
 def _searched(
     site: Site, cause: Cause, plant: Plant, asked: float, clean: float
 ) -> tuple[float, float]:
-    """The number that costs what is asked for, between the logarithms of two."""
+    """The setting with the requested cost, by interpolation between the logarithms of two."""
     assert cause.search is not None and cause.effect is not None
     low, high = (math.log(each) for each in cause.search)
     tried: list[tuple[float, float, float]] = []

@@ -35,7 +35,7 @@ TRIES = 5
 
 
 class Quiet(Progress):
-    """Says nothing, and tells who planted something that a trial begins."""
+    """Prints nothing, and notifies the plants that a trial begins."""
 
     def __init__(self, told: list[OnTrial]) -> None:
         super().__init__()

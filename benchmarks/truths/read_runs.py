@@ -47,11 +47,11 @@ def said_of(folder: Path) -> tuple[Said, ...]:
     places = {kind: place for place, kind in enumerate(leading_kinds(run.findings))}
     pairings = {cell.key: cell.pairing for cell in run.plan.cells}
     said = []
-    for each in run.findings:
-        of_cells = {pairings[cell] for cell in each.cells if cell in pairings}
+    for finding in run.findings:
+        of_cells = {pairings[cell] for cell in finding.cells if cell in pairings}
         # Of several it names none: a host's finding is about all of its cells.
         names = of_cells if len(of_cells) == 1 else set()
-        said.append(_said(each, names, places, index))
+        said.append(_said(finding, names, places, index))
     return tuple(said)
 
 

@@ -17,7 +17,7 @@ from benchmarks.truths.site import RECEIVER, RECEIVER_CPU, SENDER, SENDER_CPU
 
 PINNED = f"client_cpu: {SENDER_CPU}, server_cpu: {RECEIVER_CPU}"
 BUFFERS = f"socket_buffer: 64KiB, {PINNED}"
-"""They hold 4 ms at 100 Mbit/s: whoever waits longer for a CPU loses rate."""
+"""The buffers hold 4 ms at 100 Mbit/s: a longer wait for a CPU loses rate."""
 TCP = f"  - {{test: stream, protocol: TCP, message_size: 1448, congestion: cubic, {BUFFERS}}}"
 UDP = f"  - {{test: stream, protocol: UDP, message_size: 1472, {BUFFERS}}}"
 SMALL = f"  - {{test: stream, protocol: TCP, message_size: 64, congestion: cubic, {PINNED}}}"

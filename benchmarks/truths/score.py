@@ -48,17 +48,17 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What was planted in one run, and what came of it."""
+    """The causes planted in one run, and their outcome."""
 
     name: str
     like: str
     parts: tuple[Part, ...]
     not_planted: tuple[str, ...] = ()
-    """Causes that another tool did not see as they should be: the run counts for nothing."""
+    """Causes that another tool could not confirm: the run does not count."""
     alone: Mapping[str, float] | None = None
-    """Of a mixture: what each cause costs by itself."""
+    """Of a mixture: the cost of each cause by itself."""
     stolen: bool = False
-    """CPUs were taken from it each time that it was measured: it counts for nothing."""
+    """CPU time was stolen in every attempt: the run does not count."""
     failed: str | None = None
 
 
@@ -68,9 +68,9 @@ class Judged:
 
     truth: Truth
     right: frozenset[str]
-    """Expected kinds that were said, of what they should be."""
+    """Expected kinds that were found, about the right subject."""
     missed: tuple[str, ...]
-    """Causes of which nothing expected was said."""
+    """Causes without an expected finding."""
     wrong: tuple[Said, ...]
     first: bool | None = None
     """Of a mixture: whether the larger cause came first."""
@@ -125,7 +125,7 @@ def judge(truth: Truth, said: Sequence[Said], causes: Mapping[str, Cause]) -> Ju
         true |= {*cause.expected, *cause.also}
         # What costs 2 % may still be within the limit of what is "at the wire".
         denied |= cause.denied if part.strength != "just" else set()
-    wrong = [each for each in claims(said, causes) if each.kind not in true]
+    wrong = [claim for claim in claims(said, causes) if claim.kind not in true]
     wrong += [each for each in said if each.kind in denied and each not in wrong]
     right: set[str] = set()
     missed = []

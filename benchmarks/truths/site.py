@@ -1,7 +1,7 @@
-"""A lab that stands while many runs are measured in it, and what is started inside its hosts.
+"""A lab that stays up while many runs are measured in it, and processes inside its hosts.
 
-Whatever is started here ends with this process, however that ends: a neighbour that went on would
-be planted in all later runs.
+These processes end with this one, however that ends: a neighbour that kept running would disturb
+all later runs.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def by_cause(judged: Collection[Judged], causes: Mapping[str, Cause]) -> str:
 
 
 def by_kind(judged: Collection[Judged], causes: Mapping[str, Cause]) -> str:
-    """A line a kind: precision over all runs, recall over those of which it is the best answer."""
+    """A line per kind: precision over all runs, recall over runs with it as the best answer."""
     counted = [*score.of_causes(judged), *score.clean(judged)]
     named = {kind for cause in causes.values() for kind in cause.expected}
     said = {said.kind for each in counted for said in each.wrong}

@@ -43,10 +43,10 @@ def iperf3(
 def _received(site: Site, sender: str, client: list[str]) -> float:
     argv = site.words(sender, client, in_group=True)
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    said = json.loads(done.stdout)
-    if "error" in said:
-        raise RuntimeError(f"iperf3: {said['error']}")
-    end = said["end"]
+    output = json.loads(done.stdout)
+    if "error" in output:
+        raise RuntimeError(f"iperf3: {output['error']}")
+    end = output["end"]
     received = end.get("sum_received") or end["sum"]
     # Some versions give the sender's bytes for UDP, and what of it was lost beside it.
     lost = 0.0 if end.get("sum_received") else end["sum"].get("lost_percent", 0.0) / 100
@@ -161,8 +161,8 @@ def stolen_share(site: Site) -> float:
     pid, shares = site.sshd(RECEIVER), []
     words = ["nsenter", "--target", str(pid), "--mount", "head", "-1", "/proc/stat"]
     for _ in range(2):
-        said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
-        shares.append([int(word) for word in said[1:9]])
+        output = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+        shares.append([int(word) for word in output[1:9]])
         time.sleep(1)
     more = [after - before for before, after in zip(*shares, strict=True)]
     return float(more[7] / max(1, sum(more)))

@@ -39,35 +39,35 @@ SEED, SCORED = "seed.json", "scored.json"
 
 def main(words: list[str] | None = None) -> int:
     """Measure what is left, then score."""
-    asked = _parser().parse_args(words)
-    causes = {name: cause for name, cause in CAUSES.items() if asked.only in ("", name)}
+    arguments = _parser().parse_args(words)
+    causes = {name: cause for name, cause in CAUSES.items() if arguments.only in ("", name)}
     if not causes:
-        raise SystemExit(f"--only {asked.only}: one of {', '.join(CAUSES)}")
-    into: Path = asked.into
+        raise SystemExit(f"--only {arguments.only}: one of {', '.join(CAUSES)}")
+    into: Path = arguments.into
     into.mkdir(parents=True, exist_ok=True)
-    if asked.held_back:
+    if arguments.held_back:
         into, seed = into / HELD_BACK, held_back_seed(into / HELD_BACK)
     else:
-        into, seed = into / f"seed-{asked.seed}", asked.seed
+        into, seed = into / f"seed-{arguments.seed}", arguments.seed
     broken: list[str] = []
-    if not asked.score:
+    if not arguments.score:
         wanted = drawn(
             causes,
             seed,
-            runs=asked.runs,
-            clean=asked.clean,
-            mixtures=asked.mixtures,
-            strengths=asked.strengths,
+            runs=arguments.runs,
+            clean=arguments.clean,
+            mixtures=arguments.mixtures,
+            strengths=arguments.strengths,
         )
         into.mkdir(parents=True, exist_ok=True)
         with machine_to_ourselves():
-            broken = measure_all(wanted, causes, into, asked.at_once)
+            broken = measure_all(wanted, causes, into, arguments.at_once)
         for sentence in broken:
             print(f"broken: {sentence}", file=sys.stderr)
-        if asked.held_back:
+        if arguments.held_back:
             print("measured; `--held-back --score` scores it, once")
             return 1 if broken else 0
-    return score(into, causes, once=asked.held_back, figures=asked.figures) or bool(broken)
+    return score(into, causes, once=arguments.held_back, figures=arguments.figures) or bool(broken)
 
 
 def score(
@@ -82,9 +82,9 @@ def score(
         if all(part.cause in causes for part in truth.parts)
     ]
     if not judged:
-        raise SystemExit(f"{into} holds no run that is whole")
+        raise SystemExit(f"{into} has no complete run")
     if once:
-        # Before it is shown: whoever has seen its figures may tune rules to them.
+        # Recorded before the figures are shown, because rules could then be tuned to them.
         write(into / SCORED, {"scored": True})
     left_out = sum(1 for _ in (into / LEFT_OUT).glob("*"))
     print(printed(judged, causes, Effects(into).all(), left_out), end="\n\n")
@@ -95,7 +95,7 @@ def score(
 
 
 def held_back_seed(into: Path) -> str:
-    """The seed of the runs that are held back: drawn when it is first asked for, never shown."""
+    """The seed of the held-back runs: drawn on first use, never shown."""
     path = into / SEED
     if not path.exists():
         write(path, {"seed": secrets.token_hex(8)})

@@ -1,8 +1,7 @@
-"""Writes what is made from the code into the texts: the packages, the files, the commands' help.
+"""Writes the generated parts of the documentation: packages, files, and the commands' help.
 
-``python docs/scripts/code_map.py`` (``make docs``) brings ARCHITECTURE.md, docs/files.md,
-docs/commands.md and the drawing of docs/scripts/storeys.py up to date; the tests check that they
-are.
+``python docs/scripts/code_map.py`` (``make docs``) updates ARCHITECTURE.md, docs/files.md,
+docs/commands.md and the drawing of docs/scripts/storeys.py; a test checks that they are current.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ HELP_WIDTH = 100
 
 
 def first_line(path: Path) -> str:
-    """What a file says of itself in its first sentence."""
+    """The first sentence of a file's docstring or first comment."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
-        found = re.match(r'\A(?:#!.*\n)?"""(.*?\.)(?:"""|\s)', text, re.DOTALL)
+        match = re.match(r'\A(?:#!.*\n)?"""(.*?\.)(?:"""|\s)', text, re.DOTALL)
     else:
-        # A comment's first sentence, which may go over several lines.
-        found = re.match(r"\A/\*\s*(.*?[.:])(?:\s|\*/)", text, re.DOTALL)
-    return re.sub(r"\s+\*?\s*", " ", found[1]).strip() if found else ""
+        # A comment's first sentence may have several lines.
+        match = re.match(r"\A/\*\s*(.*?[.:])(?:\s|\*/)", text, re.DOTALL)
+    return re.sub(r"\s+\*?\s*", " ", match[1]).strip() if match else ""
 
 
 def folders() -> list[Path]:
@@ -38,7 +37,7 @@ def folders() -> list[Path]:
 
 
 def packages() -> str:
-    """A line a package."""
+    """A table with one line per package."""
     lines = ["| package | what it is for |", "|---|---|"]
     for folder in folders():
         if (folder / "__init__.py").exists() and folder.parent == ROOT / "netlab":
@@ -47,7 +46,7 @@ def packages() -> str:
 
 
 def files() -> str:
-    """A line a file, by folder."""
+    """Tables with one line per file, by folder."""
     lines = ["# The files", "", "Made from the files' own first sentences by `make docs`.", ""]
     for folder in folders():
         lines += [f"## `{folder.relative_to(ROOT).as_posix()}/`", "", "| file | what it is for |"]

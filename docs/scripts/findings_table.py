@@ -1,14 +1,14 @@
-"""Writes the tables of docs/findings.md from the table of kinds: a table a section, a row a kind.
+"""Writes the tables of docs/findings.md from the table of kinds: one per section, a row per kind.
 
-``python docs/scripts/findings_table.py`` (``make docs``). What a row says of itself (``section``,
-``stated``) is all that goes in; the prose around the tables is the page's own. A section that the
-page does not have is added with its heading. Where ``findings_measured.json`` stands beside this
-file, precision and recall of each kind come from there::
+``python docs/scripts/findings_table.py`` (``make docs``). The tables have only what a row states
+(``section``, ``stated``); the prose around them belongs to the page. A section that the page lacks
+is added with its heading. Precision and recall of each kind come from ``findings_measured.json``
+next to this file, if it exists::
 
     {"outlier": {"said": 58, "right": 57, "planted": 60, "found": 57}}
 
-``said``: runs in which it was said, ``right`` of them rightly; ``planted``: runs with its cause,
-``found`` of them told. ``make benchmark-truths WITH="--score --figures FILE"`` writes it.
+``said``: runs with this finding, ``right`` of them correctly; ``planted``: runs with its cause,
+``found`` of them detected. ``make benchmark-truths WITH="--score --figures FILE"`` writes the file.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ PAGE = ROOT / "docs" / "findings.md"
 MEASURED = Path(__file__).resolve().parent / "findings_measured.json"
 BEGIN, END = "<!-- made by docs/scripts/findings_table.py: {} -->\n", "<!-- end -->\n"
 NEXT = "## When data stop\n"
-"""Before this heading stand sections that the page has no place for yet."""
+"""New sections are inserted before this heading."""
 BAR = "\\|"
 
 Figures = Mapping[str, Mapping[str, int]]
 
 
 def sections() -> dict[str, list[Kind]]:
-    """Heading → its kinds, in the order of the table; without kinds that do not say where."""
-    found: dict[str, list[Kind]] = {}
+    """Heading → its kinds, in the order of the table; without kinds that have no section."""
+    by_heading: dict[str, list[Kind]] = {}
     for kind in Kind:
         if kind.section:
-            found.setdefault(kind.section, []).append(kind)
-    return found
+            by_heading.setdefault(kind.section, []).append(kind)
+    return by_heading
 
 
 def measured() -> Figures:
-    """What was measured of each kind; empty where nothing was."""
+    """The measured figures of each kind; empty if there are none."""
     if not MEASURED.exists():
         return {}
     figures: Figures = json.loads(MEASURED.read_text("utf-8"))
@@ -54,8 +54,8 @@ def table(kinds: list[Kind], figures: Figures) -> str:
     for kind in kinds:
         cells = [f"`{kind}`", kind.severity, kind.stated.replace("|", BAR)]
         if figures:
-            known = figures.get(str(kind), {})
-            cells += [_share(known, "right", "said"), _share(known, "found", "planted")]
+            counts = figures.get(str(kind), {})
+            cells += [_share(counts, "right", "said"), _share(counts, "found", "planted")]
         lines.append(_line(cells))
     return "".join(lines)
 
@@ -64,14 +64,14 @@ def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def _share(known: Mapping[str, int], part: str, whole: str) -> str:
-    if not known.get(whole):
+def _share(counts: Mapping[str, int], part: str, whole: str) -> str:
+    if not counts.get(whole):
         return "–"
-    return f"{100 * known[part] / known[whole]:.3g} % ({known[part]} of {known[whole]})"
+    return f"{100 * counts[part] / counts[whole]:.3g} % ({counts[part]} of {counts[whole]})"
 
 
 def updated(text: str) -> str:
-    """The page with its tables made again."""
+    """The page with current tables."""
     figures = measured()
     for heading, kinds in sections().items():
         begin, rows = BEGIN.format(heading), table(kinds, figures)

@@ -1,7 +1,7 @@
-"""Draws the gallery's pictures of runs whose charts the checkout does not keep.
+"""Draws the gallery's pictures of runs whose charts are not in the checkout.
 
-``python docs/scripts/gallery.py``, after a run of reports/ was measured anew: a report is made of a
-copy of each, and one chart of it kept in docs/pictures/gallery.
+Run ``python docs/scripts/gallery.py`` after a run of reports/ was measured again. It makes a report
+of a copy of each run, and keeps one chart of it in docs/pictures/gallery.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ CHARTS = {
     "udp-mirror-lab-unshaped": "round-trip-udp-1",
     "udp-mirror-lab-windows": "round-trip-udp-1",
 }
-"""Recorded run → the chart of it that is shown."""
+"""Recorded run → the chart in the gallery."""
 
 
 def main() -> None:
-    """Every picture, anew."""
+    """Draw every picture again."""
     GALLERY.mkdir(exist_ok=True)
     for name, chart in CHARTS.items():
         with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
-"""Makes the manual page of netlab, docs/man/netlab.1, out of the commands' own help.
+"""Makes the manual page of netlab, docs/man/netlab.1, from the commands' help.
 
-``python docs/scripts/man_page.py`` (``make docs``) brings it up to date; a test checks that it is.
-Each command is a section of the one page: `man netlab`, and there a search for its name.
+``python docs/scripts/man_page.py`` (``make docs``) updates it; a test checks that it is current.
+Each command is a section of this one page: open `man netlab` and search for its name.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from netlab.version import VERSION
 
 PAGE = Path(__file__).resolve().parent.parent / "man" / "netlab.1"
 ENVIRONMENT = {
-    "NO_COLOR": "Where it is set and not empty nothing is in colour (https://no-color.org).",
-    "COLUMNS": "The width of the terminal, in its place.",
-    "TERM": "Where it is dumb neither a bar nor colours are drawn.",
-    "XDG_CACHE_HOME": "Probes that were built are kept in netlab/ there; otherwise in ~/.cache.",
+    "NO_COLOR": "If it is set and not empty, output has no colours (https://no-color.org).",
+    "COLUMNS": "Overrides the width of the terminal.",
+    "TERM": "If it is dumb, there are neither progress bars nor colours.",
+    "XDG_CACHE_HOME": "Built probes are kept in netlab/ there; default: ~/.cache.",
 }
 FILES = {
-    "runs/": "Run folders, where no --into names another place.",
-    "lab.yaml": "The inventory that init writes, and measure looks for.",
+    "runs/": "Run folders, unless --into names another place.",
+    "lab.yaml": "The inventory that init writes and measure looks for.",
 }
 
 
 def page() -> str:
-    """The whole page, in the macros of man(7)."""
+    """The whole page, with the macros of man(7)."""
     context = click.Context(cli, info_name="netlab")
     lines = [
         ".\\\" Made by docs/scripts/man_page.py from the commands' own help.",
@@ -55,7 +55,7 @@ def page() -> str:
 def commands(
     context: click.Context, path: tuple[str, ...]
 ) -> Iterator[tuple[str, click.Command, click.Context]]:
-    """Every command that does something, by its words."""
+    """Every command that is not a group, by its words."""
     group = context.command
     assert isinstance(group, click.Group)  # noqa: S101  (told to the type checker)
     for name in group.list_commands(context):
@@ -70,22 +70,22 @@ def commands(
 
 
 def of_command(words: str, command: click.Command, context: click.Context) -> Iterator[str]:
-    """A command's section: how it is called, what it does, its options."""
+    """A command's section: its usage, its help, its options."""
     pieces = command.collect_usage_pieces(context)
     yield f".SS {escaped(' '.join([words, *pieces]))}"
     yield from paragraphs(command.help or "")
     for parameter in command.get_params(context):
-        # Arguments stand in the line above; -h is the same everywhere.
+        # The usage line has the arguments; -h is the same everywhere.
         if isinstance(parameter, click.Option) and "--help" not in parameter.opts:
             record = parameter.get_help_record(context)
             yield from () if record is None else entry(*record)
 
 
-def entry(name: str, said: str) -> Iterator[str]:
-    """An option, a variable or a file, with what it is."""
+def entry(name: str, description: str) -> Iterator[str]:
+    """An option, a variable or a file, with its description."""
     yield ".TP"
     yield f".B {escaped(name)}"
-    yield escaped(" ".join(said.split())) or r"\&"
+    yield escaped(" ".join(description.split())) or r"\&"
 
 
 def paragraphs(text: str) -> Iterator[str]:
@@ -99,14 +99,14 @@ def paragraphs(text: str) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """Text that troff prints as it stands: nothing in it is a request or a special character."""
+    """Text that troff prints unchanged: without requests and special characters."""
     plain = text.replace("\\", r"\e").replace("-", r"\-").replace("`", r"\`")
-    ascii_only = "".join(each if each.isascii() else f"\\[u{ord(each):04X}]" for each in plain)
+    ascii_only = "".join(c if c.isascii() else f"\\[u{ord(c):04X}]" for c in plain)
     return rf"\&{ascii_only}" if ascii_only[:1] in (".", "'") else ascii_only
 
 
 def main() -> None:
-    """Write it."""
+    """Write the page."""
     PAGE.write_text(page(), encoding="ascii")
 
 

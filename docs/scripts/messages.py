@@ -1,7 +1,7 @@
-"""Collects every text of the reports, and brings the catalogues of other languages up to date.
+"""Collects every text of the reports, and updates the catalogues of other languages.
 
-``python docs/scripts/messages.py [CODE …]`` (``make messages LANGUAGE=fr``) also begins a catalogue
-that is not there yet. What is translated stays; a text that is no more goes.
+``python docs/scripts/messages.py [CODE …]`` (``make messages LANGUAGE=fr``) also creates a new
+catalogue. Existing translations are kept; texts that no longer exist are removed.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ JINJA = {"extensions": "jinja2.ext.i18n", "newstyle_gettext": "true", "trimmed":
 
 
 def collected() -> Catalog:
-    """All messages: those written in the code and in the templates, and those made of tables."""
+    """All messages: of the code, of the templates, and of tables."""
     from netlab.experiment.kinds import ROWS
     from netlab.experiment.records import REASONS
     from netlab.messages import Message
 
-    found = Catalog(fuzzy=False)
+    catalogue = Catalog(fuzzy=False)
     methods = [("**.py", "python"), ("**.j2", "jinja2")]
     places = extract_from_dir(
         ROOT / "netlab", methods, options_map={"**.j2": JINJA}, keywords=KEYWORDS
     )
     for _file, _line, message, _comments, _context in sorted(
-        places, key=lambda each: (each[0], each[1])
+        places, key=lambda place: (place[0], place[1])
     ):
         if message:
-            found.add(message)
+            catalogue.add(message)
     rows = [text for row in ROWS.values() for text in (row.label, row.absent)]
     for text in (*rows, *(reason.words for reason in REASONS.values())):
         if isinstance(text, Message):
-            found.add(text.id)
-    found.add("Table")
-    return found
+            catalogue.add(text.id)
+    catalogue.add("Table")
+    return catalogue
 
 
 def written(catalogue: Catalog) -> bytes:
-    """A catalogue as a file, the same bytes for the same messages."""
+    """The content of a catalogue's file: the same bytes for the same messages."""
     out = io.BytesIO()
     write_po(out, catalogue, width=100, no_location=True, omit_header=True, ignore_obsolete=True)
     return out.getvalue()
 
 
 def updated(language: str) -> bytes:
-    """The catalogue of a language as it is to be: all messages, each with its translation."""
-    path, made = FOLDER / f"{language}.po", Catalog(locale=language, fuzzy=False)
+    """The current catalogue of a language: all messages, with the existing translations."""
+    path, catalogue = FOLDER / f"{language}.po", Catalog(locale=language, fuzzy=False)
     if path.exists():
         with path.open("rb") as file:
-            made = read_po(file, locale=language)
-    made.update(collected(), no_fuzzy_matching=True)
-    return written(made)
+            catalogue = read_po(file, locale=language)
+    catalogue.update(collected(), no_fuzzy_matching=True)
+    return written(catalogue)
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
-"""Executes the notebooks of the documentation and keeps what their cells answer.
+"""Executes the notebooks of the documentation and stores the output of their cells.
 
-``python docs/scripts/notebook.py`` (``make notebooks``), after a change of a cell or of what is
-shown. The tests execute them too, and compare.
+Run ``python docs/scripts/notebook.py`` (``make notebooks``) after a change of a cell or of its
+output. The tests execute them too, and compare.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 PATIENCE_S = 120
-"""For a cell, on a machine that does other things besides."""
+"""Time limit of a cell, also on a busy machine."""
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
-    """The notebook as a kernel of this Python answers it now, in its own folder."""
+    """The notebook after execution by a kernel of this Python, in its own folder."""
     notebook = nbformat.read(path, as_version=4)
     client = NotebookClient(
         notebook,
@@ -31,10 +31,10 @@ def executed(path: Path) -> nbformat.NotebookNode:
 
 
 def main() -> None:
-    """Every notebook, anew."""
+    """Execute every notebook again."""
     for path in NOTEBOOKS:
         answered = executed(path)
-        answered.metadata["language_info"] = {"name": "python"}  # which one it was says nothing
+        answered.metadata["language_info"] = {"name": "python"}  # without the version
         nbformat.write(answered, path)
 
 

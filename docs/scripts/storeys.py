@@ -31,7 +31,7 @@ def storeys() -> Rows:
     """The rows of netlab's packages, from the top, as the contract has them."""
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     contracts = tomllib.loads(text)["tool"]["importlinter"]["contracts"]
-    (layers,) = (each["layers"] for each in contracts if each["type"] == "layers")
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
     return [row.split(" | ") for row in layers]
 
 
@@ -104,8 +104,8 @@ def boxes(rows: Rows, left: float, columns: int, arrows: Arrows) -> dict[str, Bo
         for row in rows:
             before = _crossings(rows, placed, arrows)
             tries = [
-                placed | dict(zip(row, each, strict=True))
-                for each in permutations(range(columns), len(row))
+                placed | dict(zip(row, permutation, strict=True))
+                for permutation in permutations(range(columns), len(row))
             ]
             best = min(tries, key=lambda each: _crossings(rows, each, arrows))
             if _crossings(rows, best, arrows) < before:

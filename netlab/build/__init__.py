@@ -1,1 +1,1 @@
-"""The probe's binary: for this machine, for others, for a release."""
+"""Builds the probe's binary: for this machine, for other systems, for a release."""

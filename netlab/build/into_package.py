@@ -1,7 +1,7 @@
-"""Lays what an installed netlab needs beside its code: the probe's sources, the matrices.
+"""Copies the probe's sources and the matrices into the package, for an installed netlab.
 
-pyproject.toml names it as setuptools' ``build_py``. Setuptools imports it by its path while it
-builds: nothing else of netlab is to be found then.
+pyproject.toml names it as setuptools' ``build_py``. Setuptools imports it by its path during the
+build, when no other module of netlab can be imported.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ LAID = {
     "netlab/probes/source": ("probes", ("Makefile", "*.mk", "src/**/*.[ch]")),
     "netlab/matrices": ("matrices", ("*.yaml",)),
 }
-"""Folder in the package → where its files are, by which patterns; a folder that is not there gives
-none, as where the probes of a release were built beforehand."""
+"""Folder in the package → folder of its files and their patterns. A missing folder gives no files,
+as when the probes of a release were built beforehand."""
 
 
 class BuildPy(build_py):
-    """What setuptools does, and the files of ``LAID``; an editable install reads the checkout."""
+    """Setuptools' step and the files of ``LAID``; an editable install reads the checkout."""
 
     def run(self) -> None:
-        """Lay them all."""
+        """Copy all files."""
         super().run()
         if self.editable_mode:
             return
@@ -32,12 +32,12 @@ class BuildPy(build_py):
             shutil.copyfile(path, place)
 
     def get_source_files(self) -> list[str]:
-        """For an sdist as well."""
+        """All source files, for an sdist."""
         ours = super().get_source_files()  # type: ignore[no-untyped-call]  # its stub has none
         return [*ours, *(str(path) for _, path in _files())]
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
-        """All that is installed."""
+        """All installed files."""
         laid = [] if self.editable_mode else [str(place) for place, _ in self._laid()]
         return [*super().get_outputs(include_bytecode), *laid]
 
@@ -46,7 +46,7 @@ class BuildPy(build_py):
 
 
 def _files() -> list[tuple[Path, Path]]:
-    """Place in the package, and file; setuptools runs in the project's folder."""
+    """Path in the package, and file; setuptools runs in the project's folder."""
     return [
         (Path(place) / path.relative_to(folder), path)
         for place, (folder, patterns) in LAID.items()

@@ -1,4 +1,4 @@
-"""The probe's binary for a machine: as a released wheel carries it, else built from its sources."""
+"""The probe's binary for a machine: from a released wheel, otherwise built from its sources."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PACKAGE = Path(__file__).resolve().parent.parent
 """netlab's own folder."""
 
 CHECKOUT = PACKAGE.parent / "probes"
-"""The probe's sources beside netlab's own folder."""
+"""The probe's sources, next to netlab's folder."""
 
 PACKAGED = PACKAGE / "probes"
-"""What an installed netlab carries, and a checkout does not: ``TARGET/netprobe`` where it is a
-released wheel, and the sources in ``source``."""
+"""Files that an installed netlab has and a checkout does not: ``TARGET/netprobe`` in a released
+wheel, and the sources in ``source``."""
 
 _building = threading.Lock()
 
@@ -34,18 +34,17 @@ OnEvent = Callable[[str], None] | None
 def probe_for(os: str, architecture: str, on_event: OnEvent = None) -> Path:
     """The path of a netprobe for a system (a letter, as in the inventory) and its processor.
 
-    The local one is ``local_probe``. Another is the one that a released wheel carries, or it is
-    built from the sources when it is first needed, and found again as long as they stay as they
-    are. UsageError says what to install where no compiler is there, and that there is no such
-    probe where none is made.
+    For this machine it is ``local_probe``. Another one comes from a released wheel, or it is built
+    from the sources when it is first needed, and reused while they do not change. UsageError names
+    the package to install if there is no compiler, and the known targets if this one is unknown.
     """
     _refuse_windows()
     target = target_of(os, architecture)
     if target == local_target():
         return local_probe(on_event)
     if target not in TARGETS:
-        known = ", ".join(str(each) for each in TARGETS)
-        raise UsageError(f"there is no probe for {target}, only for {known}")
+        names = ", ".join(str(known) for known in TARGETS)
+        raise UsageError(f"there is no probe for {target}, only for {names}")
     with _building:
         return _packaged(target) or cross.build(sources(), target, on_event).path
 
@@ -59,19 +58,19 @@ def local_probe(on_event: OnEvent = None) -> Path:
 
 
 def _refuse_windows() -> None:
-    """Whoever measures needs a probe; nothing of that is tried from Windows."""
+    """Refuse to build a probe on Windows: netlab does not measure from there."""
     if local_os() == "W":
         raise UsageError(
-            "netlab measures from Linux, Windows hosts as well; on Windows itself it reads runs: "
+            "netlab measures from Linux, also Windows hosts; on Windows itself it only reads runs: "
             "status, report, export, compare, check, plan --offline"
         )
 
 
 def sources() -> Sources:
-    """The probe's sources: those of a checkout, which are built there; else those that were
-    installed, which are built in the user's cache. UsageError where there are none.
+    """The probe's sources: those of a checkout, which are built there; otherwise the installed
+    ones, which are built in the user's cache. UsageError if there are none.
     """
-    if (CHECKOUT / "Makefile").is_file():  # something else may be called ``probes``
+    if (CHECKOUT / "Makefile").is_file():  # another folder may have the name ``probes``
         return Sources.of_checkout(CHECKOUT)
     installed = PACKAGED / "source"
     if (installed / "Makefile").is_file():
@@ -91,7 +90,7 @@ def _packaged(target: Target) -> Path | None:
 
 
 def _startable(path: Path) -> Path:
-    """The same file, or a copy in the cache where the installer lost the right to start it."""
+    """The same file, or a copy in the cache if the installer dropped the execute permission."""
     if os.access(path, os.X_OK):
         return path
     binary = path.read_bytes()
@@ -107,12 +106,12 @@ def _startable(path: Path) -> Path:
 
 
 def _refuse_of_others(folder: Path) -> None:
-    """NetlabError for a folder in which somebody else could exchange what is started from it."""
-    seen = folder.lstat()
-    own = stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.geteuid()
-    if not own or seen.st_mode & stat.S_IWOTH:
+    """Raise NetlabError for a folder in which somebody else could replace the programs."""
+    info = folder.lstat()
+    own = stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid()
+    if not own or info.st_mode & stat.S_IWOTH:
         raise NetlabError(
-            f"{folder}: not a folder of this user alone, and no program is started from there; "
+            f"{folder}: other users may write to it, so no program is started from there; "
             "remove it, or name another cache with XDG_CACHE_HOME"
         )
 
@@ -127,17 +126,17 @@ def _built(sources: Sources, on_event: OnEvent) -> Path:
         on_event("building the probe for this machine")
     run_make(sources.folder, sources.into)
     if not binary.is_file():
-        raise NetlabError(f"building the probe in {sources.folder} left no {binary}")
-    # Make leaves a binary alone whose sources changed in time only: it is current all the same.
+        raise NetlabError(f"building the probe in {sources.folder} did not make {binary}")
+    # Make may not rebuild a binary if only time stamps of sources changed; it is current anyway.
     binary.touch()
     return binary
 
 
 def _make_private(folder: Path) -> None:
-    """A folder in the cache, which no other user could have made or can write to."""
+    """Make a folder in the cache; refuse one that another user made or can write to."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for each in (folder, folder.parent, cross.cache_folder()):
-        _refuse_of_others(each)
+    for level in (folder, folder.parent, cross.cache_folder()):
+        _refuse_of_others(level)
 
 
 def _is_current(binary: Path, sources: Sources) -> bool:

@@ -1,4 +1,4 @@
-"""Runs make on the probe's sources, and says in words what went wrong."""
+"""Runs make on the probe's sources, and explains its errors."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _NO_LIBC = re.compile(
     r"(fatal error|error): '?<?(stdio|stdint|stdlib|string|errno|sys/types|features|stddef)\.h>?'?"
     r"( file)?:? (No such file|not found)"
 )
-"""As gcc and clang say it of headers that every C library has."""
+"""Message of gcc and clang about a missing header of the C library."""
 BUILD_S = 900.0
-"""A cold zig first compiles a C library: up to a minute, and several on a starved machine."""
+"""zig first compiles a C library: up to a minute, and several minutes on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The probe's sources, and where what is built of them is kept."""
+    """The probe's sources, and the folder for what is built from them."""
 
     folder: Path
-    """With the Makefile in it; nothing is written there."""
+    """Folder with the Makefile; nothing is written there."""
     into: Path
     """May not exist yet."""
 
     @classmethod
     def of_checkout(cls, folder: Path) -> Sources:
-        """What is built of a checkout's sources is kept among them."""
+        """The sources of a checkout, which are built in their ``build`` folder."""
         return cls(folder, folder / "build")
 
 
@@ -41,29 +41,28 @@ def sources_of(folder: Path) -> Iterator[Path]:
     yield from sorted((folder / "src").rglob("*.[ch]"))
     yield folder / "Makefile"
     yield from sorted(folder.glob("*.mk"))
-    # The probe says the version in its hello.
+    # The probe reports the version in its hello.
     yield Path(version.__file__)
 
 
 def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
-    """Run ``make WORDS`` in ``folder``, which leaves what it makes in ``into``; what it and the
-    compiler said beside, such as warnings.
+    """Run ``make WORDS`` in ``folder`` with the output in ``into``; return the messages of make and
+    the compiler, such as warnings.
 
-    UsageError names a program that is missing and what installs it; NetlabError shows what the
-    compiler said.
+    UsageError names a missing program and how to install it; NetlabError has the compiler's errors.
     """
     if shutil.which("make") is None:
         raise UsageError(
-            "the probe is built with make, and there is none: "
+            "the probe is built with make, which is missing: "
             "sudo apt-get install make (Fedora: sudo dnf install make)"
         )
-    # The checkout's version.py is where the Makefile looks for it; an installed one is not.
-    given = [f"VERSION={version.VERSION}"]
-    if into != Sources.of_checkout(folder).into:  # by hand it is make's own, and not absolute
-        given.append(f"BUILD={into}")
+    # The Makefile finds version.py only in a checkout.
+    variables = [f"VERSION={version.VERSION}"]
+    if into != Sources.of_checkout(folder).into:  # make's own default is relative
+        variables.append(f"BUILD={into}")
     try:
         done = subprocess.run(
-            ["make", "--no-print-directory", "-C", str(folder), *given, *words],
+            ["make", "--no-print-directory", "-C", str(folder), *variables, *words],
             capture_output=True,
             text=True,
             errors="replace",
@@ -75,14 +74,14 @@ def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
         raise NetlabError(f"building the probe in {folder} failed: {error}") from None
     if done.returncode == 0:
         return done.stderr
-    said = [line for line in done.stderr.splitlines() if line.strip()]
-    missing = next((line for line in said if "needs a C compiler" in line), None)
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    missing = next((line for line in lines if "needs a C compiler" in line), None)
     if missing is not None:
         raise UsageError(missing.partition("*** ")[2].removesuffix(".  Stop.") or missing)
-    if any(_NO_LIBC.search(line) for line in said):
+    if any(_NO_LIBC.search(line) for line in lines):
         raise UsageError(
-            "the C compiler is there, and the headers of the C library are not: "
+            "the C compiler is there, but the headers of the C library are missing: "
             "sudo apt-get install libc6-dev (Fedora: sudo dnf install glibc-devel glibc-static)"
         )
-    what = "\n".join(said[:20]) or f"make ended with {done.returncode}"
+    what = "\n".join(lines[:20]) or f"make ended with {done.returncode}"
     raise NetlabError(f"building the probe in {folder} failed:\n{what}")

@@ -1,4 +1,4 @@
-"""The probes of a release: built for the systems named, listed, laid where a wheel is made."""
+"""The probes of a release: builds them, lists them, and copies them for a wheel."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ HEAD = ("target", "compiler", "bytes", "seconds", "sha256")
 
 
 def targets_named(names: Sequence[str]) -> tuple[Target, ...]:
-    """Targets by their names, such as ``windows-x86_64``; UsageError lists them for another."""
-    known = {target.name: target for target in TARGETS}
+    """Targets by their names, such as ``windows-x86_64``; UsageError for an unknown name."""
+    by_name = {target.name: target for target in TARGETS}
     for name in names:
-        if name not in known:
-            raise UsageError(f"{name!r} is no target; there are {', '.join(known)}")
-    return tuple(known[name] for name in names)
+        if name not in by_name:
+            raise UsageError(f"{name!r} is not a target; there are {', '.join(by_name)}")
+    return tuple(by_name[name] for name in names)
 
 
 def build_all(
     targets: Sequence[Target], into: Path | None, on_event: Callable[[str], None] | None = None
 ) -> tuple[Built, ...]:
-    """Each target's probe, one after the other, and a copy of it in ``into/TARGET``.
+    """Build each target's probe, one after the other, and copy it to ``into/TARGET``.
 
-    This machine's is built like all the others, for every machine of its kind: static, and the
-    same bytes wherever it is built. UsageError without sources, and where a compiler is missing.
+    The probe for this machine is built like the others, for every machine of its kind: static, and
+    with the same bytes wherever it is built. UsageError without sources or without a compiler.
     """
     sources = local.sources()
     for target in targets:
-        cross.compiler_for(target)  # what is missing is said before minutes of building
-    made = []
+        cross.compiler_for(target)  # report a missing compiler before minutes of building
+    probes = []
     for target in targets:
         probe = cross.build(sources, target, on_event)
         if into is not None:
             copied(probe.path, into / target.name / target.file_name)
-        made.append(probe)
-    return tuple(made)
+        probes.append(probe)
+    return tuple(probes)
 
 
 def copied(probe: Path, place: Path) -> Path:
-    """A copy that everybody may run; its place."""
+    """Copy a probe so that everybody may run it; return its path."""
     place.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(probe, place)
     place.chmod(0o755)
     return place
 
 
-def as_table(made: Sequence[Built], width: int | None = None) -> str:
-    """A line a probe, no wider than ``width``. Seconds are blank where it was there already."""
+def as_table(probes: Sequence[Built], width: int | None = None) -> str:
+    """A line per probe, no wider than ``width``. Seconds are blank if it existed already."""
     rows = [HEAD]
-    for probe in made:
+    for probe in probes:
         binary = probe.path.read_bytes()
         seconds = "" if probe.seconds is None else f"{probe.seconds:.1f}"
         digest = hashlib.sha256(binary).hexdigest()

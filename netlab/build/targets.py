@@ -1,4 +1,4 @@
-"""The systems and processors that a netprobe is built for, and what each is called."""
+"""The systems and processors that a netprobe is built for, with their names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, local_os
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a binary runs on."""
+    """A system and processor that a binary runs on."""
 
     os: str
     """A letter, as in the inventory."""
@@ -19,17 +19,17 @@ class Target:
 
     @property
     def system(self) -> str:
-        """What the probe calls the system: ``linux``, ``windows``, ``macos`` or ``freebsd``."""
+        """The probe's word for the system: ``linux``, ``windows``, ``macos`` or ``freebsd``."""
         return next(name for name, letter in OS_OF_PROBE.items() if letter == self.os)
 
     @property
     def name(self) -> str:
-        """For instance ``windows-x86_64``."""
+        """System and processor, such as ``windows-x86_64``."""
         return f"{self.system}-{self.architecture}"
 
     @property
     def file_name(self) -> str:
-        """What a probe's file is called on this system."""
+        """Name of a probe's file on this system."""
         return "netprobe.exe" if self.os == "W" else "netprobe"
 
     def __str__(self) -> str:
@@ -48,11 +48,11 @@ TARGETS = tuple(
         ("F", "x86_64"),
     ]
 )
-"""All that a release carries a probe for, in the order of probes/targets.mk."""
+"""All targets of a release, in the order of probes/targets.mk."""
 
 
 def target_of(os: str, architecture: str) -> Target:
-    """From an inventory's letter and whatever the system calls its processor."""
+    """A target from an inventory's letter and the system's name of its processor."""
     return Target(os, machine(architecture))
 
 
@@ -62,9 +62,9 @@ def local_target() -> Target:
 
 
 MACHINES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
-"""Other names of an architecture."""
+"""Other names of architectures → netlab's names."""
 
 
 def machine(name: str) -> str:
-    """An architecture by the name that `hello` has for it."""
+    """The name of an architecture in `hello`."""
     return MACHINES.get(name.lower(), name.lower())

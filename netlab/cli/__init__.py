@@ -1,4 +1,4 @@
-"""The command line. Each command's body calls one room; only here errors are caught and printed."""
+"""The command line. Each command's body calls one package; errors are caught and printed here."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ EXIT_CODES = """\b
 Exit codes
   0    every cell is ok or impossible
   1    internal error, or the disk refused
-  2    wrong usage, or a wrong matrix or inventory
-  3    some cells failed or are pending, or cannot be judged
+  2    wrong usage, or an error in a matrix or inventory
+  3    some cells failed, are pending or cannot be judged
   4    a host is unreachable, refused us, or is not fit
   5    an expectation is not met
   6    locked by another run
@@ -67,12 +67,12 @@ Exit codes
 """
 
 COLLECTOR_THRESHOLDS = 50_000, 20, 100
-"""A run's records live until the command ends: to go through them as often as by default takes a
-tenth of a report's time."""
+"""A run's records live until the command ends. With Python's default thresholds the garbage
+collector would visit them so often that it takes a tenth of a report's time."""
 
 
 def main() -> NoReturn:
-    """Run the command line; every expected error is one line and an exit code of its own."""
+    """Run the command line; every expected error becomes one line and its own exit code."""
     guard_streams()
     raise_swallowed()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
@@ -80,15 +80,15 @@ def main() -> NoReturn:
         if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         cli.main(standalone_mode=False)
-    except click.exceptions.Exit as wish:
-        _leave(wish.exit_code)
+    except click.exceptions.Exit as leaving:
+        _leave(leaving.exit_code)
     except click.ClickException as error:
         show_usage(error)
         _leave(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _leave_at_once(130)
     except Interrupted as interrupt:
-        # Where a terminal was hung up, nobody can be told.
+        # If the terminal was hung up, nobody can read the message.
         with suppress(OSError):
             show(f"netlab: {interrupt}", err=True)
         _leave_at_once(128 + interrupt.signal_number)
@@ -97,7 +97,7 @@ def main() -> NoReturn:
             show(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
         _leave(error.exit_code)
     except Exception:
-        # A defect: its traceback may quote anything.
+        # A defect: its traceback may quote any text, so it is cleaned as well.
         show(traceback.format_exc().rstrip("\n"), err=True)
         _leave(1)
     _leave(0)
@@ -108,7 +108,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def _leave_at_once(code: int) -> NoReturn:
-    """Everything is written: no thread that waits on a host, and no library's, holds this up."""
+    """Exit without waiting for threads that wait for a host or belong to a library."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
@@ -123,8 +123,8 @@ def _leave_at_once(code: int) -> NoReturn:
 def cli() -> None:
     """Measure what a network path and its hosts can do, over a whole matrix of conditions.
 
-    A run is a folder. `netlab run` fills it and can be stopped at any moment: `netlab resume RUN`
-    goes on with it. Reports are made from the folder and from nothing else.
+    A run is a folder. `netlab run` fills it and can be stopped at any moment; `netlab resume RUN`
+    resumes it. Reports are made from the folder and from nothing else.
     """
     set_loudness(Loudness.NORMAL)
 
@@ -140,7 +140,7 @@ def cli() -> None:
     type=click.IntRange(0, 10),
     default=1,
     show_default=True,
-    help="How often a trial that failed is tried again.",
+    help="How often a failed trial is repeated.",
 )
 @REDO
 @click.option(
@@ -148,7 +148,7 @@ def cli() -> None:
     type=Duration(),
     default=0.0,
     metavar="TIME",
-    help="Wait for hosts that another run holds.",
+    help="Wait this long for hosts that another run is using.",
 )
 @click.option(
     "--patience",
@@ -156,12 +156,12 @@ def cli() -> None:
     default="10min",
     show_default=True,
     metavar="TIME",
-    help="Once nothing else is left, wait for a host that is away until it was so for this long.",
+    help="When only cells of absent hosts are left, wait until a host has been away this long.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Measure nothing where some cell cannot be measured for want of a host.",
+    help="Measure nothing if a host is missing for any of the cells.",
 )
 @JSON
 @REPORT
@@ -182,7 +182,7 @@ def run(
 ) -> None:
     """Measure every cell of MATRIX that has not been measured yet, and make the report.
 
-    Where the folder holds a part of this matrix already, only the rest is measured.
+    If the folder already has results of this matrix, only the missing cells are measured.
     """
     from netlab.runner.asked import Options
 
@@ -222,7 +222,7 @@ def _measure(options: Options, *, as_json: bool, with_report: bool) -> None:
 
 @cli.command()
 @RUN
-@hosts_option("the one that the run was begun with")
+@hosts_option("the one that the run was started with")
 @REDO
 @JSON
 @REPORT
@@ -230,9 +230,9 @@ def _measure(options: Options, *, as_json: bool, with_report: bool) -> None:
 def resume(
     folder: Path, hosts: Path | None, redo: tuple[str, ...], as_json: bool, with_report: bool
 ) -> None:
-    """Go on with RUN, by its own matrix and all that was asked of it.
+    """Resume RUN with its own matrix and its original options.
 
-    With --redo nothing else is measured.
+    With --redo, only the cells named there are measured.
     """
     from netlab.runner.asked import options_to_resume
 
@@ -244,9 +244,7 @@ def resume(
 @HOSTS
 @ONLY
 @SET
-@click.option(
-    "--offline", is_flag=True, help="Do not ask the hosts of --hosts FILE what they can do."
-)
+@click.option("--offline", is_flag=True, help="Do not contact the hosts of --hosts FILE.")
 @click.option("--cells", "with_cells", is_flag=True, help="List every cell with its key.")
 @JSON
 @QUIET
@@ -261,19 +259,19 @@ def plan(
 ) -> None:
     """Print the cells of MATRIX, the time they take, and what runs at the same time.
 
-    With --hosts each host is asked what it can do, and cells that it cannot measure are named.
+    With --hosts, netlab asks each host what it can do, and names the cells that cannot be measured.
     """
     from netlab.runner.planning.ask_hosts import asking
     from netlab.runner.planning.plan import plan_of
     from netlab.runner.planning.plan_text import plan_text
 
     ask = None if hosts is None or offline else asking(tell)
-    made = plan_of(matrix, hosts, only, overrides, ask)
+    expanded = plan_of(matrix, hosts, only, overrides, ask)
     if as_json:
-        show_data(made.as_json())
+        show_data(expanded.as_json())
     else:
-        show(plan_text(made, with_cells=with_cells, width=width()))
-    if made.cells and len(made.refused) == len(made.cells):
+        show(plan_text(expanded, with_cells=with_cells, width=width()))
+    if expanded.cells and len(expanded.refused) == len(expanded.cells):
         raise UsageError(f"{matrix}: no cell can be measured")
 
 
@@ -281,7 +279,7 @@ def plan(
 @RUN
 @JSON
 def status(folder: Path, as_json: bool) -> None:
-    """Say how far RUN is, also while it goes on."""
+    """Print the progress of RUN, also while it is being measured."""
     from netlab.results.value_types import RUN_CHECK
     from netlab.store.status import status_of
 
@@ -297,15 +295,15 @@ def status(folder: Path, as_json: bool) -> None:
 @JSON
 @loudness_options
 def hosts(file: Path, as_json: bool) -> None:
-    """Look at each host of the inventory FILE, and say whether it is fit to measure."""
+    """Check each host of the inventory FILE, and report whether it is fit to measure."""
     from netlab.runner.survey import survey
 
-    seen = survey(file, tell)
+    result = survey(file, tell)
     if as_json:
-        show_data(seen.as_json())
-    elif text := seen.as_text(width(), only_unfit=loudness() is Loudness.QUIET):
+        show_data(result.as_json())
+    elif text := result.as_text(width(), only_unfit=loudness() is Loudness.QUIET):
         show(text)
-    seen.raise_for_unfit()
+    result.raise_for_unfit()
 
 
 cli.add_command(check)

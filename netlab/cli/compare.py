@@ -1,4 +1,4 @@
-"""The commands that judge recorded runs: beside each other, and against what was expected."""
+"""The commands that judge recorded runs: compared with each other, and with expectations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _share(_context: click.Context, _parameter: click.Parameter, text: str) -> f
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
     if not 0 < share < 1:
-        raise click.BadParameter(f"{text}: between 0 % and 100 %")
+        raise click.BadParameter(f"{text} is not between 0 % and 100 %")
     return share
 
 
@@ -30,7 +30,7 @@ def _share(_context: click.Context, _parameter: click.Parameter, text: str) -> f
 @click.option(
     "--by",
     metavar="AXIS",
-    help="Compare the levels of an axis within the one run: pairing, congestion, …",
+    help="Compare the levels of one axis within one run: pairing, congestion, …",
 )
 @click.option(
     "--against",
@@ -40,7 +40,7 @@ def _share(_context: click.Context, _parameter: click.Parameter, text: str) -> f
 @click.option(
     "--anyway",
     is_flag=True,
-    help="Compare runs that differ in what must agree; the output is marked.",
+    help="Compare runs even if link, tests or settings differ; the output is marked.",
 )
 @click.option(
     "--margin",
@@ -48,7 +48,7 @@ def _share(_context: click.Context, _parameter: click.Parameter, text: str) -> f
     default="0.5 %",
     show_default=True,
     callback=_share,
-    help="Differences below this are not called different.",
+    help="The smallest difference that counts.",
 )
 @click.option(
     "--format",
@@ -71,34 +71,34 @@ def compare(
 ) -> None:
     """Compare two runs cell by cell, the first as the baseline; or the levels of one run's axis.
 
-    Each line has the ratio with its interval, and whether it is different, the same within the
-    margin, not shown to be different, or cannot be told (n = 1), among all of them together.
+    Each line has the ratio with its interval and a verdict: different, equivalent within the
+    margin, inconclusive, or not judged (n = 1). The intervals hold for all lines together.
 
     \b
     Exit codes
-      0    compared, whatever came out
+      0    the runs were compared, whatever the result
       1    a run cannot be read
-      2    wrong usage, or runs that differ in what must agree (link, tests, settings)
+      2    wrong usage, or link, tests or settings of the runs differ
     """
     if (contender is None) == (by is None):
         raise UsageError("compare two runs, or one run with --by AXIS")
     if against is not None and by is None:
-        raise UsageError("--against names a level of the axis of --by")
+        raise UsageError("--against names a level of the axis of --by: give --by AXIS as well")
     if anyway and by is not None:
-        raise UsageError("--anyway is for two runs; the cells of one agree")
+        raise UsageError("--anyway is for two runs; --by compares cells of one run")
     from netlab.compare.runs import compare_levels, compare_runs
     from netlab.report.comparison_text import WRITERS, as_text
     from netlab.results.run import load
 
     run = load(baseline)
     if contender is None:
-        found = compare_levels(run, by or "", against, margin=margin)
+        comparison = compare_levels(run, by or "", against, margin=margin)
     else:
-        found = compare_runs(run, load(contender), anyway=anyway, margin=margin)
+        comparison = compare_runs(run, load(contender), anyway=anyway, margin=margin)
     if form == "text":
-        _write_text(as_text(found, width() if output is None else None), output)
+        _write_text(as_text(comparison, width() if output is None else None), output)
     else:
-        write_output(output, WRITERS[form](found).encode())
+        write_output(output, WRITERS[form](comparison).encode())
 
 
 @click.command()
@@ -108,13 +108,13 @@ def compare(
     "expect_file",
     type=FILE,
     metavar="FILE",
-    help="What is expected, in place of the matrix's `expect:`: a YAML file with such a list.",
+    help="A YAML file with an `expect:` list, used in place of the one in the matrix.",
 )
 @click.option(
     "--baseline",
     type=FOLDER,
     metavar="RUN",
-    help="The run that `baseline:` expectations are held against.",
+    help="The run that `baseline:` expectations are compared with.",
 )
 @click.option(
     "--no-worse-by",
@@ -122,7 +122,7 @@ def compare(
     default="5 %",
     show_default=True,
     callback=_share,
-    help="What --baseline means where the matrix expects nothing of one.",
+    help="How much worse than --baseline a cell may be, if the matrix sets no limit for it.",
 )
 @JSON
 @output_option()
@@ -135,23 +135,23 @@ def check(
     as_json: bool,
     output: Path | None,
 ) -> None:
-    """Check RUN against what its matrix expects (`expect:`).
+    """Check RUN against the expectations of its matrix (`expect:`).
 
-    A cell that cannot be judged is not a pass, and its reason is said.
+    A cell that cannot be judged does not pass, and the reason is printed.
 
     \b
     Exit codes
-      0    every expectation is met in every cell that it is about
+      0    every expectation is met in every cell that it applies to
       1    a run cannot be read
-      2    wrong usage, nothing is expected, or a baseline that cannot be compared
-      3    none is missed, but some cells cannot be judged
+      2    wrong usage, no expectations, or a baseline that cannot be compared
+      3    no expectation is missed, but some cells cannot be judged
       5    an expectation is not met
     """
     from netlab.compare.check import check as check_run
     from netlab.report.text.said import said_findings
     from netlab.results.run import load
 
-    found = check_run(
+    verdict = check_run(
         load(folder),
         None if baseline is None else load(baseline),
         no_worse_by=no_worse_by,
@@ -159,14 +159,14 @@ def check(
         say=said_findings,
     )
     if as_json:
-        write_output(output, found.as_json().encode())
+        write_output(output, verdict.as_json().encode())
     elif output is not None or loudness() is not Loudness.QUIET:
-        _write_text(found.as_text(), output)
-    found.raise_for_unmet()
+        _write_text(verdict.as_text(), output)
+    verdict.raise_for_unmet()
 
 
 def _write_text(text: str, output: Path | None) -> None:
-    """UTF-8 with line feeds, whatever the system's own are; for a terminal as wide as that is."""
+    """Write UTF-8 with line feeds on every system; on a terminal, fit the lines to its width."""
     if output is None and width() is not None:
         show(text.rstrip("\n"))
     else:

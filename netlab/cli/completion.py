@@ -1,4 +1,4 @@
-"""What a shell may complete: hosts of the inventory, pairings, kinds of test and cells."""
+"""Shell completion: hosts of the inventory, pairings, kinds of test and cells."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 INVENTORY = Path("lab.yaml")
-"""Where `netlab init` writes it, and `measure` looks for it."""
+"""The inventory that `netlab init` writes and `measure` looks for."""
 
 
-def host_names(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+def host_names(context: click.Context, _parameter: click.Parameter, prefix: str) -> list[str]:
     """Hosts of ``--hosts``, or of ``lab.yaml``."""
     from netlab.config.inventory import load_inventory
     from netlab.errors import NetlabError
@@ -20,10 +20,10 @@ def host_names(context: click.Context, _parameter: click.Parameter, begun: str) 
         hosts = load_inventory(Path(context.params.get("hosts") or INVENTORY)).hosts
     except NetlabError:
         return []
-    return _beginning(begun, (host.name for host in hosts))
+    return _beginning(prefix, (host.name for host in hosts))
 
 
-def chosen_words(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+def chosen_words(context: click.Context, parameter: click.Parameter, prefix: str) -> list[str]:
     """Pairings and kinds of test of the matrix, or of the run, on the command line; for ``--redo``
     its cells and ``failed`` as well.
     """
@@ -32,13 +32,13 @@ def chosen_words(context: click.Context, parameter: click.Parameter, begun: str)
     from netlab.errors import NetlabError
     from netlab.experiment.matrix import expand
 
-    # An option whose value is still being written leaves the arguments unread.
+    # While an option's value is being typed, click has not parsed the arguments.
     unread = (word for word in context.args if not word.startswith("-"))
-    known = (context.params.get(name) for name in ("matrix", "folder"))
-    given = next(filter(None, known), None) or next(unread, None)
-    if given is None:
+    options = (context.params.get(name) for name in ("matrix", "folder"))
+    source = next(filter(None, options), None) or next(unread, None)
+    if source is None:
         return []
-    matrix = Path(given)
+    matrix = Path(source)
     if matrix.is_dir():
         matrix /= "matrix.yaml"
     try:
@@ -49,10 +49,10 @@ def chosen_words(context: click.Context, parameter: click.Parameter, begun: str)
     words = [word for cell in cells for word in (cell.pairing, cell.test)]
     if parameter.name == "redo":
         words += ["failed", *(cell.key for cell in cells)]
-    # Of a list only the last word is being written.
-    before, comma, last = begun.rpartition(",")
+    # In a list, only the last word is being typed.
+    before, comma, last = prefix.rpartition(",")
     return [before + comma + word for word in _beginning(last, dict.fromkeys(words))]
 
 
-def _beginning(begun: str, words: Iterable[str]) -> list[str]:
-    return [word for word in words if word.casefold().startswith(begun.casefold())]
+def _beginning(prefix: str, words: Iterable[str]) -> list[str]:
+    return [word for word in words if word.casefold().startswith(prefix.casefold())]

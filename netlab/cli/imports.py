@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _ImportGroup(click.Group):
-    """A command for each importer that netlab.imports has; loaded when it is asked for."""
+    """A command for each importer in netlab.imports, loaded when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from netlab.imports import importer_names
@@ -42,11 +42,11 @@ class _ImportGroup(click.Group):
 
 @click.group("import", cls=_ImportGroup)
 def import_() -> None:
-    """Make a run folder out of results from elsewhere."""
+    """Make a run folder out of results of other tools or documents."""
 
 
 def _common() -> list[click.Parameter]:
-    """What every import takes, in the order of its help."""
+    """Parameters that every import takes, in the order of its help."""
     return [
         click.Argument(["table"], type=FILE),
         click.Option(
@@ -55,7 +55,7 @@ def _common() -> list[click.Parameter]:
             metavar="DIR",
             help=with_default(INTO_HELP, "runs/ and the file's name"),
         ),
-        click.Option(["--title"], help="What the table is.  [default: the file's name]"),
+        click.Option(["--title"], help="Title of the run.  [default: the file's name]"),
         click.Option(
             ["--link"], metavar="RATE", default="100Mbit", show_default=True, help=LINK_HELP
         ),
@@ -64,28 +64,28 @@ def _common() -> list[click.Parameter]:
             ["--facts"],
             type=FILE,
             metavar="FILE",
-            help="What the document states beside the table, as YAML: docs/run-folder.md.",
+            help="Facts that the document states outside the table, as YAML: docs/run-folder.md.",
         ),
     ]
 
 
 def _command(name: str, importer: Importer) -> click.Command:
-    def run(table: Path, into: Path | None, link: str, mtu: int, **known: Any) -> None:
+    def run(table: Path, into: Path | None, link: str, mtu: int, **context: Any) -> None:
         from netlab.experiment.matrix import Link
 
-        of_link = Link(rate_of(link, "--link"), mtu)
+        cable = Link(rate_of(link, "--link"), mtu)
         into = into or Path("runs") / table.stem
-        show_report(importer.read(table, into, link=of_link, **known))
+        show_report(importer.read(table, into, link=cable, **context))
 
     params = [*_common(), *map(_option, importer.options)]
-    made = click.Command(name, callback=run, params=params, help=importer.help)
-    return loudness_options(made)
+    command = click.Command(name, callback=run, params=params, help=importer.help)
+    return loudness_options(command)
 
 
 def _option(option: CommandOption) -> click.Option:
-    def convert(_context: click.Context, _parameter: click.Parameter, given: Any) -> Any:
+    def convert(_context: click.Context, _parameter: click.Parameter, value: Any) -> Any:
         try:
-            return given if option.convert is None else option.convert(given)
+            return value if option.convert is None else option.convert(value)
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""`netlab init`: hosts are asked what they are, and written down."""
+"""`netlab init`: asks hosts for their facts and writes the inventory and a first matrix."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ FIRST_MATRIX = Path("first.yaml")
 SEVERAL = "The hosts have several networks in common:"
 
 
-@click.command(short_help="Ask hosts what they are; write lab.yaml and a first matrix.")
+@click.command(short_help="Look at hosts; write lab.yaml and a first matrix.")
 @click.argument("names", nargs=-1, metavar="[HOST]...")
-@click.option("--yes", is_flag=True, help="Ask nothing. No unknown host key is accepted by it.")
+@click.option("--yes", is_flag=True, help="Ask nothing. Unknown host keys are still refused.")
 @click.option(
     "--host-key",
     "keys",
     multiple=True,
     metavar="HOST=KEY",
     callback=pairs_of("HOST=KEY", "nas=SHA256:…", may_be_empty=False),
-    help="The key of a HOST, or its fingerprint SHA256:… (may be given again).",
+    help="The key of a HOST, or its fingerprint SHA256:… (may be repeated).",
 )
 @hosts_option(default=INVENTORY, show_default=True)
 @click.option(
@@ -39,17 +39,17 @@ SEVERAL = "The hosts have several networks in common:"
     metavar="FILE",
     default=FIRST_MATRIX,
     show_default=True,
-    help="The first matrix.",
+    help="The file for the first matrix.",
 )
 @loudness_options
 def init(
     names: tuple[str, ...], yes: bool, keys: dict[str, str], hosts: Path, matrix: Path
 ) -> None:
-    """Ask each HOST (user@host:port, as ssh takes it) what it is, and write it down.
+    """Ask each HOST (user@host:port, as for ssh) for its facts; write an inventory and a matrix.
 
-    The inventory has their systems, addresses and keys, the matrix a first look at all pairings
-    that they can do. With one HOST this machine is the other. A key that is not known yet is shown
-    and pinned only when a person confirms it.
+    The inventory has the hosts' systems, addresses and keys. The matrix is a short first
+    measurement of all pairings. With one HOST, this machine is the other host. An unknown host key
+    is shown, and it is pinned only after you confirm it.
     """
     from netlab.runner.hosts.agent_group import AgentGroup
     from netlab.runner.start.found_hosts import inventory_text, matrix_text, with_addresses
@@ -58,58 +58,62 @@ def init(
 
     if not names:
         raise UsageError(
-            "name a HOST, as ssh takes it; `netlab measure` alone measures this machine with itself"
+            "name a HOST, as for ssh; `netlab measure` without hosts measures within this machine"
         )
     for file in (hosts, matrix):
         if file.exists():
-            raise UsageError(f"{file} is there already; name another (--hosts, --matrix)")
+            raise UsageError(f"{file} exists already; name another file (--hosts, --matrix)")
     asks = not yes and sys.stdin.isatty() and sys.stderr.isatty()
     with AgentGroup(tell) as agents:
         confirm = _confirm if asks else _nobody_confirms
         listed = with_keys(agents, hosts_to_ask(names, keys), confirm)
-        found = look(agents, listed)
-        for each in found:
-            tell(f"{each.host.name}: {each.words}")
-        networks = _networks(found)
+        probed = look(agents, listed)
+        for candidate in probed:
+            tell(f"{candidate.host.name}: {candidate.words}")
+        networks = _networks(probed)
         if asks and len(networks) > 1:
             networks = _first(networks)
-        written = with_addresses(found, networks)
-        link = link_within(agents, networks[0], written)
-    words = {each.host.name: each.words for each in found}
-    _write(hosts, inventory_text(written, words))
-    _write(matrix, matrix_text(written, link))
-    left_out = [each.host.name for each in found if each.host.name not in {h.name for h in written}]
+        members = with_addresses(probed, networks)
+        link = link_within(agents, networks[0], members)
+    words = {candidate.host.name: candidate.words for candidate in probed}
+    _write(hosts, inventory_text(members, words))
+    _write(matrix, matrix_text(members, link))
+    left_out = [
+        candidate.host.name
+        for candidate in probed
+        if candidate.host.name not in {h.name for h in members}
+    ]
     if left_out:
-        tell(f"left out, in no network with another host: {', '.join(left_out)}")
-    show(f"{hosts}: {many(len(written), 'host')}; {matrix}: a first matrix. Next:")
+        tell(f"left out, because they share no network with another host: {', '.join(left_out)}")
+    show(f"{hosts}: {many(len(members), 'host')}; {matrix}: a first matrix. Next:")
     show(f"  netlab run {matrix} --hosts {hosts}")
 
 
-def _networks(found: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
-    """Those that two and more of the hosts are in; UsageError where there is none."""
+def _networks(hosts: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
+    """The networks that two or more of the hosts share; UsageError if there is none."""
     from netlab.runner.start.found_hosts import shared_networks
 
-    networks = shared_networks(found)
+    networks = shared_networks(hosts)
     if networks:
         return networks
     addresses = "; ".join(
-        f"{each.host.name} has {', '.join(a.address for a in each.addresses) or 'none'}"
-        for each in found
+        f"{host.host.name} has {', '.join(a.address for a in host.addresses) or 'none'}"
+        for host in hosts
     )
-    raise UsageError(f"the hosts are in no common network: {addresses}")
+    raise UsageError(f"the hosts share no network: {addresses}")
 
 
 def _write(file: Path, text: str) -> None:
     try:
-        with file.open("x", encoding="utf-8") as made:
-            made.write(text)
+        with file.open("x", encoding="utf-8") as output:
+            output.write(text)
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}") from None
 
 
 def _confirm(error: UnknownHostKey) -> bool:
     ask_aloud(f"{error.shown} has the key {error.fingerprint}")
-    ask_aloud("  on the host itself: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub")
+    ask_aloud("  to see it on the host itself: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub")
     return click.confirm("Is it the same?", default=False, err=True)
 
 
@@ -118,12 +122,12 @@ def _nobody_confirms(error: UnknownHostKey) -> bool:
         error.shown,
         error.key,
         error.fingerprint,
-        f"{error.shown}: unknown host key {error.fingerprint}; compare it with the host's own and "
-        f"name it with --host-key HOST={error.fingerprint.split()[-1]}",
+        f"{error.shown}: unknown host key {error.fingerprint}; compare it with the key on the host "
+        f"and confirm it with --host-key HOST={error.fingerprint.split()[-1]}",
     )
 
 
 def _first(networks: Sequence[SharedNetwork]) -> tuple[SharedNetwork, ...]:
-    number = picked(SEVERAL, [each.words for each in networks], "Tests go over")
+    number = picked(SEVERAL, [network.words for network in networks], "Tests go over")
     chosen = networks[number]
-    return (chosen, *(each for each in networks if each is not chosen))
+    return (chosen, *(network for network in networks if network is not chosen))

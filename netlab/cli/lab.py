@@ -1,4 +1,4 @@
-"""The commands of the virtual lab: each one's body calls one room."""
+"""The commands of the virtual lab; each calls one function of netlab.lab."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ T = TypeVar("T")
 def lab() -> None:
     """A virtual lab on this machine: hosts in namespaces, a cable that counts like Ethernet.
 
-    Linux and root only. What it cannot show stands in docs/lab.md.
+    Linux and root only. docs/lab.md describes its limits.
     """
 
 
-_name = click.option("--name", default="lab", show_default=True, help="Which lab; several coexist.")
+_name = click.option(
+    "--name", default="lab", show_default=True, help="Name of the lab; several can coexist."
+)
 
 
 @lab.command("up")
@@ -40,10 +42,10 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
     type=click.Choice(["offloaded", "software"]),
     default="offloaded",
     show_default=True,
-    help="Whether the cable's ends leave checksums to a card, or compute them.",
+    help="Whether the hosts leave checksums to the (virtual) card or compute them.",
 )
 @hosts_option("in the lab's own folder")
-@click.option("--number", type=int, metavar="N", help="How many hosts there are in all.")
+@click.option("--number", type=int, metavar="N", help="Number of hosts in all.")
 @click.option(
     "--windows",
     type=click.IntRange(1, 4),
@@ -57,7 +59,8 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
     type=click.Choice(["cable", "star", "router"]),
     default="cable",
     show_default=True,
-    help="Star: a cable each into a switch, as more than two hosts have; or a router between two.",
+    help="cable: straight between two hosts; star: each host has a cable to a switch (always so "
+    "with more than two hosts); router: a router between two hosts.",
 )
 @click.option(
     "--device-rate", metavar="RATE", help="What the router forwards each way, such as 40mbit."
@@ -78,32 +81,36 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
     "--second",
     "second_rate",
     metavar="RATE",
-    help="A second cable of each host, of this rate, into a switch of its own.",
+    help="Give each host a second cable with this rate, to a second switch.",
 )
 @click.option(
-    "--second-of", multiple=True, metavar="HOST", help="Only this host has it (may be given again)."
+    "--second-of",
+    multiple=True,
+    metavar="HOST",
+    help="Give only this host a second cable (may be repeated).",
 )
 @click.option(
     "--rate-of",
     "rate_of_host",
     multiple=True,
     metavar="HOST=RATE",
-    help="Rate of one host's cable, such as linux-b=10mbit (may be given again).",
+    help="Rate of one host's cable, such as linux-b=10mbit (may be repeated).",
 )
 @click.option(
     "--mtu-of",
     multiple=True,
     metavar="HOST=BYTES",
-    help="MTU of one host's cable, such as linux-b=1400 (may be given again).",
+    help="MTU of one host's cable, such as linux-b=1400 (may be repeated).",
 )
 @click.option(
     "--cpu-quota",
     multiple=True,
     metavar="HOST=SHARE",
-    help="CPU time of all of a host's processes, such as linux-a=20% of one CPU (may be given "
-    "again).",
+    help="CPU time of all of a host's processes, such as linux-a=20% of one CPU (may be repeated).",
 )
-@click.option("--frames", is_flag=True, help="Let the Linux hosts' account send frames of its own.")
+@click.option(
+    "--frames", is_flag=True, help="Let the Linux hosts' account send raw Ethernet frames."
+)
 @QUIET
 def lab_up(
     name: str,
@@ -156,22 +163,22 @@ def lab_up(
 
 
 def _of_hosts(option: str, words: tuple[str, ...], read: Callable[[str], T]) -> dict[str, T]:
-    """Host → value of each ``HOST=VALUE``; UsageError for what is none."""
-    found: dict[str, T] = {}
+    """Host → value of each ``HOST=VALUE``; UsageError for a word of another form."""
+    values: dict[str, T] = {}
     for word in words:
         host, _, value = word.partition("=")
         try:
-            found[host] = read(value)
+            values[host] = read(value)
         except ValueError as error:
-            raise UsageError(f"{option} {word}: HOST=VALUE is wanted: {error}") from None
-    return found
+            raise UsageError(f"{option} {word}: should be HOST=VALUE: {error}") from None
+    return values
 
 
 @lab.command("status")
 @_name
 @JSON
 def lab_status(name: str, as_json: bool) -> None:
-    """Say what is up, and where its inventory lies."""
+    """Print what is up, and where its inventory is."""
     import json
 
     from netlab.lab import broken_pieces
@@ -187,14 +194,14 @@ def lab_status(name: str, as_json: bool) -> None:
     for piece, why in broken.items():
         tell(f"{piece}: {why}")
     if broken:
-        tell(f"to mend it: netlab lab down --name {name}, and up again")
+        tell(f"to repair it: netlab lab down --name {name}, then netlab lab up")
     if broken or not state.up:
         raise SystemExit(IncompleteRun.exit_code)
 
 
 @lab.command("doctor")
 def lab_doctor() -> None:
-    """Name what this machine lacks for a lab, with the command that brings it."""
+    """Name what this machine lacks for a lab, with the command that installs it."""
     from netlab.lab import examine
 
     findings = examine()
@@ -207,10 +214,10 @@ def lab_doctor() -> None:
 @lab.command("down")
 @_name
 @click.option(
-    "--forget", is_flag=True, help="Its keys and addresses too: the next `up` has new ones."
+    "--forget", is_flag=True, help="Remove its keys and addresses too; the next `up` has new ones."
 )
 def lab_down(name: str, forget: bool) -> None:
-    """Remove all that `up` made, and nothing else; also after a crash."""
+    """Remove everything that `up` made, and nothing else; also after a crash."""
     from netlab.lab import down
 
     down(name, forget=forget)

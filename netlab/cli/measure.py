@@ -1,4 +1,4 @@
-"""`netlab measure`: one question of two hosts, and its answer."""
+"""`netlab measure`: one measurement between two hosts, and its result."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 
 WINDOW_S, LOAD_S = 5.0, 20.0
-"""How long it is measured; under load long enough for TCP to find its way."""
+"""Lengths of the measurement; under load it is long enough for TCP to settle."""
 
 
-@click.command(short_help="Ask one question of two hosts: how fast, and what limits it.")
+@click.command(short_help="Measure between two hosts: how fast, and what limits it.")
 @click.argument("server", required=False, shell_complete=host_names)
 @click.argument("client", required=False, shell_complete=host_names)
 @click.option("--udp", is_flag=True, help="UDP in place of TCP.")
 @click.option("--latency", is_flag=True, help="Round trips in place of throughput.")
-@click.option("--load", is_flag=True, help="Round trips before, while and after streams.")
-@click.option("--size", metavar="BYTES", help="Of a message, such as 1472 or 64KiB.")
+@click.option("--load", is_flag=True, help="Round trips before, during and after streams.")
+@click.option("--size", metavar="BYTES", help="Message size, such as 1472 or 64KiB.")
 @click.option("--both", is_flag=True, help="Both directions at the same time.")
 @click.option("--reverse", is_flag=True, help="The server sends.")
 @click.option(
     "--seconds",
     type=click.FloatRange(0.1, 3600),
-    help="How long it is measured.  [default: 5; with --load 20, and 10 beside it]",
+    help="Length of the measurement.  [default: 5; with --load 20, plus 10 without load]",
 )
 @click.option(
     "--streams",
@@ -54,12 +54,14 @@ WINDOW_S, LOAD_S = 5.0, 20.0
     show_default=True,
     help="Streams at the same time.",
 )
-@click.option("--rate", metavar="RATE", help="To offer, such as 50Mbit.  [default: what goes]")
+@click.option(
+    "--rate", metavar="RATE", help="Rate to offer, such as 50Mbit.  [default: as fast as possible]"
+)
 @click.option("--to", metavar="ADDRESS", help="The server's test address.")
 @click.option("--ipv6", is_flag=True, help="Over IPv6.  [default: IPv4 where both have it]")
-@click.option("--link", metavar="RATE", help=with_default(LINK_HELP, "what its ends say"))
+@click.option("--link", metavar="RATE", help=with_default(LINK_HELP, "what the interfaces report"))
 @click.option("--mtu", type=MTU_RANGE, help=with_default(MTU_HELP, "with --link 1500"))
-@hosts_option("lab.yaml, where it is")
+@hosts_option("lab.yaml, if it exists")
 @into_option("a new one in runs/")
 @click.option("--print-matrix", is_flag=True, help="Print the matrix and measure nothing.")
 @loudness_options
@@ -69,13 +71,13 @@ def measure(
     hosts: Path | None,
     into: Path | None,
     print_matrix: bool,
-    **asked: Any,
+    **settings: Any,
 ) -> None:
-    """Measure from CLIENT to SERVER, and say what limited it.
+    """Measure from CLIENT to SERVER, and report what limited it.
 
-    Each is a name of the inventory, or user@host:port as ssh takes it. With SERVER alone this
-    machine is the client; without both it measures with itself. The addresses and the link are
-    asked of the hosts. What was measured is kept in runs/.
+    Each is a host of the inventory, or user@host:port as for ssh. With SERVER alone, this machine
+    is the client. Without hosts, it measures within this machine. netlab asks the hosts for their
+    addresses and their link. The run is kept in runs/.
     """
     from netlab.report.text.answer import answer_of
     from netlab.runner.ending import interruptible
@@ -83,12 +85,12 @@ def measure(
     from netlab.runner.start.one_question import found, without_result
     from netlab.runner.start.question import IDLE_S
 
-    names = [each for each in (server, client) if each is not None]
+    names = [name for name in (server, client) if name is not None]
     inventory = hosts or (INVENTORY if INVENTORY.exists() else None)
-    question = _question(**asked)
+    question = _question(**settings)
     quiet = loudness() is Loudness.QUIET
     progress = LiveFigures(quiet=quiet, verbose=loudness() is Loudness.VERBOSE)
-    with found(question, _between(names, inventory, **asked), _choose, tell) as measurable:
+    with found(question, _between(names, inventory, **settings), _choose, tell) as measurable:
         if print_matrix:
             show_data(measurable.matrix.rstrip("\n"))
             return
@@ -118,11 +120,11 @@ def _question(
 ) -> Question:
     from netlab.runner.start.question import Question
 
-    for option, given in {"--both": both, "--reverse": reverse}.items():
-        if latency and given:
-            raise UsageError(f"{option} is of throughput: --latency has none")
+    for option, chosen in {"--both": both, "--reverse": reverse}.items():
+        if latency and chosen:
+            raise UsageError(f"{option} is for throughput: it does not go with --latency")
     if latency and load:
-        raise UsageError("--load has round trips of its own: leave --latency out")
+        raise UsageError("--load measures round trips itself: leave --latency out")
     if both and reverse:
         raise UsageError("--both and --reverse exclude each other")
     return Question(
@@ -151,7 +153,7 @@ def _between(
     from netlab.runner.start.one_question import Between
 
     if mtu is not None and link is None:
-        raise UsageError("--mtu is of the cable: name its rate with --link RATE as well")
+        raise UsageError("--mtu describes the link: give its rate with --link RATE as well")
     return Between(
         hosts=names,
         inventory=inventory,
@@ -171,14 +173,14 @@ def _bytes_of(text: str) -> int:
 
 
 def _choose(commons: Sequence[Common]) -> Common:
-    """Ask the person; without a terminal the options that answer it are named."""
+    """Ask the user; without a terminal, raise an error that names the options to give."""
     from netlab.runner.start.networks import several
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise several(commons)
-    ways = [
-        f"{each.network}: {each.server_address} ({each.server_device}), "
-        f"{each.client_address} ({each.client_device})"
-        for each in commons
+    lines = [
+        f"{common.network}: {common.server_address} ({common.server_device}), "
+        f"{common.client_address} ({common.client_device})"
+        for common in commons
     ]
-    return commons[picked("The hosts have several networks in common:", ways, "Which")]
+    return commons[picked("The hosts have several networks in common:", lines, "Which")]

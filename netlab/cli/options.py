@@ -1,5 +1,7 @@
-"""What several commands take: files, the options of a matrix, a rate, how much is said. An option
-that two commands have is here, once: its name, what it takes and its help are the same everywhere.
+"""Parameters of several commands: files, options of a matrix, a rate, how much is printed.
+
+An option that two commands have is defined here, once: its name, type and help are the same
+everywhere.
 """
 
 from __future__ import annotations
@@ -23,18 +25,18 @@ RUN = click.argument("folder", type=FOLDER, metavar="RUN")
 """The folder of a run."""
 
 
-def _matrix(_context: click.Context, _parameter: click.Parameter, given: Path) -> Path:
+def _matrix(_context: click.Context, _parameter: click.Parameter, path: Path) -> Path:
     from netlab.config.shipped import matrix_file
 
-    return matrix_file(given)
+    return matrix_file(path)
 
 
 MATRIX = click.argument("matrix", type=FILE, callback=_matrix)
-"""A file, or the name of a matrix that netlab brings along."""
+"""A file, or the name of a matrix that is installed with netlab."""
 
 
 def rate_of(text: str, option: str = "--rate") -> float:
-    """bit/s that an option says; UsageError where it is no rate."""
+    """An option's rate in bit/s; UsageError if it is not a rate."""
     from netlab.units import parse_rate
 
     try:
@@ -44,7 +46,7 @@ def rate_of(text: str, option: str = "--rate") -> float:
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]  # of click 8.2 and before none
-    """A time as it is written everywhere, such as 10s or 2min; a bare number is in seconds."""
+    """A duration such as 10s or 2min; a bare number is in seconds."""
 
     name = "duration"
 
@@ -61,7 +63,10 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # of click 8.2 and b
 
 
 def pairs_of(form: str, example: str, *, may_be_empty: bool) -> Callable[..., dict[str, str]]:
-    """Reads words such as NAME=VALUE, the ``form``; whether the part behind ``=`` may be empty."""
+    """A callback that reads words such as NAME=VALUE (the ``form``) into a dict.
+
+    ``may_be_empty``: whether the part after ``=`` may be empty.
+    """
 
     def read(_context: click.Context, _parameter: click.Parameter, words: Any) -> dict[str, str]:
         pairs = {}
@@ -76,31 +81,31 @@ def pairs_of(form: str, example: str, *, may_be_empty: bool) -> Callable[..., di
 
 
 def with_default(sentence: str, default: str) -> str:
-    """An option's help, and what holds without it, as click words a default."""
+    """An option's help with its default, in click's form."""
     return f"{sentence}  [default: {default}]" if default else sentence
 
 
 def hosts_option(words: str = "", **more: Any) -> Callable[[Decorated], Decorated]:
-    """``--hosts FILE``; ``words`` say what is taken without it."""
+    """``--hosts FILE``; ``words`` describe the default."""
     help_ = with_default("The inventory of hosts.", words)
     return click.option("--hosts", type=FILE, metavar="FILE", help=help_, **more)
 
 
 def into_option(default: str = "") -> Callable[[Decorated], Decorated]:
-    """``--into DIR``; ``default`` says what is taken without it."""
+    """``--into DIR``; ``default`` describes the default."""
     help_ = with_default(INTO_HELP, default)
     return click.option("--into", type=FOLDER, metavar="DIR", help=help_)
 
 
 def output_option(default: str = "standard output") -> Callable[[Decorated], Decorated]:
-    """``-o FILE``: ``-`` is standard output; ``default`` says what holds without it."""
+    """``-o FILE``: ``-`` is standard output; ``default`` describes the default."""
     help_ = with_default("The file to write; - is standard output.", default)
     return click.option("--output", "-o", type=FILE, metavar="FILE", help=help_)
 
 
 INTO_HELP = "The folder to write into."
 LINK_HELP = "Rate of the link between the hosts, such as 100Mbit."
-MTU_HELP = "Bytes of the longest IP packet on the cable."
+MTU_HELP = "MTU of the link in bytes."
 MTU_RANGE = click.IntRange(68, 65535)
 
 SET = click.option(
@@ -109,7 +114,7 @@ SET = click.option(
     metavar="NAME=VALUE",
     multiple=True,
     callback=pairs_of("NAME=VALUE", "duration=1s", may_be_empty=True),
-    help="Set a default of the matrix, such as duration=1s; recorded in the run.",
+    help="Override a setting of the matrix, such as duration=1s; recorded in the run.",
 )
 HOSTS = hosts_option("the `hosts:` section of the matrix")
 ONLY = click.option(
@@ -117,17 +122,20 @@ ONLY = click.option(
     multiple=True,
     metavar="WORDS",
     shell_complete=chosen_words,
-    help="Only these pairings or tests: ll, 'w*', nas+laptop,round_trip (may be given again).",
+    help="Only these pairings or tests: ll, 'w*', nas+laptop,round_trip (may be repeated).",
 )
 JSON = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON in place of text; of a run a line a record."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print JSON instead of text; while measuring, one line per record.",
 )
 REDO = click.option(
     "--redo",
     multiple=True,
     metavar="WORDS",
     shell_complete=chosen_words,
-    help="Measure these cells again: keys, pairings, tests, or `failed`; the old records stay.",
+    help="Measure these cells again: keys, pairings, tests, or `failed`. Old records are kept.",
 )
 REPORT = click.option(
     "--report/--no-report", "with_report", default=True, help="Make the report at the end."
@@ -137,8 +145,8 @@ REPORT = click.option(
 def _loud(loudness: Loudness) -> Callable[..., None]:
     other = {Loudness.QUIET: "verbose", Loudness.VERBOSE: "quiet"}[loudness]
 
-    def read(context: click.Context, parameter: click.Parameter, given: bool) -> None:
-        if not given:
+    def read(context: click.Context, parameter: click.Parameter, flag: bool) -> None:
+        if not flag:
             return
         chosen = context.meta.setdefault(__name__, parameter.name)
         if chosen != parameter.name:
@@ -154,7 +162,7 @@ QUIET = click.option(
     is_flag=True,
     expose_value=False,
     callback=_loud(Loudness.QUIET),
-    help="Print the result alone, such as the path of the report; and errors.",
+    help="Print only the result, such as the path of the report, and errors.",
 )
 VERBOSE = click.option(
     "--verbose",
@@ -162,10 +170,10 @@ VERBOSE = click.option(
     is_flag=True,
     expose_value=False,
     callback=_loud(Loudness.VERBOSE),
-    help="Say what each host was asked and how long it took; of a run every trial as it ends.",
+    help="Print each request to a host with its duration; while measuring, every trial.",
 )
 
 
 def loudness_options(command: Command) -> Command:
-    """``--quiet`` and ``--verbose``, of every command that says anything beside its result."""
+    """``--quiet`` and ``--verbose``, for every command that prints more than its result."""
     return QUIET(VERBOSE(command))

@@ -1,7 +1,7 @@
-"""What commands print: the one way to the terminal, and texts without what a terminal obeys.
+"""Printing of all commands: the only way to the terminal, without control characters.
 
-On a terminal lines are as long as it is wide, and what failed is in colour; anywhere else a text is
-printed as it is.
+On a terminal, lines are wrapped at its width and failures are in colour. Elsewhere a text is
+printed unchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from netlab.terminal import printable_lines
 
 
 class Loudness(IntEnum):
-    """How much a command says beside its result."""
+    """How much a command prints besides its result."""
 
     QUIET = 0
     NORMAL = 1
@@ -29,7 +29,7 @@ class Loudness(IntEnum):
 
 
 class _ToStandardError(logging.Handler):
-    """What rooms log about their hosts, for whoever asked for it."""
+    """Prints log records about hosts (``--verbose``)."""
 
     def emit(self, record: logging.LogRecord) -> None:
         show(record.getMessage(), err=True)
@@ -39,70 +39,70 @@ _LOG = logging.getLogger("netlab")
 _LOG.propagate = False
 _HANDLER = _ToStandardError()
 _chosen = [Loudness.NORMAL]
-"""Of this process: one command runs in it, in several threads."""
+"""The level of this process: it runs one command, in several threads."""
 
 
 def loudness() -> Loudness:
-    """How much this command is to say."""
+    """How much this command prints."""
     return _chosen[0]
 
 
-def set_loudness(wanted: Loudness) -> None:
-    """From here on."""
-    _chosen[0] = wanted
-    _LOG.setLevel(logging.DEBUG if wanted is Loudness.VERBOSE else logging.WARNING)
+def set_loudness(level: Loudness) -> None:
+    """Set how much this command prints from now on."""
+    _chosen[0] = level
+    _LOG.setLevel(logging.DEBUG if level is Loudness.VERBOSE else logging.WARNING)
     _LOG.removeHandler(_HANDLER)
-    if wanted is Loudness.VERBOSE:
+    if level is Loudness.VERBOSE:
         _LOG.addHandler(_HANDLER)
 
 
 def width() -> int | None:
-    """Columns that tables on standard output may take; ``None``: as many as they need."""
+    """Maximum width of tables on standard output in columns; ``None``: no limit."""
     return screen_of(sys.stdout).width
 
 
 def show(text: str | Path, *, err: bool = False) -> None:
     """Print a text of one or more lines, on standard output or (``err``) on standard error."""
     shown = screen_of(sys.stderr if err else sys.stdout).fitted(printable_lines(str(text)))
-    # Colours, where there are any, are wanted there: nothing is left to strip.
+    # screen_of decided about colours already, so click must not strip them.
     click.echo(shown, err=err, color=True)
 
 
 def show_data(text: str) -> None:
-    """Print what a program reads, or a person copies: with its own lines, however wide."""
+    """Print a text for programs or for copying: its lines are not wrapped."""
     click.echo(printable_lines(text))
 
 
 def tell(sentence: str) -> None:
-    """Say what takes long, on standard error; may be called by several threads. Not if quiet."""
+    """Print a progress message on standard error, unless quiet. Safe in several threads."""
     if loudness() is not Loudness.QUIET:
         show(sentence, err=True)
 
 
 def ask_aloud(sentence: str) -> None:
-    """Say what a person is asked about, on standard error, however quiet the command is."""
+    """Print what the user is asked about, on standard error, even if quiet."""
     show(sentence, err=True)
 
 
 def picked(heading: str, lines: Sequence[str], question: str) -> int:
-    """Which of several lines a person at the terminal picks, from 0; the first without a word."""
+    """Let the user pick one of several lines; return its index, from 0. Default: the first."""
     ask_aloud(heading)
     for number, line in enumerate(lines, 1):
         ask_aloud(f"  {number}  {line}")
-    of = click.IntRange(1, len(lines))
-    choice: int = click.prompt(question, type=of, default=1, err=True)
+    numbers = click.IntRange(1, len(lines))
+    choice: int = click.prompt(question, type=numbers, default=1, err=True)
     return choice - 1
 
 
 def show_usage(error: click.ClickException) -> None:
-    """What click has to say about a command line, which may hold any text."""
-    said = io.StringIO()
-    error.show(file=said)
-    show(said.getvalue().rstrip("\n"), err=True)
+    """Print click's error about a command line, which may contain any text."""
+    buffer = io.StringIO()
+    error.show(file=buffer)
+    show(buffer.getvalue().rstrip("\n"), err=True)
 
 
 def write_bytes(data: bytes) -> None:
-    """Write to standard output what programs read, byte by byte; a terminal gets it cleaned."""
+    """Write data for programs to standard output unchanged; a terminal gets it cleaned."""
     if sys.stdout.isatty():
         data = printable_lines(data.decode("utf-8", "replace")).encode()
     sys.stdout.flush()
@@ -111,8 +111,8 @@ def write_bytes(data: bytes) -> None:
 
 
 def write_output(path: Path | None, data: bytes) -> None:
-    """Write the file of ``--output``, be it a pipe, a device, or ``-`` for standard output, as
-    without one; StoreError where that cannot be.
+    """Write the file of ``--output``: a file, a pipe or a device; ``-`` or ``None`` is standard
+    output. StoreError if it cannot be written.
     """
     if path is None or path == Path("-"):
         write_bytes(data)
@@ -120,6 +120,6 @@ def write_output(path: Path | None, data: bytes) -> None:
     try:
         path.write_bytes(data)
     except FileNotFoundError:
-        raise StoreError(f"--output {path}: there is no folder {path.parent}; create it") from None
+        raise StoreError(f"--output {path}: the folder {path.parent} does not exist") from None
     except OSError as error:
         raise StoreError(f"--output {path}: {error.strerror}; name another file") from None

@@ -17,15 +17,16 @@ def probes() -> None:
 
 @probes.command("build")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
-@click.option("--all", "every", is_flag=True, help="Every target that a release carries.")
+@click.option("--all", "every", is_flag=True, help="Build for every target of a release.")
 @into_option("none: no copy is made")
 @QUIET
 def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> None:
-    """Build the probe for each TARGET, such as windows-x86_64, and print what was made.
+    """Build the probe for each TARGET, such as windows-x86_64, and print a table of them.
 
-    Without a TARGET: for this machine, with its own compiler, and print the path. A run builds what
-    it needs by itself. With --into copies are laid in DIR/TARGET, as a wheel carries them; of this
-    machine's own in DIR. The compiler for other systems: pip install 'netlab-matrix[cross]'.
+    Without a TARGET, build it for this machine with its own compiler, and print its path. A run
+    builds the probes that it needs by itself. With --into, copies go to DIR/TARGET, as in a wheel;
+    the copy for this machine goes to DIR. The compiler for other systems:
+    pip install 'netlab-matrix[cross]'.
     """
 
     if not targets and not every:

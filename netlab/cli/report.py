@@ -1,4 +1,4 @@
-"""The commands that write what a run folder shows: the report, the findings, the table."""
+"""The commands that write results of a run folder: the report, the findings, the table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netlab.report.language.catalogues import languages
 from netlab.runner.ending import interruptible
 
 LOWEST_PRIORITY = 19
-FORMAT_HELP = "In which form."
+FORMAT_HELP = "Output format."
 
 
 @click.command()
@@ -32,13 +32,13 @@ FORMAT_HELP = "In which form."
 @click.option(
     "--narrow",
     is_flag=True,
-    help="Draw each chart 8.5 cm wide as well, for one of two columns: charts/column.",
+    help="Also draw each chart 8.5 cm wide, for a two-column page: charts/column.",
 )
 @click.option(
     "--watch",
     "watching",
     is_flag=True,
-    help="Keep it current while the run goes on; ends with the run, or by Ctrl-C.",
+    help="Keep the report current during the run; ends with the run or with Ctrl-C.",
 )
 @JSON
 @output_option("with --json standard output")
@@ -53,20 +53,20 @@ def report(
 ) -> None:
     """Make the report of RUN: tables, plots and index.html, in its folder.
 
-    With --json the findings alone, as an array of objects, instead of the report. Of a run that
-    measures with this machine --watch draws the page when it is over: drawing takes CPU time.
+    With --json, print the findings as an array of objects instead. If this machine takes part in
+    the measurement, --watch draws the page only after the run: drawing takes CPU time.
     """
     if as_json:
         _write_findings(folder, output, page_words=narrow or watching or language != "en")
         return
     if output is not None:
-        raise UsageError("--output is of --json; the report goes into the run folder")
+        raise UsageError("--output goes with --json; the report is written into the run folder")
     if not watching:
         show_report(folder, language=language, narrow=narrow)
         return
     from netlab.report.live import watch
 
-    # The controller of the run may be on this machine, too: what it does comes first.
+    # The run's controller may be on this machine too, and it has priority.
     os.nice(LOWEST_PRIORITY)
     try:
         with interruptible():
@@ -79,7 +79,7 @@ def report(
 def _write_findings(folder: Path, output: Path | None, *, page_words: bool) -> None:
     """The findings for programs: English, whatever the report's language."""
     if page_words:
-        raise UsageError("--lang, --narrow and --watch are of the report; --json is for programs")
+        raise UsageError("--lang, --narrow and --watch are for the report, not for --json")
     from netlab.findings.analysis import load
     from netlab.report.text.said import findings_json
 
@@ -101,11 +101,11 @@ def _write_findings(folder: Path, output: Path | None, *, page_words: bool) -> N
     type=click.Choice(["all", "core"]),
     default="all",
     show_default=True,
-    help="core: some 25 that a person looks at first.",
+    help="core: the 25 or so most important columns.",
 )
 @output_option()
 def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
-    """Write the table of RUN, one row a trial. As parquet it needs a file."""
+    """Write the table of RUN, one row per trial. Parquet needs --output FILE."""
     from netlab.results.export import export as export_run
 
     if output in (None, Path("-")) and form == "parquet":
@@ -114,7 +114,7 @@ def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
 
 
 def show_overview(folder: Path) -> None:
-    """The means of a run, and nothing on the disk; where it is to be quiet its folder alone."""
+    """Print the means of a run without writing files; if quiet, only its folder."""
     if loudness() is Loudness.QUIET:
         show(folder)
         return
@@ -127,20 +127,20 @@ def show_overview(folder: Path) -> None:
 def show_report(
     folder: Path, *, as_json: bool = False, language: str = "en", narrow: bool = False
 ) -> None:
-    """Make the report of a run folder, and say where it is: below the means; alone where it is to
-    be quiet; beside standard output where that has JSON.
+    """Make the report of a run folder and print its path: after the means; alone if quiet; on
+    standard error if standard output has JSON.
     """
     from netlab.findings.analysis import load
     from netlab.report import Report
     from netlab.report.language import wording_in
     from netlab.units import format_seconds
 
-    begun_s = time.monotonic()
+    start_s = time.monotonic()
     loaded = load(folder)
-    made = Report(loaded, wording_in(language), narrow)
-    read_s = time.monotonic() - begun_s
-    page = made.write()
-    wrote_s = time.monotonic() - begun_s - read_s
+    result = Report(loaded, wording_in(language), narrow)
+    read_s = time.monotonic() - start_s
+    page = result.write()
+    wrote_s = time.monotonic() - start_s - read_s
     if loudness() is Loudness.VERBOSE:
         tell(f"{folder}: read in {format_seconds(read_s)}, drawn in {format_seconds(wrote_s)}")
     if as_json:
@@ -148,5 +148,5 @@ def show_report(
     elif loudness() is Loudness.QUIET:
         show(page)
     else:
-        show(made.overview_text(width()))
+        show(result.overview_text(width()))
         show(f"report: {page}")

@@ -1,7 +1,7 @@
-"""Standard output and standard error: a refusal of theirs is one line and an exit code at the end.
+"""Standard output and standard error: a failed write becomes one line and an exit code at the end.
 
-What is written to them may end at any moment: a full disk, a reader that has gone, a terminal that
-was hung up. None of it ends a run, and none of it is passed over in silence.
+Writing may fail at any moment: a full disk, a reader that has exited, a terminal that was hung up.
+Such a failure never ends a run, and it is always reported.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class _Output(io.RawIOBase):
-    """A descriptor that takes what it can; the first refusal is kept, what follows is dropped."""
+    """A descriptor that never raises: it keeps the first error and drops all later data."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self.missing: OSError | None = None
-        """Of a descriptor that was closed from the start; no matter until something is written."""
+        """Why the descriptor was closed from the start; it counts only if something is written."""
         self.refusal: OSError | None = None
 
     def fileno(self) -> int:
@@ -42,7 +42,7 @@ class _Output(io.RawIOBase):
         while self.refusal is None:
             try:
                 return os.write(self._descriptor, data)
-            except BlockingIOError:  # whoever shares the pipe may have made it so
+            except BlockingIOError:  # another process on the pipe may have set O_NONBLOCK
                 select.select([], [self._descriptor], [])
             except OSError as error:
                 self.refusal = error
@@ -53,10 +53,11 @@ _OUTPUT = _Output(1)
 
 
 def guard_streams() -> None:
-    """Take over both streams of the process, unless somebody else has.
+    """Replace both streams of the process, unless they have been replaced already.
 
-    A closed one is opened, on nothing: else the next file would take its number, and be written
-    into. Text that the stream's encoding lacks is escaped. A console of Windows stays Python's.
+    A closed descriptor is opened on the null device; otherwise the next file would get its number
+    and be written into. Characters that the stream's encoding lacks are escaped. A Windows console
+    stays Python's.
     """
     for number in range(3):
         try:
@@ -72,12 +73,12 @@ def guard_streams() -> None:
 
 
 def _is_console(stream: TextIO | None) -> bool:
-    """Whether it is one of Windows, which takes text: bytes it would read in its own code page."""
+    """Whether it is a Windows console, which would decode bytes with its own code page."""
     return os.name == "nt" and stream is not None and stream.isatty()
 
 
 def has_output() -> bool:
-    """Whether standard output was open from the start: what nobody asked for is not said to it."""
+    """Whether standard output was open from the start; if not, unrequested output is left out."""
     return _OUTPUT.missing is None
 
 
@@ -88,16 +89,16 @@ def _stream(raw: _Output, before: TextIO | None, *, by_lines: bool) -> io.TextIO
 
 
 def settle_streams(code: int) -> int:
-    """Write what is left; the exit code, which is not 0 where standard output refused some."""
+    """Flush both streams; return the exit code, which is not 0 if standard output failed."""
     for stream in (sys.stdout, sys.stderr):
-        # Of a stream that was taken over none: of somebody else's any.
+        # Our streams raise nothing; a stream that somebody else put there may.
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     refusal = _OUTPUT.refusal
     if refusal is None:
         return code
     what = (
-        "whoever read it has gone"
+        "the reader has exited"
         if isinstance(refusal, BrokenPipeError)
         else f"cannot be written: {refusal.strerror}"
     )

@@ -1,1 +1,1 @@
-"""YAML to an experiment: the matrix, the inventory, their checks and their schema."""
+"""Reads YAML into an experiment: the matrix, the inventory, their checks and their schema."""

@@ -1,4 +1,4 @@
-"""What is wrong with a matrix file: all of it in one go, each at its place, in words."""
+"""Finds every fault of a matrix file in one pass, each with its place and a sentence."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 def checked(
     document: Document, faults: list[Fault], inventory: Callable[[], Inventory]
 ) -> MatrixFile:
-    """The model of a file that is right by itself, whatever is set over it later.
+    """The model of a file that is valid by itself, before anything overrides it.
 
-    Its pairings are a list, also where the file says "every host with every other": then the
-    ``inventory`` is asked for. ``faults`` are those found before. Raises MatrixError with them and
-    every other one, UsageError where the inventory is needed and cannot be had.
+    Its pairings are a list. If the file says "every host with every other", ``inventory`` is
+    called to get the hosts. ``faults`` are the faults found so far. Raises MatrixError with these
+    and all others, UsageError if the inventory is needed and cannot be read.
     """
     model = _with_pairings(_model(document, faults), document, inventory)
     whole = not faults
@@ -67,17 +67,17 @@ def checked(
 def _with_pairings(
     model: MatrixFile, document: Document, inventory: Callable[[], Inventory]
 ) -> MatrixFile:
-    """The model with its pairings one by one."""
-    said = model.pairings
-    if isinstance(said, list):
+    """The model with its pairings as a list."""
+    entry = model.pairings
+    if isinstance(entry, list):
         return model
-    between = BetweenSection(between="all") if said == "all" else said
+    between = BetweenSection(between="all") if entry == "all" else entry
     roles = None if between.between == "all" else between.between
-    listed = inventory()
-    strangers = [*strangers_in(document, listed)]
+    all_hosts = inventory()
+    strangers = [*strangers_in(document, all_hosts)]
     if strangers:
         raise MatrixError(strangers)
-    hosts = listed.observing(model.observe or ())
+    hosts = all_hosts.observing(model.observe or ())
     pairings = list(hosts.every_pairing(roles, inside=between.inside))
     if not pairings:
         message = "no two hosts of the inventory can be measured with each other"
@@ -88,62 +88,63 @@ def _with_pairings(
 def _faults_of_cells(
     document: Document, model: MatrixFile, layers: list[Layer], whole: bool
 ) -> list[Fault]:
-    """What the cells show. Where something was taken out before, rules may be idle for that."""
+    """Faults of the cells. A test of which something was removed may leave its rules unused."""
     torn = {index for index, test in enumerate(model.tests) if lacking(test.test, layers[index])}
     filled = [
         {**{name: STANDING_IN[FIELD_OF[name]] for name in lacking(test.test, layer)}, **layer}
         for test, layer in zip(model.tests, layers, strict=True)
     ]
-    found = expansion(model.each_pairing, tuple(grids_of(model, filled, set())))
+    cells = expansion(model.each_pairing, tuple(grids_of(model, filled, set())))
     return [
         document.fault(_place_of(model, problem), problem.message)
-        for problem in found.problems
+        for problem in cells.problems
         if problem.kind == "setting" or (whole and problem.grid not in torn)
     ]
 
 
-# The file as a model, and on with what is left of it where something is wrong.
+# The file as a model. Faulty parts are removed, so that the rest can be checked.
 
 
 def _model(document: Document, faults: list[Fault]) -> MatrixFile:
-    """The model of the file. Appends faults; raises them where too little is left to go on."""
-    found: MatrixFile | list[Complaint] = check(document, MatrixFile)
+    """The model of the file. Appends faults; raises them if too little is left to continue."""
+    result: MatrixFile | list[Complaint] = check(document, MatrixFile)
     data = copy.deepcopy(document.data)
-    while isinstance(found, list):
-        said = {fault.path for fault in faults if fault.path}
-        new = [_in_our_words(document, complaint) for complaint in found]
-        # What cannot be read has no value, and was said; what is missing stays so.
+    while isinstance(result, list):
+        reported = {fault.path for fault in faults if fault.path}
+        new = [_in_our_words(document, complaint) for complaint in result]
+        # A value that could not be read was reported already; it is not also "without a value".
         faults += [
-            each
-            for each in new
-            if each not in faults and not (each.path in said and _NO_VALUE in each.message)
+            candidate
+            for candidate in new
+            if candidate not in faults
+            and not (candidate.path in reported and _NO_VALUE in candidate.message)
         ]
         before = copy.deepcopy(data)
-        for complaint in found:
+        for complaint in result:
             _take_out(data, complaint.path)
         if data == before:
             raise MatrixError(faults)
-        found = check(document, MatrixFile, data=data)
-    return found
+        result = check(document, MatrixFile, data=data)
+    return result
 
 
 _NO_VALUE = "has no value"
 
 
 def _in_our_words(document: Document, complaint: Complaint) -> Fault:
-    """Of a setting that another kind of test takes, say which."""
+    """The fault of a complaint; for a setting of another kind of test it names that kind."""
     match complaint.path:
         case ["pairings"] if _is_pairing(word := document.data.get("pairings")):
-            return replace(complaint.fault, message=f"a list is wanted: [{word}]")
+            return replace(complaint.fault, message=f"should be a list: [{word}]")
         case ["tests", int(index), *_, str(key)] if key in FIELD_OF:
-            given = document.at(("tests", index))
-            test = given.get("test")
-            kind = test if isinstance(test, str) and test in KINDS else _likeliest(test, given)
+            settings = document.at(("tests", index))
+            test = settings.get("test")
+            kind = test if isinstance(test, str) and test in KINDS else _likeliest(test, settings)
             if complaint.fault.message.startswith("unknown key"):
                 if FIELD_OF[key] in FIELDS[kind]:
                     where = f"under `{LOAD}`" if key in LOAD_KEYS else f"beside `{LOAD}`"
                     return replace(complaint.fault, message=f"a `{kind}` test has it {where}")
-                message = f"no setting of a `{kind}` test: it is one of {kinds_with(key)}"
+                message = f"not a setting of a `{kind}` test, but of {kinds_with(key)}"
                 return replace(complaint.fault, message=message)
     return complaint.fault
 
@@ -153,7 +154,7 @@ def _is_pairing(word: object) -> bool:
 
 
 def _take_out(data: dict[str, Any], path: KeyPath) -> None:
-    """Take the key at fault out of a copy of the data, so that the rest can be looked at."""
+    """Remove the faulty key from a copy of the data, so that the rest can be checked."""
     needed: dict[str, Any] = {"title": "-", "pairings": ["LL"]}
     match path:
         case ["tests", int(index), str(key), *_] if isinstance(data["tests"][index], dict):
@@ -170,16 +171,16 @@ def _take_out(data: dict[str, Any], path: KeyPath) -> None:
             data.pop(key, None)
 
 
-def _likeliest(word: object, given: dict[str, Any]) -> str:
-    """The kind of test that is meant: by its misspelt word, else by the settings it is given."""
+def _likeliest(word: object, settings: dict[str, Any]) -> str:
+    """The kind of test that is probably meant: by its misspelt word, else by its settings."""
     for kind in KINDS:
         if f"`{kind}`" in did_you_mean(str(word), KINDS):
             return kind
-    names = given.keys() & FIELD_OF.keys()
+    names = settings.keys() & FIELD_OF.keys()
     return max(KINDS, key=lambda kind: len({FIELD_OF[name] for name in names} & FIELDS[kind]))
 
 
-# Problems of the cells, at their places.
+# Places of the cells' problems.
 
 
 def _place_of(model: MatrixFile, problem: Problem) -> KeyPath:
@@ -191,7 +192,7 @@ def _place_of(model: MatrixFile, problem: Problem) -> KeyPath:
 
 
 def places_of(model: MatrixFile, problem: Problem) -> Iterator[KeyPath]:
-    """Where the level at fault is written: in the test, in one of its rules, in the defaults."""
+    """Where the faulty level is written: in the test, in one of its rules, or in the defaults."""
     name = NAME_OF[problem.field]
     for path, section in reversed(list(sections(model))):
         if path[:2] not in (("tests", problem.grid), ("defaults",)):

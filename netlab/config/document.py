@@ -1,6 +1,6 @@
-"""A YAML file as data with positions, and the check of a part of it against a pydantic model.
+"""A YAML file as data with positions, and validation of a part of it with a pydantic model.
 
-Every fault is reported as ``file:line:column: key path: what is wrong``, all of them in one go.
+Every fault is reported as ``file:line:column: key path: what is wrong``, all of them in one pass.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Section(BaseModel):
-    """Base of every part of a file: unknown keys are faults, nothing is converted in silence."""
+    """Base of every part of a file: unknown keys are faults, and no value is converted silently."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A YAML file: its text, its data (plain dicts, lists and scalars), and where each stands."""
+    """A YAML file: its text, its data (plain dicts, lists and scalars), and their positions."""
 
     file: str
-    """Its name in faults."""
+    """Name of the file in faults."""
     text: str
     data: dict[str, Any]
     root: Node
 
     def fault(self, path: KeyPath, message: str, *, at_key: bool = False) -> Fault:
-        """A fault at the value (or the key) of ``path``, or of the nearest part that is there."""
+        """A fault at the value (or the key) of ``path``, or at its nearest existing part."""
         node = self.root
         line, column = node.line, node.column
         for step in path:
@@ -56,7 +56,7 @@ class Document:
         return Fault(self.file, line, column, path_text(path), message)
 
     def at(self, path: KeyPath) -> Any:
-        """The data at ``path``; KeyError or IndexError where there is none."""
+        """The data at ``path``; KeyError or IndexError if there is none."""
         data: Any = self.data
         for step in path:
             data = data[step]
@@ -64,7 +64,7 @@ class Document:
 
 
 def read_document(path: Path, faults: list[Fault] | None = None) -> Document:
-    """Read and parse a file. UsageError where it cannot be read, else as ``load_document``."""
+    """Read and parse a file. UsageError if it cannot be read, otherwise as ``load_document``."""
     try:
         with path.open("rb") as file:
             content = file.read(yaml12.MAX_BYTES + 1)
@@ -76,7 +76,7 @@ def read_document(path: Path, faults: list[Fault] | None = None) -> Document:
 def load_document(text: str | bytes, file: str, faults: list[Fault] | None = None) -> Document:
     """Parse YAML 1.2 whose top is a mapping. Raises MatrixError with every fault found.
 
-    With a list of ``faults``, those that leave a whole document are put there instead.
+    If ``faults`` is a list, faults that leave a whole document are appended to it instead.
     """
     decoded = _decoded(text, file)
     root = yaml12.parse(decoded, file, faults)
@@ -90,13 +90,13 @@ def load_document(text: str | bytes, file: str, faults: list[Fault] | None = Non
 def validate(document: Document, model_class: type[Model], section: KeyPath = ()) -> Model:
     """The part of ``document`` at ``section`` as a model.
 
-    Raises MatrixError with a fault for everything that pydantic complains of, each at its place,
-    with "did you mean" for keys and words. KeyError where the document has no such section.
+    Raises MatrixError with a fault for every pydantic error, each at its place, with "did you
+    mean" for keys and words. KeyError if the document has no such section.
     """
-    found = check(document, model_class, section)
-    if isinstance(found, list):
-        raise MatrixError([complaint.fault for complaint in found])
-    return found
+    result = check(document, model_class, section)
+    if isinstance(result, list):
+        raise MatrixError([complaint.fault for complaint in result])
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +110,16 @@ class Complaint:
 def check(
     document: Document, model_class: type[Model], section: KeyPath = (), data: Any = None
 ) -> Model | list[Complaint]:
-    """The part of ``document`` at ``section`` as a model, or everything that is wrong with it.
+    """The part of ``document`` at ``section`` as a model, or a list of all its faults.
 
-    ``data`` may stand in for that part: a copy without what has been complained of already.
+    ``data`` replaces that part if given: a copy without the values that were reported already.
     """
     part = document.at(section) if data is None else data
     try:
         return model_class.model_validate(part)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        return [_complaint(document, part, model_class, section, each) for each in details]
+        return [_complaint(document, part, model_class, section, detail) for detail in details]
 
 
 def path_text(path: KeyPath) -> str:
@@ -131,7 +131,7 @@ def path_text(path: KeyPath) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """``; did you mean `message_size`?``, or nothing where nothing is near."""
+    """``; did you mean `message_size`?``, or an empty text if no known word is similar."""
     names = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.65)
     return f"; did you mean `{names[near[0]]}`?" if near else ""
@@ -161,8 +161,8 @@ def _complaint(
     section: KeyPath,
     detail: ErrorDetails,
 ) -> Complaint:
-    """One of pydantic's complaints at its place in the file, in a sentence."""
-    path, known = _walk(data, model_class, detail["loc"])
+    """One pydantic error as a sentence with its place in the file."""
+    path, names = _walk(data, model_class, detail["loc"])
     kind = detail["type"]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         path.append(detail["ctx"]["discriminator"].strip("'"))
@@ -170,9 +170,9 @@ def _complaint(
     if kind == "union_tag_not_found":
         message = "the key is missing"
     elif kind == "missing":
-        message = f"the key is missing{_typo_of(data, path, known)}"
+        message = f"the key is missing{_typo_of(data, path, names)}"
     elif kind == "extra_forbidden":
-        message, at_key = f"unknown key{_suggestion(str(path[-1]), known)}", True
+        message, at_key = f"unknown key{_suggestion(str(path[-1]), names)}", True
     elif detail["input"] is None:
         message, at_key = "has no value: give one, or leave the key out", True
     else:
@@ -182,40 +182,40 @@ def _complaint(
     return Complaint(whole, document.fault(whole, message, at_key=at_key))
 
 
-def _suggestion(word: str, known: Sequence[str]) -> str:
-    near = did_you_mean(word, known)
-    if near or len(known) > 8:
+def _suggestion(word: str, names: Sequence[str]) -> str:
+    near = did_you_mean(word, names)
+    if near or len(names) > 8:
         return near
-    return f"; known here: {', '.join(known)}" if known else ""
+    return f"; known here: {', '.join(names)}" if names else ""
 
 
-def _typo_of(data: Any, path: KeyPath, known: Sequence[str]) -> str:
-    """What is written in place of a missing key, where it is near enough."""
+def _typo_of(data: Any, path: KeyPath, names: Sequence[str]) -> str:
+    """A question about an unknown key that is similar to the missing one."""
     for step in path[:-1]:
         data = data[step]
-    strangers = [key for key in data if key not in known] if isinstance(data, dict) else []
+    strangers = [key for key in data if key not in names] if isinstance(data, dict) else []
     near = difflib.get_close_matches(str(path[-1]), strangers, n=1, cutoff=0.65)
-    return f"; is `{near[0]}` meant to be it?" if near else ""
+    return f"; is `{near[0]}` a misspelling of it?" if near else ""
 
 
 def _walk(
     data: Any, model_class: type[BaseModel], location: Sequence[Step]
 ) -> tuple[list[Step], list[str]]:
-    """A pydantic location as a key path, and the keys known where it ends.
+    """A pydantic location as a key path, and the keys that are known at its end.
 
-    Pydantic puts the names of union branches into its locations; they are no part of the file.
+    Pydantic puts the names of union branches into its locations; the file does not have them.
     """
     path: list[Step] = []
     annotations: list[Any] = [model_class]
-    known: list[str] = []
+    names: list[str] = []
     for index, step in enumerate(location):
-        chosen = [each for each in annotations if _is_tagged(each, step)]
-        if chosen and len(annotations) > 1:
-            annotations = chosen
+        tagged = [annotation for annotation in annotations if _is_tagged(annotation, step)]
+        if tagged and len(annotations) > 1:
+            annotations = tagged
             continue
-        known = [name for each in annotations for name in _fields(each)]
+        names = [name for annotation in annotations for name in _fields(annotation)]
         last = index == len(location) - 1
-        if isinstance(data, dict) and (step in data or (last and step in known)):
+        if isinstance(data, dict) and (step in data or (last and step in names)):
             path.append(step)
             data = data.get(step)
         elif isinstance(data, list) and isinstance(step, int) and step < len(data):
@@ -223,13 +223,13 @@ def _walk(
             data = data[step]
         else:
             continue
-        annotations = [below for each in annotations for below in _below(each, step)]
-    return path, known
+        annotations = [below for annotation in annotations for below in _below(annotation, step)]
+    return path, names
 
 
 def _is_tagged(annotation: Any, step: Step) -> bool:
-    """Whether a step of pydantic's is the word by which this branch of a union is chosen."""
-    return any(get_args(each) == (step,) for each in _fields(annotation).values())
+    """Whether a step of pydantic's location is the tag of this branch of a union."""
+    return any(get_args(type_) == (step,) for type_ in _fields(annotation).values())
 
 
 def _fields(annotation: Any) -> Mapping[str, Any]:
@@ -241,7 +241,7 @@ def _fields(annotation: Any) -> Mapping[str, Any]:
 
 
 def _below(annotation: Any, step: Step) -> list[Any]:
-    """The annotations of what stands under ``step``, unions taken apart."""
+    """The annotations of the values under ``step``, with unions split into their branches."""
     fields = _fields(annotation)
     if fields:
         return _branches(fields[str(step)]) if step in fields else []
@@ -258,7 +258,7 @@ def _branches(annotation: Any) -> list[Any]:
     if origin is Annotated:
         return _branches(get_args(annotation)[0])
     if origin in (Union, types.UnionType):
-        return [below for each in get_args(annotation) for below in _branches(each)]
+        return [below for branch in get_args(annotation) for below in _branches(branch)]
     return [annotation]
 
 
@@ -299,7 +299,7 @@ def _sentence(detail: ErrorDetails) -> str:
 
 
 def _of_value(kind: str, context: Mapping[str, Any], value: object) -> str:
-    """What the value should be."""
+    """A sentence about what the value should be."""
     if isinstance(value, str) and _QUOTED.get(kind) is type(_resolved(value)):
         return f"`{value}` in quotes is text: write it without the quotes"
     sentence = _SENTENCES[kind].format(**context)
@@ -307,7 +307,7 @@ def _of_value(kind: str, context: Mapping[str, Any], value: object) -> str:
 
 
 _QUOTED: Mapping[str, type] = {"bool_type": bool, "int_type": int, "float_type": float}
-"""Pydantic's word for what is wanted → what such a text would be without its quotes."""
+"""Pydantic's error type → type that the text would have without its quotes."""
 
 
 def _resolved(text: str) -> object:

@@ -1,5 +1,7 @@
-"""What a matrix asks of hosts that only echo, and that no echo (RFC 862) can be told: each at its
-place. Such an axis would label cells with what nobody set.
+"""Finds settings of a matrix that an echo (RFC 862) cannot have, each with its place.
+
+A host that only echoes cannot be configured; such an axis would label cells with values that were
+never set.
 """
 
 from __future__ import annotations
@@ -16,10 +18,10 @@ from netlab.experiment.matrix import Matrix
 
 
 def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
-    """Raises MatrixError for settings of cells whose server is an echo and cannot have them.
+    """Raise MatrixError for settings of cells whose server is an echo and cannot have them.
 
-    Where a pairing may have one of several servers the first of them is asked; another one that
-    takes its place makes its cells ``impossible``.
+    If a pairing has several candidates for the server, the first is checked; another one that
+    replaces it makes the cells ``impossible``.
     """
     mirrors = {
         pairing: server.name
@@ -28,15 +30,15 @@ def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
     }
     if not mirrors:
         return
-    found = expansion(matrix.pairings, matrix.grids)
+    expanded = expansion(matrix.pairings, matrix.grids)
     problems: dict[tuple[object, ...], Problem] = {}
-    for cell, grid in zip(found.cells, found.grids, strict=True):
+    for cell, grid in zip(expanded.cells, expanded.grids, strict=True):
         if cell.pairing not in mirrors:
             continue
         for field, level in untold(cell.setup):
             name = NAME_OF[field]
             message = (
-                f"{mirrors[cell.pairing]} echoes and runs no probe, and cannot be told {name}: "
+                f"{mirrors[cell.pairing]} echoes and runs no probe, so it cannot have {name}: "
                 f"{_written(level)}; `exclude` it for pairing {cell.pairing}, or leave it out"
             )
             problem = Problem(grid, "setting", message, field=field, level=level)
@@ -48,15 +50,15 @@ def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
 def _faults(matrix: Matrix, problems: list[Problem]) -> list[Fault]:
     document = load_document(matrix.text, matrix.file)
     model = check(document, MatrixFile)
-    # `--set` gives what is not written in the file: then it is the test that is at fault.
+    # A level from `--set` is not written in the file: then the place is the test.
     return [
         document.fault(
-            ("tests", each.grid)
+            ("tests", problem.grid)
             if isinstance(model, list)
-            else next(places_of(model, each), ("tests", each.grid)),
-            each.message,
+            else next(places_of(model, problem), ("tests", problem.grid)),
+            problem.message,
         )
-        for each in problems
+        for problem in problems
     ]
 
 

@@ -1,4 +1,4 @@
-"""`netlab check --expect FILE` → what is expected: a YAML file with ``expect:``, or a matrix."""
+"""Reads `netlab check --expect FILE`: a YAML file with ``expect:``, or a matrix."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from netlab.experiment.expectations import Expectation
 
 
 class ExpectFile(Section):
-    """A file that says what is expected of a run, and nothing else."""
+    """A file with expectations of a run and nothing else."""
 
     expect: Annotated[list[ExpectSection], Field(min_length=1, max_length=100)]
 
 
 def load_expectations(path: Path, kinds: Collection[str] | None = None) -> tuple[Expectation, ...]:
-    """What a file expects; ``kinds`` of findings are those that there are, ``None``: any.
+    """The expectations of a file. ``kinds`` are the known kinds of findings; ``None``: any.
 
-    UsageError where it cannot be read or expects nothing, MatrixError with every fault.
+    UsageError if the file cannot be read or expects nothing, MatrixError with every fault.
     """
     document = read_document(path)
     model: ExpectFile | MatrixFile
     if "tests" in document.data:
         model = validate(document, MatrixFile)
         if not model.expect:
-            raise UsageError(f"{path}: a matrix without `expect:`; nothing is expected there")
+            raise UsageError(f"{path}: a matrix without `expect:`, so there is nothing to check")
     else:
         model = validate(document, ExpectFile)
     if kinds is not None and any(section.no for section in model.expect):

@@ -1,4 +1,4 @@
-"""What ``expect:`` of a matrix may say of a quantity: limits as people write them, as types."""
+"""Types of the limits in a matrix's ``expect:``, as people write them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _SHARE_OF = re.compile(r"(?P<share>[^%]*%)\s*(?:of\s+(?:the\s+)?(?P<whole>.*))?"
 
 
 def _share_of(whole: Of, parse: Callable[[Any], float], unit: Of) -> Callable[[object], BoundOf]:
-    """A validator: ``90 % of the ceiling``, or a figure in a unit of its own."""
+    """A validator: ``90 % of the ceiling``, or a figure with its own unit."""
 
     def check(value: object) -> BoundOf:
-        found = _SHARE_OF.fullmatch(value.strip()) if isinstance(value, str) else None
-        if found is None:
+        match = _SHARE_OF.fullmatch(value.strip()) if isinstance(value, str) else None
+        if match is None:
             return _positive(parse(_scalar(value)), value), unit
-        if (found["whole"] or "").strip() != whole:
-            raise ValueError(f"{value}: a share of what? Write `{found['share']} of the {whole}`")
-        share = _positive(parse_share(found["share"]), value)
+        if (match["whole"] or "").strip() != whole:
+            raise ValueError(f"{value}: a share of what? Write `{match['share']} of the {whole}`")
+        share = _positive(parse_share(match["share"]), value)
         if share > 1:
-            raise ValueError(f"{value} is more than all of it")
+            raise ValueError(f"{value} is more than 100 %")
         return share, whole
 
     return check
@@ -43,14 +43,14 @@ def _in(parse: Callable[[Any], float], unit: Of) -> Callable[[object], BoundOf]:
 def _loss(value: object) -> BoundOf:
     share = parse_share(_scalar(value))
     if share >= 1:
-        raise ValueError(f"{value} is more than can be lost")
+        raise ValueError(f"{value} is not below 100 %")
     return share, "share"
 
 
 def _worse(value: object) -> BoundOf:
     share = _positive(parse_share(_scalar(value)), value)
     if share >= 1:
-        raise ValueError(f"{value} is too much; below 100 %")
+        raise ValueError(f"{value} is not below 100 %")
     return share, "baseline"
 
 
@@ -117,43 +117,43 @@ Worse = Annotated[Any, BeforeValidator(_worse), _as("5 %")]
 
 
 class AtLeastThroughput(Section):
-    """Payload a second that every trial has at least."""
+    """Minimum throughput of every trial."""
 
     at_least: Throughput = Field(description="A share of the wire ceiling, or bit/s.")
 
 
 class AtMostLoss(Section):
-    """Share of the messages that every trial loses at most."""
+    """Maximum share of lost messages in every trial."""
 
     at_most: LossBound = Field(description="Of the messages sent.")
 
 
 class AtMostRoundTrip(Section):
-    """Mean round trip, or transaction, that no trial exceeds."""
+    """Maximum mean round trip, or transaction, of every trial."""
 
     at_most: RoundTripBound = Field(description="The mean of a trial.")
 
 
 class AtLeastPayload(Section):
-    """Payload that travels in one frame."""
+    """Minimum payload that travels in one frame."""
 
     at_least: Payload = Field(description="Bytes.")
 
 
 class AtLeastFrames(Section):
-    """The highest rate without loss."""
+    """Minimum of the highest rate without loss."""
 
     at_least: Frames = Field(description="A share of the line rate, or frames a second.")
 
 
 class NoWorse(Section):
-    """Against the run that `netlab check --baseline` names."""
+    """Limit compared with the run that `netlab check --baseline` names."""
 
     no_worse_by: Worse = Field(description="Share of the baseline's mean.")
 
 
 class Expecting(Section):
-    """Bounds on the cells' quantities; several of one section hold for the same cells."""
+    """Bounds on the cells' quantities; all bounds of one section apply to the same cells."""
 
     throughput: AtLeastThroughput = Field(default=None)  # type: ignore[assignment]  # never null
     loss: AtMostLoss = Field(default=None)  # type: ignore[assignment]
@@ -162,7 +162,7 @@ class Expecting(Section):
     frames: AtLeastFrames = Field(default=None)  # type: ignore[assignment]
     baseline: NoWorse = Field(default=None)  # type: ignore[assignment]
     no: Forbidden = Field(
-        default=None, description="Kinds of findings that must not be said; `warning`: any such."
+        default=None, description="Kinds of findings that must not occur; `warning`: any warning."
     )
 
     @model_validator(mode="after")
@@ -172,7 +172,7 @@ class Expecting(Section):
         return self
 
     def expectations(self, when: When, unless: When) -> tuple[Expectation, ...]:
-        """One a quantity, in the order of the fields; one a kind of finding."""
+        """One expectation per quantity, in the order of the fields, and one per kind of finding."""
         bounds = (
             _expectation(what, getattr(self, what), when, unless)
             for what in _BOUNDS

@@ -1,4 +1,4 @@
-"""What a matrix asks of its cells beyond being measured: what is compared, and what is expected."""
+"""The goals of a matrix besides its cells: comparisons and expectations."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _HAVING = {
 
 
 def comparisons_of(model: MatrixFile) -> tuple[Comparison, ...]:
-    """What its ``compare`` lays beside each other."""
+    """The comparisons of its ``compare``."""
     return tuple(
-        Comparison(each.name, _side(each.baseline), _side(each.contender))
-        for each in model.compare or []
+        Comparison(section.name, _side(section.baseline), _side(section.contender))
+        for section in model.compare or []
     )
 
 
 def expectations_of(expect: Sequence[ExpectSection] | None) -> tuple[Expectation, ...]:
-    """What ``expect`` of a file bounds, one a quantity."""
-    return tuple(each for _, expectation in _expectations(expect) for each in expectation)
+    """The expectations of a file's ``expect``, one per quantity."""
+    return tuple(bound for _, expectation in _expectations(expect) for bound in expectation)
 
 
 def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Comparisons that compare nothing, expectations of no cell, a target without TCP."""
+    """Faults: comparisons without cells, expectations without cells, a target without TCP."""
     if not model.compare and not model.expect and model.target is None:
         return
     layers = layers_of(document, model, {})
@@ -48,30 +48,30 @@ def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
     plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
     tcp = any(cell["test"] == "stream" and cell.get("protocol") == "TCP" for cell in plain)
     if model.target is not None and not tcp:
-        yield document.fault(("target",), "is about streams over TCP, and no cell is one")
+        yield document.fault(("target",), "applies to streams over TCP, and there is no such cell")
     for index, comparison in enumerate(comparisons_of(model)):
         message = comparison.fault(plain)
         if message is not None:
             yield document.fault(("compare", index), message)
     for index, expectations in _expectations(model.expect):
-        for each in expectations:
-            if not any(each.is_about(cell) for cell in plain):
-                message = f"no cell of the matrix is meant that has {_HAVING[each.what]}"
-                yield document.fault(("expect", index, each.what), message)
+        for expectation in expectations:
+            if not any(expectation.is_about(cell) for cell in plain):
+                message = f"applies to no cell that has {_HAVING[expectation.what]}"
+                yield document.fault(("expect", index, expectation.what), message)
 
 
 def unknown_kinds(
     document: Document, expect: Sequence[ExpectSection] | None, kinds: Collection[str]
 ) -> Iterator[Fault]:
-    """Kinds of findings that nobody has; ``kinds`` are those that there are."""
-    known = (*SEVERITIES, *kinds)
+    """Faults: kinds of findings that do not exist; ``kinds`` are the known ones."""
+    words = (*SEVERITIES, *kinds)
     for index, section in enumerate(expect or []):
         listed = isinstance(document.at(("expect", index)).get("no"), list)
         for place, word in enumerate(section.no or ()):
-            if word not in known:
-                near = did_you_mean(word, known) or "; docs/findings.md has them all"
+            if word not in words:
+                near = did_you_mean(word, words) or "; docs/findings.md lists them all"
                 path = ("expect", index, "no", *((place,) if listed else ()))
-                yield document.fault(path, f"`{word}` is no kind of finding{near}")
+                yield document.fault(path, f"`{word}` is not a kind of finding{near}")
 
 
 def _side(section: Any) -> dict[str, Level]:
@@ -81,7 +81,7 @@ def _side(section: Any) -> dict[str, Level]:
 def _expectations(
     expect: Sequence[ExpectSection] | None,
 ) -> Iterator[tuple[int, tuple[Expectation, ...]]]:
-    """Index of each section of ``expect``, and what it expects."""
+    """Index of each section of ``expect``, and its expectations."""
     for index, section in enumerate(expect or []):
         yield index, section.expectations(_meant(section.when), _meant(section.unless))
 

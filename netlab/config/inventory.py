@@ -1,4 +1,4 @@
-"""YAML to an inventory: its hosts and its named pairs, every fault with its place."""
+"""Reads YAML into an inventory: its hosts and its named pairs, every fault with its place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def load_inventory(path: Path) -> Inventory:
-    """The inventory in a file's ``hosts:`` and ``pairs:``, be it an inventory or a matrix."""
+    """The inventory in the ``hosts:`` and ``pairs:`` of an inventory file or a matrix."""
     from netlab.config.document import read_document, validate
     from netlab.config.inventory_model import InventoryModel
 
@@ -25,7 +25,7 @@ def load_inventory(path: Path) -> Inventory:
         what = "is a matrix and has no `hosts:`" if is_matrix else "has no `hosts:`"
         raise UsageError(f"{path} {what}; name the inventory with --hosts FILE (docs/hosts.md)")
     model = validate(document, InventoryModel)
-    hosts = tuple(host_of(name, each) for name, each in model.hosts.items())
+    hosts = tuple(host_of(name, host_model) for name, host_model in model.hosts.items())
     pairs = {pairing: (pair.server, pair.client) for pairing, pair in model.pairs.items()}
     faults = [*_strange_keys(document), *_wrong_pairs(document, hosts, pairs)]
     if faults:
@@ -34,15 +34,15 @@ def load_inventory(path: Path) -> Inventory:
 
 
 def _strange_keys(document: Document) -> Iterator[Fault]:
-    """Keys beside `hosts:` and `pairs:`, in a file that is an inventory and nothing else."""
+    """Faults: keys other than `hosts:` and `pairs:` in an inventory file."""
     from netlab.config.document import did_you_mean
 
-    known = ("hosts", "pairs")
+    keys = ("hosts", "pairs")
     if "tests" in document.data:
         return
     for key in document.data:
-        if key not in known:
-            message = f"no key of an inventory{did_you_mean(key, known)}"
+        if key not in keys:
+            message = f"not a key of an inventory{did_you_mean(key, keys)}"
             yield document.fault((key,), message, at_key=True)
 
 
@@ -53,7 +53,7 @@ def _wrong_pairs(
     for pairing, pair in pairs.items():
         place = ("pairs", pairing)
         if not re.fullmatch(f"[{''.join(OS_NAMES)}]{{2}}", pairing):
-            message = f"no pairing: two of the letters {', '.join(OS_NAMES)} are wanted, such as WL"
+            message = f"not a pairing: write two of the letters {', '.join(OS_NAMES)}, such as WL"
             yield document.fault(place, message, at_key=True)
             continue
         for role, letter, name in zip(("server", "client"), pairing, pair, strict=True):
@@ -76,7 +76,7 @@ def _wrong_pairs(
 
 
 def host_of(name: str, model: Any) -> Host:
-    """A host as the model read it, with what can be known without asking it."""
+    """A host from its model, with defaults for what follows without contacting it."""
     return Host(
         name=name,
         os=model.os or local_os(),

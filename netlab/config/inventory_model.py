@@ -1,4 +1,4 @@
-"""What an inventory may say, as a pydantic model."""
+"""The pydantic model of an inventory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _letter(value: Any) -> Any:
 
 def _ssh(value: Any) -> Any:
     if not isinstance(value, str):
-        raise ValueError("a text such as user@host:port is wanted")
+        raise ValueError("should be text such as user@host:port")
     parse_ssh(value)
     return value
 
@@ -30,7 +30,7 @@ def _ssh(value: Any) -> Any:
 def _addresses(value: Any) -> Any:
     """``{test: [10.0.0.1, fd00::1]}`` or ``{test: 10.0.0.1}`` → tuples, checked."""
     if not isinstance(value, dict) or not value:
-        raise ValueError("addresses by the name of their network are wanted: {test: 10.0.0.1}")
+        raise ValueError("should be addresses by the name of their network: {test: 10.0.0.1}")
     return {name: _of_one_network(name, listed) for name, listed in value.items()}
 
 
@@ -51,8 +51,8 @@ def _of_one_network(name: str, listed: Any) -> tuple[str, ...]:
 
 
 def _port_range(value: Any) -> Any:
-    found = re.fullmatch(r"\s*(\d{1,5})\s*(?:-\s*(\d{1,5})\s*)?", str(value), re.ASCII)
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    match = re.fullmatch(r"\s*(\d{1,5})\s*(?:-\s*(\d{1,5})\s*)?", str(value), re.ASCII)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= first <= last <= 65535:
         raise ValueError(f"{value!r} is not a range of ports, such as 5001-5100")
     return first, last
@@ -60,11 +60,13 @@ def _port_range(value: Any) -> Any:
 
 def _shares(value: Any) -> Any:
     """``uplink`` or ``[uplink, switch-2]``: names of links and switches."""
-    listed = value if isinstance(value, list) else [value]
-    for name in listed:
+    names = value if isinstance(value, list) else [value]
+    for name in names:
         if not isinstance(name, str) or not NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a link or switch: letters, digits, . _ -")
-    return tuple(dict.fromkeys(listed))
+            raise ValueError(
+                f"{name!r} is not a name of a link or switch: use letters, digits, . _ -"
+            )
+    return tuple(dict.fromkeys(names))
 
 
 def _host_key(value: Any) -> Any:
@@ -78,12 +80,12 @@ def _host_key(value: Any) -> Any:
 
 def _address(value: Any) -> Any:
     if not isinstance(value, str):
-        raise ValueError("an IP address is wanted, such as 10.0.0.9")
+        raise ValueError("should be an IP address, such as 10.0.0.9")
     return _of_one_network("address", value)[0]
 
 
 class MirrorModel(Section):
-    """Where a host without an agent echoes what it receives."""
+    """Address and port at which a host without an agent echoes what it receives."""
 
     address: Annotated[str, BeforeValidator(_address)]
     port: int = Field(default=7, ge=1, le=65535)
@@ -109,7 +111,7 @@ class HostModel(Section):
     def _no_password(cls, data: Any) -> Any:
         if isinstance(data, dict) and "password" in data:
             raise ValueError(
-                "a password has no place in a file: use ssh-agent, or name a key file (identity:)"
+                "a file must not have a password: use ssh-agent, or name a key file (identity:)"
             )
         return data
 
@@ -132,7 +134,7 @@ class HostModel(Section):
         if not self.local and self.os is None:
             raise ValueError("the key `os` is missing: L (Linux) or W (Windows)")
         if self.os == "X":
-            raise ValueError("no probe runs on a system X: it can only be a `mirror:`")
+            raise ValueError("there is no probe for a system X: it can only be a `mirror:`")
         if not self.local and not self.addresses:
             raise ValueError(
                 "the key `addresses` is missing, for example `addresses: {test: 10.0.0.1}`; "
@@ -146,13 +148,13 @@ class HostModel(Section):
         idle = self.model_fields_set - {"os", "mirror", "machine", "shares"}
         if idle:
             raise ValueError(
-                f"a mirror runs no agent, and nobody logs in to it: `{min(idle)}` means nothing"
+                f"a mirror runs no agent and has no login, so `{min(idle)}` has no effect"
             )
         return self
 
 
 class PairModel(Section):
-    """Which hosts a pairing stands for."""
+    """The hosts of a pairing."""
 
     server: str
     client: str
@@ -168,12 +170,12 @@ def _named(value: Any) -> Any:
     if isinstance(value, dict):
         for name in value:
             if not NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is no name of a host: letters, digits, . _ -")
+                raise ValueError(f"{name!r} is not a name of a host: use letters, digits, . _ -")
     return value
 
 
 class InventoryModel(BaseModel):
-    """The `hosts:` and `pairs:` of a file; its other sections are another's concern."""
+    """The `hosts:` and `pairs:` of a file; its other sections are ignored here."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 

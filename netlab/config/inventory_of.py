@@ -1,4 +1,4 @@
-"""The inventory that a matrix is measured with, held against what the matrix asks of it."""
+"""The inventory that a matrix is measured with, checked against the needs of the matrix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netlab.experiment.matrix import Matrix
 
 
 def inventory_for(matrix: Matrix, file: Path) -> Inventory:
-    """The inventory in ``file``, which may be the matrix's own.
+    """The inventory in ``file``, which may be the matrix itself.
 
     Raises MatrixError for hosts that it lacks and for settings that an echo cannot have.
     """

@@ -1,10 +1,15 @@
-"""YAML → Matrix: what the user wrote, validated; every fault with file, line, column and key path.
+"""YAML → Matrix: reads and validates a file; every fault has file, line, column and key path.
 
-The settings of a cell come from four layers, the nearer wins: what ``kinds/`` has where nobody
-says anything, the matrix's ``defaults``, the test itself, and ``--set NAME=VALUE``, which holds for
-every cell, whatever axis or rule gives that setting (a replacement that translates its value, 65536
-bytes to 64512 for UDP, still does). Of two settings that exclude each other (``duration`` and
-``count``, ``rate`` and ``message_rate``) the nearer layer's counts.
+The settings of a cell come from four layers; a later layer wins:
+
+1. the built-in defaults in ``kinds/``,
+2. the matrix's ``defaults``,
+3. the test itself,
+4. ``--set NAME=VALUE``, which holds for every cell, even if an axis or a rule gives that setting.
+   (A replacement that translates the value, such as 65536 bytes to 64512 for UDP, still applies.)
+
+If two settings exclude each other (``duration`` and ``count``, ``rate`` and ``message_rate``), the
+one of the later layer counts.
 """
 
 from __future__ import annotations
@@ -40,15 +45,17 @@ def load_matrix(
 ) -> Matrix:
     """Read a matrix, with ``overrides`` as ``--set NAME=VALUE`` gives them.
 
-    ``hosts_file`` is the inventory where the matrix has no ``hosts:`` of its own; it is read for
-    pairings of "every host with every other" and for nothing else. ``kinds`` are the kinds of
-    findings that there are, which ``expect`` may forbid; without them any may be named.
+    ``hosts_file`` is the inventory if the matrix has no ``hosts:`` section; it is read only for
+    pairings of "every host with every other". ``kinds`` are the known kinds of findings, which
+    ``expect`` may forbid; without them it may name any.
 
     An override is a setting of the tests; or ``pairings`` as a list, ``repeats``, ``until``,
-    ``quiet``, ``pause``, ``order``, ``seed``, ``parallel``, ``common_window``; or ``scale``, which
-    every ``count`` is taken times (at least 1). Its value is written as in the file, axes included.
+    ``quiet``, ``pause``, ``order``, ``seed``, ``parallel``, ``common_window``; or ``scale``, by
+    which every ``count`` is multiplied (result at least 1). Its value is written as in the file,
+    axes included.
+
     Raises MatrixError with every fault of the file, UsageError for a file that cannot be read and
-    for overrides that make no sense.
+    for overrides that do not apply.
     """
     faults: list[Fault] = []
     document = read_document(path, faults)
@@ -59,22 +66,22 @@ def load_matrix(
     faults += () if kinds is None else unknown_kinds(document, model.expect, kinds)
     if faults:
         raise MatrixError(faults)
-    said = overrides_of(overrides or {}, model)
-    merged = said.over(model)
-    layers = layers_of(document, merged, said.settings)
+    override_set = overrides_of(overrides or {}, model)
+    merged = override_set.over(model)
+    layers = layers_of(document, merged, override_set.settings)
     _check_overrides([f.message for f in too_many(document, merged, layers)], overrides)
-    grids = _grids(merged, layers, said, overrides)
+    grids = _grids(merged, layers, override_set, overrides)
     if overrides:
         problems = expansion(model.each_pairing, grids).problems
         _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
-    return _matrix(document, merged, grids, said.scale)
+    return _matrix(document, merged, grids, override_set.scale)
 
 
 def comparisons_in(matrix_text: str, file: str) -> tuple[Comparison, ...]:
-    """What a matrix's text compares, none of it checked against its cells.
+    """The comparisons in a matrix's text, not checked against its cells.
 
-    For a report: what it lays beside each other may be asked for after the run. Raises MatrixError
-    where the text is no matrix.
+    A report needs them: comparisons may be added to the matrix after the run. Raises MatrixError
+    if the text is not a matrix.
     """
     return comparisons_of(_model_of(matrix_text, file))
 
@@ -82,7 +89,7 @@ def comparisons_in(matrix_text: str, file: str) -> tuple[Comparison, ...]:
 def expectations_in(
     matrix_text: str, file: str, kinds: Collection[str] | None = None
 ) -> tuple[Expectation, ...]:
-    """What a matrix's text expects, in the same way; ``kinds`` as in ``load_matrix``."""
+    """The expectations in a matrix's text, read alike; ``kinds`` as in ``load_matrix``."""
     model = _model_of(matrix_text, file)
     if kinds is not None and any(section.no for section in model.expect or ()):
         faults = [*unknown_kinds(load_document(matrix_text, file), model.expect, kinds)]
@@ -92,24 +99,24 @@ def expectations_in(
 
 
 def _model_of(matrix_text: str, file: str) -> MatrixFile:
-    found = check(load_document(matrix_text, file), MatrixFile)
-    if isinstance(found, list):
-        raise MatrixError([complaint.fault for complaint in found])
-    return found
+    model = check(load_document(matrix_text, file), MatrixFile)
+    if isinstance(model, list):
+        raise MatrixError([complaint.fault for complaint in model])
+    return model
 
 
 def _grids(
     model: MatrixFile,
     layers: list[dict[str, Any]],
-    said: Overrides,
+    overriding: Overrides,
     overrides: Mapping[str, str] | None,
 ) -> tuple[Grid, ...]:
-    grids = tuple(grids_of(model, layers, set(said.settings)))
-    if said.scale == 1:
+    grids = tuple(grids_of(model, layers, set(overriding.settings)))
+    if overriding.scale == 1:
         return grids
     if all(grid.axes.get("count", (None,)) == (None,) for grid in grids):
         _check_overrides(["no test of this matrix has a `count`"], overrides)
-    return tuple(scaled(grid, said.scale) for grid in grids)
+    return tuple(scaled(grid, overriding.scale) for grid in grids)
 
 
 def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scale: float) -> Matrix:
@@ -118,8 +125,8 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         link = Link(model.link.rate, model.link.mtu, model.link.vlan, model.link.hops)
     until = None
     if model.until is not None:
-        said = model.until
-        until = StopRule(**said.model_dump())
+        rule = model.until
+        until = StopRule(**rule.model_dump())
     target = None
     if model.target is not None:
         target = LongPath(model.target.rtt, model.target.rate)
@@ -154,9 +161,10 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
 def _own_repeats(model: MatrixFile, grids: tuple[Grid, ...]) -> dict[Cell, int]:
     if all(grid.repeats is None for grid in grids):
         return {}
-    found = expansion(model.each_pairing, grids)
+    expanded = expansion(model.each_pairing, grids)
     own = (
-        (cell, grids[index].repeats) for cell, index in zip(found.cells, found.grids, strict=True)
+        (cell, grids[index].repeats)
+        for cell, index in zip(expanded.cells, expanded.grids, strict=True)
     )
     return {cell: repeats for cell, repeats in own if repeats is not None}
 
@@ -165,12 +173,12 @@ def _own_repeats(model: MatrixFile, grids: tuple[Grid, ...]) -> dict[Cell, int]:
 
 
 def _check_overrides(wrong: Iterable[str], overrides: Mapping[str, str] | None) -> None:
-    """UsageError where a matrix that is right by itself is not so any more.
+    """Raise UsageError if overrides make a valid matrix invalid.
 
-    Idle rules are no fault then, and cells that have become equal are one cell.
+    Unused rules are not faults here, and cells that have become equal count as one cell.
     """
-    said = " ".join(f"--set {name}={text}" for name, text in (overrides or {}).items())
-    lines = [f"{said}: {message}" for message in dict.fromkeys(wrong)]
+    options = " ".join(f"--set {name}={text}" for name, text in (overrides or {}).items())
+    lines = [f"{options}: {message}" for message in dict.fromkeys(wrong)]
     if lines:
         raise UsageError("\n".join(lines))
 
@@ -185,7 +193,7 @@ def _content(
     grids: tuple[Grid, ...],
     scale: float,
 ) -> dict[str, Any]:
-    """What makes two matrices the same. What a matrix does not say is no key of it."""
+    """The content by which two matrices are equal. A section that is absent has no key here."""
     content: dict[str, Any] = {
         "link": link
         and {
@@ -206,7 +214,7 @@ def _content(
 
 
 def _test_content(grid: Grid) -> dict[str, Any]:
-    """A grid as plain data that does not depend on how or in which order it was written."""
+    """A grid as plain data, independent of the form and order in which it was written."""
     axes = {name: _plain(levels) for name, levels in grid.axes.items()}
     content: dict[str, Any] = {"test": grid.test} | {k: v for k, v in axes.items() if v is not None}
     if grid.repeats is not None:
@@ -223,7 +231,7 @@ def _test_content(grid: Grid) -> dict[str, Any]:
 
 
 def _plain(levels: Iterable[Level]) -> Any:
-    """One level as itself (``None`` where the host decides), more as a sorted list."""
+    """A single level as itself (``None`` if the host decides), several as a sorted list."""
     ordered = sorted(levels, key=lambda level: (level is not None, str(type(level)), level or 0))
     return ordered[0] if len(ordered) == 1 else ["auto" if v is None else v for v in ordered]
 

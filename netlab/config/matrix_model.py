@@ -1,4 +1,4 @@
-"""The shape of a matrix file: pydantic models made of the table of settings.
+"""The structure of a matrix file: pydantic models made from the table of settings.
 
 ``matrix.schema.json`` is generated from these models by ``python -m netlab.config.schema``.
 """
@@ -33,12 +33,12 @@ from netlab.config.settings import (
 KINDS = {
     "stream": "Messages one way, or both ways at once.",
     "round_trip": "Requests from the client, answered by the server's mirror: latency.",
-    "connect": "Transactions with a TCP connection each: the price of connecting.",
+    "connect": "Transactions with a TCP connection each: the cost of connecting.",
     "payload_search": "The largest payload that travels in one frame, and the path's MTU.",
     "throughput_search": "The highest rate that passes without loss (RFC 2544).",
-    "latency_under_load": "Round trips before, while and after streams fill the path.",
+    "latency_under_load": "Round trips before, during and after streams that fill the path.",
 }
-"""The kinds of test. Every combination of the settings' values of one is a cell."""
+"""The kinds of test. Every combination of the values of a test's settings is a cell."""
 
 MAX_REPEATS = 1000
 
@@ -54,8 +54,8 @@ def _model_of(
         s.name: (s.axis if axes else s.value, Field(default=None, description=s.about))
         for s in settings
     }
-    made: type[Section] = create_model(name, __base__=Section, __doc__=about, **more, **fields)
-    return made
+    model: type[Section] = create_model(name, __base__=Section, __doc__=about, **more, **fields)
+    return model
 
 
 def _rules(model: Any, about: str) -> Any:
@@ -74,12 +74,12 @@ def _rule(name: str, about: str, when: type[Section], then: type[Section], word:
 
 
 def _test_model(test: str) -> type[Section]:
-    """What may be said of one kind of test: its settings, its rules, its repeats."""
+    """The model of one kind of test: its settings, its rules, its repeats."""
     kind = "".join(word.capitalize() for word in test.split("_"))
     settings = SETTINGS_OF[test]
     when = _model_of(
         f"{kind}When",
-        "The cells meant: of each setting named here, one of the values.",
+        "Selects cells: each setting named here has one of the values given.",
         settings,
         axes=True,
         pairing=(one_or_list(Pairing), Field(default=None, description=_ABOUT_PAIRING)),
@@ -87,14 +87,14 @@ def _test_model(test: str) -> type[Section]:
     values = _model_of(f"{kind}Values", "Settings, one value each.", settings, axes=False)
     replace = _rule(
         f"{kind}Replace",
-        "Where the axes give these values, take others: UDP carries no 65536 bytes.",
+        "Replaces values that the axes give: UDP carries no 65536 bytes.",
         when,
         values,
         "with",
     )
     override = _rule(
         f"{kind}Override",
-        "Cells whose settings differ from the others': a longer duration for small messages.",
+        "Changes settings of some cells: a longer duration for small messages.",
         when,
         values,
         "set",
@@ -102,9 +102,9 @@ def _test_model(test: str) -> type[Section]:
     kinds: Any = Literal[test]
     more: dict[str, Any] = {}
     if test == "latency_under_load":
-        of_load = tuple(each for each in settings if each.name in LOAD_KEYS)
-        settings = tuple(each for each in settings if each.name not in LOAD_KEYS)
-        model = _model_of("Load", "The streams that fill the path.", of_load, axes=True)
+        load_settings = tuple(setting for setting in settings if setting.name in LOAD_KEYS)
+        settings = tuple(setting for setting in settings if setting.name not in LOAD_KEYS)
+        model = _model_of("Load", "The streams that fill the path.", load_settings, axes=True)
         more[LOAD] = (model, Field(default=None, description="The streams that fill the path."))
     return _model_of(
         f"{kind}Test",
@@ -114,11 +114,11 @@ def _test_model(test: str) -> type[Section]:
         test=(kinds, Field(description="Kind of test.")),
         repeats=(
             Repeats,
-            Field(default=None, description="Trials of each of its cells, in place of the whole's"),
+            Field(default=None, description="Trials per cell of this test; default: the matrix's."),
         ),
-        replace=_rules(replace, "First: values taken in place of others."),
-        exclude=_rules(when, "Then: combinations that are not measured."),
-        override=_rules(override, "Last: settings of some cells; later ones win."),
+        replace=_rules(replace, "Applied first: values that replace others."),
+        exclude=_rules(when, "Applied second: combinations that are not measured."),
+        override=_rules(override, "Applied last: settings of some cells; later rules win."),
         **more,
     )
 
@@ -126,7 +126,7 @@ def _test_model(test: str) -> type[Section]:
 TESTS: dict[str, type[Section]] = {test: _test_model(test) for test in KINDS}
 
 Defaults = _model_of(
-    "Defaults", "Settings of every test that takes them and has not its own.", SETTINGS, axes=True
+    "Defaults", "Settings of every test that takes them and does not set them.", SETTINGS, axes=True
 )
 
 SideModel = _model_of(
@@ -141,7 +141,7 @@ SideModel = _model_of(
 
 ExpectWhen = _model_of(
     "ExpectWhen",
-    "The cells meant: of each setting named here, one of the values.",
+    "Selects cells: each setting named here has one of the values given.",
     SETTINGS,
     axes=True,
     test=(
@@ -153,33 +153,33 @@ ExpectWhen = _model_of(
 
 
 def _shape(value: object) -> str:
-    """Which branch of a union a value is meant for."""
+    """The branch of a union that a value belongs to."""
     if isinstance(value, list):
         return "list"
     return "word" if isinstance(value, str) else "section"
 
 
 class CompareSection(Section):
-    """Cells laid beside those that differ from them in the settings named, and in nothing else."""
+    """Compares cells with those that differ from them only in the settings named."""
 
-    name: str = Field(min_length=1, max_length=100, description="Heads the comparison.")
+    name: str = Field(min_length=1, max_length=100, description="Title of the comparison.")
     baseline: SideModel  # type: ignore[valid-type]  # made of the table of settings
     contender: SideModel  # type: ignore[valid-type]
 
 
 class ExpectSection(Expecting):
-    """What is expected of some cells, for `netlab check`."""
+    """Expectations of some cells, for `netlab check`."""
 
     when: ExpectWhen = Field(  # type: ignore[valid-type]  # made of the table of settings
-        default=None, description="Only these cells; without it all that have the quantity."
+        default=None, description="Only these cells; default: all cells that have the quantity."
     )
     unless: ExpectWhen = Field(  # type: ignore[valid-type]
-        default=None, description="But not these."
+        default=None, description="Except these cells."
     )
 
 
 class BetweenSection(Section):
-    """Every ordered pair of some hosts of the inventory."""
+    """Every ordered pair of the hosts listed."""
 
     between: Annotated[
         Union[  # noqa: UP007
@@ -195,7 +195,7 @@ class BetweenSection(Section):
     ] = Field(description="Hosts by name, a host at one of its networks (HOST@NETWORK), or `all`.")
     inside: bool = Field(
         default=True,
-        description="Whether pairs within one machine, each host with itself, are measured too.",
+        description="Whether each host is measured with itself too.",
     )
 
 
@@ -223,26 +223,24 @@ class LinkSection(Section):
         default=0,
         ge=0,
         le=32,
-        description="Routers between the hosts: each takes a frame in and sends it again.",
+        description="Routers between the hosts: each receives a whole frame, then sends it.",
     )
 
 
 class TargetSection(Section):
-    """A longer path that TCP is to fill: the findings say what of what was measured stands against
-    it.
-    """
+    """A longer path that TCP shall fill later: findings name what in the results prevents it."""
 
     rtt: RoundTripTime = Field(description="Round trip of the whole path.")
-    rate: Rate = Field(description="Of payload.")
+    rate: Rate = Field(description="Throughput to reach on it.")
 
 
 class UntilSection(Section):
-    """Trials of a cell go on until the interval of their mean is this tight."""
+    """Repeats a cell until the confidence interval of its mean is this narrow."""
 
     within: Within = Field(description="Half the interval, as a share of the mean.")
-    confidence: Confidence = Field(default=0.95, description="Of the interval.")
-    at_least: int = Field(default=5, ge=3, le=MAX_REPEATS, description="Trials before any look.")
-    at_most: int = Field(default=30, ge=3, le=MAX_REPEATS, description="Trials, tight or not.")
+    confidence: Confidence = Field(default=0.95, description="Confidence level of the interval.")
+    at_least: int = Field(default=5, ge=3, le=MAX_REPEATS, description="Minimum number of trials.")
+    at_most: int = Field(default=30, ge=3, le=MAX_REPEATS, description="Maximum number of trials.")
 
     @model_validator(mode="after")
     def _in_order(self) -> UntilSection:
@@ -255,30 +253,30 @@ class UntilSection(Section):
 
 
 class QuietSection(Section):
-    """Trials in which a hypervisor took a host's CPUs away are measured again."""
+    """Repeats trials in which a hypervisor gave a host's CPU time to others."""
 
     steal: Steal = Field(description="Share of a host's CPU time that may be stolen.")
-    tries: int = Field(default=3, ge=2, le=10, description="Attempts at a trial in all.")
+    tries: int = Field(default=3, ge=2, le=10, description="Attempts per trial, at most.")
 
 
 class Running(Section):
-    """How a matrix is run: how often, in which order, how much at the same time."""
+    """How a matrix is run: how often, in which order, what in parallel."""
 
-    repeats: Repeats = Field(default=1, description="Trials of each cell.")
+    repeats: Repeats = Field(default=1, description="Trials per cell.")
     until: UntilSection = Field(default=None)  # type: ignore[assignment]  # absent, never null
     quiet: QuietSection = Field(default=None)  # type: ignore[assignment]  # absent, never null
     pause: WarmUp = Field(default=0.0, description="Time between two trials.")
     order: Literal["as-written", "shuffled"] = Field(
-        default="as-written", description="Shuffled: in blocks, every cell once a block."
+        default="as-written", description="shuffled: random within blocks of one trial per cell."
     )
-    seed: int = Field(default=1, ge=0, le=2**63 - 1, description="Of the shuffled order.")
+    seed: int = Field(default=1, ge=0, le=2**63 - 1, description="Seed of the shuffled order.")
     parallel: bool = Field(
         default=False, description="Whether pairings that share no host run at the same time."
     )
     common_window: bool = Field(
         default=True,
-        description="Whether streams that run at the same time start together, and one window "
-        "cuts them all.",
+        description="Whether streams that run at the same time start together and have one common "
+        "window.",
     )
 
 
@@ -286,12 +284,12 @@ Test: Any = Annotated[Union[tuple(TESTS.values())], Field(discriminator="test")]
 
 
 class MatrixFile(Running):
-    """A matrix: which tests run, between which systems, over which values."""
+    """A matrix: which tests run, between which systems, with which values."""
 
     title: str = Field(
         default="",
         max_length=200,
-        description="What the report is headed with; without one the name of the file.",
+        description="Title of the report; default: the name of the file.",
     )
     link: LinkSection = Field(default=None)  # type: ignore[assignment]  # absent, but never null
     target: TargetSection = Field(default=None)  # type: ignore[assignment]  # absent, never null
@@ -304,26 +302,24 @@ class MatrixFile(Running):
     ] = Field(
         default=None,  # type: ignore[arg-type]  # absent, never null
         description="Hosts of the inventory that are neither end, such as the device under test: "
-        "their load and their drops stand in the records of searches.",
+        "searches record their load and their drops.",
     )
     defaults: Defaults = Field(default=None)  # type: ignore[valid-type]
     tests: Annotated[list[Test], Field(min_length=1, max_length=1000)]
     compare: Annotated[list[CompareSection], Field(min_length=1, max_length=100)] = Field(
         default=None,  # type: ignore[arg-type]
-        description="What the report lays beside each other.",
+        description="Comparisons in the report.",
     )
     expect: Annotated[list[ExpectSection], Field(min_length=1, max_length=100)] = Field(
         default=None,  # type: ignore[arg-type]
-        description="What `netlab check` holds the run against.",
+        description="Expectations that `netlab check` applies to the run.",
     )
-    hosts: Any = Field(
-        default=None, description="The inventory, where it is not a file of its own."
-    )
+    hosts: Any = Field(default=None, description="The inventory, unless it is a separate file.")
     pairs: Any = Field(default=None, description="The hosts of a pairing, by name.")
 
     @property
     def each_pairing(self) -> list[str]:
-        """The pairings one by one, once "every host with every other" has become a list."""
+        """The pairings as a list; ValueError while they are "every host with every other"."""
         if isinstance(self.pairings, list):
             return self.pairings
         raise ValueError("which hosts there are is not known yet")

@@ -1,6 +1,6 @@
-"""The sections of a matrix laid over each other: which values each setting of a test takes.
+"""Merges the sections of a matrix into the values that each setting of a test has.
 
-Values and axes stand under their names in the file until they become a ``cells.Grid``.
+Values and axes keep their names from the file until they become a ``cells.Grid``.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from netlab.experiment.pairings import is_by_name
 from netlab.experiment.settings import Level
 
 FRAMING_BYTES = 18
-"""Of a frame beside its packet: 14 of header, 4 of FCS (IEEE 802.3)."""
+"""Bytes of a frame besides its packet: header 14, FCS 4 (IEEE 802.3)."""
 MAX_CELLS = 100_000
-"""Most cells of a matrix; at 1 s each more than a day."""
+"""Maximum number of cells in a matrix; at 1 s each they take more than a day."""
 MAX_TRIALS = 1_000_000
 MAX_RULE_VALUES = 1000
-"""Most values that steps in a rule's ``when`` may stand for."""
+"""Maximum number of values in the steps of a rule's ``when``."""
 
 STANDING_IN: Mapping[str, Level] = {
     "message_bytes": 1,
     "frame_bytes": 1518,
     "protocol": "TCP",
 }
-"""Values in place of missing required settings, so that the rest can be checked."""
+"""Placeholders for missing required settings, so that the rest can be checked."""
 
 Layer = dict[str, Any]
-"""Values or axes by the setting's name, in the order written."""
+"""Values or axes by the setting's name, in the order of the file."""
 
 
 def layers_of(document: Document, model: MatrixFile, overrides: Mapping[str, Any]) -> list[Layer]:
-    """For each test what holds in it, in the order written, its own settings first.
+    """The merged settings of each test, in the order of the file, its own settings first.
 
-    What a kind of test does not take passes it by.
+    Settings that a kind of test does not take are ignored.
     """
     defaults = _given(document, model.defaults, ("defaults",))
     return [
@@ -55,21 +55,21 @@ def layers_of(document: Document, model: MatrixFile, overrides: Mapping[str, Any
 
 
 def _taken(test: str, layer: Mapping[str, Any]) -> Layer:
-    """Of a layer the settings that a kind of test takes."""
+    """The settings of a layer that a kind of test takes."""
     return {name: value for name, value in layer.items() if FIELD_OF[name] in FIELDS[test]}
 
 
 def idle_defaults(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Defaults that no test of the matrix takes."""
-    taken = {field for test in model.tests for field in FIELDS[test.test]}
+    """Faults: defaults that no test of the matrix takes."""
+    fields = {field for test in model.tests for field in FIELDS[test.test]}
     for name in _given(document, model.defaults, ("defaults",)):
-        if FIELD_OF[name] not in taken:
-            message = f"no test here takes it: it is a setting of {kinds_with(name)}"
+        if FIELD_OF[name] not in fields:
+            message = f"no test of this matrix takes it: it is a setting of {kinds_with(name)}"
             yield document.fault(("defaults", name), message, at_key=True)
 
 
 def _given(document: Document, section: Any, path: KeyPath) -> Layer:
-    """The settings of one section, in the order written."""
+    """The settings of one section, in the order of the file."""
     if section is None:
         return {}
     layer: Layer = {}
@@ -82,68 +82,68 @@ def _given(document: Document, section: Any, path: KeyPath) -> Layer:
 
 
 def _layered(*layers: Mapping[str, Any]) -> Layer:
-    """Values or axes by name, the later layer wins; the order is that of the later layer."""
+    """Values or axes by name. A later layer wins, and its settings come first."""
     layered: Layer = {}
     for layer in layers:
-        kept = {n: v for n, v in layered.items() if n not in layer and n not in _partners(layer)}
-        layered = {**layer, **kept}
+        rest = {n: v for n, v in layered.items() if n not in layer and n not in _partners(layer)}
+        layered = {**layer, **rest}
     return layered
 
 
 def _partners(names: Iterable[str]) -> set[str]:
-    """The settings that those named take back."""
+    """The settings that exclude those named, and are therefore reset by them."""
     fields = {FIELD_OF[name] for name in names}
     return {NAME_OF[other] for pair in EXCLUSIVE for other in pair if fields & ({*pair} - {other})}
 
 
 def contradictions(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Settings that exclude each other, side by side in one section."""
+    """Faults: settings in one section that exclude each other."""
     if {"repeats", "until"} <= model.model_fields_set:
         later = max("repeats", "until", key=list(document.data).index)
         message = "`repeats` and `until` exclude each other: give one of them"
         yield document.fault((later,), message, at_key=True)
     for path, section in sections(model):
-        given: set[str] = getattr(section, "model_fields_set", set())
+        names: set[str] = getattr(section, "model_fields_set", set())
         for pair in EXCLUSIVE:
-            both = [NAME_OF[field] for field in pair if NAME_OF[field] in given]
-            if len(both) == 2:
-                written = list(document.at(path))
-                message = "`{}` and `{}` exclude each other: give one of them".format(*both)
-                yield document.fault((*path, max(both, key=written.index)), message, at_key=True)
+            pair_names = [NAME_OF[field] for field in pair if NAME_OF[field] in names]
+            if len(pair_names) == 2:
+                keys = list(document.at(path))
+                message = "`{}` and `{}` exclude each other: give one of them".format(*pair_names)
+                yield document.fault((*path, max(pair_names, key=keys.index)), message, at_key=True)
 
 
 def too_long_frames(
     document: Document, model: MatrixFile, layers: Iterable[Layer]
 ) -> Iterator[Fault]:
-    """Searches of frames that the stated link cannot carry: header and FCS beside the MTU."""
+    """Faults: searches with frames longer than the link's MTU plus header and FCS."""
     if model.link is None:
         return
     most = model.link.mtu + FRAMING_BYTES + (4 if model.link.vlan else 0)
     for index, layer in enumerate(layers):
-        long = [
-            each
-            for each in levels_of(layer.get("frame_size"))
-            if isinstance(each, int) and each > most
+        too_long = [
+            size
+            for size in levels_of(layer.get("frame_size"))
+            if isinstance(size, int) and size > most
         ]
-        if long and model.tests[index].test == "throughput_search":
+        if too_long and model.tests[index].test == "throughput_search":
             place = document.fault(("link", "mtu"), "")
             message = (
-                f"frames of {long[0]} bytes do not fit the link's mtu of {model.link.mtu} "
-                f"(line {place.line}): {most} at most"
+                f"frames of {too_long[0]} bytes do not fit the link's mtu of {model.link.mtu} "
+                f"(line {place.line}): at most {most}"
             )
             yield document.fault(("tests", index, "frame_size"), message)
 
 
 def lonely(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Searches that no other could take part in."""
+    """Faults: ``together`` for searches that no other search can join."""
     by_name = sum(map(is_by_name, model.each_pairing))
     for path, section in sections(model):
         if True not in levels_of(getattr(section, "together", None)):
             continue
         if not model.parallel:
-            message = "without `parallel: true` in the matrix no two pairs search at the same time"
+            message = "needs `parallel: true` in the matrix, so that pairs search at the same time"
         elif by_name < 2:
-            message = "takes two pairings by name, such as [a+b, c+d]; the matrix has none"
+            message = "needs two pairings by name, such as [a+b, c+d]"
         else:
             continue
         yield document.fault((*path, "together"), message)
@@ -163,7 +163,7 @@ def sections(model: MatrixFile) -> Iterator[tuple[tuple[str | int, ...], Any]]:
 
 
 def missing(document: Document, model: MatrixFile, layers: list[Layer]) -> Iterator[Fault]:
-    """Settings that a test has from nowhere."""
+    """Faults: required settings that no section gives to a test."""
     for index, (test, layer) in enumerate(zip(model.tests, layers, strict=True)):
         for name in sorted(lacking(test.test, layer)):
             message = f"the test has no `{name}`: give one here or in `defaults`"
@@ -171,37 +171,37 @@ def missing(document: Document, model: MatrixFile, layers: list[Layer]) -> Itera
 
 
 def meaningless(document: Document, model: MatrixFile, layers: list[Layer]) -> Iterator[Fault]:
-    """What a test says itself, and no cell of it can heed: a checksum of UDP where all is TCP."""
+    """Faults: settings in a test that none of its cells uses, such as a UDP checksum with TCP."""
     for index, (test, layer) in enumerate(zip(model.tests, layers, strict=True)):
-        written: Any = test
+        untyped: Any = test
         protocols = {*levels_of(layer.get("protocol", DEFAULTS_OF[test.test].get("protocol")))}
-        for rule in (*(written.replace or ()), *(written.override or ())):
+        for rule in (*(untyped.replace or ()), *(untyped.override or ())):
             protocols.add((rule.with_ if hasattr(rule, "with_") else rule.set).protocol)
         for name in _given(document, test, ("tests", index)):
             for protocol, only in (("TCP", ONLY_OF_TCP), ("UDP", ONLY_OF_UDP)):
                 if FIELD_OF[name] in only and protocol not in protocols:
-                    message = f"means nothing here: it is of {protocol}, which this test has not"
+                    message = f"has no effect: it is a setting of {protocol}, which is not used"
                     within = () if name in test.model_fields_set else (LOAD,)
                     yield document.fault(("tests", index, *within, name), message, at_key=True)
 
 
 def lacking(test: str, layer: Layer) -> set[str]:
-    """Names of the settings that a kind of test must have, and a layer has not."""
+    """Names of the settings that a kind of test requires and a layer lacks."""
     return {NAME_OF[field] for field in NEEDED[test]} - layer.keys()
 
 
 def too_many(document: Document, model: MatrixFile, layers: list[Layer]) -> Iterator[Fault]:
-    """Absurd products, found without making any of them."""
+    """Faults: too many cells, trials or rule values, found without expanding them."""
     cells = 0
     for index, layer in enumerate(layers):
         before, cells = cells, cells + _size(layer) * len(model.each_pairing)
         if before <= MAX_CELLS < cells:
-            message = f"{cells:,} cells are too many; a matrix has {MAX_CELLS:,} at most"
+            message = f"{cells:,} cells are too many; a matrix has at most {MAX_CELLS:,}"
             yield document.fault(("tests", index), message)
         for path, name, value in _conditions(model, index):
             if isinstance(value, Steps) and len(value) > MAX_RULE_VALUES:
                 message = (
-                    f"{len(value):,} values in a rule are too many; {MAX_RULE_VALUES:,} at most"
+                    f"{len(value):,} values in a rule are too many; at most {MAX_RULE_VALUES:,}"
                 )
                 yield document.fault((*path, name), message)
     trials = sum(
@@ -209,12 +209,12 @@ def too_many(document: Document, model: MatrixFile, layers: list[Layer]) -> Iter
         for test, layer in zip(model.tests, layers, strict=True)
     )
     if trials > MAX_TRIALS and cells <= MAX_CELLS:
-        message = f"{trials:,} trials are too many; {MAX_TRIALS:,} at most"
+        message = f"{trials:,} trials are too many; at most {MAX_TRIALS:,}"
         yield document.fault(("until" if model.until else "repeats",), message)
 
 
 def most_repeats(model: MatrixFile) -> int:
-    """Trials of a cell, at most, where its test says nothing of its own."""
+    """Maximum number of trials per cell, unless its test has its own ``repeats``."""
     return model.until.at_most if model.until else model.repeats
 
 
@@ -230,15 +230,15 @@ def _conditions(model: MatrixFile, index: int) -> Iterator[tuple[tuple[str | int
 
 
 def _size(layer: Mapping[str, Any]) -> int:
-    """Combinations of its axes."""
+    """Number of combinations of its axes."""
     return math.prod(len(v) if isinstance(v, list | Steps) else 1 for v in layer.values())
 
 
 def grids_of(model: MatrixFile, layers: list[Layer], overridden: set[str]) -> Iterator[Grid]:
     """The tests as grids.
 
-    No rule gives what is ``overridden`` (names of settings), but for a replacement that translates
-    its value: UDP gets 64512 in place of 65536, wherever the 65536 came from.
+    Rules do not change settings named in ``overridden``, except a replacement that translates the
+    value: UDP gets 64512 instead of 65536, even if the 65536 came from ``--set``.
     """
     tests: list[Any] = list(model.tests)
     for test, layer in zip(tests, layers, strict=True):
@@ -246,29 +246,31 @@ def grids_of(model: MatrixFile, layers: list[Layer], overridden: set[str]) -> It
         settled = {FIELD_OF[name] for name in _partners(layer)}
         for field, level in DEFAULTS_OF[test.test].items():
             axes.setdefault(field, (None if field in settled else level,))
-        kept = overridden | _partners(overridden)
+        fixed = overridden | _partners(overridden)
         yield Grid(
             test=test.test,
             axes=axes,
             repeats=test.repeats,
             replace=tuple(
-                Rule(meant_by(r.when), _then(test.test, r.with_, kept - r.when.model_fields_set))
+                Rule(meant_by(r.when), _then(test.test, r.with_, fixed - r.when.model_fields_set))
                 for r in test.replace or []
             ),
             exclude=tuple(Rule(meant_by(when), {}) for when in test.exclude or []),
             override=tuple(
-                Rule(meant_by(r.when), _then(test.test, r.set, kept)) for r in test.override or []
+                Rule(meant_by(r.when), _then(test.test, r.set, fixed)) for r in test.override or []
             ),
         )
 
 
 def scaled(grid: Grid, scale: float) -> Grid:
-    """The grid with every ``count`` times ``scale``, in its axes and its rules; at least 1."""
+    """The grid with every ``count`` multiplied by ``scale`` (at least 1), also in its rules."""
 
     def times(field: str, levels: Iterable[Level]) -> tuple[Level, ...]:
         if field != "count":
             return tuple(levels)
-        counts = (each if each is None else max(1, round(float(each) * scale)) for each in levels)
+        counts = (
+            level if level is None else max(1, round(float(level) * scale)) for level in levels
+        )
         return tuple(dict.fromkeys(counts))
 
     def scaled_rule(rule: Rule) -> Rule:
@@ -295,11 +297,11 @@ def meant_by(when: Section) -> dict[str, frozenset[Level]]:
 
 
 def _then(test: str, values: Section, settled: set[str]) -> dict[str, Level]:
-    """What a rule gives; not what ``--set`` has settled."""
-    given = {n: getattr(values, n) for n in values.model_fields_set if n not in settled}
-    partners = {FIELD_OF[name] for name in _partners(given)}
+    """The settings that a rule gives, without those that ``--set`` has fixed."""
+    settings = {n: getattr(values, n) for n in values.model_fields_set if n not in settled}
+    partners = {FIELD_OF[name] for name in _partners(settings)}
     taken_back: dict[str, Level] = dict.fromkeys(partners & FIELDS[test])
-    return taken_back | {FIELD_OF[name]: value for name, value in given.items()}
+    return taken_back | {FIELD_OF[name]: value for name, value in settings.items()}
 
 
 def levels_of(value: Any) -> tuple[Level, ...]:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA_FILE = Path(__file__).parents[1] / "matrix.schema.json"
-"""Named in each matrix's first line; a test checks that it is current."""
+"""Each matrix names it in its first line; a test checks that it is current."""
 
 
 def schema_text() -> str:
-    """The schema, generated from the model of a matrix file; ends with a line feed."""
+    """The schema, generated from the model of a matrix file, with a final line feed."""
     from netlab.config.matrix_model import MatrixFile
 
     schema = _each_once(_without_null_defaults(MatrixFile.model_json_schema(by_alias=True)))
@@ -20,9 +20,9 @@ def schema_text() -> str:
 
 
 def _without_null_defaults(part: Any) -> Any:
-    """Absent is not null: a key whose default is nothing must not be written as nothing."""
+    """The schema without null defaults: an optional key may be absent, but must not be null."""
     if isinstance(part, list):
-        return [_without_null_defaults(each) for each in part]
+        return [_without_null_defaults(item) for item in part]
     if not isinstance(part, dict):
         return part
     return {
@@ -33,7 +33,7 @@ def _without_null_defaults(part: Any) -> Any:
 
 
 def _each_once(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with every setting written once, and named where sections take it."""
+    """The schema with every setting defined once, and referenced in the sections."""
     from netlab.config.settings import FIELD_OF
 
     names: dict[str, str] = {}
@@ -42,12 +42,12 @@ def _each_once(schema: dict[str, Any]) -> dict[str, Any]:
     for section in sections.values():
         properties = dict(section.get("properties", {}))
         for name in properties.keys() & FIELD_OF.keys():
-            known = json.dumps([name, properties[name]])
-            if known not in names:
+            definition = json.dumps([name, properties[name]])
+            if definition not in names:
                 # A setting is an axis in some sections, one value in others.
-                names[known] = f"{name}:{sum(n.partition(':')[0] == name for n in shared)}"
-                shared[names[known]] = properties[name]
-            properties[name] = {"$ref": f"#/$defs/{names[known]}"}
+                names[definition] = f"{name}:{sum(n.partition(':')[0] == name for n in shared)}"
+                shared[names[definition]] = properties[name]
+            properties[name] = {"$ref": f"#/$defs/{names[definition]}"}
         if properties:
             section["properties"] = properties
     return schema | {"$defs": sections | dict(sorted(shared.items()))}

@@ -1,7 +1,6 @@
-"""The settings of tests, as pydantic types: what each may be in a matrix follows from its row.
+"""The settings of tests as pydantic types, derived from the table rows in ``experiment/kinds/``.
 
 A setting is one value, or an axis: a list, or evenly spaced steps ``{from: …, to: …, step: …}``.
-The rows: ``experiment/kinds/``.
 """
 
 from __future__ import annotations
@@ -68,11 +67,11 @@ _UNITS: Mapping[str, tuple[type, str, Callable[[Any], Any], Callable[[Any], str]
     "per second": (float, "number", parse_per_second, _a_second),
     "share": (float, "", parse_share, format_share),
 }
-"""Unit → its type, its JSON's, how it is read and how it is shown."""
+"""Unit → its type, its JSON type, its parser and its formatter."""
 
 
 def _validator(reads: NumberWithUnit) -> Callable[[object], Any]:
-    """Of a quantity with its unit, between its bounds."""
+    """A validator of a quantity with its unit, within its bounds."""
     _, _, parse, show = _UNITS[reads.unit]
 
     def check(value: object) -> Any:
@@ -97,29 +96,29 @@ _CPU_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 
 
 def _cpus_in(value: object) -> list[int]:
-    """Numbers in a number, a list of them, or a text as systems write such lists."""
+    """CPU numbers from a number, a list of numbers, or a text such as ``0-3,8``."""
     if isinstance(value, int) and not isinstance(value, bool):
         return [value]
     if isinstance(value, list):
-        if all(isinstance(each, int) and not isinstance(each, bool) for each in value):
+        if all(isinstance(number, int) and not isinstance(number, bool) for number in value):
             return value
     elif isinstance(value, str):
         ranges = [_CPU_RANGE.fullmatch(part.strip()) for part in value.split(",")]
         if all(ranges):
-            ends = [(int(found[1]), int(found[2] or found[1])) for found in ranges if found]
+            ends = [(int(match[1]), int(match[2] or match[1])) for match in ranges if match]
             return [cpu for first, last in ends for cpu in range(first, last + 1)]
-    raise ValueError("should be numbers of CPUs, such as [0, 1] or 0-3")
+    raise ValueError("should be CPU numbers, such as [0, 1] or 0-3")
 
 
 def _cpu_list(reads: CpuList) -> Callable[[object], str]:
     def check(value: object) -> str:
         cpus = _cpus_in(value)
         if not cpus:
-            raise ValueError("should name one CPU at least")
+            raise ValueError("should name at least one CPU")
         if min(cpus) < 0 or max(cpus) > reads.largest:
-            raise ValueError(f"the numbers of CPUs are 0 to {reads.largest}")
+            raise ValueError(f"CPU numbers are 0 to {reads.largest}")
         if len(set(cpus)) < len(cpus):
-            raise ValueError("should have each CPU once")
+            raise ValueError("should name each CPU once")
         if len(cpus) > reads.most:
             raise ValueError(f"has {len(cpus)} CPUs; at most {reads.most}")
         return ",".join(map(str, cpus))
@@ -129,15 +128,15 @@ def _cpu_list(reads: CpuList) -> Callable[[object], str]:
 
 def _json_of_cpus(reads: CpuList) -> WithJsonSchema:
     cpu = {"type": "integer", "minimum": 0, "maximum": reads.largest}
-    listed = {
+    array = {
         "type": "array", "items": cpu, "minItems": 1, "maxItems": reads.most, "uniqueItems": True
     }  # fmt: skip
-    return WithJsonSchema({"anyOf": [cpu, listed, _text("0-3,8", r"^[0-9]")]})
+    return WithJsonSchema({"anyOf": [cpu, array, _text("0-3,8", r"^[0-9]")]})
 
 
 @cache
 def _type_of(reads: Reader, field: Any) -> Any:
-    """The type of one value, of a field of that type."""
+    """The pydantic type of one value of a setting; ``field`` is the type of its field."""
     match reads:
         case Whole(least, most):
             return Annotated[int, Field(ge=least, le=most)]
@@ -178,7 +177,7 @@ Confidence = Annotated[float, BeforeValidator(_validator(_CONFIDENCE)), _json(_C
 
 
 _IN_DOCUMENTS = frozenset("ON")
-"""Systems of imported tables (OpenBSD, NetBSD), of which `expect:` may speak."""
+"""Systems of imported tables (OpenBSD, NetBSD), which `expect:` may name."""
 
 
 def _pairing(value: str) -> str:
@@ -186,14 +185,14 @@ def _pairing(value: str) -> str:
         pairings.roles_of(value)
         return value
     if pairings.LETTERS.fullmatch(value):
-        strange = sorted(set(value) - OS_NAMES.keys() - _IN_DOCUMENTS)
-        if strange:
-            known = ", ".join(f"{letter} {name}" for letter, name in OS_NAMES.items())
-            raise ValueError(f"`{value}`: {strange[0]} is no system; there are {known}")
+        unknown = sorted(set(value) - OS_NAMES.keys() - _IN_DOCUMENTS)
+        if unknown:
+            systems = ", ".join(f"{letter} {name}" for letter, name in OS_NAMES.items())
+            raise ValueError(f"`{value}`: {unknown[0]} is not a system; there are {systems}")
         return value
     raise ValueError(
-        f"`{value[:40]}` is no pairing: two capital letters, the server's system first, such as "
-        "WL; or two hosts by name, such as nas+laptop"
+        f"`{value[:40]}` is not a pairing: write two capital letters, the server's system first, "
+        "such as WL; or two hosts by name, such as nas+laptop"
     )
 
 
@@ -219,14 +218,14 @@ RoleName = Annotated[
 
 
 def distinct(levels: list[T]) -> list[T]:
-    """No value twice: it would make two cells equal."""
-    seen: dict[object, int] = {}
+    """Refuse a value that is listed twice: it would make two cells equal."""
+    first_places: dict[object, int] = {}
     for index, level in enumerate(levels):
-        if level in seen:
-            first = seen[level] + 1
+        if level in first_places:
+            first = first_places[level] + 1
             message = "the same value as number {first} of this list"
             raise PydanticCustomError("place_in_list", message, {"index": index, "first": first})
-        seen[level] = index
+        first_places[level] = index
     return levels
 
 
@@ -239,26 +238,26 @@ class Steps(Section, Generic[T]):
 
     @model_validator(mode="after")
     def _hits_its_end(self) -> Steps[T]:
-        start, to, step = (Decimal(repr(each)) for each in (self.start, self.to, self.step))
+        start, to, step = (Decimal(repr(number)) for number in (self.start, self.to, self.step))
         if step <= 0:
-            raise ValueError("the step must be more than nothing")
+            raise ValueError("`step` must be more than 0")
         if start > to:
             raise ValueError("`from` is above `to`: steps go upwards")
         if (to - start) % step:
             nearest = start + (to - start) // step * step
             raise ValueError(
-                f"the steps do not hit their end: the last one below {_plain(to)} "
-                f"is {_plain(nearest)}"
+                f"the steps do not end at `to`: the last one below {_plain(to)} is "
+                f"{_plain(nearest)}"
             )
         return self
 
     def __len__(self) -> int:
-        """How many values, without making them."""
-        start, to, step = (Decimal(repr(each)) for each in (self.start, self.to, self.step))
+        """The number of values, without listing them."""
+        start, to, step = (Decimal(repr(number)) for number in (self.start, self.to, self.step))
         return int((to - start) // step) + 1
 
     def values(self) -> list[Any]:
-        """Every value, in its own type, without rounding on the way."""
+        """Every value in its own type, without accumulated rounding."""
         kind: Callable[[Decimal], Any] = type(self.start)
         start, step = Decimal(repr(self.start)), Decimal(repr(self.step))
         return [kind(start + index * step) for index in range(len(self))]
@@ -279,18 +278,18 @@ def _shape_of_choice(value: object) -> str:
 
 
 def _shape_of_lists(value: object) -> str:
-    """Of a setting one of whose values is a list of numbers: an axis has lists or texts in it."""
-    axis = isinstance(value, list) and any(isinstance(each, list | str) for each in value)
+    """For a setting whose value may be a list of numbers: an axis contains lists or texts."""
+    axis = isinstance(value, list) and any(isinstance(item, list | str) for item in value)
     return "list" if axis else "value"
 
 
 def _levels(value: Any) -> Any:
-    listed: Any = list[value]
-    return Annotated[listed, Field(min_length=1), AfterValidator(distinct), Tag("list")]
+    list_type: Any = list[value]
+    return Annotated[list_type, Field(min_length=1), AfterValidator(distinct), Tag("list")]
 
 
 def one_or_list(value: Any, shape: Callable[[object], str] = _shape_of_choice) -> Any:
-    """The type of one value or a list of them."""
+    """The type of one value or a list of values."""
     return Annotated[
         Union[Annotated[value, Tag("value")], _levels(value)],  # noqa: UP007  (made at run time)
         Discriminator(shape),
@@ -298,7 +297,7 @@ def one_or_list(value: Any, shape: Callable[[object], str] = _shape_of_choice) -
 
 
 def _one_or_list_or_steps(value: Any, ends: Any) -> Any:
-    """The same or steps, whose ends may be of another type: ``auto`` is no end."""
+    """The same or steps, whose ends may have a narrower type: ``auto`` cannot be an end."""
     steps: Any = Steps.__class_getitem__(ends)
     return Annotated[
         Union[Annotated[value, Tag("value")], _levels(value), Annotated[steps, Tag("steps")]],  # noqa: UP007
@@ -308,7 +307,7 @@ def _one_or_list_or_steps(value: Any, ends: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its name in the file, its field in the setups that have it, its types."""
+    """One setting: its name in the file, its field in the setups, its types."""
 
     name: str
     field: str
@@ -339,21 +338,21 @@ _IN_SCHEMA = (
     "resolution line_rate search_duration together frame_loss latency back_to_back residual settle "
     "sweep capture"
 )
-"""Keys in the order in which the schema has them; newer ones follow."""
+"""Order of the keys in the schema; newer keys follow."""
 
 _BY_KEY = {row.key: _setting(row) for row in ROWS.values()}
 
 SETTINGS = tuple(_BY_KEY[key] for key in dict.fromkeys([*_IN_SCHEMA.split(), *_BY_KEY]))
-"""Every setting of every kind of test, each once. The defaults of a matrix take all of them."""
+"""Every setting of every kind of test, each once. A matrix's ``defaults`` take all of them."""
 
 FIELD_OF = {setting.name: setting.field for setting in SETTINGS}
 NAME_OF = {setting.field: setting.name for setting in SETTINGS}
 
 LOAD = "load"
-"""Key of the section of a ``latency_under_load`` test that has the settings of its streams."""
+"""Key of the section with the streams' settings in a ``latency_under_load`` test."""
 
 _BESIDE_LOAD = frozenset({"duration", "network", "ip", "interface", "dscp"})
-"""Settings of streams that hold for its round trips as well, or say how long the load lasts."""
+"""Settings of streams that also apply to the round trips, or give the length of the load."""
 
 LOAD_KEYS = (
     frozenset(
@@ -372,6 +371,6 @@ SETTINGS_OF: Mapping[str, tuple[Setting, ...]] = {
 
 
 def kinds_with(name: str) -> str:
-    """The kinds of test that take a setting, in words: ```round_trip` and `connect```."""
-    kinds = [f"`{test}`" for test, taken in FIELDS.items() if FIELD_OF[name] in taken]
+    """The kinds of test that take a setting, as text: ```round_trip` and `connect```."""
+    kinds = [f"`{test}`" for test, fields in FIELDS.items() if FIELD_OF[name] in fields]
     return " and ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)

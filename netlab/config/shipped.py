@@ -1,4 +1,4 @@
-"""The matrices that netlab brings along: by name, wherever it is installed."""
+"""The matrices that are installed with netlab, by name."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from netlab.errors import UsageError
 
 PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = (PACKAGE / "matrices", PACKAGE.parent / "matrices")
-"""Of an installed netlab, and of a checkout."""
+"""In an installed netlab, and in a checkout."""
 
 
 def names() -> tuple[str, ...]:
-    """Of all of them, in order."""
+    """The names of all shipped matrices, sorted."""
     return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
 
 
 def matrix_file(given: Path) -> Path:
-    """``given`` where it is a file or names one; else the matrix of that name that netlab brings
-    along. UsageError where a plain name is neither.
+    """``given`` if it is a file or looks like a path; otherwise the shipped matrix of that name.
+    UsageError if a plain name is neither.
     """
     if given.exists() or given.suffix or given.name != str(given):
         return given
-    found = _folder() / f"{given}.yaml"
-    if found.is_file():
-        return found
+    file = _folder() / f"{given}.yaml"
+    if file.is_file():
+        return file
     raise UsageError(
-        f"there is no file {given}, and netlab brings no matrix of that name: "
+        f"there is no file {given}, and no shipped matrix of that name: "
         f"there are {', '.join(names())}"
     )
 

@@ -1,9 +1,9 @@
 """YAML 1.2 text → nodes with positions: plain data, nothing else. Pure.
 
-PyYAML's parser cuts the text into events; what they mean is decided here, by the core schema of
-YAML 1.2: ``no`` is a word, ``010`` is ten, ``0o10`` is eight, ``1_000`` is a word. Mapping keys are
-words as written. Refused, each with its place: duplicate keys, tags, merge keys, further documents,
-and what only an attacker writes (deep nesting, aliases that grow into millions of values).
+PyYAML's parser splits the text into events. This module gives them their meaning by the core schema
+of YAML 1.2: ``no`` is a word, ``010`` is ten, ``0o10`` is eight, ``1_000`` is a word. Mapping keys
+are words as written. The parser refuses, each with its place: duplicate keys, tags, merge keys,
+further documents, and attacks (deep nesting, aliases that grow into millions of values).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import yaml
 from netlab.errors import Fault, MatrixError
 
 MAX_BYTES = 1 << 20
-"""Largest text, in bytes of UTF-8."""
+"""Maximum size of a text in bytes of UTF-8."""
 MAX_DEPTH = 32
-"""Deepest nesting."""
+"""Maximum depth of nesting."""
 MAX_NODES = 20_000
-"""Most values, each alias counted as all that it stands for."""
+"""Maximum number of values; an alias counts as many as its anchor's value has."""
 TOO_LARGE = "larger than 1 MiB; a matrix is a page or two"
 _MAX_DIGITS = 40
 
@@ -39,7 +39,7 @@ _NO_CHARACTER = re.compile(r"\\U(?!000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})[0-9a-fA
 
 @dataclass(slots=True)
 class Node:
-    """One value, with the place where it stands. Aliases share their anchor's node."""
+    """One value with its position. Aliases share their anchor's node."""
 
     line: int
     """From 1."""
@@ -47,16 +47,16 @@ class Node:
     """From 1."""
     scalar: str | int | float | bool | None = None
     items: list[Node] | None = None
-    """Of a sequence."""
+    """The items of a sequence."""
     entries: dict[str, tuple[Node, Node]] | None = None
-    """Of a mapping: key's node and value's node, by key."""
+    """The entries of a mapping: nodes of key and value, by key."""
     size: int = 1
-    """Values in it, itself among them, each alias counted as all that it stands for."""
+    """Number of values in it, itself included; an alias counts as many as its anchor's value."""
     height: int = 1
-    """Levels of nesting in it, itself among them."""
+    """Levels of nesting in it, itself included."""
 
     def add(self, child: Node) -> None:
-        """Count a child in."""
+        """Add a child's size and height."""
         self.size += child.size
         self.height = max(self.height, child.height + 1)
 
@@ -72,8 +72,8 @@ class Node:
 def parse(text: str, file: str, faults: list[Fault] | None = None) -> Node:
     """The one value in a YAML text.
 
-    Raises MatrixError with every fault found. With a list of ``faults`` those that leave a whole
-    document (such as a key that stands twice) are put there instead.
+    Raises MatrixError with every fault found. If ``faults`` is a list, faults that leave a whole
+    document (such as a duplicate key) are appended to it instead.
     """
     breaks = _Breaks.of(text)
     builder = _Builder(file, breaks)
@@ -95,28 +95,28 @@ def parse(text: str, file: str, faults: list[Fault] | None = None) -> Node:
 
 
 class _TooMuch(Exception):
-    """A limit is passed: its fault is noted, nothing more is read."""
+    """A limit is exceeded: its fault is recorded, and reading ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Breaks:
-    """Characters that PyYAML takes for line breaks (YAML 1.1), and YAML 1.2 for letters."""
+    """Characters that are line breaks for PyYAML (YAML 1.1) and ordinary ones in YAML 1.2."""
 
     stand_ins: dict[str, str]
-    """Each → a private character that the text does not have."""
+    """Character → a private-use character that does not occur in the text."""
 
     @classmethod
     def of(cls, text: str) -> _Breaks:
-        """Those of a text."""
+        """The ones that occur in a text."""
         free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
-        return cls({each: next(free) for each in "\x85\u2028\u2029" if each in text})
+        return cls({character: next(free) for character in "\x85\u2028\u2029" if character in text})
 
     def hidden(self, text: str) -> str:
-        """The text for PyYAML's eyes; every character keeps its place."""
+        """The text for PyYAML; every character keeps its position."""
         return text.translate({ord(old): new for old, new in self.stand_ins.items()})
 
     def shown(self, text: str) -> str:
-        """What was hidden, as it was."""
+        """The text with its original characters."""
         return text.translate({ord(new): old for old, new in self.stand_ins.items()})
 
 
@@ -173,7 +173,7 @@ class _Builder:
         if name not in self.anchors:
             self._fault(event, path, f"the alias *{name} has no anchor &{name} before it")
         elif (node := self.anchors[name]) is None:
-            self._stop(event, f"the alias *{name} stands within its own anchor: it has no end")
+            self._stop(event, f"the alias *{name} is inside its own anchor, so it has no end")
         else:
             self._count(event, node.size)
             self._check_depth(event, depth + node.height - 1)
@@ -201,7 +201,7 @@ class _Builder:
             node.add(value)
             if name in node.entries:
                 first = node.entries[name][0]
-                self._fault(event, below, f"the key stands twice; first in line {first.line}")
+                self._fault(event, below, f"the key is given twice; first in line {first.line}")
             else:
                 node.entries[name] = (key, value)
 
@@ -224,7 +224,7 @@ class _Builder:
         elif event.tag is not None or event.style is not None:
             node.scalar = self.breaks.shown(event.value)
             if _CONTROL.search(event.value):
-                self._fault(event, path, "an escape here stands for a character no text may hold")
+                self._fault(event, path, "an escape here gives a character that is not allowed")
         else:
             try:
                 node.scalar = resolve(self.breaks.shown(event.value))
@@ -233,16 +233,16 @@ class _Builder:
 
     def _tag(self, event: Any, path: str) -> None:
         tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-        self._fault(event, path, f"the tag {tag[:60]} is not taken: the file is plain data")
+        self._fault(event, path, f"the tag {tag[:60]} is not allowed: the file is plain data")
 
     def _count(self, event: Any, size: int) -> None:
         self.nodes += size
         if self.nodes > MAX_NODES:
-            self._stop(event, f"more than {MAX_NODES:,} values, counting what aliases stand for")
+            self._stop(event, f"more than {MAX_NODES:,} values, including those of aliases")
 
     def _check_depth(self, event: Any, depth: int) -> None:
         if depth > MAX_DEPTH:
-            self._stop(event, f"nested more than {MAX_DEPTH} deep")
+            self._stop(event, f"nested more than {MAX_DEPTH} levels deep")
 
     def _fault(self, event: Any, path: str, message: str) -> None:
         mark = event.start_mark
@@ -283,19 +283,19 @@ def _check_length(text: str) -> None:
 
 
 def _unreadable(text: str, file: str) -> Fault | None:
-    """What is wrong with the text as a whole, before any YAML is read."""
+    """A fault of the text as a whole, found before YAML is parsed."""
     if len(text.encode("utf-8", "replace")) > MAX_BYTES:
         return Fault(file, 1, 1, "", TOO_LARGE)
-    found = _CONTROL.search(text)
-    if found is not None:
-        code = ord(found[0])
+    match = _CONTROL.search(text)
+    if match is not None:
+        code = ord(match[0])
         what = "a NUL byte" if code == 0 else f"the control character U+{code:04X}"
-        message = f"{what} stands here; is this really a text file?"
-        return Fault(file, *place(text, found.start()), "", message)
-    found = _NO_CHARACTER.search(text)
-    if found is not None:
-        message = f"{found[0]} is no character of Unicode"
-        return Fault(file, *place(text, found.start()), "", message)
+        message = f"there is {what} here; is this really a text file?"
+        return Fault(file, *place(text, match.start()), "", message)
+    match = _NO_CHARACTER.search(text)
+    if match is not None:
+        message = f"{match[0]} is not a Unicode character"
+        return Fault(file, *place(text, match.start()), "", message)
     return None
 
 
@@ -305,25 +305,25 @@ def place(text: str, index: int) -> tuple[int, int]:
 
 
 def _lines(text: str) -> list[str]:
-    """As YAML counts them: a carriage return alone ends one as well."""
+    """The lines as YAML counts them: a carriage return alone ends one as well."""
     return re.split("\r\n|\r|\n", text)
 
 
 def _syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
-    """PyYAML's complaint as one sentence at one place."""
+    """PyYAML's error as one sentence with its place."""
     mark = error.problem_mark or error.context_mark
     line, column = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
     problem = error.problem or "it cannot be read"
     if "'\\t'" in problem:
-        return Fault(file, line, column, "", "a tab stands here; YAML indents with spaces only")
-    likely = _odd_space(text, file, line) or _colon_without_space(text, file, line)
-    if likely is not None:
-        return likely
-    opened = error.context_mark
-    if opened is not None and any(word in str(error.context) for word in _UNCLOSED):
-        sign = _lines(text)[opened.line][opened.column : opened.column + 1]
+        return Fault(file, line, column, "", "there is a tab here; YAML indents with spaces only")
+    cause = _odd_space(text, file, line) or _colon_without_space(text, file, line)
+    if cause is not None:
+        return cause
+    opening = error.context_mark
+    if opening is not None and any(word in str(error.context) for word in _UNCLOSED):
+        sign = _lines(text)[opening.line][opening.column : opening.column + 1]
         message = f"`{sign}` is not closed: it was noticed in line {line}, column {column}"
-        return Fault(file, opened.line + 1, opened.column + 1, "", message)
+        return Fault(file, opening.line + 1, opening.column + 1, "", message)
     context = f"{error.context}: " if error.context else ""
     return Fault(file, line, column, "", f"not valid YAML: {context}{problem}")
 
@@ -334,22 +334,22 @@ _STUCK = re.compile(r"[ ]*(?:- +)?([A-Za-z_][A-Za-z0-9_]*):(?=[^ /:])")
 
 
 def _odd_space(text: str, file: str, noticed: int) -> Fault | None:
-    """A space that YAML takes for a letter, at or before the line where reading failed."""
+    """A space that YAML treats as a letter, at or before the line where parsing failed."""
     lines = _lines(text)[:noticed]
     for number, line in enumerate(lines, 1):
-        for found in _ODD_SPACE.finditer(line.partition("#")[0]):
-            name = "no-break space" if found[0] == "\u00a0" else "space that YAML does not know"
-            message = f"a {name} (U+{ord(found[0]):04X}) stands here; write a plain one"
-            return Fault(file, number, found.start() + 1, "", message)
+        for match in _ODD_SPACE.finditer(line.partition("#")[0]):
+            name = "no-break space" if match[0] == "\u00a0" else "space that YAML does not know"
+            message = f"there is a {name} (U+{ord(match[0]):04X}) here; write a plain space"
+            return Fault(file, number, match.start() + 1, "", message)
     return None
 
 
 def _colon_without_space(text: str, file: str, noticed: int) -> Fault | None:
-    """``duration:10s``, in the line where reading failed or in the one before."""
+    """``duration:10s``, in the line where parsing failed or in the one before."""
     lines = _lines(text)
     for number in (noticed - 1, noticed):
-        found = _STUCK.match(lines[number - 1]) if 1 <= number <= len(lines) else None
-        if found is not None:
-            message = f"a space is missing after the colon of `{found[1]}:`"
-            return Fault(file, number, found.end() + 1, "", message)
+        match = _STUCK.match(lines[number - 1]) if 1 <= number <= len(lines) else None
+        if match is not None:
+            message = f"a space is missing after the colon of `{match[1]}:`"
+            return Fault(file, number, match.end() + 1, "", message)
     return None

@@ -1,11 +1,11 @@
 """Import: a run folder out of a printed table of hosts against hosts.
 
-The form is that of the connection-kinds document: a CSV file with the columns ``protocol``,
-``client``, ``server``, ``mbit_per_s`` and, where the load was offered at a rate,
-``offered_mbit_per_s``. Clients and servers are names. A value is a plain decimal number of
-10^6 bit/s, as printed, kept exactly and as its text. An empty value was not measured. Which hosts
-are one machine the table does not say: ``machines`` does, since what never left a machine touched
-no cable, and belongs in no average with the others.
+The format is that of the connection-kinds document: a CSV file with the columns ``protocol``,
+``client``, ``server``, ``mbit_per_s`` and, if a rate was offered, ``offered_mbit_per_s``. Clients
+and servers are names. A value is a plain decimal number of 10^6 bit/s as printed; it is kept
+exactly and as its text. An empty value was not measured. The table does not state which hosts are
+one machine; ``machines`` does. Traffic within a machine uses no cable, so it must not be averaged
+with the rest.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PairRow:
 
     protocol: str
     offered: str
-    """10^6 bit/s as printed; empty where as much was sent as went."""
+    """10^6 bit/s as printed; empty if the sender was not paced."""
     client: str
     server: str
     printed: str
@@ -53,7 +53,7 @@ class PairRow:
 
     @property
     def cell(self) -> PlannedCell:
-        """The cell that the row is about: what the table says, and no default of ours."""
+        """The cell of the row, with only the settings in the table and no defaults of netlab."""
         settings: dict[str, Value] = {"protocol": self.protocol}
         if self.offered:
             settings["rate_bit_per_s"] = float(bit_per_s(self.offered))
@@ -66,17 +66,17 @@ def import_pairs(
     into: Path,
     *,
     machines: Mapping[str, str] | None = None,
-    **known: Unpack[TableContext],
+    **context: Unpack[TableContext],
 ) -> Path:
     """Make the run folder ``into`` out of a table of hosts against hosts; returns ``into``.
 
-    ``machines`` names the machine of each host that is one with others; a host that it does not
-    name is a machine of its own.
+    ``machines`` names the machine of each host that shares one with others; any other host is its
+    own machine.
 
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``machines``
     names a host that is not in it; ``into`` holds something else), StoreError, LockedError.
     """
-    source = read_source(csv_path, **known)
+    source = read_source(csv_path, **context)
     rows = parse_pairs(source.text, source.name)
     one_of = dict(sorted((machines or {}).items()))
     hosts = dict.fromkeys(host for row in rows for host in (row.server, row.client))
@@ -158,7 +158,7 @@ IMPORTER = Importer(
         CommandOption(
             "machines",
             "--machine",
-            "Hosts that are one machine (may be given again): no cable was between them.",
+            "Hosts that are one machine, with no cable between them (may be repeated).",
             metavar="NAME=HOST,HOST…",
             repeated=True,
             convert=_machines,

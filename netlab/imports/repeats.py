@@ -1,10 +1,10 @@
-"""Import: a run folder out of a table of repeats, each with the time that it took.
+"""Import: a run folder out of a table of repeats, each with its elapsed time.
 
-The form is that of the nettest document: a CSV file with the columns ``test`` (``tcp_ping``,
+The format is that of the nettest document: a CSV file with the columns ``test`` (``tcp_ping``,
 ``udp_ping``, ``tcp_blast``, ``udp_blast``), ``message_bytes``, ``messages``, ``trial`` (from 1),
-``elapsed_s`` and, of UDP, ``lost_packets``. A ping is a test ``round_trip``, one request under way
-at once; a blast is a test ``stream``. The printed time is kept exactly and as its text; throughput
-and the mean round trip are derived from it, as the document does. An empty time was not measured.
+``elapsed_s`` and, for UDP, ``lost_packets``. A ping is a test ``round_trip`` with one request in
+flight; a blast is a test ``stream``. The printed time is kept exactly and as its text. Throughput
+and the mean round trip are derived from it, as in the document. An empty time was not measured.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TESTS: Mapping[str, tuple[str, str]] = {
     "tcp_blast": ("stream", "TCP"),
     "udp_blast": ("stream", "UDP"),
 }
-"""Word of the table → kind of test and protocol."""
+"""Word in the table → kind of test and protocol."""
 
 MAX_TRIAL = 1000
 MIN_ELAPSED_S, MAX_ELAPSED_S = Decimal(10) ** -9, Decimal(10**7)
@@ -47,17 +47,17 @@ class Repeat:
     """One row of the table."""
 
     test: str
-    """A word of ``TESTS``."""
+    """A key of ``TESTS``."""
     message_bytes: int
     messages: int
     trial: int
     printed: str
-    """The elapsed seconds as they were printed, empty where nothing was measured."""
+    """The elapsed seconds as printed; empty if nothing was measured."""
     lost_packets: int | None
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """What the repeats of one cell have in common."""
+        """The columns that all repeats of one cell share."""
         return self.test, self.message_bytes, self.messages
 
 
@@ -67,17 +67,17 @@ def import_repeats(
     *,
     pairing: str = "LL",
     mss_bytes: int | None = None,
-    **known: Unpack[TableContext],
+    **context: Unpack[TableContext],
 ) -> Path:
     """Make the run folder ``into`` out of a table of repeats; returns ``into``.
 
-    The table does not name the systems, the link or the segment size of TCP: ``pairing`` (server
-    first), ``link`` and ``mss_bytes`` do, where the document says it elsewhere.
+    The table does not name the systems, the link or TCP's MSS. ``pairing`` (server first), ``link``
+    and ``mss_bytes`` do, if the document states them elsewhere.
 
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into``
     holds something else), StoreError, LockedError.
     """
-    source = read_source(csv_path, **known)
+    source = read_source(csv_path, **context)
     link = source.link
     rows = parse_repeats(source.text, source.name)
     _check_mss(mss_bytes, link)
@@ -115,26 +115,26 @@ def _row(_: int, texts: Mapping[str, str]) -> Repeat:
 
 def _wrong_test(text: str) -> Iterator[str]:
     if text not in TESTS:
-        yield f"{shown(text)} is none of {', '.join(TESTS)}"
+        yield f"{shown(text)} is not one of {', '.join(TESTS)}"
 
 
 def _wrong_time(text: str) -> Iterator[str]:
     faults = list(wrong_decimal(text, "seconds")) if text else []
     yield from faults
     if text and not faults and not MIN_ELAPSED_S <= Decimal(text) <= MAX_ELAPSED_S:
-        yield f"{text} s is no time that a test takes; leave it empty where unknown"
+        yield f"{text} s cannot be the time of a test; leave it empty if it is unknown"
 
 
 def _wrong_loss(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    lost, sent = texts.get("lost_packets", ""), whole(texts["messages"])
-    if not lost:
+    lost_text, sent = texts.get("lost_packets", ""), whole(texts["messages"])
+    if not lost_text:
         return
     if TESTS.get(texts["test"], ("", "UDP"))[1] != "UDP":
         yield "lost_packets", "TCP delivers everything: leave it empty"
-    elif (number := whole(lost)) is None:
-        yield "lost_packets", f"{shown(lost)} is not a whole number"
+    elif (number := whole(lost_text)) is None:
+        yield "lost_packets", f"{shown(lost_text)} is not a whole number"
     elif sent is not None and number > sent:
-        yield "lost_packets", f"{lost} lost of {texts['messages']} sent"
+        yield "lost_packets", f"{lost_text} lost of {texts['messages']} sent"
 
 
 _FORM = Form(
@@ -155,15 +155,15 @@ _FORM = Form(
 
 
 def _check_mss(mss_bytes: int | None, link: Link | None) -> None:
-    most = None if link is None else mss_of(link.mtu_bytes, timestamps=False)
-    if mss_bytes is not None and most is not None and not 1 <= mss_bytes <= most:
-        raise UsageError(f"a segment of {mss_bytes} bytes: the link's MTU allows 1 to {most}")
+    limit = None if link is None else mss_of(link.mtu_bytes, timestamps=False)
+    if mss_bytes is not None and limit is not None and not 1 <= mss_bytes <= limit:
+        raise UsageError(f"an MSS of {mss_bytes} bytes: the link's MTU allows 1 to {limit}")
 
 
 def _cells(
     rows: Sequence[Repeat], pairing: str, repeats: int
 ) -> dict[tuple[str, int, int], PlannedCell]:
-    """The cells, in the table's order; one with fewer trials than the longest says how many."""
+    """The cells in the table's order; a cell with fewer trials than others has its own number."""
     cells = {}
     for place in dict.fromkeys(row.place for row in rows):
         word, message_bytes, messages = place
@@ -192,9 +192,9 @@ def _record(row: Repeat, cell: PlannedCell, link: Link | None, mss_bytes: int | 
 
 
 def _values(row: Repeat, cell: PlannedCell) -> dict[str, Value]:
-    """What was printed, and what follows from it; the quotients are rounded once.
+    """The printed values and values derived from them; each quotient is rounded once.
 
-    Of UDP without a printed loss it is not known what arrived, so there is no throughput; and a
+    For UDP without a printed loss, the received amount is unknown, so there is no throughput. A
     ping that lost packets waited for them, so there is no mean round trip.
     """
     elapsed_ns = int(Decimal(row.printed) * 10**9)
@@ -217,12 +217,12 @@ def _values(row: Repeat, cell: PlannedCell) -> dict[str, Value]:
 
 def _systems(pairing: str) -> str:
     if len(pairing) != 2 or not pairing.isascii() or not pairing.isupper():
-        raise UsageError(f"--pairing {pairing}: two capitals, server first, such as WL")
+        raise UsageError(f"--pairing {pairing}: should be two capitals, server first, such as WL")
     return pairing
 
 
-def _read(csv_path: Path, into: Path, *, link: Link, hops: int, **known: Any) -> Path:
-    return import_repeats(csv_path, into, link=replace(link, hops=hops), **known)
+def _read(csv_path: Path, into: Path, *, link: Link, hops: int, **context: Any) -> Path:
+    return import_repeats(csv_path, into, link=replace(link, hops=hops), **context)
 
 
 IMPORTER = Importer(
@@ -245,7 +245,7 @@ IMPORTER = Importer(
         CommandOption(
             "mss_bytes",
             "--mss",
-            "Bytes of a full TCP segment, where it is known.",
+            "TCP's MSS in bytes, if it is known.",
             limits=(1, 65495),
         ),
     ),

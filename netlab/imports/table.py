@@ -2,10 +2,10 @@
 
 The table is a CSV file with the columns ``pairing`` (server first), ``protocol``,
 ``message_bytes``, ``socket_buffer_bytes`` and ``mbit_per_s``, in any order. A value is a plain
-decimal number of 10^6 bit/s, as printed; documents write "MBps" and mean this. It is kept twice:
+decimal number of 10^6 bit/s as printed; documents that write "MBps" mean this. It is kept twice:
 exactly, in bit/s, and as its text, so that a printed mean can be recomputed to its last digit.
-An empty value was not measured: its record is ``pending`` for the reason ``not-recorded``, and
-no number stands for it. Nothing that the table does not say (duration, TCP options) is made up.
+An empty value was not measured: its record is ``pending`` with the reason ``not-recorded`` and has
+no number. Settings that the table does not have (duration, TCP options) stay unknown.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TEST = "stream"
 MAX_MESSAGE_BYTES = 2**24
 
 MAX_UDP_BYTES = 65527
-"""What UDP over IPv6 can carry; over IPv4 it is 65507."""
+"""The longest UDP message over IPv6; over IPv4 it is 65507."""
 
 _PAIRING = re.compile(r"[A-Z]{2}")
 
@@ -58,7 +58,7 @@ class TableRow:
 
     @property
     def cell(self) -> PlannedCell:
-        """The cell that the row is about, with what the table says of it and no default of ours."""
+        """The cell of the row, with only the settings in the table and no defaults of netlab."""
         whole = Cell(
             pairing=self.pairing,
             test=TEST,
@@ -69,21 +69,21 @@ class TableRow:
                 duration_s=None,
             ),
         )
-        said: dict[str, Value] = {
+        settings: dict[str, Value] = {
             "protocol": self.protocol,
             "message_bytes": self.message_bytes,
             "socket_buffer_bytes": self.socket_buffer_bytes,
         }
-        return PlannedCell(whole.key, self.pairing, TEST, said)
+        return PlannedCell(whole.key, self.pairing, TEST, settings)
 
 
-def import_table(csv_path: Path, into: Path, **known: Unpack[TableContext]) -> Path:
+def import_table(csv_path: Path, into: Path, **context: Unpack[TableContext]) -> Path:
     """Make the run folder ``into`` out of a printed table; returns ``into``.
 
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into``
     holds something else), StoreError, LockedError.
     """
-    source = read_source(csv_path, **known)
+    source = read_source(csv_path, **context)
     rows = parse_table(source.text, source.name)
     cells = {row.line: row.cell for row in rows}
     return write_run(
@@ -113,13 +113,13 @@ def _row(line: int, texts: Mapping[str, str]) -> TableRow:
 
 def _wrong_pairing(text: str) -> Iterator[str]:
     if not _PAIRING.fullmatch(text):
-        yield f"{shown(text)} is not two capitals, server first, like WL"
+        yield f"{shown(text)} is not two capitals, server first, such as WL"
 
 
 def _wrong_datagram(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     size = whole(texts["message_bytes"]) or 0
     if texts["protocol"] == "UDP" and MAX_UDP_BYTES < size <= MAX_MESSAGE_BYTES:
-        sentence = f"UDP cannot carry {texts['message_bytes']} bytes; {MAX_UDP_BYTES} is the most"
+        sentence = f"UDP cannot carry {texts['message_bytes']} bytes; at most {MAX_UDP_BYTES}"
         yield "message_bytes", sentence
 
 

@@ -1,6 +1,6 @@
 """The virtual lab: hosts in network namespaces of this machine, and cables between them.
 
-docs/lab.md has what it cannot show.
+docs/lab.md describes its limits.
 """
 
 from netlab.lab.doctor import LabNeed, examine

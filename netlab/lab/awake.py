@@ -1,14 +1,15 @@
 """Keeps this machine's CPUs from sleeping while a lab with shaped cables is up.
 
-The timer that refills a shaped cable's bucket must wake on time: what it is late by beyond the
-bucket's depth is rate lost, which no real cable loses. A CPU that sleeps deeply wakes late, one of
-a virtual machine by milliseconds, since its hypervisor gave it away. Whoever holds the kernel's
-``/dev/cpu_dma_latency`` open with a latency in it bounds how deep CPUs sleep (the kernel's
-documentation, "PM Quality Of Service Interface"); it ends with the last process that holds it.
+The timer that refills a shaped cable's token bucket must wake on time. If it is late by more than
+the depth of the bucket, the cable loses rate, which a real cable does not. A CPU in a deep sleep
+state wakes late; a virtual CPU by milliseconds, because its hypervisor gave it away. A process that
+holds the kernel's ``/dev/cpu_dma_latency`` open with a latency written to it limits how deep CPUs
+sleep (kernel documentation, "PM Quality Of Service Interface"). The limit ends with the last
+process that holds the file.
 
-Not over cables without a rate: they need no timer, and a CPU that waits for work by asking for it
-takes room from its neighbour, where two of them are threads of one core. A receiver that sleeps
-between its calls would look slower than it is.
+Cables without a rate do not get this: they need no timer, and a CPU that polls instead of sleeping
+takes execution units from the other thread of its core. A receiver that sleeps between its calls
+would look slower than it is.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ DEVICE = Path("/dev/cpu_dma_latency")
 
 @contextmanager
 def held(device: Path = DEVICE) -> Iterator[tuple[int, ...]]:
-    """The open file that bounds the sleep, for a process to inherit; none where there is none."""
+    """The open file that limits CPU sleep, for processes to inherit; empty if unavailable."""
     try:
         descriptor = os.open(device, os.O_WRONLY | os.O_CLOEXEC)
-    except OSError:  # a kernel without it, or a container that does not show it
+    except OSError:  # a kernel without the device, or a container that hides it
         yield ()
         return
     try:

@@ -1,8 +1,8 @@
-"""Which congestion controls the hosts may choose: all that this kernel has, as an admin allows.
+"""Allows the hosts' account every congestion control that this kernel has.
 
-The hosts' account is no root, and a kernel allows ordinary users some congestion controls only.
-That list is the whole machine's, not a namespace's. So the first lab widens it and the last one
-puts it back; what it was is written down before it is changed.
+The account is not root, and the kernel allows ordinary users only some congestion controls. This
+list belongs to the whole machine, not to a namespace. So the first lab extends it and the last one
+restores it; the original list is saved before the change.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ SETTINGS = Path("/proc/sys/net/ipv4")
 AVAILABLE = "tcp_available_congestion_control"
 ALLOWED = "tcp_allowed_congestion_control"
 BEFORE = ".congestion-before"
-"""Among the labs' folders, and no lab's name: the list as it was."""
+"""File with the original list, next to the labs' folders; no lab can have this name."""
 
 
 def widen(root: Path, settings: Path = SETTINGS) -> None:
-    """Allow every congestion control there is; does nothing where they are allowed already."""
+    """Allow every congestion control of this kernel; does nothing if all are allowed already."""
     allowed, available = _words(settings / ALLOWED), _words(settings / AVAILABLE)
     missing = [name for name in available if name not in allowed]
     if not missing:
@@ -29,7 +29,7 @@ def widen(root: Path, settings: Path = SETTINGS) -> None:
 
 
 def restore(root: Path, settings: Path = SETTINGS) -> None:
-    """Put the list back; does nothing where no lab has changed it."""
+    """Restore the list; does nothing if no lab has changed it."""
     before = root / BEFORE
     if before.exists():
         (settings / ALLOWED).write_text(" ".join(_words(before)))

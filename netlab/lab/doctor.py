@@ -1,6 +1,6 @@
-"""What this machine lacks for a lab, found by trying, with the command that brings it.
+"""Finds by trial what this machine lacks for a lab, with the command that installs it.
 
-Each trial takes place in namespaces of its own that end with it; nothing of the machine changes.
+Each trial runs in its own namespaces, which end with it; the machine is not changed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LabNeed:
     needed_for: str
     what: str
     remedy: str | None
-    """One line with a command that mends it; None where it is there."""
+    """One line with a command that fixes it; None if nothing is missing."""
 
     def as_text(self) -> str:
         """One line."""
@@ -53,7 +53,7 @@ class LabNeed:
 
 
 def examine() -> tuple[LabNeed, ...]:
-    """Everything that a lab needs, there or not, in the order in which it is to be mended."""
+    """Everything that a lab needs, present or missing, in the order in which to fix it."""
     linux, windows = missing_packages(), missing_for_windows()
     needs = [_root(), _programs(LINUX, linux)]
     can_try = all(need.remedy is None for need in needs)
@@ -62,7 +62,7 @@ def examine() -> tuple[LabNeed, ...]:
         namespaces = _trial(LINUX, "network, mount and process namespaces", "true")
         needs.append(namespaces)
         can_try = namespaces.remedy is None
-    if can_try:  # all else is tried in such namespaces
+    if can_try:  # the other trials need such namespaces
         needs += [
             _trial(LINUX, "veth", VETH, "veth"),
             _trial(LINUX, "bridge", BRIDGE, "bridge"),
@@ -95,16 +95,16 @@ def _trial(needed_for: str, what: str, script: str, module: str | None = None) -
         )
         # fmt: on
     except HostError as error:
-        said = str(error).rpartition("` failed: ")[2]
-        return LabNeed(needed_for, what, f"{said}: {_remedy(said, module)}")
+        reason = str(error).rpartition("` failed: ")[2]
+        return LabNeed(needed_for, what, f"{reason}: {_remedy(reason, module)}")
     return LabNeed(needed_for, what, None)
 
 
-def _remedy(said: str, module: str | None) -> str:
-    """What mends it, by what the program that failed said; ``module``: the kernel's, of that."""
-    if "not permitted" in said or "ermission denied" in said:
+def _remedy(reason: str, module: str | None) -> str:
+    """What fixes it, by the message of the failed program; ``module``: the kernel module for it."""
+    if "not permitted" in reason or "ermission denied" in reason:
         return RIGHTS
-    if "No space left" in said:
+    if "No space left" in reason:
         settings = [f"user.{limit.name}=10000" for limit in _exhausted(LIMITS)]
         return f"sudo sysctl -w {' '.join(settings)}"
     if module is None:
@@ -112,11 +112,11 @@ def _remedy(said: str, module: str | None) -> str:
     further = "sudo apt-get install linux-modules-extra-$(uname -r)"
     if has_dnf():
         further = "sudo dnf install kernel-modules-extra"
-    return f"sudo modprobe {module} (where that finds none: {further})"
+    return f"sudo modprobe {module} (if there is no such module: {further})"
 
 
 def _exhausted(limits: Path) -> list[Path]:
-    """The limits on namespaces that let nobody make one; all of them where none is as low."""
+    """The limits on namespaces that are 0; all of them if none is 0."""
     files = [limits / f"max_{kind}_namespaces" for kind in ("net", "mnt", "pid", "uts")]
     low = [file for file in files if int(file.read_text(encoding="ascii")) == 0]
     return low or files

@@ -1,13 +1,13 @@
-"""Becomes the sshd of one host of the lab. A script of its own: nothing of netlab in it.
+"""Sets up one host of the lab and becomes its sshd. A standalone script: it imports no netlab.
 
-It runs inside the host's network, mount, process and host-name namespaces, waits on standard input
-for what the host is to be (one JSON line), gives the host an /etc/passwd, a home and a /run that
-nobody outside sees, and then turns into sshd. Whoever started it writes its process number down
-first: the end of input without a line means that they died, and it ends too.
+It runs inside the host's network, mount, process and host-name namespaces. It waits on standard
+input for the description of the host (one JSON line), gives the host an /etc/passwd, a home and a
+/run that are invisible outside, and then executes sshd. The process that starts it records its
+process number first; if that process dies, input ends without a line and this script ends too.
 
-A host with Windows programs gets a drive C besides, and its wine is running before its sshd is.
+A host with Windows programs also gets a drive C, and its wine starts before its sshd.
 
-Everything it makes lies on file systems in memory that vanish with the host's mount namespace.
+All files that it makes are on file systems in memory, which vanish with the host's mount namespace.
 """
 
 import json
@@ -23,7 +23,8 @@ from typing import Any
 OWN = Path("/run/netlab-host")
 CAP_NET_RAW = 1 << 13
 NEW_ROOT = Path("/home")
-"""Of a Windows host. Its own empty folder by then, so that no folder is made in the machine's."""
+"""New root of a Windows host. /home is an empty file system of the host by then, so nothing is
+created in the machine's /home."""
 # fmt: off
 UNIX_FOLDERS = (
     "bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc", "run", "sbin",
@@ -36,10 +37,10 @@ def main() -> None:
     """Wait for the host's description, settle in, and become sshd."""
     line = sys.stdin.readline()
     if not line.endswith("\n"):
-        raise SystemExit("netlab: whoever made this lab is gone")
+        raise SystemExit("netlab: the process that made this lab has ended")
     wish = json.loads(line)
     socket.sethostname(wish["name"])
-    # /run: sshd's own folder, login records. /var/log: login records. /home: nobody else's.
+    # /run has sshd's folder and login records, /var/log login records, /home only this account's.
     for path in ("/run", "/var/log", "/home"):
         memory(path, "mode=0755,nosuid,nodev")
     Path("/run/sshd").mkdir(mode=0o755)
@@ -68,10 +69,10 @@ def main() -> None:
 
 
 def settle_in_etc(files: dict[str, str]) -> None:
-    """An /etc of the host's own: its account files, and links to whatever else the machine has.
+    """Give the host its own /etc: its account files, and links to the machine's other files.
 
-    A file that is mounted over /etc/passwd alone would be gone as soon as some program of the
-    machine puts a new one in its place, as useradd does.
+    A file mounted over /etc/passwd alone would vanish as soon as a program of the machine replaces
+    /etc/passwd, as useradd does.
     """
     outside = OWN / "etc"
     outside.mkdir()
@@ -79,7 +80,7 @@ def settle_in_etc(files: dict[str, str]) -> None:
     memory("/etc", "mode=0755,nosuid,nodev")
     for entry in outside.iterdir():
         if entry.name not in files:
-            # A relative link leads where it did; of all else the link is to where it is now.
+            # A relative link keeps its target; for other files, link to their new place.
             target = entry.readlink() if entry.is_symlink() else entry
             Path("/etc", entry.name).symlink_to(target)
     for name, text in files.items():
@@ -87,7 +88,7 @@ def settle_in_etc(files: dict[str, str]) -> None:
 
 
 def show_own_group(type: str, options: str, at: str) -> None:  # noqa: A002  (mount's word)
-    """This host's control group where programs look for it: the host's /sys has none by itself."""
+    """Mount this host's control group at its usual place: the host's /sys has none."""
     groups, own = Path("/sys/fs/cgroup"), Path(at)
     if own != groups:
         memory(str(groups), "mode=0755,nosuid,nodev")
@@ -96,41 +97,41 @@ def show_own_group(type: str, options: str, at: str) -> None:  # noqa: A002  (mo
 
 
 def let_send_frames(setpriv: str, shell: str, shell_text: str) -> None:
-    """A login shell that hands CAP_NET_RAW, and nothing else, to all that it starts.
+    """Make a login shell that gives CAP_NET_RAW, and nothing else, to every program it starts.
 
-    The right is a file's, of a copy of setpriv that nobody outside this host sees: its file system
-    is the only one of the host's own that rights of files hold on.
+    The capability belongs to a copy of setpriv that is invisible outside this host. Its file system
+    is mounted without ``nosuid``, so that capabilities of files apply there.
     """
     folder = Path(shell).parent
     folder.mkdir()
     memory(str(folder), "mode=0755,nodev")
-    given = Path(shutil.copy(setpriv, folder / "setpriv"))
-    given.chmod(0o755)
+    copy = Path(shutil.copy(setpriv, folder / "setpriv"))
+    copy.chmod(0o755)
     # capabilities(7): version 2, effective; permitted and inheritable, the lower halves first
-    os.setxattr(given, "security.capability", struct.pack("<5I", 0x0200_0001, CAP_NET_RAW, 0, 0, 0))
+    os.setxattr(copy, "security.capability", struct.pack("<5I", 0x0200_0001, CAP_NET_RAW, 0, 0, 0))
     write(Path(shell), shell_text, 0o755)
 
 
 def settle_on_drive_c(windows: dict[str, Any], home: Path, uid: int) -> None:
-    """A drive C of the account's, a root that has it as its folder ``C:``, and wine at work."""
+    """Make the account's drive C, change to a root that has it as folder ``C:``, start wine."""
     prefix = Path(windows["prefix"])
     lay_over(Path(windows["template"]), prefix)
     drive = prefix / "drive_c"
     users_home = drive / windows["users_home"]
-    # The rest of drive C is not the account's, as an ordinary user's on Windows.
+    # The rest of drive C does not belong to the account, as for an ordinary user on Windows.
     for path in (prefix, users_home, *users_home.rglob("*")):
         os.chown(path, uid, uid, follow_symlinks=False)
     write(Path(windows["shell"]), windows["shell_text"], 0o755)
-    # Wine's and its programs' own. Outside, /tmp is everybody's.
+    # A /tmp for wine and its programs: the machine's /tmp is shared with everybody.
     memory("/tmp", "mode=1777,nosuid,nodev")  # noqa: S108  (a mount, no file)
     make_root(drive)
-    # A colon has a meaning in /etc/passwd: the home there leads to the one on drive C.
+    # A colon separates fields in /etc/passwd, so the home there is a link to the one on drive C.
     link = NEW_ROOT / home.relative_to("/")
     link.parent.mkdir()
     link.symlink_to(f"/C:/{windows['users_home']}")
     os.chroot(NEW_ROOT)
     for argv in windows["programs"]:
-        # Whatever wine starts by the way inherits these, and lives on.
+        # Services that wine starts inherit these streams and keep running.
         subprocess.run(
             argv,
             user=uid,
@@ -146,7 +147,7 @@ def settle_on_drive_c(windows: dict[str, Any], home: Path, uid: int) -> None:
 
 
 def lay_over(template: Path, target: Path) -> None:
-    """The template's files at ``target``; what is written there stays in this host's memory."""
+    """Mount the template's files at ``target``; what is written there stays in memory."""
     above, work = OWN / "written", OWN / "written-work"
     for folder in (above, work, target):
         folder.mkdir(mode=0o755)
@@ -155,7 +156,7 @@ def lay_over(template: Path, target: Path) -> None:
 
 
 def make_root(drive: Path) -> None:
-    """What Unix programs need, and drive C."""
+    """Fill the new root: the folders that Unix programs need, and drive C."""
     for name in UNIX_FOLDERS:
         outside, inside = Path("/", name), NEW_ROOT / name
         if outside.is_symlink():
@@ -168,17 +169,17 @@ def make_root(drive: Path) -> None:
 
 
 def memory(path: str, options: str) -> None:
-    """An empty file system in memory."""
+    """Mount an empty file system in memory."""
     mount("-t", "tmpfs", "-o", options, "netlab", path)
 
 
 def mount(*words: str) -> None:
-    """Mount, or end with the mount program's own words on standard error."""
+    """Mount, or end with the mount program's error on standard error."""
     subprocess.run(["mount", *words], check=True)
 
 
 def write(path: Path, text: str, mode: int) -> Path:
-    """A file with that mode from its first byte on."""
+    """Write a file that has its mode before it has content."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "w") as file:
         file.write(text)

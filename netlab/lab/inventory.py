@@ -1,4 +1,4 @@
-"""The inventory file of a lab: its hosts as `netlab run --hosts` wants them. Pure text."""
+"""The inventory file of a lab: its hosts, for `netlab run --hosts`. Pure text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from netlab.lab.plan import LabPlan
 
 
 def first_line(name: str) -> str:
-    """What marks a file as the inventory of the lab of that name, for ``up`` and ``down``."""
+    """The line by which ``up`` and ``down`` recognise the inventory of the lab of that name."""
     return f"# Written by `netlab lab up --name {name}`, removed by `netlab lab down`."
 
 
@@ -38,12 +38,12 @@ def inventory_text(plan: LabPlan, keys: Mapping[str, str], identity: Path) -> st
 
 
 def known_hosts_text(plan: LabPlan, keys: Mapping[str, str]) -> str:
-    """The same keys for OpenSSH's own client."""
+    """The same keys for OpenSSH's client."""
     return "".join(f"{host.management_address} {keys[host.name]}\n" for host in plan.logins)
 
 
 def ssh_config_text(plan: LabPlan, identity: Path, known_hosts: Path) -> str:
-    """For a person who wants to look: `ssh -F /run/netlab/lab/ssh_config linux-a`."""
+    """For manual logins: `ssh -F /run/netlab/lab/ssh_config linux-a`."""
     return "".join(
         f"Host {host.name}\n"
         f"  HostName {host.management_address}\n"

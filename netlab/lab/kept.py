@@ -1,9 +1,9 @@
-"""What a lab's name keeps from one ``up`` to the next: its keys, and where its addresses begin.
+"""Keeps a lab's keys and address ranges from one ``up`` to the next ``up`` of the same name.
 
-So the host keys that somebody pinned yesterday hold today. Keys are secrets: the folder is 0700,
-each file 0600, and whatever else lies there (a link, a file of another account) is refused and
-never followed. All of it is read and written below open folders, so that nobody can swap a folder
-between the look at it and its use.
+So host keys that somebody has pinned stay valid. Keys are secrets: the folder has mode 0700, each
+file 0600, and anything else there (a link, a file of another account) is refused and never
+followed. Files are opened relative to open folders, so that nobody can swap a folder between the
+check and its use.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ OTHERS_MAY_WRITE = 0o022
 
 
 def root() -> Path:
-    """The folder of all labs' keepsakes: under XDG_STATE_HOME where that is set, else /var/lib."""
-    given = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (given if given.is_absolute() else Path("/var/lib")) / "netlab" / "labs"
+    """The folder of all labs' kept files: under XDG_STATE_HOME if it is set, else /var/lib."""
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (state if state.is_absolute() else Path("/var/lib")) / "netlab" / "labs"
 
 
 def recall(name: str, into: Path, keys: Iterable[str]) -> None:
-    """Write those ``keys`` of a lab that are kept into its folder, with their public halves.
+    """Write the kept ``keys`` of a lab into its folder, with their public halves.
 
-    Raises HostError where one of them is not root's alone, or no key.
+    Raises HostError if a file is accessible to others than root, or is not a key.
     """
     with _folder(name) as folder:
         for key in keys:
@@ -48,37 +48,37 @@ def recall(name: str, into: Path, keys: Iterable[str]) -> None:
             try:
                 public = run("ssh-keygen", "-y", "-P", "", "-f", str(file))
             except HostError:
-                raise HostError(_refusal(name, key, "is no key")) from None
+                raise HostError(_refusal(name, key, "is not a key")) from None
             file.with_name(key + ".pub").write_text(public)
 
 
-def keep(plan: LabPlan, made: Path, keys: Iterable[str]) -> None:
-    """Keep the ``keys`` in a lab's folder that are not kept yet, and where its addresses begin."""
+def keep(plan: LabPlan, source: Path, keys: Iterable[str]) -> None:
+    """Keep those ``keys`` of a lab's folder that are not kept yet, and its address ranges."""
     with _folder(plan.name, make=True) as folder:
         for key in keys:
             with suppress(FileExistsError):
-                _write(folder, key, (made / key).read_bytes())
-        # The addresses may be others than those kept, where somebody has a route into those now.
+                _write(folder, key, (source / key).read_bytes())
+        # The addresses differ from the kept ones if the machine now has a route into those.
         with suppress(FileNotFoundError):
             os.unlink(PLACE, dir_fd=folder)
         _write(folder, PLACE, json.dumps(plan.place).encode())
 
 
 def places() -> Mapping[str, Place]:
-    """Lab → where its addresses began when it was up last; nothing of what is not root's alone."""
-    found: dict[str, Place] = {}
+    """Lab → its address ranges when it was up last. Files accessible to others are ignored."""
+    kept: dict[str, Place] = {}
     with suppress(OSError):
-        for name in sorted(each.name for each in root().iterdir()):
+        for name in sorted(entry.name for entry in root().iterdir()):
             with suppress(HostError, ValueError, TypeError), _folder(name) as folder:
                 text = None if folder is None else _read(name, folder, PLACE)
                 if text is not None:
                     slot, management = json.loads(text)
-                    found[name] = int(slot), str(management)
-    return found
+                    kept[name] = int(slot), str(management)
+    return kept
 
 
 def forget(name: str) -> None:
-    """Remove what a lab's name keeps; a link itself, and nothing of where it leads."""
+    """Remove the kept files of a lab; a link is removed itself and not followed."""
     with _folder(None) as labs:
         if labs is None:
             return
@@ -94,7 +94,7 @@ def forget(name: str) -> None:
 
 @contextmanager
 def _folder(name: str | None, *, make: bool = False) -> Iterator[int | None]:
-    """The open folder of a lab, of all labs without a name; ``None`` where there is none."""
+    """The open folder of a lab, or of all labs without a name; ``None`` if there is none."""
     labs = root()
     steps = [labs.parent.name, labs.name, *([] if name is None else [name])]
     opened: list[int] = []
@@ -115,8 +115,8 @@ def _folder(name: str | None, *, make: bool = False) -> Iterator[int | None]:
             return
         yield opened[-1]
     finally:
-        for each in opened:
-            os.close(each)
+        for descriptor in opened:
+            os.close(descriptor)
 
 
 def _open_folder(step: str, above: int, labs: Path, *, private: bool) -> int:
@@ -126,44 +126,44 @@ def _open_folder(step: str, above: int, labs: Path, *, private: bool) -> int:
     except FileNotFoundError:
         raise
     except OSError:
-        raise HostError(_foreign(path, "is no folder of its own")) from None
-    found = os.fstat(folder)
+        raise HostError(_foreign(path, "is not a real folder")) from None
+    info = os.fstat(folder)
     unwanted = OTHERS_MAY_ANYTHING if private else OTHERS_MAY_WRITE
-    if found.st_uid != os.geteuid() or found.st_mode & unwanted:
+    if info.st_uid != os.geteuid() or info.st_mode & unwanted:
         os.close(folder)
-        raise HostError(_foreign(path, "is not root's alone"))
+        raise HostError(_foreign(path, "is accessible to others than root"))
     return folder
 
 
 def _read(name: str, folder: int, file: str) -> bytes | None:
-    """A kept file's content; ``None`` where there is none. HostError for what is not root's."""
+    """A kept file's content; ``None`` if there is none. HostError if others than root access it."""
     try:
         opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except FileNotFoundError:
         return None
     except OSError:
-        raise HostError(_refusal(name, file, "is no file of its own")) from None
+        raise HostError(_refusal(name, file, "is not a regular file")) from None
     try:
-        found = os.fstat(opened)
-        own = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
-        if not own or found.st_uid != os.geteuid() or found.st_mode & OTHERS_MAY_ANYTHING:
-            raise HostError(_refusal(name, file, "is not root's alone"))
+        info = os.fstat(opened)
+        own = stat.S_ISREG(info.st_mode) and info.st_nlink == 1
+        if not own or info.st_uid != os.geteuid() or info.st_mode & OTHERS_MAY_ANYTHING:
+            raise HostError(_refusal(name, file, "is accessible to others than root"))
         return os.read(opened, MOST_BYTES)
     finally:
         os.close(opened)
 
 
 def _write(folder: int | None, file: str, content: bytes) -> None:
-    """A file that nobody else could read from its first byte on; FileExistsError where one is."""
+    """Write a file that nobody else can ever read; FileExistsError if it exists."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     with os.fdopen(os.open(file, flags, 0o600, dir_fd=folder), "wb") as opened:
         opened.write(content)
 
 
 def _refusal(name: str, file: str, what: str) -> str:
-    anew = f"`netlab lab down --name {name} --forget`, and the next `up` makes new keys"
-    return f"{root() / name / file} {what}, and is not used: {anew}"
+    remedy = f"`netlab lab down --name {name} --forget`, and the next `up` makes new keys"
+    return f"{root() / name / file} {what}, so it is not used: {remedy}"
 
 
 def _foreign(path: Path, what: str) -> str:
-    return f"{path} {what}, and the keys of labs are not kept there: remove it"
+    return f"{path} {what}, so no keys of labs are kept there: remove it"

@@ -1,4 +1,4 @@
-"""A lab's life: up, status, down. Every hop of each on one screen."""
+"""The life of a lab: up, status, down. Each function lists all its steps."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ SSH_CONFIG = "ssh_config"
 
 @dataclass(frozen=True, slots=True)
 class LabState:
-    """What is there of a lab."""
+    """The state of a lab."""
 
     name: str
     up: bool
-    """Every namespace, cable and sshd is there, and ``up`` came to its end."""
+    """Whether every namespace, cable and sshd exists, and ``up`` was completed."""
     plan: LabPlan | None
-    """None where no lab of that name was begun."""
+    """None if no lab of that name was started."""
     folder: Path
 
     @property
     def hosts_file(self) -> Path | None:
-        """The inventory; None where there is no lab."""
+        """The inventory; None if there is no lab."""
         return None if self.plan is None else self.plan.hosts_file
 
     @property
@@ -51,7 +51,7 @@ class LabState:
         return self.folder / SSH_CONFIG
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data; ``rate`` in bit/s, null where the cable is unshaped."""
+        """Plain data; ``rate`` in bit/s, null if the cable is unshaped."""
         plain: dict[str, Any] = {"name": self.name, "up": self.up}
         if self.plan is None:
             return {**plain, "hosts": [], "hosts_file": None}
@@ -79,7 +79,7 @@ class LabState:
         options = self.plan.options
         rate = "unshaped" if options.rate is None else format_rate(options.rate)
         down = f"`netlab lab down --name {self.name}`"
-        condition = "up" if self.up else f"in pieces: {down} removes what is left of it"
+        condition = "up" if self.up else f"incomplete: {down} removes what is left of it"
         count = len([cable for cable in self.plan.cables if cable.ends[0].interface != SECOND])
         cables = "cable" if count == 1 else "cables"
         through = "" if self.plan.switch is None else f", {count} into a switch"
@@ -87,7 +87,7 @@ class LabState:
             through = f", {count} to a router"
         rows = [(cables, f"{rate}, MTU {options.mtu}{through}")]
         if self.plan.router is not None:
-            forwards = "as much as comes"
+            forwards = "everything that arrives"
             if options.device_rate is not None:
                 forwards = f"{format_rate(options.device_rate)} each way"
             rows.append(("router", f"forwards {forwards}"))
@@ -125,7 +125,7 @@ def _host_as_json(host: LabHost, options: LabOptions) -> dict[str, Any]:
 
 
 def _own(host: LabHost, options: LabOptions) -> list[str]:
-    """In words, what a host has that the others do not."""
+    """Descriptions of a host's own settings."""
     words = []
     if host.name in options.rates:
         words.append(f"cable {format_rate(options.rates[host.name])}")
@@ -134,7 +134,7 @@ def _own(host: LabHost, options: LabOptions) -> list[str]:
     if host.cpu_share is not None:
         words.append(f"{format_share(host.cpu_share)} of a CPU")
     if _sends_frames(host, options):
-        words.append("may send frames of its own")
+        words.append("may send raw frames")
     return words
 
 
@@ -143,11 +143,11 @@ def _sends_frames(host: LabHost, options: LabOptions) -> bool:
 
 
 def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabState:
-    """Make a lab: namespaces, cables, an sshd each, and the inventory. Two seconds at most.
+    """Make a lab: namespaces, cables, an sshd per host, and the inventory. It takes 2 s at most.
 
-    Windows hosts take a few seconds, and the first ones ever ten more: ``say`` is told.
-    Raises UsageError for a name that is taken or options that make no lab, HostError where this
-    machine cannot have one. What had been made until then is removed again.
+    Windows hosts take a few seconds more, and the first ones on a machine another ten; ``say`` gets
+    a message about that. Raises UsageError for a name in use or impossible options, HostError if
+    this machine cannot have a lab. In case of an error everything made so far is removed.
     """
     options.check()
     _require_root()
@@ -182,7 +182,7 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
 
 
 def status(name: str = "lab") -> LabState:
-    """What is there of the lab of that name, right now."""
+    """The state of the lab of that name at this moment."""
     check_name(name)
     folder = state.folder_of(name)
     plan = state.read_plan(folder)
@@ -196,34 +196,36 @@ def status(name: str = "lab") -> LabState:
 
 
 def broken_pieces(of: LabState) -> dict[str, str]:
-    """Host, or ``switch``, ``router`` or ``lab`` → what is wrong with it, of a lab that was begun:
-    what is gone of it, that its sshd has ended, or why nobody can log in.
+    """Faults of a lab that was started: host, ``switch``, ``router`` or ``lab`` → what is wrong:
+    which part is missing, that its sshd has ended, or why a login fails.
     """
     if of.plan is None:
         return {}
     names = {host.namespace: host.name for host in of.plan.logins}
-    found: dict[str, str] = {}
+    broken: dict[str, str] = {}
     for namespace, why in network.missing(of.plan):
         other = "switch" if namespace and namespace == of.plan.switch else "lab"
-        found.setdefault(names.get(namespace, other), why)
-    standing = [host for host in of.plan.logins if host.name not in found]
-    for host in standing:
+        broken.setdefault(names.get(namespace, other), why)
+    present = [host for host in of.plan.logins if host.name not in broken]
+    for host in present:
         if not server.lives(host, of.folder):
-            found[host.name] = f"its sshd has ended: {server.last_words(host, of.folder)}"
-    asked = [host for host in standing if host.name not in found]
-    if state.is_complete(of.folder) and asked:
-        with ThreadPoolExecutor(len(asked)) as pool:
-            told = pool.map(lambda host: server.why_silent(host, of.ssh_config), asked)
-            silent = {host.name: why for host, why in zip(asked, told, strict=True)}
-        found |= {name: f"lets nobody in: {why}" for name, why in silent.items() if why is not None}
-    return found
+            broken[host.name] = f"its sshd has ended: {server.last_words(host, of.folder)}"
+    reachable = [host for host in present if host.name not in broken]
+    if state.is_complete(of.folder) and reachable:
+        with ThreadPoolExecutor(len(reachable)) as pool:
+            answers = pool.map(lambda host: server.why_silent(host, of.ssh_config), reachable)
+            silent = {host.name: why for host, why in zip(reachable, answers, strict=True)}
+        broken |= {
+            name: f"refuses logins: {why}" for name, why in silent.items() if why is not None
+        }
+    return broken
 
 
 def down(name: str = "lab", *, forget: bool = False) -> None:
-    """Remove all that ``up`` made, and nothing else; also what is left after a crash. Its keys and
-    its addresses are kept for the next lab of that name, unless they are to be forgotten.
+    """Remove everything that ``up`` made, and nothing else; also what is left after a crash.
 
-    No lab of that name is no error.
+    The keys and addresses are kept for the next lab of that name, unless ``forget`` is set. It is
+    not an error if there is no lab of that name.
     """
     check_name(name)
     _require_root()
@@ -237,7 +239,7 @@ def down(name: str = "lab", *, forget: bool = False) -> None:
 
 
 def _remove(name: str, folder: Path) -> None:
-    """Processes, network, inventory, folder: each step may find its work done already."""
+    """Remove processes, network, inventory and folder; each step may already be done."""
     plan = state.read_plan(folder)
     if plan is not None:
         for host in plan.logins:
@@ -265,11 +267,11 @@ def _plan(options: LabOptions, folder: Path) -> LabPlan:
 
 
 def _keep(plan: LabPlan, folder: Path, keys: Iterable[str], say: Callable[[str], None]) -> None:
-    """A machine whose disk takes no more has its lab all the same."""
+    """Keep the keys; if the disk refuses, the lab still works and ``say`` gets a message."""
     try:
         kept.keep(plan, folder, keys)
     except OSError as error:
-        say(f"{kept.root()}: {error.strerror}: the next `up` has other keys")
+        say(f"{kept.root()}: {error.strerror}: the next `up` will have other keys")
 
 
 def _write_inventory(plan: LabPlan, folder: Path, identity: Path) -> None:
@@ -287,7 +289,7 @@ def _refuse_foreign_file(options: LabOptions) -> None:
     file = options.hosts_file
     if file is not None and file.exists() and not _is_inventory_of(options.name, file):
         raise UsageError(
-            f"--hosts {file}: the file is there and is not of the lab {options.name}: name another"
+            f"--hosts {file}: the file exists and is not of the lab {options.name}: name another"
         )
 
 
@@ -301,7 +303,7 @@ def _is_inventory_of(name: str, file: Path) -> bool:
 
 def _require_root() -> None:
     if sys.platform != "linux":
-        raise HostError("the virtual lab needs Linux: it is made of network namespaces")
+        raise HostError("the virtual lab needs Linux, because it uses network namespaces")
     if os.geteuid() != 0:
         raise HostError("the virtual lab needs root for network namespaces: try again with sudo")
 

@@ -1,4 +1,4 @@
-"""Namespaces, the management network, cables and the switch: made, and taken away again."""
+"""Makes and removes namespaces, the management network, cables and the switch."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ NAMESPACES = Path("/run/netns")
 INTERFACES = Path("/sys/class/net")
 SWITCH = "switch"
 SECOND_SWITCH = "switch-2"
-"""Of the second test network: hosts would answer for each other's cables on a common one."""
+"""Switch of the second test network: on a common one, hosts would answer ARP for both cables."""
 
 SYSCTLS = (
     "net.ipv4.ip_forward=0",
     "net.ipv6.conf.all.forwarding=0",
     "net.ipv6.conf.all.disable_ipv6=0",
     "net.ipv6.conf.default.disable_ipv6=0",
-    # Two hosts, no stranger: nobody else can have the address, and a second of waiting is lost.
+    # Nobody else can have the address, so duplicate address detection would only cost a second.
     "net.ipv6.conf.default.accept_dad=0",
-    # Nothing on the cable that is not measurement.
+    # Only measurement traffic on the cable.
     "net.ipv6.conf.default.router_solicitations=0",
     # A lossy trial must not seed the next one's congestion window.
     "net.ipv4.tcp_no_metrics_save=1",
 )
 SWITCH_SYSCTLS = ("net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1")
-"""A switch has no address and says nothing of its own."""
+"""A switch has no address and sends nothing by itself."""
 
 
 ROUTER_SYSCTLS = (
@@ -44,9 +44,9 @@ ROUTER_SYSCTLS = (
 
 
 def routed_networks() -> list[Network]:
-    """Every network that this machine has a route or an address in; the default routes left out.
+    """Every network that this machine has a route or an address in, except default routes.
 
-    Halves and quarters of the whole address space (a VPN's way to say "default") are left out too.
+    Halves and quarters of the whole address space, which VPNs use as a default, are left out too.
     """
     networks: list[Network] = []
     for family in ("-4", "-6"):
@@ -60,18 +60,18 @@ def routed_networks() -> list[Network]:
 
 
 def slots_in_use() -> set[int]:
-    """Slots whose interface names are there already, whoever made them."""
+    """Slots whose interface names exist already, whoever made them."""
     present = {entry.name.partition("-")[0] for entry in INTERFACES.iterdir()}
     return {slot for slot in range(SLOTS) if bridge_of(slot) in present}
 
 
 def refuse_taken_names(plan: LabPlan) -> None:
-    """Raise UsageError where a namespace of the plan's names exists: somebody else made it."""
+    """Raise UsageError if a namespace of the plan exists already: somebody else made it."""
     for namespace in _namespaces(plan):
         if (NAMESPACES / namespace).exists():
             raise UsageError(
-                f"the network namespace {namespace} exists and is not of a lab that netlab "
-                f"made: choose another --name, or `ip netns delete {namespace}`"
+                f"the network namespace {namespace} exists and belongs to no lab of netlab: "
+                f"choose another --name, or `ip netns delete {namespace}`"
             )
 
 
@@ -116,7 +116,7 @@ def _make_host(plan: LabPlan, host: LabHost, sysctls: tuple[str, ...]) -> None:
 
 
 def _make_switch(namespace: str, bridges: list[str]) -> None:
-    """Bridges in a namespace of their own, where no packet filter of this machine looks at them."""
+    """Make bridges in their own namespace, where this machine's packet filters do not apply."""
     run("ip", "netns", "add", namespace)
     run("ip", "netns", "exec", namespace, "sysctl", "-q", "-w", *SWITCH_SYSCTLS)
     for bridge in bridges:
@@ -129,7 +129,7 @@ def _make_switch(namespace: str, bridges: list[str]) -> None:
 
 
 def _route(cables: tuple[Cable, ...]) -> None:
-    """Each host reaches the network of the other through the router."""
+    """Route each host to the other host's network through the router."""
     for cable, other in (cables, cables[::-1]):
         (here, router), (there, _) = cable.ends, other.ends
         for gateway, beyond in zip(router.addresses, there.addresses, strict=True):
@@ -158,12 +158,12 @@ def _make_cable(cable: Cable) -> None:
 
 
 def missing(plan: LabPlan) -> Iterator[tuple[str, str]]:
-    """The network namespace that a piece of a plan belongs to, and a sentence about the piece, for
-    each that is not there; of this machine's own pieces the namespace is empty.
+    """Each missing piece of a plan: its network namespace and a sentence about it. The namespace is
+    empty for pieces in the machine's own namespace.
     """
     if not (INTERFACES / plan.bridge).exists():
         yield "", f"the bridge {plan.bridge} of the management network is gone"
-    gone = [each for each in _namespaces(plan) if not _is_namespace(NAMESPACES / each)]
+    gone = [name for name in _namespaces(plan) if not _is_namespace(NAMESPACES / name)]
     for namespace in gone:
         yield namespace, f"its network namespace {namespace} is gone"
     interfaces = [(end.namespace, end.interface) for cable in plan.cables for end in cable.ends]
@@ -175,15 +175,15 @@ def missing(plan: LabPlan) -> Iterator[tuple[str, str]]:
 
 
 def _is_namespace(path: Path) -> bool:
-    """Whether a namespace is there: its file alone is left when only the mount on it is undone."""
+    """Whether a namespace exists: after an unmount, its file alone is left."""
     return os.path.ismount(path)
 
 
 def remove(plan: LabPlan) -> None:
-    """Remove what of a plan is there.
+    """Remove all existing pieces of a plan.
 
-    Interfaces first and one by one: deleting a namespace removes them only some time later, and
-    not at all while a process of somebody else lives in it.
+    Interfaces go first, one by one: deleting a namespace removes them only some time later, and not
+    at all while another process runs in it.
     """
     for cable in plan.cables:
         for end in cable.ends:
@@ -200,5 +200,5 @@ def remove(plan: LabPlan) -> None:
 
 
 def _namespaces(plan: LabPlan) -> list[str]:
-    between = [each for each in (plan.switch, plan.router) if each is not None]
+    between = [name for name in (plan.switch, plan.router) if name is not None]
     return [host.namespace for host in plan.hosts] + between

@@ -1,4 +1,4 @@
-"""What the user asks of a lab, and what no lab can be made of. Pure."""
+"""The options of a lab, and their checks. Pure."""
 
 from __future__ import annotations
 
@@ -14,83 +14,83 @@ from netlab.units import format_rate, plain_figures
 MOST_LINUX_HOSTS = 6
 MOST_WINDOWS_HOSTS = 4
 UIDS_A_LAB = 8
-"""Numbers of accounts that a lab keeps for itself: one a host, and one more."""
+"""Account numbers reserved for a lab: one per host, and one more."""
 ENDS_OF_A_ROUTER = 2
 TOPOLOGIES = ("cable", "star", "router")
 LEAST_IPV6_MTU_BYTES = 1280
 LEAST_CPU_SHARE = 0.01
-"""Of one CPU: a millisecond in each period of the kernel's, the least that it takes."""
+"""Share of one CPU: 1 ms in each period of the kernel, the least that it accepts."""
 MOST_CPU_SHARE = 64.0
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?")
 
 
 def check_name(name: str) -> None:
-    """Raise UsageError for what is no lab's name: names are those of folders, too."""
+    """Raise UsageError for an invalid name of a lab: it is also the name of a folder."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"--name {name}: a lab's name has 1 to 20 of a-z, 0-9 and -, such as lab-2"
+            f"--name {name}: a lab's name has 1 to 20 characters a-z, 0-9 and -, such as lab-2"
         )
 
 
 def linux_of(in_all: int, windows: int, *, routed: bool) -> int:
-    """The Linux hosts of a lab with so many hosts, as ``--number`` says it; UsageError where no
-    lab has so many.
+    """Number of Linux hosts in a lab with ``in_all`` hosts (``--number``); UsageError if no lab can
+    have so many.
     """
     least, most = 2 + windows, min(MOST_LINUX_HOSTS + windows, UIDS_A_LAB - 1)
     if routed:
         least = most = ENDS_OF_A_ROUTER
     if max(least, windows) <= in_all <= most:
         return in_all - windows
-    given = f"--number {in_all}" + (f" --windows {windows}" if windows else "")
+    options = f"--number {in_all}" + (f" --windows {windows}" if windows else "")
     if routed:
-        raise UsageError(f"{given}: a lab with a router has two hosts, one at each end")
-    why = ", two of Linux at least" if windows else ""
-    raise UsageError(f"{given}: a lab has {least} to {most} hosts{why}")
+        raise UsageError(f"{options}: a lab with a router has two hosts, one at each end")
+    why = ", at least two of them Linux" if windows else ""
+    raise UsageError(f"{options}: a lab has {least} to {most} hosts{why}")
 
 
 @dataclass(frozen=True, slots=True)
 class LabOptions:
-    """What the user asks for."""
+    """The options of a lab as the user gives them."""
 
     name: str = "lab"
     rate: float | None = None
-    """Rate of the test cable in bit/s, Ethernet framing counted; None: as fast as the CPU is."""
+    """Rate of the test cable in bit/s, Ethernet framing included; None: as fast as the CPU."""
     mtu: int = 1500
     """Bytes, 68 to 65535; below 1280 the cable has no IPv6."""
     queue_frames: int | None = None
-    """Full frames that wait at each end of a shaped cable; None: 1000, as a network card has."""
+    """Queue at each end of a shaped cable, in full frames; None: 1000, as a network card has."""
     checksums: str = "offloaded"
-    """``software``: the hosts compute and check every checksum, as a cable would need it."""
+    """``software``: the hosts compute and check every checksum, as on a real cable."""
     hosts_file: Path | None = None
-    """Where the inventory goes; None: into the lab's own folder."""
+    """Path of the inventory; None: in the lab's folder."""
     windows: int = 0
-    """Hosts whose programs are Windows programs, besides the Linux ones; 0 to 4."""
+    """Number of hosts with Windows programs, besides the Linux ones; 0 to 4."""
     linux: int | None = None
-    """Linux hosts, 2 to 6; None: 2, or at a router what its two ends leave."""
+    """Number of Linux hosts, 2 to 6; None: 2, or with a router as many as its two ends leave."""
     second_rate: float | None = None
-    """Rate in bit/s of a second cable, into a switch of its own; None: there is none."""
+    """Rate in bit/s of a second cable, to a second switch; None: there is none."""
     second_hosts: tuple[str, ...] = ()
-    """The hosts that have a second cable; none named: all."""
+    """The hosts that have a second cable; empty: all."""
     topology: str = "cable"
-    """``cable``: straight between two hosts; more hosts have a cable each into a switch, as two
-    have with ``star``. ``router``: a device that forwards stands between the two."""
+    """``cable``: straight between two hosts; more hosts have one cable each to a switch, as two
+    have with ``star``. ``router``: a device that forwards is between the two."""
     device_rate: float | None = None
-    """bit/s that the router forwards each way; None: as much as its cables carry."""
+    """Rate in bit/s that the router forwards each way; None: that of its cables."""
     device_queue_frames: int | None = None
-    """Full frames that wait in it, each way; None: 50, as a small router has."""
+    """Queue of the router each way, in full frames; None: 50, as in a small router."""
     cpu_shares: Mapping[str, float] = field(default_factory=dict)
-    """Host → how much of one CPU all its processes have together; no other host is kept short."""
+    """Host → share of one CPU for all its processes together; other hosts are not limited."""
     rates: Mapping[str, float] = field(default_factory=dict)
-    """Host → rate in bit/s of its own test cable, where it is not ``rate``."""
+    """Host → rate in bit/s of its own test cable, if it is not ``rate``."""
     mtus: Mapping[str, int] = field(default_factory=dict)
-    """Host → MTU in bytes of its own test cable, where it is not ``mtu``."""
+    """Host → MTU in bytes of its own test cable, if it is not ``mtu``."""
     frames: bool = False
-    """Whether the account of the Linux hosts may send frames of its own (CAP_NET_RAW)."""
+    """Whether the account of the Linux hosts may send raw Ethernet frames (CAP_NET_RAW)."""
 
     @property
     def routed(self) -> bool:
-        """Whether a router stands between the hosts."""
+        """Whether there is a router between the hosts."""
         return self.topology == "router"
 
     @property
@@ -107,16 +107,16 @@ class LabOptions:
 
     @property
     def switched(self) -> bool:
-        """Whether each host has a cable of its own into a switch."""
+        """Whether each host has its own cable to a switch."""
         several = len(self.hosts) > 2 or self.second_rate is not None
         return not self.routed and (several or self.topology == "star")
 
     def has_second(self, host: str) -> bool:
-        """Whether that host has a second cable."""
+        """Whether this host has a second cable."""
         return self.second_rate is not None and host in (self.second_hosts or dict(self.hosts))
 
     def check(self) -> None:
-        """Raise UsageError for what no lab can be made of."""
+        """Raise UsageError for options that no lab can have."""
         self._check_hosts()
         check_name(self.name)
         of_hosts = [(f"--rate-of {host}", rate) for host, rate in self.rates.items()]
@@ -128,7 +128,7 @@ class LabOptions:
         if self.queue_frames is not None and self.queue_frames < 1:
             raise UsageError(f"--queue {self.queue_frames}: a queue holds 1 frame or more")
         if self.queue_frames is not None and self.rate is None and not self.rates:
-            raise UsageError("--queue says nothing without --rate: an unshaped cable has no queue")
+            raise UsageError("--queue needs --rate: an unshaped cable has no queue")
         if self.checksums not in {"offloaded", "software"}:
             raise UsageError(f"--checksums {self.checksums}: offloaded or software")
 
@@ -143,7 +143,7 @@ class LabOptions:
             raise UsageError(f"--linux {self.linux}: 2 to {MOST_LINUX_HOSTS} Linux hosts")
         if len(self.hosts) >= UIDS_A_LAB:
             hosts = f"--linux {self.linux} --windows {self.windows}"
-            raise UsageError(f"{hosts}: a lab has {UIDS_A_LAB - 1} hosts at most")
+            raise UsageError(f"{hosts}: a lab has at most {UIDS_A_LAB - 1} hosts")
         self._check_device()
         self._check_named_hosts()
 
@@ -151,43 +151,43 @@ class LabOptions:
         if self.second_rate is not None:
             raise UsageError("--second: a host at a router has one cable")
         if len(self.hosts) != ENDS_OF_A_ROUTER:
-            given = [] if self.linux is None else [f"--linux {self.linux}"]
-            given += [f"--windows {self.windows}"] if self.windows else []
-            hosts = " ".join(given)
+            words = [] if self.linux is None else [f"--linux {self.linux}"]
+            words += [f"--windows {self.windows}"] if self.windows else []
+            hosts = " ".join(words)
             raise UsageError(f"{hosts}: a lab with a router has two hosts, one at each end")
 
     def _check_device(self) -> None:
         if not self.routed and (self.device_rate, self.device_queue_frames) != (None, None):
-            raise UsageError("--device-rate and --device-queue are of `--topology router`")
+            raise UsageError("--device-rate and --device-queue need `--topology router`")
         if self.device_rate is not None and not 64e3 <= self.device_rate <= 400e9:
-            given = f"--device-rate {format_rate(self.device_rate)}"
-            raise UsageError(f"{given}: a router forwards 64 kbit/s to 400 Gbit/s")
+            option = f"--device-rate {format_rate(self.device_rate)}"
+            raise UsageError(f"{option}: a router forwards 64 kbit/s to 400 Gbit/s")
         if self.device_queue_frames is not None:
             if self.device_queue_frames < 1:
-                given = f"--device-queue {self.device_queue_frames}"
-                raise UsageError(f"{given}: a queue holds 1 frame or more")
+                option = f"--device-queue {self.device_queue_frames}"
+                raise UsageError(f"{option}: a queue holds 1 frame or more")
             if self.device_rate is None and self.rate is None:
-                raise UsageError("--device-queue says nothing without --device-rate or --rate")
+                raise UsageError("--device-queue needs --device-rate or --rate")
 
     def _check_named_hosts(self) -> None:
-        """What is said of one host by its name."""
+        """Check the options that name a host."""
         names = [name for name, _ in self.hosts]
-        for option, given in (
+        for option, hosts in (
             ("--cpu-quota", self.cpu_shares),
             ("--rate-of", self.rates),
             ("--mtu-of", self.mtus),
             ("--second-of", self.second_hosts),
         ):
-            for host in given:
+            for host in hosts:
                 if host not in names:
                     raise UsageError(f"{option} {host}: this lab has {', '.join(names)}")
         if (self.rates or self.mtus) and not (self.switched or self.routed):
             raise UsageError(
-                "--rate-of, --mtu-of: two hosts have one cable between them, whose --rate and "
-                "--mtu hold for both; give each its own with --topology star"
+                "--rate-of, --mtu-of: the two hosts share one cable with one --rate and --mtu; "
+                "--topology star gives each host its own cable"
             )
         if self.second_hosts and self.second_rate is None:
-            raise UsageError("--second-of says nothing without --second RATE")
+            raise UsageError("--second-of needs --second RATE")
         for host, mtu in self.mtus.items():
             if not LEAST_IPV6_MTU_BYTES <= mtu <= 65535:
                 raise UsageError(f"--mtu-of {host}={mtu}: {LEAST_IPV6_MTU_BYTES} to 65535 bytes")

@@ -1,8 +1,8 @@
-"""What a lab is made of: hosts, cables, names and addresses. Pure; nothing here touches the system.
+"""The plan of a lab: hosts, cables, names and addresses. Pure; nothing here touches the system.
 
-A plan is written down before the first piece of it is made, so that ``down`` knows after any
-crash what may be there. Names follow from the lab's name and its slot; a slot is a number that no
-other lab of this machine has, and decides addresses and interface names.
+A plan is saved before its first piece is made, so that ``down`` knows after any crash what may
+exist. Names follow from the lab's name and its slot. A slot is a number that no other lab of this
+machine has; it determines addresses and interface names.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from netlab.lab.options import LEAST_IPV6_MTU_BYTES, UIDS_A_LAB, LabOptions, opt
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Place = tuple[int, str]
-"""Where a lab's addresses begin: its slot and its management network, with prefix length."""
+"""The address ranges of a lab: its slot and its management network, with prefix length."""
 
 SLOTS = 64
 POOLS = (
-    # RFC 2544 keeps 198.18.0.0/15 for benchmarks of this kind; some proxies squat on it.
+    # RFC 2544 reserves 198.18.0.0/15 for such benchmarks, but some proxies use it.
     ("198.19.{slot}.0/24", "198.18.{slot}.0/24"),
     ("10.219.{slot}.0/24", "10.218.{slot}.0/24"),
     ("172.29.{slot}.0/24", "172.28.{slot}.0/24"),
@@ -33,16 +33,16 @@ TEST_IPV6 = "fd6e:6c61:62{slot:02x}::/64"
 """Unique local addresses (RFC 4193) that spell "nlab"."""
 
 FIRST_UID = 59000
-"""Below the numbers that Debian and systemd give away; one a host, so that labs do not share."""
+"""Below the numbers that Debian and systemd assign; one per host, so that labs do not share."""
 SECOND = "second"
 """Name of the second test network, and of each host's interface in it."""
 ROUTER = "router"
 """Name of the device of that topology, as an inventory has it."""
 ACCOUNT = "netlab"
-"""Whom one logs in as."""
+"""The account for logins."""
 DEFAULT_QUEUE_FRAMES = 1000
 DEFAULT_DEVICE_QUEUE_FRAMES = 50
-"""Of a router: short enough to lose frames before a trial of a second is over."""
+"""Queue of a router: short enough to lose frames within a trial of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +59,21 @@ class LabHost:
     user: str
     uid: int
     addresses: tuple[str, ...]
-    """Of the network ``test``: IPv4, then IPv6 where the MTU allows it."""
+    """Addresses in the network ``test``: IPv4, then IPv6 if the MTU allows it."""
     second: tuple[str, ...] = ()
-    """Of the network ``second``, the same; none where it has no such cable."""
+    """Addresses in the network ``second``; empty without such a cable."""
     cpu_share: float | None = None
-    """Of one CPU, for all its processes together; None: as much as there is."""
+    """Share of one CPU for all its processes together; None: no limit."""
 
     @property
     def networks(self) -> Mapping[str, tuple[str, ...]]:
-        """Name of a test network → the addresses in it."""
+        """Name of a test network → the host's addresses in it."""
         return {"test": self.addresses, **({SECOND: self.second} if self.second else {})}
 
 
 @dataclass(frozen=True, slots=True)
 class CableEnd:
-    """Where a cable is plugged in."""
+    """One end of a cable."""
 
     namespace: str
     interface: str
@@ -86,19 +86,19 @@ class Cable:
     """A link between two hosts, or a host and the switch; the same in both directions."""
 
     ends: tuple[CableEnd, CableEnd]
-    """A host's first; the switch's or the router's second."""
+    """The host's end, then the end at the other host, the switch or the router."""
     mtu: int
     rate: float | None
     """bit/s, as in LabOptions."""
     queue_frames: int
     software_checksums: bool
     device_rate: float | None = None
-    """bit/s that leave its second end, where that is a router's which forwards less."""
+    """Rate in bit/s of the second end, if a router there forwards less than ``rate``."""
     device_queue_frames: int | None = None
-    """What waits there; None: as at the first end."""
+    """Queue at the second end; None: as at the first end."""
 
     def shape_at(self, end: CableEnd) -> tuple[float | None, int]:
-        """Rate in bit/s (None: unshaped) and queue in frames of what leaves one of its ends."""
+        """Rate in bit/s (None: unshaped) and queue in frames for sending from one of its ends."""
         if end is self.ends[0]:
             return self.rate, self.queue_frames
         rates = [rate for rate in (self.rate, self.device_rate) if rate is not None]
@@ -114,26 +114,26 @@ class LabPlan:
     bridge: str
     """The management network's bridge, in the root namespace."""
     controller_address: str
-    """With prefix length, of that bridge."""
+    """Address of this bridge, with prefix length."""
     hosts: tuple[LabHost, ...]
     cables: tuple[Cable, ...]
     hosts_file: Path
     options: LabOptions
     switch: str | None = None
-    """Namespace of the switch that all hosts are plugged into; None: there is none."""
+    """Namespace of the switch that connects all hosts; None: there is none."""
     router: str | None = None
     """Namespace of the router between two hosts; None: there is none."""
     device: LabHost | None = None
-    """The router as one that can be logged in to, for who wants to observe it."""
+    """The router as a host with a login, so that it can be observed."""
 
     @property
     def logins(self) -> tuple[LabHost, ...]:
-        """All that have an sshd, the hosts first."""
+        """All machines with an sshd, the hosts first."""
         return self.hosts if self.device is None else (*self.hosts, self.device)
 
     @property
     def place(self) -> Place:
-        """Where its addresses begin."""
+        """Its address ranges."""
         return self.slot, str(ipaddress.ip_interface(self.controller_address).network)
 
     @property
@@ -178,7 +178,7 @@ def _host_from_json(plain: Mapping[str, Any]) -> LabHost:
 
 
 def bridge_of(slot: int) -> str:
-    """The bridge's name, and the beginning of its ports' names; at most 15 bytes in all."""
+    """The bridge's name, and the prefix of its ports' names, which have at most 15 bytes."""
     return f"nlab{slot}"
 
 
@@ -190,14 +190,15 @@ def make_plan(
     taken_slots: Iterable[int],
     places: Mapping[str, Place] | None = None,
 ) -> LabPlan:
-    """Hosts and the cables between them: one for two hosts, else each has its own to a device.
+    """Plan the hosts and cables: one cable between two hosts, else one from each to a device.
 
     ``taken``: networks that this machine has routes to. ``taken_slots``: slots of other labs and of
-    interfaces that bear our names. ``places``: where labs began when they were up last, by name;
-    a lab takes its own again, and another's last. Raises HostError when every pool is taken.
+    interfaces that have our names. ``places``: address ranges of labs when they were up last, by
+    name; a lab prefers its own again, and another lab's come last. Raises HostError if every pool
+    is in use.
     """
-    wanted = _wanted(options.name, dict(places or {}))
-    slot, management, test = _free_networks(wanted, list(taken), frozenset(taken_slots))
+    candidates = _wanted(options.name, dict(places or {}))
+    slot, management, test = _free_networks(candidates, list(taken), frozenset(taken_slots))
     first, second = _test_networks(options, slot, test)
     switch = f"netlab-{options.name}-switch" if options.switched else None
     router = f"netlab-{options.name}-{ROUTER}" if options.routed else None
@@ -242,7 +243,7 @@ def make_plan(
 def _cables(
     hosts: list[LabHost], plugs: list[CableEnd], sockets: list[CableEnd], options: LabOptions
 ) -> list[Cable]:
-    """One between two hosts; where there are sockets, each host's own."""
+    """One cable between two hosts; with ``sockets``, one per host."""
     if not sockets:
         return [_cable(plugs, options)]
     ends = zip(hosts, plugs, sockets, strict=True)
@@ -252,7 +253,7 @@ def _cables(
 def _management(
     options: LabOptions, slot: int, number: int, management: ipaddress.IPv4Network, name: str
 ) -> dict[str, Any]:
-    """Where host ``number``, from 1, is logged in to, and as whom."""
+    """Address and account for logins to host ``number`` (from 1)."""
     return {
         "namespace": f"netlab-{options.name}-{name}",
         "port": f"{bridge_of(slot)}-{number}",
@@ -270,7 +271,7 @@ def _device(
 ) -> LabHost:
     """The router, with its addresses on the first host's side."""
     number = len(sockets) + 1
-    addresses = (each.partition("/")[0] for each in sockets[0].addresses)
+    addresses = (address.partition("/")[0] for address in sockets[0].addresses)
     return LabHost(
         name=ROUTER,
         os="L",
@@ -282,7 +283,7 @@ def _device(
 def _test_networks(
     options: LabOptions, slot: int, test: ipaddress.IPv4Network
 ) -> tuple[list[Network], list[Network]]:
-    """Of each IP version, the first test network and, where there is one, the second."""
+    """The first test networks, one per IP version, and the second ones, if any."""
     networks: list[Network] = [test]
     if options.mtu >= LEAST_IPV6_MTU_BYTES:
         networks.append(ipaddress.IPv6Network(TEST_IPV6.format(slot=slot)))
@@ -290,7 +291,7 @@ def _test_networks(
 
 
 def _cable(ends: Sequence[CableEnd], options: LabOptions, host: str = "") -> Cable:
-    """A cable of that host's own; without a name the one of both hosts."""
+    """The cable of this host; without a name, the one between both hosts."""
     first, second = ends
     routers = DEFAULT_DEVICE_QUEUE_FRAMES if options.routed else None
     return Cable(
@@ -337,7 +338,7 @@ Candidate = tuple[int, ipaddress.IPv4Network, ipaddress.IPv4Network]
 
 
 def _wanted(name: str, places: dict[str, Place]) -> list[Candidate]:
-    """All candidates: a lab's own place first, those of other labs last."""
+    """All candidates: the lab's previous ranges first, those of other labs last."""
     own = places.pop(name, None)
     others = frozenset(slot for slot, _ in places.values())
 
@@ -349,14 +350,14 @@ def _wanted(name: str, places: dict[str, Place]) -> list[Candidate]:
 
 
 def _free_networks(
-    candidates: Iterable[Candidate], taken: list[Network], taken_slots: frozenset[int]
+    candidates: Iterable[Candidate], networks_in_use: list[Network], taken_slots: frozenset[int]
 ) -> Candidate:
     for slot, management, test in candidates:
-        wanted = (management, test, ipaddress.ip_network(TEST_IPV6.format(slot=slot)))
+        networks = (management, test, ipaddress.ip_network(TEST_IPV6.format(slot=slot)))
         if slot not in taken_slots and not any(
             ours.version == theirs.version and ours.overlaps(theirs)
-            for ours in wanted
-            for theirs in taken
+            for ours in networks
+            for theirs in networks_in_use
         ):
             return slot, management, test
     raise HostError(

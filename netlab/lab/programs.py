@@ -1,4 +1,4 @@
-"""The system's own programs that the lab is made with: what is missing, and running one."""
+"""The system programs that the lab uses: finds missing ones, and runs them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROGRAMS = {
     "mount": "mount",
     "sysctl": "procps",
 }
-"""Program → Debian package that brings it."""
+"""Program → Debian package that contains it."""
 
 WINDOWS_PROGRAMS = {
     "wine64": "wine64",
@@ -28,7 +28,7 @@ WINDOWS_PROGRAMS = {
     "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64",
     "setpriv": "util-linux",
 }
-"""What hosts that run Windows programs need besides."""
+"""Programs that Windows hosts need in addition."""
 
 FEDORA_PACKAGES = {
     "ip": "iproute",
@@ -40,20 +40,20 @@ FEDORA_PACKAGES = {
     "wineserver64": "wine-core",
     "x86_64-w64-mingw32-gcc": "mingw64-gcc",
 }
-"""Fedora's package, where it has another name than Debian's."""
+"""Program → Fedora package, if it has another name than Debian's."""
 
 SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 """``su`` without ``-`` leaves root with a user's PATH, in which these programs are missing."""
 WINE_SEARCH_PATH = os.pathsep.join(["/usr/lib/wine", SEARCH_PATH])
-"""Debian keeps the programs themselves here; those in PATH are scripts that talk."""
+"""Debian has wine's binaries here; those in PATH are scripts that print messages."""
 
 TIME_LIMIT_S = 20.0
-"""No program here takes longer than a fraction of a second; one that hangs must not hang us."""
+"""Every program here takes a fraction of a second; one that hangs must not block netlab."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Programs that are not installed; false where nothing is missing."""
+    """Programs that are not installed; false if nothing is missing."""
 
     programs: tuple[str, ...]
     packages: tuple[str, ...]
@@ -68,7 +68,7 @@ class Missing:
 
     @property
     def command(self) -> str:
-        """The command that installs them here; of Debian's and of Fedora's children."""
+        """The command that installs them here, for Debian and Fedora and their derivatives."""
         debian = f"sudo apt-get install {' '.join(self.packages)}"
         names = {**PROGRAMS, **WINDOWS_PROGRAMS, **FEDORA_PACKAGES}
         fedora = f"sudo dnf install {' '.join(dict.fromkeys(names[p] for p in self.programs))}"
@@ -80,7 +80,7 @@ class Missing:
 
 
 def has_dnf() -> bool:
-    """Whether packages of this machine are Fedora's, or of one of its children."""
+    """Whether this machine uses packages of Fedora or a derivative."""
     apt, dnf = (shutil.which(name, path=SEARCH_PATH) for name in ("apt-get", "dnf"))
     return dnf is not None and apt is None
 
@@ -91,23 +91,23 @@ def missing_packages(search_path: str = SEARCH_PATH) -> Missing:
 
 
 def missing_for_windows(search_path: str = WINE_SEARCH_PATH) -> Missing:
-    """Programs that Windows hosts need besides and ``search_path`` does not have."""
+    """Programs that Windows hosts need in addition and ``search_path`` does not have."""
     return _missing(WINDOWS_PROGRAMS, search_path)
 
 
-def _missing(wanted: Mapping[str, str], search_path: str) -> Missing:
-    absent = tuple(name for name in wanted if shutil.which(name, path=search_path) is None)
-    packages = tuple(dict.fromkeys(wanted[name] for name in absent))
+def _missing(packages_of: Mapping[str, str], search_path: str) -> Missing:
+    absent = tuple(name for name in packages_of if shutil.which(name, path=search_path) is None)
+    packages = tuple(dict.fromkeys(packages_of[name] for name in absent))
     return Missing(absent, packages)
 
 
 def program(name: str, search_path: str = SEARCH_PATH) -> str:
-    """The absolute path of a program: sshd must be started by it, to start itself again."""
-    found = shutil.which(name, path=search_path)
-    if found is None:
+    """The absolute path of a program; sshd needs it to execute itself again."""
+    path = shutil.which(name, path=search_path)
+    if path is None:
         missing = Missing((name,), ((PROGRAMS | WINDOWS_PROGRAMS)[name],))
         raise HostError(f"the program {name} is missing: {missing.command}")
-    return found
+    return path
 
 
 def environment() -> dict[str, str]:
@@ -118,18 +118,18 @@ def environment() -> dict[str, str]:
 def run(*argv: str) -> str:
     """Run a program to its end and return its standard output.
 
-    Raises HostError in one line: the command, and what it said on standard error.
+    Raises HostError in one line: the command, and the last line of its standard error.
     """
     finished = _run(argv)
     if finished.returncode:
-        said = finished.stderr.strip() or finished.stdout.strip()
-        lines = said.splitlines() or [f"exit status {finished.returncode}"]
+        output = finished.stderr.strip() or finished.stdout.strip()
+        lines = output.splitlines() or [f"exit status {finished.returncode}"]
         raise HostError(f"`{' '.join(argv)}` failed: {lines[-1]}")
     return finished.stdout
 
 
 def succeeds(*argv: str) -> bool:
-    """Whether a program ends with status 0; what it says is not of interest."""
+    """Whether a program ends with status 0; its output is ignored."""
     return _run(argv).returncode == 0
 
 

@@ -1,8 +1,8 @@
-"""A CPU quota on a host: a control group of its own for all its processes, of version 1 or 2.
+"""A CPU quota for a host: one control group for all its processes, of version 1 or 2.
 
-The kernel gives the group so much CPU time in each period and lets its processes wait for the next
-one (it calls that throttling). What no process does has no quota: frames are forwarded and received
-in softirq, on whichever core the sender runs.
+The kernel gives the group a limited CPU time in each period; when it is used up, the processes wait
+for the next period (throttling). Work outside processes has no quota: frames are forwarded and
+received in softirq, on the core on which the sender runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from netlab.lab.plan import LabHost
 
 ROOT = Path("/sys/fs/cgroup")
 PERIOD_US = 100_000
-"""The kernel's own default, and what containers have."""
+"""The default of the kernel and of containers."""
 GONE_S = 5.0
 POLL_S = 0.01
 
@@ -31,19 +31,19 @@ class Controller:
     """Where this machine keeps its CPU quotas."""
 
     folder: Path
-    """Groups are folders in here."""
+    """The groups are folders in it."""
     version: int
 
     @property
     def mount(self) -> Mapping[str, str]:
-        """What shows a host its own group at the usual place: a mount's type, options, target."""
+        """The mount that shows a host its group at the usual place: type, options, target."""
         if self.version == 2:
             return {"type": "cgroup2", "options": "", "at": str(ROOT)}
         name = self.folder.name
         return {"type": "cgroup", "options": name, "at": str(ROOT / name)}
 
     def limit(self, share: float) -> Mapping[str, str]:
-        """File → what is written into it, for so much of one CPU."""
+        """File → text to write into it, for this share of one CPU."""
         quota_us = round(share * PERIOD_US)
         if self.version == 2:
             return {"cpu.max": f"{quota_us} {PERIOD_US}"}
@@ -58,29 +58,29 @@ class ControlGroup:
     mount: Mapping[str, str]
 
     def entered(self, argv: Sequence[str]) -> list[str]:
-        """The command that becomes ``argv`` inside the group; its number stays the same."""
+        """A command that enters the group and executes ``argv``, with the same process number."""
         return ["/bin/sh", "-c", ENTER, str(self.folder / "cgroup.procs"), *argv]
 
 
 def controller(root: Path = ROOT) -> Controller | None:
-    """The controller of CPU time, where this machine has one that groups can be made of.
+    """The CPU controller of this machine, if groups can be made in it; otherwise ``None``.
 
-    Of version 1 the folder bears the controllers' names, such as ``cpu,cpuacct``; links to it by
-    single names are not followed.
+    In version 1 the folder has the controllers' names, such as ``cpu,cpuacct``; links to it with
+    single names are ignored.
     """
-    found = None
+    result = None
     for folder in sorted(root.glob("*cpu*")):
-        named = "cpu" in folder.name.split(",") and not folder.is_symlink()
-        if named and (folder / "cpu.cfs_quota_us").exists():
-            found = Controller(folder, 1)
+        is_cpu = "cpu" in folder.name.split(",") and not folder.is_symlink()
+        if is_cpu and (folder / "cpu.cfs_quota_us").exists():
+            result = Controller(folder, 1)
     listed = root / "cgroup.controllers"
     if listed.exists() and "cpu" in listed.read_text(encoding="ascii").split():
-        found = Controller(root, 2)
-    return found if found is not None and os.access(found.folder, os.W_OK) else None
+        result = Controller(root, 2)
+    return result if result is not None and os.access(result.folder, os.W_OK) else None
 
 
 def remedy(root: Path = ROOT) -> str | None:
-    """The command that brings a controller; ``None`` where there is one."""
+    """The command that provides a controller; ``None`` if there is one."""
     if controller(root) is not None:
         return None
     if not any(root.glob("cgroup.controllers")) and not any(root.glob("*cpu*")):
@@ -98,25 +98,25 @@ def remedy(root: Path = ROOT) -> str | None:
 
 
 def make(host: LabHost, share: float, root: Path = ROOT) -> ControlGroup:
-    """The group of a host, limited to so much of one CPU. HostError where this machine has none.
+    """Make the group of a host, limited to this share of one CPU. HostError if that is impossible.
 
-    Of version 2 the root has to hand the controller on to its groups; where it did not before, it
-    does from now on, which limits nobody.
+    In version 2 the root group must delegate the controller to its groups. If it did not, it does
+    so from now on, which limits nobody.
     """
-    found = controller(root)
-    if found is None:
-        raise HostError(f"--cpu-quota {host.name}: nothing in {root} sets one: {ADVICE}")
-    group = found.folder / host.namespace
+    cpu_controller = controller(root)
+    if cpu_controller is None:
+        raise HostError(f"--cpu-quota {host.name}: {root} has no CPU controller: {ADVICE}")
+    group = cpu_controller.folder / host.namespace
     try:
-        if found.version == 2:
-            _hand_on(found.folder)
+        if cpu_controller.version == 2:
+            _hand_on(cpu_controller.folder)
         group.mkdir()
-        for name, value in found.limit(share).items():
+        for name, value in cpu_controller.limit(share).items():
             (group / name).write_text(value)
     except OSError as error:
         words = f"{error.filename or group}: {error.strerror}"
         raise HostError(f"--cpu-quota {host.name}: {words}: {ADVICE}") from None
-    return ControlGroup(group, found.mount)
+    return ControlGroup(group, cpu_controller.mount)
 
 
 def _hand_on(root: Path) -> None:
@@ -126,19 +126,17 @@ def _hand_on(root: Path) -> None:
 
 
 def remove(host: LabHost, root: Path = ROOT) -> None:
-    """Remove the group of a host whose processes have ended; does nothing where there is none."""
-    found = controller(root)
-    if found is None:
+    """Remove the group of a host whose processes have ended; does nothing if there is none."""
+    cpu_controller = controller(root)
+    if cpu_controller is None:
         return
-    group = found.folder / host.namespace
+    group = cpu_controller.folder / host.namespace
     end = time.monotonic() + GONE_S
     while group.is_dir():
         try:
             group.rmdir()
         except OSError as error:
-            # The last of its processes may be on its way out.
+            # The last of its processes may still be ending.
             if time.monotonic() > end:
-                raise HostError(
-                    f"{group}: {error.strerror}: a process of others is in it"
-                ) from None
+                raise HostError(f"{group}: {error.strerror}: a foreign process is in it") from None
             time.sleep(POLL_S)

@@ -1,8 +1,8 @@
-"""A host's sshd: OpenSSH as it is installed, in namespaces of its own, for one account of its own.
+"""A host's sshd: the installed OpenSSH in the host's namespaces, for one account.
 
-The account is not root and exists on that host only: /etc/passwd and its kin are private to the
-host's mount namespace. The process namespace makes the end certain: when its first process dies,
-the kernel kills every other one in it, netprobe included.
+The account is not root and exists only on this host: /etc/passwd and similar files are private to
+the host's mount namespace. The process namespace guarantees a complete end: when its first process
+dies, the kernel kills all others in it, including netprobe.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ READY_S = 30.0
 """A Linux host takes 0.1 s; the first Windows program on a busy machine takes seconds."""
 CONNECT_S = 5
 LOGIN_S = 20.0
-"""A whole login of `lab status`: a program under wine is slow to begin."""
+"""Time limit of a login by `lab status`: a program under wine starts slowly."""
 GONE_S = 5.0
 POLL_S = 0.005
 
@@ -62,7 +62,7 @@ exec /run/netlab-host/frames/setpriv --inh-caps +net_raw --ambient-caps +net_raw
 """
 """The login shell of an account that may send frames: see inside.py."""
 PENALTIES_OFF = "PerSourcePenalties no\n"
-"""From OpenSSH 9.8 on: or a controller killed often enough is locked out of its own lab."""
+"""For OpenSSH 9.8 and newer: otherwise a controller that is killed often is locked out."""
 
 
 def key_name(host: LabHost) -> str:
@@ -71,8 +71,8 @@ def key_name(host: LabHost) -> str:
 
 
 def make_key(file: Path, comment: str) -> str:
-    """Make an ed25519 key pair where none is, the private half mode 0600; return the public half's
-    line.
+    """Make an ed25519 key pair unless there is one, the private half with mode 0600; return the
+    line of the public half.
     """
     if not file.exists():
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(file))
@@ -94,11 +94,10 @@ def start(
     *,
     frames: bool = False,
 ) -> None:
-    """Start the host's sshd; ``await_ready`` waits for it. ``windows``: see windows.wish_of.
+    """Start the host's sshd; ``await_ready`` waits for it.
 
-    ``frames``: a Linux host's account may send frames of its own.
-
-    ``inherited`` are open files that are to stay open as long as the host is there.
+    ``windows``: see windows.wish_of. ``frames``: whether a Linux host's account may send raw
+    frames. ``inherited``: open files that stay open as long as the host exists.
     """
     key = folder / key_name(host)
     make_key(key, f"{host.name} of the virtual lab")
@@ -131,19 +130,19 @@ def start(
             cwd="/",
             env=environment(),
         )
-    # It waits for its first line until its number is written down: no process of the lab lives
-    # that `down` does not know of, wherever we are killed.
+    # The process waits for its first line until its number is saved. So `down` knows every process
+    # of the lab, wherever this one is killed.
     write_started(_pid_file(host, folder), started(process.pid))
     try:
         with cast(IO[bytes], process.stdin) as pipe:
             pipe.write(json.dumps(wish).encode() + b"\n")
     except BrokenPipeError:
         raise HostError(f"{host.name} did not start: {last_words(host, folder)}") from None
-    process.returncode = 0  # it outlives us on purpose: no ResourceWarning at the end
+    process.returncode = 0  # it outlives this process on purpose: no ResourceWarning
 
 
 def _become_inside(host: LabHost, group: quota.ControlGroup | None) -> list[str]:
-    """The command that becomes inside.py in the host's namespaces, and in its control group."""
+    """The command that executes inside.py in the host's namespaces and control group."""
     # fmt: off
     argv = [
         program("ip"), "netns", "exec", host.namespace,
@@ -165,8 +164,8 @@ def _shell() -> str:
 
 
 def accounts(host: LabHost, *, frames: bool = False) -> dict[str, str]:
-    """The host's whole account files: root, the host's user, and whom sshd needs. By file name."""
-    import pwd  # not on every system that can import this room
+    """The host's complete account files by name: root, the host's user, and sshd's accounts."""
+    import pwd  # not on every system that can import this module
 
     try:
         sshd = pwd.getpwnam("sshd").pw_uid
@@ -181,13 +180,13 @@ def accounts(host: LabHost, *, frames: bool = False) -> dict[str, str]:
         "nobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n"
         f"{host.user}:x:{host.uid}:{host.uid}:the virtual lab:/home/{host.user}:{shell}\n",
         "group": f"root:x:0:\nnogroup:x:65534:\ntty:x:5:\n{host.user}:x:{host.uid}:\n",
-        # "*": no password fits, and the account is not locked (sshd refuses locked ones).
+        # "*": no password matches, but the account is not locked (sshd refuses locked ones).
         "shadow": f"root:*:19000::::::\n{host.user}:*:19000::::::\n",
     }
 
 
 def await_ready(host: LabHost, folder: Path) -> None:
-    """Wait until the host's sshd answers; raise HostError with its last words when it does not."""
+    """Wait until the host's sshd answers; raise HostError with its last message if it does not."""
     end = time.monotonic() + READY_S
     while time.monotonic() < end:
         if not lives(host, folder):
@@ -203,16 +202,16 @@ def await_ready(host: LabHost, folder: Path) -> None:
 
 
 def lives(host: LabHost, folder: Path) -> bool:
-    """Whether the host's processes are there, in the host's own namespace."""
+    """Whether the host's processes are running, in the host's namespace."""
     process = read_started(_pid_file(host, folder))
     return process is not None and process.lives() and _is_inside(process, host)
 
 
 def why_silent(host: LabHost, ssh_config: Path) -> str | None:
-    """Why nobody can log in to the host, in the words of ssh; ``None`` where somebody can."""
+    """Why a login to the host fails, in the words of ssh; ``None`` if it succeeds."""
     ssh = shutil.which("ssh", path=SEARCH_PATH)
     if ssh is None:
-        return None  # nobody here could
+        return None  # without ssh this cannot be tried
     options = ["-F", str(ssh_config), "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_S}"]
     try:
         ended = subprocess.run(
@@ -228,15 +227,15 @@ def why_silent(host: LabHost, ssh_config: Path) -> str | None:
         return f"no answer in {LOGIN_S:g} s"
     if ended.returncode == 0:
         return None
-    said = ended.stderr.strip().splitlines()
-    return said[-1] if said else f"ssh ended with {ended.returncode}"
+    lines = ended.stderr.strip().splitlines()
+    return lines[-1] if lines else f"ssh ended with {ended.returncode}"
 
 
 def stop(host: LabHost, folder: Path) -> None:
-    """End the host's sshd and every process under it, and wait until they are gone.
+    """End the host's sshd and every process under it, and wait until they have ended.
 
-    Processes that somebody else put into the network namespace stay: they are in another process
-    namespace. A number that is another process's by now is left alone.
+    Foreign processes in the network namespace stay: they are in another process namespace. A number
+    that meanwhile belongs to another process is left alone.
     """
     process = read_started(_pid_file(host, folder))
     if process is not None and process.lives():
@@ -252,14 +251,14 @@ def _end(process: Started, host: LabHost) -> None:
     end = time.monotonic() + GONE_S
     while process.lives() or _members(host, children):
         if time.monotonic() > end:
-            raise HostError(f"processes of {host.name} would not end: {_members(host, children)}")
+            raise HostError(f"processes of {host.name} do not end: {_members(host, children)}")
         time.sleep(POLL_S)
     with suppress(ChildProcessError):  # a zombie only where `up` ran in this very process
         os.waitpid(process.pid, 0)
 
 
 def _pid_namespace_of_children(pid: int) -> Path | None:
-    """The process namespace that a host's processes are in; None while it has none of its own."""
+    """The process namespace of a host's processes; None while it has none."""
     try:
         theirs = Path(f"/proc/{pid}/ns/pid_for_children").readlink()
     except OSError:
@@ -268,7 +267,7 @@ def _pid_namespace_of_children(pid: int) -> Path | None:
 
 
 def _members(host: LabHost, pid_namespace: Path | None) -> list[int]:
-    """Processes in the host's network namespace that are of that process namespace too."""
+    """Processes that are in the host's network namespace and in this process namespace."""
     if pid_namespace is None or not (NAMESPACES / host.namespace).exists():
         return []
     if not succeeds("ip", "netns", "pids", host.namespace):
@@ -297,12 +296,12 @@ def _pid_file(host: LabHost, folder: Path) -> Path:
 
 
 def last_words(host: LabHost, folder: Path) -> str:
-    """The last line that a host's sshd wrote, for people."""
+    """The last line that a host's sshd wrote."""
     try:
         lines = (folder / f"{host.name}.log").read_text(errors="replace").splitlines()
     except FileNotFoundError:
         lines = []
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it wrote no message"
 
 
 def _knows_penalties(key: Path) -> bool:

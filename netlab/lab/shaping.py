@@ -1,11 +1,11 @@
-"""A veth that behaves on the wire like Ethernet of a given rate: the numbers, and the commands.
+"""Makes a veth behave like Ethernet of a given rate: the numbers, and the commands.
 
-The kernel's token bucket (tbf) counts the 14 bytes of Ethernet header and nothing else of the
-framing. Its size table (stab) adds what a cable carries besides: FCS 4, preamble and start 8, gap
-12, and the shortest frame. That holds only while no super-packet reaches the queue: tbf cuts those
-up itself and counts the pieces without the table. ``gso_max_segs 1`` is the switch that keeps TCP
-from handing them over; switching the offloads off with ethtool is not enough. A router forwards
-super-packets as they come: the hosts' ends of its cables must not make any either.
+The kernel's token bucket (tbf) counts the 14 bytes of Ethernet header and no other framing. Its
+size table (stab) adds the rest: FCS 4, preamble and start 8, gap 12, and the minimum frame size.
+This is exact only if no super-packet (GSO) reaches the queue: tbf splits those itself and counts
+the segments without the table. ``gso_max_segs 1`` keeps TCP from producing them; disabling the
+offloads with ethtool is not enough. A router forwards super-packets unchanged, so the hosts' ends
+of its cables must not produce any either.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from netlab.lab.programs import run
 
 HEADER_BYTES = 14
 OVERHEAD_BYTES = 24
-"""FCS 4, preamble and start of frame 8, gap 12: what the kernel does not count."""
+"""Framing that the kernel does not count: FCS 4, preamble and start of frame 8, gap 12."""
 LEAST_FRAME_BYTES = 84
 """The shortest frame on the wire: 64, and preamble, start and gap."""
 LEAST_TABLE_SLOTS = 2048
 MOST_TABLE_SLOTS = 16384
 """tc sends 16 bit a slot in one netlink message of 64 KiB at most."""
 BURST_S = 256e-6
-"""The bucket's depth in time: two full frames at 100 Mbit/s. The timer that refills it wakes late
-by tens of microseconds, so a fixed number of bytes would cost rate on a fast cable."""
+"""Depth of the bucket as a time: two full frames at 100 Mbit/s. The timer that refills it is late
+by tens of microseconds, so a fixed number of bytes would reduce the rate of a fast cable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Shape:
     rate_bit_per_s: int
     burst_bytes: int
     limit_bytes: int
-    """What may wait: full frames as they are on the wire. Small ones are counted by bytes, too."""
+    """Length of the queue: full frames as they are on the wire; short frames count their bytes."""
     table_mtu_bytes: int
     table_slots: int
 
@@ -48,8 +48,8 @@ def wire_frame_bytes(mtu: int) -> int:
 def shape_of(rate: float, mtu: int, queue_frames: int) -> Shape:
     """The numbers for a cable of ``rate`` bit/s and ``mtu`` bytes.
 
-    Exact to the byte up to MTU 16,000; above that a frame is rounded up to 2 or 4 bytes. Less than
-    two frames of burst lose rate (one loses 5 %).
+    They are exact to the byte up to MTU 16,000; above it, a frame is rounded up to 2 or 4 bytes. A
+    burst below two frames reduces the rate (one frame: by 5 %).
     """
     frame_bytes = wire_frame_bytes(mtu)
     longest = LEAST_TABLE_SLOTS
@@ -65,10 +65,10 @@ def shape_of(rate: float, mtu: int, queue_frames: int) -> Shape:
 
 
 def shape(cable: Cable) -> None:
-    """Give each end of a cable that has a rate its queue, and set checksums as asked."""
+    """Give each end of a cable with a rate its queue, and set checksums as requested."""
     shapes = [cable.shape_at(end) for end in cable.ends]
     for end, (rate, queue_frames) in zip(cable.ends, shapes, strict=True):
-        if any(each is not None for each, _ in shapes):
+        if any(any_rate is not None for any_rate, _ in shapes):
             _send_single_frames(end)
         if rate is not None:
             _shape_end(end, shape_of(rate, cable.mtu, queue_frames))

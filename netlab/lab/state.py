@@ -1,7 +1,7 @@
 """A lab's folder under /run: its plan, its keys, its processes; and the lock on all labs.
 
-/run is emptied by a reboot, as namespaces are. The folder is root's alone, because the client's
-key is in it. It is the claim on the name: made first by ``up``, removed last by ``down``.
+A reboot empties /run and removes namespaces alike. Only root can access the folder, because it has
+the client's key. It also reserves the name: ``up`` makes it first, ``down`` removes it last.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from netlab.errors import HostError, UsageError
 from netlab.lab.plan import LabPlan, plan_from_json
 
 ROOT = Path("/run/netlab")
-"""Of all labs of this machine. One place only, so that ``down`` finds what ``up`` left."""
+"""Folder of all labs of this machine. There is one only, so that ``down`` finds every lab."""
 
 PLAN = "plan.json"
 COMPLETE = "complete"
@@ -32,15 +32,15 @@ def folder_of(name: str) -> Path:
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """Hold all labs of this machine: one ``up`` or ``down`` at a time.
+    """Lock all labs of this machine: one ``up`` or ``down`` at a time.
 
-    The lock is on the folder itself, so that no lock file outlives the last lab. Whoever waited
-    for a folder that is gone meanwhile starts over.
+    The lock is on the folder itself, so that no lock file is left after the last lab. A process
+    that waited for a folder that has been removed meanwhile starts over.
 
     Programs started by ``programs.run`` share the lock: when an ``up`` is killed, its last `ip`
-    goes on for a moment, and a ``down`` must not look before that one has made what it makes.
+    still runs for a moment, and a ``down`` must wait until it has finished.
     """
-    import fcntl  # not on every system that can import this room
+    import fcntl  # not on every system that can import this module
 
     while True:
         ROOT.mkdir(mode=0o700, exist_ok=True)
@@ -68,12 +68,12 @@ def _is(path: Path, descriptor: int) -> bool:
 
 
 def claim(name: str) -> Path:
-    """Make the lab's folder, or raise UsageError when the name is taken."""
+    """Make the lab's folder, or raise UsageError if the name is in use."""
     folder = folder_of(name)
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
-        what = "is up" if (folder / COMPLETE).exists() else "is left from an `up` that was cut off"
+        what = "is up" if (folder / COMPLETE).exists() else "is left from an interrupted `up`"
         raise UsageError(
             f"the lab {name} {what}: `netlab lab down --name {name}` first, or choose another "
             f"--name"
@@ -82,7 +82,7 @@ def claim(name: str) -> Path:
 
 
 def names() -> tuple[str, ...]:
-    """Labs that have a folder, whole or not; none to an account that may not look."""
+    """Labs that have a folder, complete or not; none for an account without access."""
     try:
         return tuple(sorted(entry.name for entry in ROOT.iterdir() if entry.is_dir()))
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -90,26 +90,26 @@ def names() -> tuple[str, ...]:
 
 
 def write_plan(folder: Path, plan: LabPlan) -> None:
-    """Write the plan down, whole or not at all; nothing of it may be made before."""
+    """Save the plan atomically; no piece of it may be made before."""
     _write_whole(folder / PLAN, json.dumps(plan.as_json(), indent=2) + "\n")
 
 
 def read_plan(folder: Path) -> LabPlan | None:
-    """The plan in a folder; None where none was written, and so nothing was made."""
+    """The plan in a folder; None if none was saved, so that nothing was made."""
     try:
         text = (folder / PLAN).read_text()
     except FileNotFoundError:
         return None
     except PermissionError:
-        raise HostError(f"{folder} is root's: try again with sudo") from None
+        raise HostError(f"{folder} belongs to root: try again with sudo") from None
     try:
         return plan_from_json(json.loads(text))
     except (ValueError, KeyError, TypeError) as error:
-        raise HostError(f"{folder / PLAN} is no plan of this netlab version: {error}") from None
+        raise HostError(f"{folder / PLAN} is not a plan of this netlab version: {error}") from None
 
 
 def slot_of(folder: Path) -> int | None:
-    """The slot that a lab's plan names, whichever version of netlab wrote it; None where none."""
+    """The slot in a lab's plan, of any version of netlab; None if there is none."""
     try:
         slot = json.loads((folder / PLAN).read_text())["slot"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -118,12 +118,12 @@ def slot_of(folder: Path) -> int | None:
 
 
 def mark_complete(folder: Path) -> None:
-    """Say that ``up`` came to its end."""
+    """Record that ``up`` is complete."""
     (folder / COMPLETE).touch()
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether ``up`` came to its end."""
+    """Whether ``up`` was completed."""
     return (folder / COMPLETE).exists()
 
 
@@ -134,7 +134,7 @@ def forget(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A process that we started, so that its number cannot be taken for somebody else's later."""
+    """A process that we started, with data that distinguish it from a later one of its number."""
 
     pid: int
     start_ticks: int
@@ -142,12 +142,12 @@ class Started:
     boot_id: str
 
     def lives(self) -> bool:
-        """Whether that very process is there, and not only one of its number."""
+        """Whether this process is running, and not another one with its number."""
         return self.boot_id == _boot_id() and start_ticks(self.pid) == self.start_ticks
 
 
 def started(pid: int) -> Started:
-    """Take down a living process of ours."""
+    """Describe a running process of ours."""
     ticks = start_ticks(pid)
     if ticks is None:
         raise HostError(f"process {pid} ended at once")
@@ -155,7 +155,7 @@ def started(pid: int) -> Started:
 
 
 def write_started(file: Path, process: Started) -> None:
-    """Write a process's number down with what makes it unmistakable."""
+    """Save a process's number with the data that identify it."""
     plain: dict[str, Any] = {
         "pid": process.pid,
         "start_ticks": process.start_ticks,
@@ -165,7 +165,7 @@ def write_started(file: Path, process: Started) -> None:
 
 
 def read_started(file: Path) -> Started | None:
-    """The inverse of ``write_started``; None where there is no such file."""
+    """The inverse of ``write_started``; None if there is no such file."""
     try:
         return Started(**json.loads(file.read_text()))
     except FileNotFoundError:
@@ -173,7 +173,7 @@ def read_started(file: Path) -> Started | None:
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process started; None where none of that number lives (a zombie does not)."""
+    """When a process started; None if none of this number is running (a zombie is not)."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

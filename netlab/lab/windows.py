@@ -1,8 +1,8 @@
-"""What makes a host of the lab one whose programs are Windows programs: told to its inside.
+"""Describes a host of the lab that runs Windows programs, for inside.py.
 
-The host's sshd is OpenSSH as on the Linux hosts. Its login shell gives each command to launch.exe
-(launch.c), which does with it what the sshd of OpenSSH for Windows does. Its files are those of
-drive C: the host's root has a folder ``C:``, so that SFTP's paths are ``/C:/Users/netlab/…``.
+The host's sshd is OpenSSH as on the Linux hosts. Its login shell passes each command to launch.exe
+(launch.c), which handles it like the sshd of OpenSSH for Windows. The host's files are on drive C:
+its root has a folder ``C:``, so that SFTP paths are ``/C:/Users/netlab/…``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ exec env -i {environment} SSH_CONNECTION="$SSH_CONNECTION" ${{command:+"$command
 
 
 def wish_of(template: Path) -> Mapping[str, Any]:
-    """What inside.py makes a Windows host of. ``template``: a finished wine prefix."""
+    """The description of a Windows host for inside.py. ``template``: a finished wine prefix."""
     environment = wine_environment(PREFIX)
     words = " ".join(f"'{name}={value}'" for name, value in environment.items())
     number = str(uuid.uuid4())
@@ -43,8 +43,8 @@ def wish_of(template: Path) -> Mapping[str, Any]:
         "shell": SHELL,
         "shell_text": SHELL_TEXT.format(environment=words, loader=loader(), launch=launch),
         "environment": environment,
-        # The server first, for itself and for ever: the sockets of all programs are made by it.
-        # The first program starts Windows' services and takes a second. It makes the host a machine
-        # of its own: by this number, the template's in all of them, programs tell machines apart.
+        # The server starts first and stays: it makes the sockets of all programs. The first program
+        # starts Windows' services, which takes a second. It sets a unique MachineGuid, by which
+        # programs distinguish machines; the template's would be the same on all hosts.
         "programs": [[wineserver(), "--persistent"], [loader(), *number_the_machine]],
     }

@@ -1,8 +1,8 @@
 """Wine on this machine: its programs, and the template that every Windows host starts from.
 
-The template is a finished wine prefix: drive C, the registry, an account. Making one takes some ten
-seconds and 700 MB, so it is made once for a version of wine and kept. A host lays a file system in
-memory over it (overlayfs): it reads the template's files, and what it writes vanishes with it.
+The template is a finished wine prefix: drive C, the registry, an account. Making one takes about
+ten seconds and 700 MB, so it is made once per version of wine and kept. A host mounts a file system
+in memory over it (overlayfs): it reads the template's files, and its own writes vanish with it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ HALF_MADE = "half-made-"
 LAUNCH = Path(__file__).with_name("launch.c")
 LAUNCH_ON_C = "windows/netlab/launch.exe"
 TEMPLATE_S = 240.0
-"""Ten seconds where nothing else runs; a virus scanner or a full machine may take its time."""
+"""Ten seconds on an idle machine; a virus scanner or a busy machine may need much longer."""
 
 MAKE_TEMPLATE = r"""
-# A network, an account file and a /tmp of its own: nothing of this is seen outside.
+# A private network, account file and /tmp, invisible outside.
 ip link set lo up
 mount --bind "$ACCOUNT_FILE" /etc/passwd
 mount -t tmpfs -o mode=1777,nosuid,nodev netlab /tmp
@@ -42,13 +42,13 @@ mount -t tmpfs -o mode=1777,nosuid,nodev netlab /tmp
 cd "$WINEPREFIX"
 # Debian's wineserver keeps its socket here.
 rm -rf wineserver
-# No way out of drive C, whose folders bear the names that Windows gives them.
+# No access outside drive C, whose folders have the names that Windows uses.
 rm -f dosdevices/z:
 [ -d drive_c/Users ] || mv drive_c/users drive_c/Users
 test -d "drive_c/Users/$NAME" -a -f system.reg
 # Documents and the like: folders, not links into a Unix home.
 for link in $(find drive_c/Users -type l); do rm "$link"; mkdir "$link"; done
-# What everybody may write to on Windows, too.
+# Folders that everybody may write to, as on Windows.
 chmod 1777 drive_c/ProgramData drive_c/windows/temp
 """
 
@@ -56,17 +56,17 @@ Notify = Callable[[str], None]
 
 
 def loader() -> str:
-    """Wine's program that starts Windows programs of 64 bits."""
+    """Wine's program that starts 64-bit Windows programs."""
     return program("wine64", WINE_SEARCH_PATH)
 
 
 def wineserver() -> str:
-    """The process that stands for the kernel of one Windows host, and makes all its sockets."""
+    """The program that acts as the kernel of one Windows host and makes all its sockets."""
     return program("wineserver64", WINE_SEARCH_PATH)
 
 
 def wine_environment(prefix: Path) -> dict[str, str]:
-    """What wine's programs need, and nothing else: it becomes the Windows environment."""
+    """The complete environment of wine's programs: it becomes the Windows environment."""
     return {
         "WINEPREFIX": str(prefix),
         "WINESERVER": wineserver(),
@@ -78,12 +78,12 @@ def wine_environment(prefix: Path) -> dict[str, str]:
 
 
 def version() -> str:
-    """What wine calls itself, such as ``wine-8.0``."""
+    """Wine's name and version, such as ``wine-8.0``."""
     return run(loader(), "--version").split()[0]
 
 
 def template_folder() -> Path:
-    """Where the template for this wine and this netlab lies, or would lie."""
+    """The path of the template for this wine and this netlab, whether it exists or not."""
     sources = LAUNCH.read_bytes() + MAKE_TEMPLATE.encode()
     package = run(loader(), "--version")
     digest = hashlib.sha256(sources + package.encode()).hexdigest()[:12]
@@ -91,16 +91,16 @@ def template_folder() -> Path:
 
 
 def template(say: Notify) -> Path:
-    """The template's folder; makes it where there is none. Call it under the lock on all labs.
+    """The template's folder; makes it if there is none. Call it under the lock on all labs.
 
-    Raises HostError in one line with the last words of what failed.
+    Raises HostError in one line with the last message of the program that failed.
     """
     folder = template_folder()
     if not folder.is_dir():
         say(f"making the Windows template {folder}: once, some 10 s and 700 MB")
         CACHE.mkdir(mode=0o755, parents=True, exist_ok=True)
-        for left in CACHE.glob(f"{HALF_MADE}*"):
-            shutil.rmtree(left)
+        for remains in CACHE.glob(f"{HALF_MADE}*"):
+            shutil.rmtree(remains)
         half = Path(tempfile.mkdtemp(prefix=HALF_MADE, dir=CACHE))
         try:
             _make(half)
@@ -126,7 +126,7 @@ def _make(prefix: Path) -> None:
         }
         # fmt: off
         argv = [
-            # Killed with us, and all of wine with it.
+            # It is killed with this process, and all of wine with it.
             program("setpriv"), "--pdeathsig", "KILL",
             program("unshare"), "--pid", "--mount", "--net", "--ipc", "--fork", "--kill-child",
             "--mount-proc", "sh", "-ec", MAKE_TEMPLATE,
@@ -159,16 +159,16 @@ def _compile(target: Path) -> None:
 
 
 def _remove_older(current: Path) -> None:
-    """Templates of another wine or netlab go, unless a lab is up that may stand on one."""
-    older = [each for each in CACHE.glob(f"{TEMPLATE}*") if each != current]
+    """Remove templates of another wine or netlab, unless a lab is up that may use one."""
+    older = [folder for folder in CACHE.glob(f"{TEMPLATE}*") if folder != current]
     if older and not any(_has_windows_hosts(state.folder_of(name)) for name in state.names()):
-        for each in older:
-            shutil.rmtree(each)
+        for folder in older:
+            shutil.rmtree(folder)
 
 
 def _has_windows_hosts(folder: Path) -> bool:
     try:
         plan = state.read_plan(folder)
     except HostError:
-        return True  # another version made it: nobody knows
+        return True  # another version made it, so it may have some
     return state.is_complete(folder) and plan is not None and plan.options.windows > 0

@@ -95,7 +95,7 @@ def test_a_compiler_without_the_headers_of_libc_is_told_with_what_installs_them(
     compiler.write_text('#!/bin/sh\nexec cc -nostdinc "$@"\n')
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
-    with pytest.raises(UsageError, match=r"headers of the C library are not: sudo apt-get install"):
+    with pytest.raises(UsageError, match=r"of the C library are missing: sudo apt-get install"):
         local_probe()
 
 
@@ -280,5 +280,5 @@ def test_the_table_of_a_release_has_size_and_digest_of_what_was_laid_down(
 
 
 def test_a_target_that_is_none_is_refused_with_the_list() -> None:
-    with pytest.raises(UsageError, match="'amiga' is no target; there are linux-x86_64, "):
+    with pytest.raises(UsageError, match="'amiga' is not a target; there are linux-x86_64, "):
         release.targets_named(["linux-x86_64", "amiga"])

@@ -45,7 +45,7 @@ def test_a_matrix_is_measured_by_its_name_with_a_probe_that_is_built_once(
         said = done([netlab, *words], cwd=tmp_path, env=surroundings)
         records = [json.loads(line) for line in said.splitlines()]
         # A trial that another load interrupted is there once more, measured again.
-        assert {each["status"] for each in records} == {"ok"}
+        assert {record["status"] for record in records} == {"ok"}
         assert len({(each["cell"], each["trial"]) for each in records}) == 12
     cache = tmp_path / "home" / ".cache" / "netlab" / "probes"
     (probe,) = cache.glob("*/netprobe")

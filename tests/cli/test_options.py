@@ -52,10 +52,10 @@ def options() -> dict[str, dict[str, click.Option]]:
     """Name of an option → command → what it is there."""
     found: dict[str, dict[str, click.Option]] = defaultdict(dict)
     for words, command in commands():
-        for each in command.params:
-            if isinstance(each, click.Option):
-                for name in (*each.opts, *each.secondary_opts):
-                    found[name][words] = each
+        for param in command.params:
+            if isinstance(param, click.Option):
+                for name in (*param.opts, *param.secondary_opts):
+                    found[name][words] = param
     return found
 
 
@@ -101,9 +101,9 @@ def test_a_form_is_chosen_only_where_there_is_more_than_text_and_json() -> None:
 
 def test_the_folder_of_a_run_is_called_run_everywhere() -> None:
     named = {
-        words: [each.make_metavar(click.Context(command)).strip("[]") for each in arguments]
+        words: [argument.make_metavar(click.Context(command)).strip("[]") for argument in arguments]
         for words, command in commands()
-        if (arguments := [each for each in command.params if isinstance(each, click.Argument)])
+        if (arguments := [param for param in command.params if isinstance(param, click.Argument)])
     }
     takes_run = {words for words, metavars in named.items() if "RUN" in metavars}
     assert takes_run == {
@@ -117,7 +117,7 @@ def test_quiet_and_verbose_are_no_two_things_at_once(tmp_path: Path) -> None:
     assert given.exit_code == 2
     assert "exclude each other" in given.output
     for words, command in commands():
-        names = {name for each in command.params for name in each.opts}
+        names = {name for param in command.params for name in param.opts}
         assert ("--quiet" in names) == ("-q" in names), words
         assert ("--verbose" in names) <= ("--quiet" in names), words
 

@@ -71,7 +71,7 @@ def test_kinds_of_findings_may_be_forbidden_in_a_file(
     file = written(tmp_path, "expect: [{no: [duplx]}]\n")
     code, _, err = netlab(capfdbinary, "check", str(run.path), "--expect", file)
     assert code == 2
-    assert "`duplx` is no kind of finding; did you mean `duplex`?" in err
+    assert "`duplx` is not a kind of finding; did you mean `duplex`?" in err
 
 
 @pytest.mark.parametrize(

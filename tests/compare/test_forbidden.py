@@ -113,15 +113,15 @@ def test_a_trial_without_a_result_or_a_run_without_computed_findings_is_no_pass(
 @pytest.mark.parametrize(
     ("written", "fault"),
     [
-        ("no: warnings", "5:9: expect[0].no: `warnings` is no kind of finding; did you mean `warn"),
-        ("no: [step, otlier]", "5:16: expect[0].no[1]: `otlier` is no kind of finding; did you me"),
-        ("no: zebra", "`zebra` is no kind of finding; docs/findings.md has them all"),
+        ("no: warnings", "5:9: expect[0].no: `warnings` is not a kind of finding; did you mean"),
+        ("no: [step, otlier]", "5:16: expect[0].no[1]: `otlier` is not a kind of finding; did you"),
+        ("no: zebra", "`zebra` is not a kind of finding; docs/findings.md lists them"),
         ("no: []", "5:9: expect[0].no: forbids nothing"),
         ("no: [step, step]", "forbids a kind twice"),
         ("no: 5", "5: should be `warning`, `note` or a kind of finding"),
         ("no: {kind: step}", "should be `warning`, `note` or a kind of finding"),
         ("when: {protocol: TCP}", "expects nothing: give one of throughput, loss, round_trip,"),
-        ("{no: step, when: {protocol: UDP}}", "expect[0].no: no cell of the matrix is meant"),
+        ("{no: step, when: {protocol: UDP}}", "expect[0].no: applies to no cell"),
     ],
 )
 def test_an_unknown_kind_is_refused_at_its_place(tmp_path: Path, written: str, fault: str) -> None:
@@ -137,7 +137,7 @@ def test_an_unknown_kind_is_refused_by_plan_and_check_too(tmp_path: Path) -> Non
     for words in (["check", str(run.path)], ["plan", str(run.path / "matrix.yaml")]):
         done = CliRunner().invoke(cli, words)
         assert isinstance(done.exception, MatrixError)
-        assert "5:9: expect[0].no: `otlier` is no kind of finding" in str(done.exception)
+        assert "5:9: expect[0].no: `otlier` is not a kind of finding" in str(done.exception)
 
 
 def test_forbidden_findings_do_not_change_the_experiment(tmp_path: Path) -> None:

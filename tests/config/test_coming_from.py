@@ -14,7 +14,7 @@ TEXT = (ROOT / "docs" / "how-to" / "coming-from.md").read_text()
 
 
 def test_every_option_of_measure_is_one() -> None:
-    options = {name for each in cli.commands["measure"].params for name in each.opts}
+    options = {name for param in cli.commands["measure"].params for name in param.opts}
     rows = [line.split(" | ") for line in TEXT.splitlines() if line.startswith("| ")]
     named = {word for row in rows[1:] for word in re.findall(r"--[a-z0-9]+", row[1])}
     assert named - {"--format", "--json"} <= options

@@ -51,7 +51,7 @@ tests:
     (fault,) = refused(tmp_path, tests)
     column = 7 + len(name) + (AXES[name].rfind(",") + 2 if "," in AXES[name] else 0)
     assert fault.startswith(f"11:{column}: ")
-    assert f"board echoes and runs no probe, and cannot be told {name}: " in fault
+    assert f"board echoes and runs no probe, so it cannot have {name}: " in fault
     assert "`exclude` it for pairing XL" in fault
 
 
@@ -77,7 +77,7 @@ tests:
 """
     faults = refused(tmp_path, tests)
     assert faults
-    assert all(each.startswith("7:28: ") for each in faults)
+    assert all(fault.startswith("7:28: ") for fault in faults)
 
 
 def test_what_is_set_over_the_file_is_refused_with_its_test(tmp_path: Path) -> None:

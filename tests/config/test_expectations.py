@@ -68,7 +68,7 @@ def test_searches_have_bounds_of_their_own(load: Any) -> None:
         "expect:\n  - frames: {at_least: 90 % of the line rate}\n    payload: {at_least: 1448}\n"
         "  - frames: {at_least: 5k/s}\n"
     )
-    found = [str(each) for each in load(text).expectations]
+    found = [str(expectation) for expectation in load(text).expectations]
     assert found == [
         "payload at least 1448 B",
         "rate without loss at least 90 % of the line rate",
@@ -89,19 +89,19 @@ def test_searches_have_bounds_of_their_own(load: Any) -> None:
         ("throughput: 80Mbit", "7:17: expect[0].throughput: `80Mbit` should be a mapping"),
         ("throughput: {}", "7:17: expect[0].throughput.at_least: the key is missing"),
         ("throughputs: {at_least: 80Mbit}", "unknown key; did you mean `throughput`?"),
-        ("loss: {at_most: 0.1}", "0.1 is not a share with its sign, such as 2.5 % or 95 %"),
-        ("loss: {at_most: 100 %}", "100 % is more than can be lost"),
+        ("loss: {at_most: 0.1}", "0.1 is not a percentage, such as 2.5 % or 95 %"),
+        ("loss: {at_most: 100 %}", "100 % is not below 100 %"),
         ("loss: {at_most: [0 %]}", "should be one value"),
         ("round_trip: {at_most: 5}", ""),
-        ("round_trip: {at_most: 2m}", "m is no unit of time: write min or ms"),
+        ("round_trip: {at_most: 2m}", "m is not a unit of time: write min or ms"),
         ("baseline: {no_worse_by: 0 %}", "0 %: expects nothing; give more than 0"),
-        ("baseline: {no_worse_by: 100 %}", "100 % is too much; below 100 %"),
+        ("baseline: {no_worse_by: 100 %}", "100 % is not below 100 %"),
         ("when: {protocol: UDP}", "7:5: expect[0]: expects nothing: give one of throughput, loss,"),
         ("{when: {protocol: SCTP}, loss: {at_most: 1 %}}", "expect[0].when.protocol: `SCTP` is n"),
         ("{when: {mesage_size: 64}, loss: {at_most: 1 %}}", "did you mean `message_size`?"),
         ("{when: {protocol: TCP}, loss: {at_most: 1 %}}", "expect[0].loss: no cell of the matrix "
          "is meant that has a loss: `stream` and `round_trip` tests over UDP do"),
-        ("frames: {at_least: 5/s}", "no cell of the matrix is meant that has a rate without loss"),
+        ("frames: {at_least: 5/s}", "applies to no cell that has a rate without loss"),
         ("{unless: {pairing: [LL, WL]}, baseline: {no_worse_by: 1 %}}", "no cell of the matrix"),
     ],
 )  # fmt: skip
@@ -134,7 +134,7 @@ def test_an_expectation_is_about_the_cells_that_have_the_quantity_and_are_meant(
         + "    unless: {test: stream, protocol: TCP}\n"
         + "    baseline: {no_worse_by: 5 %}\n"
     )
-    throughput, loss, baseline = (cells(matrix, each) for each in matrix.expectations)
+    throughput, loss, baseline = (cells(matrix, expectation) for expectation in matrix.expectations)
     assert len(throughput) == 16
     assert {cell[1] for cell in throughput} == {"stream"}
     assert {cell[:3] for cell in loss} == {("LL", "stream", "UDP"), ("LL", "round_trip", "UDP")}
@@ -201,7 +201,7 @@ def test_a_figure_keeps_to_one_of_two_opposite_bounds(limit: float, figure: floa
 def test_the_matrix_of_the_documentation_expects_what_it_says(load: Any) -> None:
     text = (DOCS / "comparing.md").read_text(encoding="utf-8")
     matrix = load(re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)[0])
-    assert [str(each) for each in matrix.expectations] == [
+    assert [str(expectation) for expectation in matrix.expectations] == [
         "throughput at least 90 % of the ceiling",
         "loss at most 0.1 %",
         "no worse than the baseline by 5 %",

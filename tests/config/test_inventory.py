@@ -50,7 +50,7 @@ def names(found: Inventory, pairing: str) -> list[tuple[str, str]]:
 def faults(tmp_path: Path, text: str) -> list[tuple[int, int, str, str]]:
     with pytest.raises(MatrixError) as raised:
         inventory(tmp_path, text)
-    return [(each.line, each.column, each.path, each.message) for each in raised.value.faults]
+    return [(fault.line, fault.column, fault.path, fault.message) for fault in raised.value.faults]
 
 
 def test_every_key_of_a_host_is_read(tmp_path: Path) -> None:
@@ -178,12 +178,12 @@ def test_pairs_that_cannot_be_are_faults(tmp_path: Path) -> None:
     assert messages[8] == "the server of WL runs W, and left-linux has `os: L`"
     assert messages[9] == "left-linux and left-windows are one machine (left)"
     assert messages[10] == "a host cannot be its own peer"
-    assert messages[11].startswith("no pairing: two of the letters")
+    assert messages[11].startswith("not a pairing: write two of the letters")
 
 
 def test_a_strange_key_of_an_inventory_is_a_fault_with_what_was_meant(tmp_path: Path) -> None:
     assert faults(tmp_path, LAB + "pair: {LL: [bench-1, bench-2]}\n") == [
-        (13, 1, "pair", "no key of an inventory; did you mean `pairs`?")
+        (13, 1, "pair", "not a key of an inventory; did you mean `pairs`?")
     ]
 
 
@@ -262,7 +262,7 @@ def test_a_mirror_serves_behind_those_that_can_do_more_and_never_asks(tmp_path: 
         ("{os: L, mirror: {address: 10.0.0.9}, address: 10.0.0.9}", "`addresses` means nothing"),
         ("{mirror: {address: 10.0.0.9}}", "the key `os` is missing"),
         ("{os: L, mirror: {address: 0.0.0.0}}", "is not the address of one host"),
-        ("{os: L, mirror: {address: [10.0.0.9]}}", "an IP address is wanted"),
+        ("{os: L, mirror: {address: [10.0.0.9]}}", "should be an IP address"),
         ("{os: L, mirror: {address: 10.0.0.9, port: 0}}", "port"),
         ("{os: X, ssh: somebody, address: 10.0.0.9}", "it can only be a `mirror:`"),
     ],

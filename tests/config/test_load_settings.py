@@ -119,7 +119,7 @@ def test_tcp_and_udp_side_by_side_each_take_their_own(load: Any) -> None:
     text = HEAD + (
         "    load: {protocol: [TCP, UDP], congestion: [cubic, bbr], send_method: [plain, batch]}\n"
     )
-    found = {(each.protocol, each.congestion, each.send_method) for each in setups(load(text))}
+    found = {(setup.protocol, setup.congestion, setup.send_method) for setup in setups(load(text))}
     assert found == {
         *(("TCP", "cubic", None), ("TCP", "bbr", None)),
         *(("UDP", None, None), ("UDP", None, "batch")),
@@ -170,7 +170,7 @@ def test_rules_name_settings_of_the_load_by_themselves(load: Any) -> None:
 
 def test_set_holds_for_the_load_whatever_its_section_says(load: Any) -> None:
     text = HEAD + "    load: {streams: [1, 4], congestion: cubic}\n"
-    assert {each.streams for each in setups(load(text, streams="2"))} == {2}
+    assert {setup.streams for setup in setups(load(text, streams="2"))} == {2}
     found = setups(load(text, congestion="[cubic, bbr]", idle="1s"))
     assert {(each.streams, each.congestion, each.idle_s) for each in found} == {
         *((1, "cubic", 1.0), (1, "bbr", 1.0), (4, "cubic", 1.0), (4, "bbr", 1.0))
@@ -226,18 +226,21 @@ FAULTS = [
     ("    load: {streamz: 5}", "5:12: tests[0].load.streamz: unknown key; did you mean `streams`?"),
     (
         "    load: {count: 5}",
-        "5:12: tests[0].load.count: no setting of a `latency_under_load` test",
+        "5:12: tests[0].load.count: not a setting of a `latency_under_load` test",
     ),
     (
         "    load: {timeout: 5s}",
-        "5:12: tests[0].load.timeout: no setting of a `latency_under_load`",
+        "5:12: tests[0].load.timeout: not a setting of a `latency_under_load`",
     ),
-    ("    outstanding: 4", "5:5: tests[0].outstanding: no setting of a `latency_under_load` test"),
+    (
+        "    outstanding: 4",
+        "5:5: tests[0].outstanding: not a setting of a `latency_under_load` test",
+    ),
     ("    lode: {streams: 1}", "5:5: tests[0].lode: unknown key; did you mean `load`?"),
     # What is no section.
     ("    load:", "5:5: tests[0].load: has no value"),
     ("    load: [1]", "5:11: tests[0].load: should be a mapping"),
-    ("    load: {streams: 2, streams: 3}", "5:24: tests[0].load.streams: the key stands twice"),
+    ("    load: {streams: 2, streams: 3}", "5:24: tests[0].load.streams: the key is given twice"),
     # Values.
     ("    load: {streams: [1, 2000]}", "5:25: tests[0].load.streams[1]: 2000 should be at most"),
     ("    load: {direction: up}", "5:23: tests[0].load.direction: `up` is not one of"),
@@ -261,11 +264,11 @@ FAULTS = [
     # What means nothing, and what excludes what.
     (
         "    load: {protocol: UDP, congestion: cubic}",
-        "5:27: tests[0].load.congestion: means nothing here: it is of TCP, which this test has not",
+        "5:27: tests[0].load.congestion: has no effect: it is a setting of TCP, which is not used",
     ),
     (
         "    load: {send_method: batch}",
-        "5:12: tests[0].load.send_method: means nothing here: it is of UDP, which this test has",
+        "5:12: tests[0].load.send_method: has no effect: it is a setting of UDP, which is",
     ),
     (
         "    load: {rate: 1Mbit, message_rate: 5}",

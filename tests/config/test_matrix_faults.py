@@ -34,12 +34,12 @@ FAULTS = [
     ),
     (
         "    socket_buffer: {from: 16KiB, to: 65KiB, step: 4KiB}",
-        "8:20: tests[0].socket_buffer: the steps do not hit their end: the last one below 66560 is",
+        "8:20: tests[0].socket_buffer: the steps do not end at `to`: the last one below 66560 is",
     ),
     ("    dscp: {from: 5, to: 1, step: 1}", "8:11: tests[0].dscp: `from` is above `to`"),
     (
         "    dscp: {from: 0, to: 1, step: 0}",
-        "8:11: tests[0].dscp: the step must be more than nothing",
+        "8:11: tests[0].dscp: `step` must be more than 0",
     ),
     ("    dscp: {from: 0, to: 8}", "8:11: tests[0].dscp.step: the key is missing"),
     ("    dscp: 64", "8:11: tests[0].dscp: 64 should be at most 63"),
@@ -112,10 +112,10 @@ FAULTS = [
     ("link: {mtu: 1500}", "8:7: link.rate: the key is missing"),
     (
         "link: {rate: 100MBps}",
-        "8:14: link.rate: '100MBps' reads as bytes a second: write 100Mbit/s",
+        "8:14: link.rate: '100MBps' reads as bytes per second: write 100Mbit/s",
     ),
     ("link:", "8:1: link: has no value"),
-    ("title: again", "8:1: title: the key stands twice; first in line 1"),
+    ("title: again", "8:1: title: the key is given twice; first in line 1"),
 ]
 
 
@@ -133,7 +133,7 @@ def test_each_fault_is_named_at_its_place(line: str, fault: str, load: Any, faul
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("LL, WL", "LL, wl", "2:16: pairings[1]: `wl` is no pairing: two capital letters"),
+        ("LL, WL", "LL, wl", "2:16: pairings[1]: `wl` is not a pairing: write two capital"),
         ("LL, WL", "LL, LL", "2:16: pairings[1]: the same value as number 1"),
         ("[LL, WL]", "[]", "2:11: pairings: is empty"),
         ("[64, 1500]", "[64, 0]", "7:24: tests[0].message_size[1]: 0 is too little; at least 1 B"),
@@ -215,7 +215,7 @@ def test_an_absurd_product_is_refused_at_once_without_making_it(axes: str, fault
     assert time.process_time() - began < 1
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 50 * 1024
     assert found.startswith("5:5: tests[0]: ")
-    assert found.endswith("cells are too many; a matrix has 100,000 at most")
+    assert found.endswith("cells are too many; a matrix has at most 100,000")
 
 
 def test_many_repeats_of_many_cells_are_refused(load: Any, faults: Any) -> None:

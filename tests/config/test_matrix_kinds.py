@@ -201,7 +201,7 @@ def test_the_mirrors_experiment_counts_by_message_size_and_compares_its_axes() -
     }
     assert all(cell.settings["stack_time"] for cell in cells)
     plain = [{**c.settings, "pairing": c.pairing, "test": c.test} for c in cells]
-    assert [len(each.pairs_in(plain)) for each in matrix.comparisons] == [4, 4]
+    assert [len(comparison.pairs_in(plain)) for comparison in matrix.comparisons] == [4, 4]
 
 
 def test_the_search_for_a_payload_is_of_both_protocols_and_both_versions_of_ip() -> None:

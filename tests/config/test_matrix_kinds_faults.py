@@ -13,7 +13,7 @@ __all__ = ["faults", "load"]
 
 
 FAULTS = [
-    ("    streams: 2", "10:5: tests[0].streams: no setting of a `round_trip` test: it is one"),
+    ("    streams: 2", "10:5: tests[0].streams: not a setting of a `round_trip` test, but of"),
     ("    outstandin: 2", "10:5: tests[0].outstandin: unknown key; did you mean `outstanding`"),
     ("    outstanding: 1025", "10:18: tests[0].outstanding: 1025 should be at most 1024"),
     ("    outstanding: [1, 8]\n    response_size: 8", "10:22: tests[0].outstanding[1]: more"),
@@ -22,15 +22,15 @@ FAULTS = [
     ("    ip: 6\n    udp_checksum: false", "11:19: tests[0].udp_checksum: UDP over IPv6 must"),
     ("    timeout: 11s", "10:14: tests[0].timeout: 11s is too much; at most 10 s"),
     ("    mirror_hold: 1s", "10:18: tests[0].mirror_hold: 1s is too much; at most 100 ms"),
-    ("    nodelay: true", "10:5: tests[0].nodelay: means nothing here: it is of TCP, which"),
+    ("    nodelay: true", "10:5: tests[0].nodelay: has no effect: it is a setting of TCP,"),
     (
         "  - {test: round_trip, protocol: TCP, message_size: 1, udp_checksum: false}",
-        "10:56: tests[1].udp_checksum: means nothing here: it is of UDP, which",
+        "10:56: tests[1].udp_checksum: has no effect: it is a setting of UDP,",
     ),
     ("    keep_first: 1001", "10:17: tests[0].keep_first: 1001 should be at most 1000"),
     (
         "    exclude: [{sweep: true}]",
-        "10:16: tests[0].exclude[0].sweep: no setting of a `round_trip` test: it is one of "
+        "10:16: tests[0].exclude[0].sweep: not a setting of a `round_trip` test, but of "
         "`payload_search`",
     ),
     (
@@ -51,14 +51,14 @@ FAULTS = [
     ("  - {test: connect}", "10:5: tests[1]: the test has no `message_size`"),
     (
         "defaults: {sweep: true}",
-        "10:12: defaults.sweep: no test here takes it: it is",
+        "10:12: defaults.sweep: no test of this matrix takes it:",
     ),
-    ("until: {within: 2.5}", "10:17: until.within: 2.5 is not a share with its sign"),
+    ("until: {within: 2.5}", "10:17: until.within: 2.5 is not a percentage"),
     ("until: {at_least: 5}", "10:8: until.within: the key is missing"),
     ("until: {within: 1 %, at_least: 2}", "10:32: until.at_least: 2 should be at least 3"),
     ("until: {within: 1 %, at_least: 40}", "10:8: until: `at_most` (30) is below `at_least`"),
     ("quiet: {tries: 2}", "10:8: quiet.steal: the key is missing"),
-    ("quiet: {steal: 0.5}", "10:16: quiet.steal: 0.5 is not a share with its sign"),
+    ("quiet: {steal: 0.5}", "10:16: quiet.steal: 0.5 is not a percentage"),
     ("quiet: {steal: 60 %}", "10:16: quiet.steal: "),
     ("quiet: {steal: 1 %, tries: 1}", "10:28: quiet.tries: 1 should be at least 2"),
     ("until: {within: 1 %}\nrepeats: 3", "11:1: repeats: `repeats` and `until` exclude each"),
@@ -117,7 +117,7 @@ def test_a_test_of_no_known_kind_is_looked_at_as_the_kind_that_its_settings_are_
         ({"repeats": "3", "until": "{within: 1 %}"}, "--set repeats and --set until exclude"),
         ({"outstanding": "2", "message_size": "8"}, "more than one UDP request at once needs"),
         ({"scal": "2"}, "--set scal: no such setting; did you mean `scale`?"),
-        ({"until": "{within: 1}"}, "1 is not a share with its sign"),
+        ({"until": "{within: 1}"}, "1 is not a percentage"),
     ],
 )
 def test_a_wrong_set_of_what_round_trips_brought_is_refused_in_a_sentence(

@@ -44,7 +44,7 @@ def allowed_congestion(name: str) -> tuple[str, ...]:
     """What a matrix needs so that this account may run it: where the congestion control that it
     asks for is not for everybody here, one that is."""
     settings = [cell.settings for cell in expand(load_matrix(MATRICES / name))]
-    asked = {str(each["congestion"]) for each in settings if "congestion" in each}
+    asked = {str(setting["congestion"]) for setting in settings if "congestion" in setting}
     if all(map(may_choose, asked)):
         return ()
     return (f"congestion={ALLOWED.read_text().split()[0]}",)

@@ -113,19 +113,22 @@ def test_a_host_that_is_observed_is_neither_end_of_letters_nor_of_every_pair() -
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("    frame_size: 64\n    ip: 6\n", "has no room for IPv6 and UDP; 66 bytes at least"),
+        ("    frame_size: 64\n    ip: 6\n", "has no room for IPv6 and UDP; at least 66 bytes"),
         ("    frame_size: 64\n    receive: adaptive\n", "trials have no warm-up to choose in"),
         ("    frame_size: 80\n    ip: 6\n", "no room for a sequence number over IPv6; 82 bytes"),
         ("    frame_size: 63\n", "63 should be at least 64"),
         ("    frame_size: 64\n    protocol: TCP\n", "TCP keeps its own rate"),
         ("    frame_size: 64\n    resolution: 11 %\n", "is too much; at most 10 %"),
-        ("    frame_size: 64\n    acceptable_loss: 0.5\n", "is not a share with its sign"),
-        ("    frame_size: 64\n    message_size: 18\n", "no setting of a `throughput_search` test"),
+        ("    frame_size: 64\n    acceptable_loss: 0.5\n", "is not a percentage"),
+        (
+            "    frame_size: 64\n    message_size: 18\n",
+            "not a setting of a `throughput_search` test",
+        ),
         ("    duration: 1s\n", "the test has no `frame_size`"),
-        ("    frame_size: 64\n    together: true\n", "together: without `parallel: true` in"),
+        ("    frame_size: 64\n    together: true\n", "together: needs `parallel: true` in"),
         (
             "    frame_size: 64\n    together: [false, true]\nparallel: true\n",
-            "together: takes two pairings by name, such as [a+b, c+d]; the matrix has none",
+            "together: needs two pairings by name, such as [a+b, c+d]",
         ),
     ],
 )

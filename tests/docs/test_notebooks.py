@@ -31,7 +31,7 @@ def shape(output: Any) -> tuple[str, dict[str, str]]:
 
 def shapes(notebook: Any) -> list[tuple[str, list[tuple[str, dict[str, str]]]]]:
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    return [(cell.source, [shape(each) for each in cell.outputs]) for cell in cells]
+    return [(cell.source, [shape(output) for output in cell.outputs]) for cell in cells]
 
 
 def test_there_is_one() -> None:

@@ -62,7 +62,7 @@ def test_the_example_is_a_matrix_and_its_command_one_of_netlab(name: str, tmp_pa
     file.write_text(matrix)
     tests = {grid.test for grid in load_matrix(file).grids}
     assert tests == {PAGES.get(name, "payload_search")}
-    options = {name for each in cli.commands["run"].params for name in each.opts}
+    options = {name for param in cli.commands["run"].params for name in param.opts}
     assert {word for word in words if word.startswith("--")} <= options
 
 

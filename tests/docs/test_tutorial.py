@@ -55,18 +55,18 @@ def surroundings(tmp_path: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_its_own_words(shell: str, surroundings: dict[str, str]) -> None:
-    (line,) = (each for each in COMPLETIONS if f"={shell}_source" in each)
+    (line,) = (completion for completion in COMPLETIONS if f"={shell}_source" in completion)
     asks = re.search(r"_NETLAB_COMPLETE=\w+ netlab", line)
     assert asks is not None
-    said = subprocess.run(
+    output = subprocess.run(
         ["sh", "-c", asks[0]], env=surroundings, capture_output=True, text=True, check=True
     ).stdout
-    assert f"_NETLAB_COMPLETE={shell}_complete" in said
+    assert f"_NETLAB_COMPLETE={shell}_complete" in output
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="this machine has no bash")
 def test_after_the_line_for_bash_a_command_is_completed(surroundings: dict[str, str]) -> None:
-    (line,) = (each.partition("#")[0] for each in COMPLETIONS if "bash" in each)
+    (line,) = (completion.partition("#")[0] for completion in COMPLETIONS if "bash" in completion)
     script = f"""
 {line}
 COMP_WORDS=(netlab pl) COMP_CWORD=1

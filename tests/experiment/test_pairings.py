@@ -196,7 +196,7 @@ def test_a_pair_keeps_its_machines_busy_and_what_they_share(inventory: Inventory
 def test_what_is_shared_has_names(tmp_path: Path, shares: str) -> None:
     path = tmp_path / "hosts.yaml"
     path.write_text(f"hosts: {{a: {{local: true, shares: {shares}}}}}\n")
-    with pytest.raises(MatrixError, match="is no name of a link or switch"):
+    with pytest.raises(MatrixError, match="is not a name of a link or switch"):
         load_inventory(path)
 
 

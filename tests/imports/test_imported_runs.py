@@ -137,7 +137,7 @@ def test_facts_may_stand_in_the_folder_that_becomes_the_run(tmp_path: Path) -> N
     [
         ("shortest: 11s", "shortest: 11", None),
         ("longest: 19s", "longest: 9s", "`shortest` is longer than `longest`"),
-        ("longest: 19s", "longest: 19m", "m is no unit of time"),
+        ("longest: 19s", "longest: 19m", "m is not a unit of time"),
         ("asked: 10s", "asked: 0s", "should be more than 0"),
         ("where: page 3", "wher: page 3", "did you mean `where`"),
         ("source: a document\n", "", "source"),

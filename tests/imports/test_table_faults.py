@@ -36,9 +36,9 @@ def faults_of(text: str) -> list[str]:
         ("LL,TCP,64,16384,٣", "17: mbit_per_s: '٣' is not a plain decimal number"),
         ("LL,TCP,64,16384,-", "17: mbit_per_s: '-' is not a plain decimal number"),
         ('LL,TCP,64,16384,"88,35"', "17: mbit_per_s: '88,35' is not a plain decimal number"),
-        ("LL,TCP,64,16384,0.00", "17: mbit_per_s: 0 is no throughput; leave it empty"),
+        ("LL,TCP,64,16384,0.00", "17: mbit_per_s: 0 is not a throughput; leave it empty"),
         ("LL,TCP,64,16384,100000001", "17: mbit_per_s: '100000001' is more than 100000000"),
-        ("LL,TCP,64,16384,88,35", "20: 6 values for 5 columns; a decimal point is meant"),
+        ("LL,TCP,64,16384,88,35", "20: 6 values for 5 columns; write a decimal point"),
         ("LL,TCP,64,16384", "11: 4 values for 5 columns"),
         ("LL,TCP,64,0,1", "11: socket_buffer_bytes: '0' is not a whole number of bytes"),
         ("LL,TCP,64,2147483648,1", "11: socket_buffer_bytes: '2147483648' is not a whole"),
@@ -86,7 +86,7 @@ def test_every_fault_is_told_in_one_go() -> None:
             HEADER.replace("mbit_", "mbyte_"),
             "t.csv:1:52: no such column: mbyte_per_s; did you mean",
         ),
-        (HEADER + ",pairing", "t.csv:1:63: pairing: this column is here twice"),
+        (HEADER + ",pairing", "t.csv:1:63: pairing: this column is given twice"),
         (HEADER.replace(",", ";"), "t.csv:1:1: no such column: "),
         ("LL,TCP,64,16384,88.35", "t.csv:1:1: no such column: LL"),
         ('"pairing', "t.csv:1:1: the quotes do not match"),
@@ -127,7 +127,7 @@ def test_absurd_tables_are_refused_at_once(tmp_path: Path) -> None:
     assert "longer than 4096 characters" in faults_of(HEADER + "\n" + "9" * 5000)[0]
     faults = faults_of(HEADER + "\n" + "rubbish\n" * 100_000)
     assert len(faults) == 201
-    assert "200 faults; not read further" in faults[-1]
+    assert "200 faults; reading stopped here" in faults[-1]
     many = "\n".join(f"LL,TCP,64,{n},1" for n in range(1, 20_003))
     assert "more than 20000 rows" in faults_of(f"{HEADER}\n{many}")[0]
     large = tmp_path / "large.csv"

@@ -56,7 +56,7 @@ def flows(settings: Any) -> list[str]:
 
 
 def test_each_stream_ran_on_its_cpu_at_both_ends(values: list[tuple[Any, Any]]) -> None:
-    spread = [each for each in values if "server_cpus" in each[0]]
+    spread = [value for value in values if "server_cpus" in value[0]]
     assert len(spread) == 8
     for settings, found in spread:
         for flow in flows(settings):

@@ -142,7 +142,7 @@ def test_a_module_that_the_kernel_lacks_is_named_with_the_command_that_loads_it(
         own.chmod(0o755)
         found = told("env", f"PATH={folder}:{os.environ['PATH']}")
     what, module = KERNEL_LACKS[refusal]
-    assert f"{said}: sudo modprobe {module} (where that finds none: sudo " in found[what]
+    assert f"{said}: sudo modprobe {module} (if there is no such module: sudo " in found[what]
 
 
 def test_control_groups_that_are_missing_are_named_with_what_brings_them(tmp_path: Path) -> None:

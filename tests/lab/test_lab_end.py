@@ -60,7 +60,7 @@ class TestTheEndOfALab:
                 assert not (network.INTERFACES / made.plan.bridge).exists()
             finally:
                 sleeper.kill()
-        with pytest.raises(UsageError, match="the file is there and is not of the lab"):
+        with pytest.raises(UsageError, match="the file exists and is not of the lab"):
             lab.up(LabOptions(name=NAME, hosts_file=hosts_file))
 
     def test_a_namespace_of_that_name_made_by_others_is_refused_and_stays(self) -> None:
@@ -82,7 +82,7 @@ class TestTheEndOfALab:
             os.kill(process.pid, signal.SIGKILL)
             wait_until(lambda: not process.lives())
             assert not lab.status(NAME).up
-            assert "in pieces" in lab.status(NAME).as_text()
+            assert "incomplete" in lab.status(NAME).as_text()
         finally:
             lab.down(NAME)
         assert made.plan is not None and traces(made.plan) == []
@@ -125,7 +125,7 @@ class TestTheEndOfALab:
                 upper.kill()
         assert plan is not None
         assert lab.status(NAME).up == (moment == "complete")
-        what = "is up" if moment == "complete" else "was cut off"
+        what = "is up" if moment == "complete" else "an interrupted"
         with pytest.raises(UsageError, match=what):
             lab.up(LabOptions(name=NAME))
         lab.down(NAME)

@@ -68,7 +68,7 @@ def test_unknown_keys_are_named_and_nothing_is_written(home: Path) -> None:
     assert ended.returncode == 4
     assert re.search(r"linux-[ab]: unknown host key ssh-\S+ SHA256:\S+; compare", ended.stderr)
     assert "--host-key HOST=SHA256:" in ended.stderr
-    assert [each.name for each in home.iterdir()] == [".ssh"]
+    assert [file.name for file in home.iterdir()] == [".ssh"]
 
 
 def test_a_wrong_key_is_refused_whoever_says_yes(home: Path) -> None:
@@ -100,7 +100,7 @@ def test_init_plan_run_and_resume_by_what_init_wrote(cable: lab.LabState, home: 
     again = netlab(home, "resume", "one", "--no-report", "--json")
     assert again.returncode == 0, again.stderr
     assert again.stdout == ""  # all that was asked for is there
-    assert {each.status for each in load(home / "one").records} == {"ok"}
+    assert {record.status for record in load(home / "one").records} == {"ok"}
 
 
 def test_init_again_does_not_write_over_what_is_there(home: Path) -> None:
@@ -108,7 +108,7 @@ def test_init_again_does_not_write_over_what_is_there(home: Path) -> None:
     ended = netlab(home, "init", "linux-a", "linux-b", "--yes")
     assert (ended.returncode, ended.stderr) == (
         2,
-        "lab.yaml is there already; name another (--hosts, --matrix)\n",
+        "lab.yaml exists already; name another file (--hosts, --matrix)\n",
     )
     assert (home / "lab.yaml").read_text() == "mine\n"
 

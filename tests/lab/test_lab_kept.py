@@ -72,7 +72,7 @@ class TestInALab:
         lab.up(LabOptions(name=NAME))
         lab.down(NAME)
         assert stat.S_IMODE(place.stat().st_mode) == 0o700
-        files = {each.name: stat.S_IMODE(each.stat().st_mode) for each in place.iterdir()}
+        files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in place.iterdir()}
         assert files == dict.fromkeys([*KEYS, kept.PLACE], 0o600)
 
     def test_what_is_forgotten_is_made_anew(self, place: Path) -> None:
@@ -89,7 +89,7 @@ class TestInALab:
         mine = what_is_pinned(lab.up(LabOptions(name=NAME)))
         lab.down(NAME)
         theirs = what_is_pinned(lab.up(LabOptions(name=OTHER)))
-        assert {each[0] for each in mine.values()}.isdisjoint(each[0] for each in theirs.values())
+        assert {each[0] for each in mine.values()}.isdisjoint(row[0] for row in theirs.values())
         assert what_is_pinned(lab.up(LabOptions(name=NAME))) == mine
 
     def test_a_lab_with_a_link_for_a_key_does_not_come_up_and_says_what_to_do(
@@ -116,9 +116,8 @@ class TestInALab:
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file" / "state"))
         said: list[str] = []
         assert lab.up(LabOptions(name=NAME), said.append).up
-        assert said == [
-            f"{tmp_path}/file/state/netlab/labs: Not a directory: the next `up` has other keys"
-        ]
+        folder = tmp_path / "file/state/netlab/labs"
+        assert said == [f"{folder}: Not a directory: the next `up` will have other keys"]
 
 
 # ---- without root --------------------------------------------------------------------------------
@@ -187,7 +186,7 @@ def test_what_is_no_file_of_roots_alone_is_not_used(
 ) -> None:
     kept.keep(a_plan(), made, ["id"])
     turn(place / "id")
-    with pytest.raises(HostError, match=r"and is not used: `netlab lab down .*--forget`"):
+    with pytest.raises(HostError, match=r"so it is not used: `netlab lab down .*--forget`"):
         kept.recall(NAME, tmp_path, ["id"])
 
 
@@ -197,11 +196,13 @@ def test_a_file_or_a_folder_of_another_account_is_not_used(
 ) -> None:
     kept.keep(a_plan(), made, ["id"])
     os.chown(place / "id", 12345, 12345)
-    with pytest.raises(HostError, match="id is not root's alone, and is not used"):
+    with pytest.raises(HostError, match="id is accessible to others than root, so it is not used"):
         kept.recall(NAME, tmp_path, ["id"])
     os.chown(place / "id", 0, 0)
     os.chown(place, 12345, 12345)
-    with pytest.raises(HostError, match="is not root's alone, and the keys of labs are not kept"):
+    with pytest.raises(
+        HostError, match="is accessible to others than root, so no keys of labs are kept"
+    ):
         kept.recall(NAME, tmp_path, ["id"])
     assert kept.places() == {}
 
@@ -215,7 +216,7 @@ def test_a_folder_that_is_a_link_is_not_followed(
     folder = [place, *place.parents][depth]
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(HostError, match=f"{place.parent}.* is no folder of its own"):
+    with pytest.raises(HostError, match=f"{place.parent}.* is not a real folder"):
         kept.keep(a_plan(), made, ["id"])
     if depth == 0:
         kept.forget(NAME)
@@ -234,7 +235,7 @@ def test_a_place_is_taken_again_where_it_is_free() -> None:
 @pytest.mark.parametrize("name", ["..", "a/b", "", "/", "Lab"])
 def test_a_name_that_is_a_way_to_another_folder_takes_nothing_down(name: str) -> None:
     for forget in (False, True):
-        with pytest.raises(UsageError, match="a lab's name has 1 to 20 of a-z, 0-9 and -"):
+        with pytest.raises(UsageError, match="a lab's name has 1 to 20 characters a-z, 0-9 and -"):
             lab.down(name, forget=forget)
-    with pytest.raises(UsageError, match="a lab's name has 1 to 20 of"):
+    with pytest.raises(UsageError, match="a lab's name has 1 to 20 characters"):
         lab.status(name)

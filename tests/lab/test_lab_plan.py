@@ -169,7 +169,7 @@ def test_the_command_line_gives_each_host_its_own(monkeypatch: pytest.MonkeyPatc
         ("--number 9", "--number 9: a lab has 2 to 6 hosts"),
         (
             "--number 2 --windows",
-            "--number 2 --windows 2: a lab has 4 to 7 hosts, two of Linux at least",
+            "--number 2 --windows 2: a lab has 4 to 7 hosts, at least two of them Linux",
         ),
         (
             "--number 3 --topology router",
@@ -195,7 +195,7 @@ def test_how_many_hosts_there_are_is_said_once_and_can_be(words: str, why: str) 
 def test_what_gives_no_host_a_value_is_refused_in_one_line(given: str) -> None:
     refused = CliRunner().invoke(cli, ["lab", "up", given]).exception
     assert isinstance(refused, UsageError)
-    assert "HOST=VALUE is wanted" in str(refused)
+    assert "should be HOST=VALUE" in str(refused)
     assert "\n" not in str(refused)
 
 
@@ -217,7 +217,7 @@ def test_the_controller_of_cpu_time_is_found_in_both_versions_of_control_groups(
     controller = quota.controller(tmp_path)
     if found is None:
         assert controller is None
-        with pytest.raises(HostError, match=r"--cpu-quota linux-a: nothing in .* sets one"):
+        with pytest.raises(HostError, match=r"--cpu-quota linux-a: .* has no CPU controller"):
             quota.make(a_plan().hosts[0], 0.2, tmp_path)
     else:
         assert controller == quota.Controller(tmp_path / found[0], found[1])
@@ -255,12 +255,12 @@ def test_a_cable_too_small_for_ipv6_has_no_ipv6_address() -> None:
         (LabOptions(rate=0), "a cable has 64 kbit/s"),
         (LabOptions(mtu=67), "a cable carries 68"),
         (LabOptions(rate=1e8, queue_frames=0), "1 frame or more"),
-        (LabOptions(queue_frames=20), "--queue says nothing without --rate"),
+        (LabOptions(queue_frames=20), "--queue needs --rate"),
         (LabOptions(checksums="none"), "offloaded or software"),
         (LabOptions(linux=1), "--linux 1: 2 to 6 Linux hosts"),
-        (LabOptions(linux=6, windows=4), "7 hosts at most"),
+        (LabOptions(linux=6, windows=4), "at most 7 hosts"),
         (LabOptions(second_rate=1), "--second 1 bit/s: a cable has 64 kbit/s"),
-        (LabOptions(second_hosts=("linux-a",)), "--second-of says nothing without --second"),
+        (LabOptions(second_hosts=("linux-a",)), "--second-of needs --second"),
         (LabOptions(linux=3, rates={"linux-d": 1e7}), "--rate-of linux-d: this lab has linux-a, "),
         (LabOptions(linux=3, rates={"linux-c": 1}), "--rate-of linux-c 1 bit/s: a cable has"),
         (LabOptions(rates={"linux-a": 1e7}), "two hosts have one cable between them"),

@@ -41,7 +41,7 @@ def test_each_host_has_a_network_of_its_own_with_the_router_in_it() -> None:
             assert ipaddress.ip_interface(its).network == network
             assert mine != its
             networks.append(network)
-        assert [str(ipaddress.ip_interface(each).ip) for each in here.addresses] == [
+        assert [str(ipaddress.ip_interface(address).ip) for address in here.addresses] == [
             *host.addresses
         ]
     assert len({*networks}) == 4
@@ -61,10 +61,10 @@ def test_a_planted_limit_is_of_the_routers_ends_alone() -> None:
     ("wish", "message"),
     [
         ({"topology": "ring"}, "--topology ring: cable, star or router"),
-        ({"topology": "cable", "device_rate": 1e6}, "are of `--topology router`"),
+        ({"topology": "cable", "device_rate": 1e6}, "need `--topology router`"),
         ({"device_rate": 1.0}, "--device-rate 1 bit/s: a router forwards"),
         ({"rate": 1e6, "device_queue_frames": 0}, "--device-queue 0: a queue holds 1"),
-        ({"device_queue_frames": 5}, "says nothing without --device-rate or --rate"),
+        ({"device_queue_frames": 5}, "needs --device-rate or --rate"),
         ({"windows": 3}, "--windows 3: a lab with a router has two hosts"),
         ({"linux": 3}, "--linux 3: a lab with a router has two hosts"),
         ({"linux": 2, "windows": 1}, "--linux 2 --windows 1: a lab with a router has two hosts"),
@@ -120,7 +120,7 @@ def queues(of: lab.LabState, figure: str) -> int:
     told = json.loads(programs.run("tc", "-n", of.plan.router, "-s", "-j", "qdisc", "show"))
     shapers = [each for each in told if each["kind"] == "tbf"]
     assert len(shapers) == 2
-    return sum(each[figure] for each in shapers)
+    return sum(shaper[figure] for shaper in shapers)
 
 
 def dropped_and_lost(of: lab.LabState) -> tuple[int, int]:

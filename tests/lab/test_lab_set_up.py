@@ -37,7 +37,7 @@ def test_a_cell_costs_less_than_a_command_that_does_nothing_over_a_kept_connecti
     with kept_connection(cable, client) as ssh, first_on_the_cpus(cable), first_itself():
         for number in range(ROUNDS):
             (folder := tmp_path / str(number)).mkdir()
-            costs_ms = [each.cost_ms for each in netlab_costs(cable, folder, 1, duration_s=0.2)]
+            costs_ms = [cost.cost_ms for cost in netlab_costs(cable, folder, 1, duration_s=0.2)]
             commands_ms = [timed_ms([*ssh, "true"]) for _ in costs_ms]
             ratios.append(statistics.median(costs_ms) / statistics.median(commands_ms))
     assert 0 < statistics.median(ratios) < 1, ratios

@@ -63,9 +63,9 @@ def test_a_host_that_lets_nobody_in_is_told(pair: lab.LabState) -> None:
     programs.run("nsenter", "--target", child, "--mount", "rm", keys)
     found = status()
     assert found.returncode == 3
-    assert "linux-b: lets nobody in: " in found.stderr
+    assert "linux-b: refuses logins: " in found.stderr
     assert "Permission denied" in found.stderr
-    assert f"netlab lab down --name {NAME}, and up again" in found.stderr
+    assert f"netlab lab down --name {NAME}, then netlab lab up" in found.stderr
     assert "linux-a: " not in found.stderr
     assert json.loads(status("--json").stdout)["broken"].keys() == {"linux-b"}
 
@@ -76,9 +76,9 @@ def broken(returned: int = 3) -> dict[str, str]:
     assert people.returncode == plain.returncode == returned
     found: dict[str, str] = json.loads(plain.stdout)["broken"]
     lines = [f"{piece}: {why}" for piece, why in found.items()]
-    lines += [f"to mend it: netlab lab down --name {NAME}, and up again"] if found else []
+    lines += [f"to repair it: netlab lab down --name {NAME}, then netlab lab up"] if found else []
     assert people.stderr.splitlines() == lines
-    assert ("in pieces: `netlab lab down --name" in people.stdout) == bool(returned)
+    assert ("incomplete: `netlab lab down --name" in people.stdout) == bool(returned)
     return found
 
 

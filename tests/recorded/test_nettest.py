@@ -188,10 +188,10 @@ def test_udp_without_a_printed_loss_has_no_throughput_and_a_ping_that_lost_has_n
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ("ping,64,10,1,1.0,", "'ping' is none of tcp_ping"),
+        ("ping,64,10,1,1.0,", "'ping' is not one of tcp_ping"),
         ("tcp_ping,0,10,1,1.0,", "message_bytes: '0' is not a whole number from 1"),
         ("tcp_ping,64,x,1,1.0,", "messages: 'x' is not a whole number"),
-        ("tcp_ping,64,10,1,0,", "0 s is no time that a test takes"),
+        ("tcp_ping,64,10,1,0,", "0 s cannot be the time of a test"),
         ("tcp_ping,64,10,1,-1,", "not a plain decimal number"),
         ("tcp_ping,64,10,1,nan,", "not a plain decimal number"),
         ('tcp_ping,64,10,1,"1,5",', "write a decimal point"),

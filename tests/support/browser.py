@@ -1,7 +1,7 @@
 """A real browser without a window: Chromium, driven over a pipe by its DevTools protocol.
 
-No driver, no socket and no library beside it: each command is a JSON object that ends in a zero
-byte, https://chromedevtools.github.io/devtools-protocol/.
+It needs no driver, socket or library: each command is a JSON object that ends in a zero byte,
+https://chromedevtools.github.io/devtools-protocol/.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ class Browser:
                     raise RuntimeError(f"the browser ended: {self._process.wait(5)}")
                 self._rest += more
             text, _, self._rest = self._rest.partition(b"\0")
-            said = json.loads(text)
-            if "method" in said:
-                self.events.append(said)
-            if wanted(said):
-                return dict(said)
+            output = json.loads(text)
+            if "method" in output:
+                self.events.append(output)
+            if wanted(output):
+                return dict(output)
 
     def tab(self, width: int = 1280, height: int = 900, *, scheme: str = "light") -> Tab:
         """An empty page of that size in CSS pixels; below 500 it is a phone's."""
@@ -139,7 +139,7 @@ class Tab:
     def happened(self, method: str) -> list[Mapping[str, Any]]:
         """What came of one kind of event since the page was opened."""
         events = self._browser.events
-        return [each["params"] for each in events if each["method"] == method]
+        return [event["params"] for event in events if event["method"] == method]
 
     @property
     def asked_for(self) -> list[str]:

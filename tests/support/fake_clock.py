@@ -1,8 +1,7 @@
 """An agent whose clock is another: ``python fake_clock.py OFFSET_S SKEW_PPM COMMAND…``.
 
-It stands between the controller and a real agent. Times in requests are turned from the fake clock
-into the real one, times in records back; what was measured between two times is what the fake clock
-would have shown.
+It is a proxy between the controller and a real agent. It converts times in requests from the fake
+clock to the real one, and times in records back; durations are as the fake clock would show them.
 """
 
 from __future__ import annotations

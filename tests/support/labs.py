@@ -1,5 +1,5 @@
-"""Labs for tests: looks inside their hosts, which processes go first, what is left of one, and one
-with Windows hosts.
+"""Labs for tests: access to their hosts, the order in which processes end, remains of a lab, and
+a lab with Windows hosts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two hosts made up for tests of latency under load: what their agents say, by a script."""
+"""Two scripted hosts for tests of latency under load: the records of their agents."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class World:
         if verb == "receive":
             more = {
                 "interval_ns": 100 * MS,
-                "interval_bytes": [each // 5 for each in self.of_half_seconds for _ in range(5)],
+                "interval_bytes": [half // 5 for half in self.of_half_seconds for _ in range(5)],
                 "elapsed_ns": len(self.of_half_seconds) * 500 * MS,
             }
         if verb == "send":

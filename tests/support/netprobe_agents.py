@@ -1,4 +1,4 @@
-"""Built probes for the tests: agents asked by hand, and whole trials between two of them."""
+"""Built probes for the tests: agents driven by hand, and whole trials between two of them."""
 
 from __future__ import annotations
 

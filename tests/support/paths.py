@@ -1,5 +1,5 @@
-"""Network paths for tests: two hosts in namespaces of their own, a cable or a router between them,
-and a real agent in each; or two on loopback; and what is measured between them.
+"""Network paths for tests: two hosts in their own namespaces with a cable or a router between them,
+and a real agent in each, or two agents on loopback; and measurements between them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LEAST_IPV6_MTU_BYTES = 1280
 
 @dataclass(frozen=True)
 class Path:
-    """What lies between two hosts."""
+    """The path between two hosts."""
 
     client_mtu_bytes: int = 1500
     server_mtu_bytes: int = 1500

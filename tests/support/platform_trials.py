@@ -1,4 +1,4 @@
-"""What is asked of a trial on whichever system, and what must be true of its figures."""
+"""Requests of a trial on any system, and properties that its figures must have."""
 
 from __future__ import annotations
 

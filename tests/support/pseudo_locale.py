@@ -1,4 +1,4 @@
-"""A made-up language, and what of a run is the same in every language: names, units, figures."""
+"""A made-up language, and the parts of a run that no language changes: names, units, figures."""
 
 from __future__ import annotations
 
@@ -95,8 +95,10 @@ def _names_in(run: Run) -> frozenset[str]:
     """
     cells, remarks = run.plan.cells, stated_of(run.plan).remarks
     pairings = {cell.pairing for cell in cells}
-    hosts = {name for each in pairings if is_by_name(each) for name in labels_of(each)}
+    hosts = {name for pairing in pairings if is_by_name(pairing) for name in labels_of(pairing)}
     hosts |= {name for record in run.records for name in (record.server, record.client)}
     named = {str(cell.settings.get(name, "")) for cell in cells for name in sorted(NAMING)}
-    quoted = {words for each in remarks for words in (each.text, each.source, *each.pairings)}
+    quoted = {
+        words for remark in remarks for words in (remark.text, remark.source, *remark.pairings)
+    }
     return frozenset({*pairings, *hosts, *named, *quoted})

@@ -1,4 +1,4 @@
-"""An agent that says what a real one would, by a script, and writes down what it was asked."""
+"""A scripted agent that answers as a real one would, and records its requests."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Fake:
     answer: Answer | None = None
     """verb and keys → the last record in place of the one in ``RESULT``; ``None``: that one."""
     told: Callable[[dict[str, Any]], Sequence[dict[str, Any]]] = lambda _keys: ()
-    """Keys of an ``ask`` → what it tells before its last record."""
+    """Keys of an ``ask`` → the records before its last one."""
     gone_after: str | None = None
     offset_ns: int = 0
     port_range: tuple[int, int] | None = None

@@ -174,7 +174,9 @@ class Sshd:
     def serving(self) -> list[int]:
         """Those and what they started that is OpenSSH itself: all that hold a connection. For root
         one process a session, for others two: one watches, and its child speaks."""
-        return [pid for each in self.sessions() for pid in descendants(each) if is_openssh(pid)]
+        return [
+            pid for session in self.sessions() for pid in descendants(session) if is_openssh(pid)
+        ]
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
@@ -204,7 +206,7 @@ class Sshd:
         """End the server and all that it started."""
         if self.process is None:
             return
-        started = [pid for each in self.sessions() for pid in descendants(each)]
+        started = [pid for session in self.sessions() for pid in descendants(session)]
         self.process.terminate()
         for pid in started:
             for number in (signal.SIGCONT, signal.SIGKILL):

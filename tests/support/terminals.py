@@ -1,4 +1,4 @@
-"""A terminal for a program under test: what it wrote there, as it was written."""
+"""A terminal for a program under test, with the unchanged output of the program."""
 
 from __future__ import annotations
 

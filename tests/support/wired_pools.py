@@ -51,7 +51,7 @@ def pool(wires: Wires, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostPool]:
 
 
 def lose(pool: HostPool, name: str) -> None:
-    """Kill a host's agent, as a host that starts anew does."""
+    """Kill a host's agent, as a reboot of the host does."""
     ends = pool.ends(CELL)
     agent = ends.client if ends.client.host.name == name else ends.agent_of_server
     os.kill(int(agent.hello["pid"]), signal.SIGKILL)

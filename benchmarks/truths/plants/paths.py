@@ -37,7 +37,7 @@ def slower(*hosts: str) -> Plant:
     @contextmanager
     def plant(site: Site, cost: float) -> Iterator[None]:
         cables = [site.cable(host) for host in hosts] or list(site.plan.cables)
-        with reshaped(*((each, _slowed(each, cost)) for each in cables)):
+        with reshaped(*((cable, _slowed(cable, cost)) for cable in cables)):
             yield
 
     return plant

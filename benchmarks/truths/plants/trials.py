@@ -15,7 +15,7 @@ from netlab.experiment.schedule import Trial
 
 
 def stopped(host: str, after_s: float) -> Plant:
-    """The probe of a host stands still for so long, once in each trial."""
+    """Stop the probe of a host for this time, once in each trial."""
 
     @contextmanager
     def plant(site: Site, seconds: float) -> Iterator[OnTrial]:

@@ -1,1 +1,1 @@
-"""What importers share: CSV with the place of every fault, stated facts, a run's records."""
+"""Shared code of importers: CSV with the place of every fault, stated facts, a run's records."""

@@ -1,4 +1,4 @@
-"""Printed tables: CSV files that people typed off a document, read with the place of every fault.
+"""Reads printed tables: CSV files that people typed from a document, with each fault's place.
 
 The first line names the columns, in any order; fields may be quoted; LF and CRLF end a line.
 """
@@ -24,10 +24,10 @@ MAX_ROWS = 20_000
 MAX_LINE_CHARACTERS = 4096
 MAX_FAULTS = 200
 MAX_MBIT_PER_S = Decimal(10**8)
-"""100 Tbit/s: more is a slip of the pen, or an attack."""
+"""100 Tbit/s: a higher value is a typing error or an attack."""
 
 _WRITTEN = re.compile(r'(?:^|,)((?:[^,"]|"[^"]*"?)*)')
-"""A field as it is written in its line: where a fault is, which csv does not say."""
+"""A field as written in its line, to locate a fault: the csv module does not report the place."""
 
 _DECIMAL = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
 _WITH_COMMA = re.compile(r"[0-9]+,[0-9]+")
@@ -35,23 +35,23 @@ _WHOLE = re.compile(r"[0-9]{1,12}")
 
 Row = TypeVar("Row")
 Wrong = Callable[[str], Iterable[str]]
-"""What is wrong with a value, as sentences."""
+"""Returns the faults of a value as sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[Row]):
-    """What a table's columns are, and how a row is read."""
+    """The columns of a table, and how a row is read."""
 
     columns: Mapping[str, Wrong]
     row: Callable[[int, Mapping[str, str]], Row]
-    """A row in which nothing is wrong, by its line from 1."""
+    """Makes a row from valid values; the first argument is its line, from 1."""
     key: Callable[[Row], str]
-    """Rows of one key are the same thing twice."""
+    """Two rows with one key are duplicates."""
     same: str = "the same cell"
     optional: Collection[str] = ()
     """Columns that may be missing."""
     across: Callable[[Mapping[str, str]], Iterable[tuple[str, str]]] = lambda _: ()
-    """(column, what is wrong with it) where that depends on other columns of the row."""
+    """Returns faults that depend on several columns: (column, sentence)."""
 
 
 def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
@@ -59,7 +59,7 @@ def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
     faults: list[Fault] = []
     rows: list[Row] = []
     order: dict[str, int] | None = None
-    seen: dict[str, int] = {}
+    first_lines: dict[str, int] = {}
     for number, line in _lines(text, file):
         if order is None:
             order = _header(line, number, file, tuple(form.columns), form.optional)
@@ -72,24 +72,24 @@ def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
         except MatrixError as error:
             faults += error.faults
         else:
-            if (first := seen.setdefault(form.key(row), number)) == number:
+            if (first := first_lines.setdefault(form.key(row), number)) == number:
                 rows.append(row)
             else:
                 faults.append(Fault(file, number, 1, "", f"{form.same} as in line {first}"))
         if len(faults) >= MAX_FAULTS:
-            faults.append(Fault(file, number, 1, "", f"{len(faults)} faults; not read further"))
+            faults.append(Fault(file, number, 1, "", f"{len(faults)} faults; reading stopped here"))
             break
     if order is None:
         faults.append(Fault(file, 1, 1, "", f"empty; the columns are {', '.join(form.columns)}"))
     elif not rows and not faults:
-        faults.append(Fault(file, 1, 1, "", "no rows below the columns' names"))
+        faults.append(Fault(file, 1, 1, "", "no rows below the column names"))
     if faults:
         raise MatrixError(faults)
     return tuple(rows)
 
 
 def read_table(path: Path) -> bytes:
-    """The file's bytes; UsageError where there is none, or it is too long to be a table."""
+    """The file's bytes; UsageError if there is none, or if it is too long for a table."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -100,12 +100,12 @@ def read_table(path: Path) -> bytes:
         raise UsageError(f"{path}: not a regular file")
     if status.st_size > MAX_FILE_BYTES:
         limit = MAX_FILE_BYTES // 2**20
-        raise UsageError(f"{path}: larger than {limit} MiB, which no printed table is")
+        raise UsageError(f"{path}: larger than {limit} MiB, too large for a printed table")
     return read_file(path)
 
 
 def text_of(data: bytes, file: str) -> str:
-    """The table's text; MatrixError where it is not UTF-8, with the place."""
+    """The table's text; MatrixError with the place if it is not UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -128,21 +128,21 @@ def _lines(text: str, file: str) -> Iterator[tuple[int, str]]:
 
 
 def _read(text: str) -> list[str] | None:
-    """The fields of a text as csv reads them, the spaces around them gone; ``None``: it refuses."""
-    written = [each[1].strip() for each in _WRITTEN.finditer(text)]
-    if any('"' in field and field[0] != '"' for field in written):
-        return None  # csv would take these quotes for text
+    """The fields of a text as csv reads them, without surrounding spaces; ``None``: it fails."""
+    fields = [match[1].strip() for match in _WRITTEN.finditer(text)]
+    if any('"' in field and field[0] != '"' for field in fields):
+        return None  # csv would read these quotes as text
     try:
-        return next(csv.reader([",".join(written)], strict=True), [])
+        return next(csv.reader([",".join(fields)], strict=True), [])
     except csv.Error:
         return None
 
 
 def _fields(line: str, number: int, file: str) -> list[str]:
-    """The fields of a line; MatrixError with the place of the first that csv refuses."""
+    """The fields of a line; MatrixError with the place of the first faulty one."""
     fields = _read(line)
     if fields is None:
-        wrong = next(each for each in _WRITTEN.finditer(line) if _read(each[1]) is None)
+        wrong = next(match for match in _WRITTEN.finditer(line) if _read(match[1]) is None)
         lone = "a carriage return by itself; LF or CRLF ends a line"
         message = "the quotes do not match" if '"' in wrong[1] else lone
         raise MatrixError([Fault(file, number, wrong.start(1) + 1, "", message)])
@@ -150,20 +150,20 @@ def _fields(line: str, number: int, file: str) -> list[str]:
 
 
 def _columns(line: str) -> list[int]:
-    """The column, from 1, at which each field's own text begins."""
-    return [each.end() - len(each[1].lstrip()) + 1 for each in _WRITTEN.finditer(line)]
+    """The column, from 1, at which each field's text begins."""
+    return [match.end() - len(match[1].lstrip()) + 1 for match in _WRITTEN.finditer(line)]
 
 
 def _header(
     line: str, number: int, file: str, columns: Sequence[str], optional: Collection[str]
 ) -> dict[str, int]:
-    """Column name → its place. Nothing below can be read without it: faults are raised."""
+    """Column name → its index. Faults are raised, since no row can be read without the header."""
     faults: list[Fault] = []
     order: dict[str, int] = {}
     fields = _fields(line, number, file)
     for place, (column, name) in enumerate(zip(_columns(line), fields, strict=True)):
         if name in order:
-            faults.append(Fault(file, number, column, name, "this column is here twice"))
+            faults.append(Fault(file, number, column, name, "this column is given twice"))
         elif name not in columns:
             close = difflib.get_close_matches(name, columns, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
@@ -181,66 +181,66 @@ def _header(
 
 
 def _row(line: str, number: int, file: str, order: dict[str, int], form: Form[Row]) -> Row:
-    """A row of the table; MatrixError with all that is wrong with it."""
+    """A row of the table; MatrixError with all its faults."""
     fields = _fields(line, number, file)
     if len(fields) != len(order):
         message = f"{len(fields)} values for {len(order)} columns"
         if len(fields) == len(order) + 1 and all(text.isdigit() for text in fields[-2:]):
-            message += "; a decimal point is meant, not a comma"
+            message += "; write a decimal point, not a comma"
         raise MatrixError([Fault(file, number, _columns(line)[-1], "", message)])
     texts = {name: fields[place] for name, place in order.items()}
-    wrong = [(name, each) for name, text in texts.items() for each in form.columns[name](text)]
+    wrong = [(name, fault) for name, text in texts.items() for fault in form.columns[name](text)]
     if wrong := [*wrong, *form.across(texts)]:
         columns = _columns(line)
         raise MatrixError(
-            [Fault(file, number, columns[order[name]], name, each) for name, each in wrong]
+            [Fault(file, number, columns[order[name]], name, message) for name, message in wrong]
         )
     return form.row(number, texts)
 
 
 def shown(text: str) -> str:
-    """A value as a message shows it."""
+    """A value as messages quote it."""
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
 def whole(text: str) -> int | None:
-    """A whole number of at most 12 digits; ``None`` where the text is none."""
+    """A whole number of at most 12 digits; ``None`` if the text is not one."""
     return int(text) if _WHOLE.fullmatch(text) else None
 
 
 def wrong_whole(text: str, most: int, what: str = "number") -> Iterator[str]:
-    """What is wrong with a whole number from 1 to ``most``; nothing where it is one."""
+    """Faults of a whole number from 1 to ``most``."""
     if not 1 <= (whole(text) or 0) <= most:
         yield f"{shown(text)} is not a whole {what} from 1 to {most}"
 
 
 def wrong_protocol(text: str) -> Iterator[str]:
-    """What is wrong with a protocol; nothing where it is one."""
+    """Faults of a protocol."""
     if text not in ("TCP", "UDP"):
         yield f"{shown(text)} is neither TCP nor UDP"
 
 
 def wrong_decimal(text: str, what: str) -> Iterator[str]:
-    """What is wrong with a plain decimal number of ``what``; nothing where it is one."""
+    """Faults of a plain decimal number of ``what``."""
     if not _DECIMAL.fullmatch(text):
         hint = "; write a decimal point" if _WITH_COMMA.fullmatch(text) else ""
         yield f"{shown(text)} is not a plain decimal number of {what}{hint}"
 
 
 def wrong_rate(text: str) -> Iterator[str]:
-    """What is wrong with a printed rate in 10^6 bit/s; an empty one was not measured."""
+    """Faults of a printed rate in 10^6 bit/s; an empty one was not measured."""
     if not text:
         return
     faults = list(wrong_decimal(text, "10^6 bit/s"))
     yield from faults
     if not faults and Decimal(text) == 0:
-        yield "0 is no throughput; leave it empty where nothing was measured"
+        yield "0 is not a throughput; leave it empty if nothing was measured"
     elif not faults and Decimal(text) > MAX_MBIT_PER_S:
         yield f"{shown(text)} is more than {MAX_MBIT_PER_S} Mbit/s"
 
 
 def throughput(text: str) -> dict[str, Value]:
-    """A printed rate as values of a record: exact, as its text, and the step of its last digit.
+    """A printed rate as values of a record: exact, as text, and the step of its last digit.
 
     Empty for an empty text.
     """
@@ -260,5 +260,5 @@ def bit_per_s(text: str) -> int | float:
 
 
 def _number(exact: Decimal) -> int | float:
-    """An int where it is one, so that the last printed digit survives."""
+    """An int if it is whole, so that the last printed digit is kept."""
     return int(exact) if exact == exact.to_integral_value() else float(exact)

@@ -1,4 +1,4 @@
-"""What a file of facts beside a printed table may say, as a pydantic model, and how it is read."""
+"""The pydantic model and the reader of a file with facts about a printed table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netlab.units import parse_seconds
 
 def _seconds(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError("a time such as 10s is wanted")
+        raise ValueError("should be a time such as 10s")
     return parse_seconds(value)
 
 
@@ -51,7 +51,7 @@ class HostFactsModel(Section):
 
 
 class RemarkModel(Section):
-    """What is said in words."""
+    """A remark of the document, as text."""
 
     text: Text
     pairings: PairingNames = ()
@@ -68,32 +68,32 @@ class FactsModel(Section):
 
 
 def read_stated(path: Path) -> Stated:
-    """What a file of facts says, each with its source: the document, and where in it.
+    """The facts in a file, each with its source: the document and the place in it.
 
-    Raises MatrixError with every fault as ``file:line:column``, UsageError where it cannot be read.
+    Raises MatrixError with every fault as ``file:line:column``, UsageError if it cannot be read.
     """
-    said = validate(read_document(path), FactsModel)
+    model = validate(read_document(path), FactsModel)
 
     def source(where: str) -> str:
-        return f"{said.source}, {where}"
+        return f"{model.source}, {where}"
 
     return Stated(
         durations=tuple(
             StatedDuration(
-                pairings=each.pairings,
-                asked_s=each.asked,
-                shortest_s=each.shortest,
-                longest_s=each.longest,
-                source=source(each.where),
+                pairings=duration.pairings,
+                asked_s=duration.asked,
+                shortest_s=duration.shortest,
+                longest_s=duration.longest,
+                source=source(duration.where),
             )
-            for each in said.durations
+            for duration in model.durations
         ),
         hosts=tuple(
-            StatedHost(name=name, facts=each.facts, source=source(each.where))
-            for name, each in said.hosts.items()
+            StatedHost(name=name, facts=host.facts, source=source(host.where))
+            for name, host in model.hosts.items()
         ),
         remarks=tuple(
-            Remark(text=each.text, pairings=each.pairings, source=source(each.where))
-            for each in said.remarks
+            Remark(text=remark.text, pairings=remark.pairings, source=source(remark.where))
+            for remark in model.remarks
         ),
     )

@@ -1,4 +1,4 @@
-"""Imported: what every import has in common, from the file that it reads to the run folder."""
+"""Common part of every import: from the file that it reads to the run folder."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from netlab.store.source_facts import KEY, STATED, Stated
 
 
 class TableContext(TypedDict, total=False):
-    """What is known of a table beside it. Every importer takes it."""
+    """Facts about a table that are not in it. Every importer takes them."""
 
     title: str | None
-    """Without it the table's name."""
+    """Default: the table's name."""
     link: Link | None
-    """It was measured on; without its rate there are no wire ceilings."""
+    """The link of the measurement; without it there are no wire ceilings."""
     facts: Path | None
-    """The file of what the document states beside the table (docs/run-folder.md)."""
+    """File with facts that the document states outside the table (docs/run-folder.md)."""
     imported_at: str | None
-    """ISO 8601: stands for the wall clock where the same bytes are wanted again."""
+    """ISO 8601: replaces the wall clock, so that an import gives the same bytes again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A printed table as it was read, and what is known of it beside."""
+    """A printed table as read, with the facts about it."""
 
     path: Path
     data: bytes
@@ -46,25 +46,25 @@ class Source:
 
     @property
     def name(self) -> str:
-        """Of the table in faults."""
+        """Name of the table in faults."""
         return str(self.path)
 
     @property
     def text(self) -> str:
-        """The table's text; MatrixError where it is not UTF-8, with the place."""
+        """The table's text; MatrixError with the place if it is not UTF-8."""
         return text_of(self.data, self.name)
 
     def beside(self, into: Path) -> frozenset[str]:
-        """Its own files that may stand in the folder that becomes the run."""
+        """Names of its files that may already be in the folder that becomes the run."""
         files = (self.path, *([self.facts] if self.facts is not None else []))
         here = into.resolve()
         return frozenset(file.name for file in files if file.parent.resolve() == here)
 
 
-def read_source(path: Path, **known: Unpack[TableContext]) -> Source:
-    """Read a table and its facts. UsageError where there is none, MatrixError for wrong facts."""
+def read_source(path: Path, **context: Unpack[TableContext]) -> Source:
+    """Read a table and its facts. UsageError if there is no table, MatrixError for wrong facts."""
     data = read_table(path)
-    facts = known.get("facts")
+    facts = context.get("facts")
     stated = Stated()
     if facts is not None:
         from netlab.imports.common.facts_file import read_stated
@@ -73,11 +73,11 @@ def read_source(path: Path, **known: Unpack[TableContext]) -> Source:
     return Source(
         path=path,
         data=data,
-        title=known.get("title") or path.stem,
-        link=known.get("link"),
+        title=context.get("title") or path.stem,
+        link=context.get("link"),
         facts=facts,
         stated=stated,
-        imported_at=known.get("imported_at"),
+        imported_at=context.get("imported_at"),
     )
 
 
@@ -90,21 +90,21 @@ def write_run(
     content: Mapping[str, Any],
     repeats: int = 1,
 ) -> Path:
-    """Make the run folder ``into``, or go on with it; returns ``into``.
+    """Make the run folder ``into``, or complete it; returns ``into``.
 
-    ``content`` is what makes two imports of the same table different, as plain JSON data.
+    ``content`` has the settings by which two imports of the same table differ, as plain JSON data.
     Importing the same table again into its folder changes nothing.
 
     Raises UsageError (the facts name a pairing that the table lacks; ``into`` holds something
-    else), StoreError, LockedError; ValueError where a record has a name that is no column.
+    else), StoreError, LockedError; ValueError if a record has a name that is not a column.
     """
     for record in records:
         _check_names(record)
     plan = _plan(source, tuple(cells), content, repeats)
     pairings = list(dict.fromkeys(cell.pairing for cell in plan.cells))
     for stranger in source.stated.strangers(pairings):
-        those = ", ".join(pairings)
-        raise UsageError(f"{source.facts}: {source.path.name} has no {stranger!r}; it has {those}")
+        names = ", ".join(pairings)
+        raise UsageError(f"{source.facts}: {source.path.name} has no {stranger!r}; it has {names}")
     with RunFolder.open_for_writing(
         into,
         plan,
@@ -117,9 +117,9 @@ def write_run(
             if host.name not in noted:
                 facts = {**host.facts, "source": host.source}
                 run.note("facts", durable=False, host=host.name, when=STATED, facts=facts)
-        written = frozenset(run.latest)
+        existing = frozenset(run.latest)
         for record in records:
-            if (record.cell, record.trial) not in written:
+            if (record.cell, record.trial) not in existing:
                 run.append(record, durable=False)
     return into
 
@@ -131,7 +131,7 @@ def cell_of(
     words: Sequence[str],
     repeats: int | None = None,
 ) -> PlannedCell:
-    """A cell with a key of ``words`` for people and a digest of all that it is for the rest."""
+    """A cell whose key has readable ``words`` and a digest of its content."""
     text = json.dumps([pairing, test, settings], sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     return PlannedCell("-".join([pairing, test, *words, digest]), pairing, test, settings, repeats)
@@ -146,7 +146,7 @@ def record_of(
     server: str = "",
     client: str = "",
 ) -> Record:
-    """The record of a printed figure; where ``printed`` is empty, of a place left empty."""
+    """The record of a printed figure; ``pending`` if ``printed`` is empty."""
     return Record(
         cell=cell.key,
         trial=trial,
@@ -164,11 +164,11 @@ def record_of(
 
 
 def _check_names(record: Record) -> None:
-    """An importer may write what findings and reports read, and nothing else."""
+    """Refuse values that no column has: findings and reports would not read them."""
     columns = columns_of([record.test])
-    strange = sorted({*record.settings, *record.values} - columns.keys())
-    if strange:
-        raise ValueError(f"{record.cell}: no column of netlab.results.columns: {strange}")
+    unknown = sorted({*record.settings, *record.values} - columns.keys())
+    if unknown:
+        raise ValueError(f"{record.cell}: no column of netlab.results.columns: {unknown}")
 
 
 def _plan(
@@ -184,7 +184,7 @@ def _plan(
         }
     if source.stated != Stated():
         whole[KEY] = source.stated.data()
-    # As it comes back from the file: tuples are lists.
+    # Normalise to what reading the file gives: tuples become lists.
     whole = json.loads(json.dumps(whole, sort_keys=True))
     return Plan(
         title=source.title,

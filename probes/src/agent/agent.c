@@ -111,7 +111,7 @@ static struct error do_clock(struct agent *agent, const struct request *request)
     return nothing_wrong();
 }
 
-/* What each CPU has done so far: of two answers the difference is what it did between them. */
+/* Counters of each CPU so far; the difference of two answers covers the time between them. */
 static void add_cpu_times(struct json *record)
 {
     struct plat_cpu_times now;
@@ -277,7 +277,7 @@ static void answer_fault(const struct request *request, const struct request_fau
     record_error(request->id, &error);
 }
 
-/* One line without its end; an empty one is a heartbeat that wants no answer. */
+/* Handles one line without its end; an empty one is a heartbeat without an answer. */
 static void take_line(struct agent *agent, char *line, size_t length)
 {
     struct request request;
@@ -316,8 +316,8 @@ static void take_byte(struct agent *agent, struct line_reader *reader, char byte
     }
 }
 
-/* How long to wait for input: the lease; once it has run out, for the last test's own end, and no
- * longer than a controller may be silent. */
+/* How long to wait for input: until the lease ends; after that until the last test ends, but no longer
+ * than a controller may be silent. */
 static int patience_ms(struct agent *agent, const struct agent_patience *patience,
                        uint64_t silent_ns)
 {
@@ -329,8 +329,8 @@ static int patience_ms(struct agent *agent, const struct agent_patience *patienc
     return agent->count > 0 && silent_ns < patience->silence_ns ? LOOK_MS : 0;
 }
 
-/* Input, unless so much waits for whoever reads our output that he is to read first: then nothing
- * is taken in, and so nothing renews the lease. */
+/* Reads input, unless too much output waits for its reader: then no input is read, and so nothing
+ * renews the lease. */
 static ptrdiff_t read_more(char *into, size_t capacity, int wait_ms)
 {
     if (record_waiting_bytes() < UNREAD_MAX_BYTES)
@@ -339,7 +339,7 @@ static ptrdiff_t read_more(char *into, size_t capacity, int wait_ms)
     return PLAT_TIMED_OUT;
 }
 
-/* False: silence has ended it. */
+/* False: the agent must end because of silence. */
 static bool serve(struct agent *agent, const struct agent_patience *patience)
 {
     static struct line_reader reader;

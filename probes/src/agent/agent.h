@@ -1,4 +1,4 @@
-/* Answers requests for as long as the lease is kept, or one request by hand. */
+/* Answers requests while the lease is renewed, or one request given by hand. */
 #ifndef AGENT_H
 #define AGENT_H
 
@@ -8,7 +8,7 @@
 #define AGENT_LEASE_NS (12 * UINT64_C(1000000000))
 #define AGENT_SILENCE_NS (60 * UINT64_C(1000000000))
 
-/* How long after the controller's last line an agent stays, and how long where tests are running. */
+/* How long an agent stays after the controller's last line, without and with running tests. */
 struct agent_patience {
     uint64_t lease_ns, silence_ns;
 };

@@ -22,7 +22,7 @@ static int ascending(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* Where sleeps are coarse, fewer of them fit into the budget, and the worst counts. */
+/* If sleeps are coarse, fewer of them fit into the time budget, and the worst one counts. */
 static void measure(void *argument)
 {
     uint64_t over[SLEEPS], until = plat_now_ns() + BUDGET_NS;

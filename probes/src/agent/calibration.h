@@ -1,18 +1,18 @@
-/* Tells what this machine's clock and sleep are worth. The sleep is measured once, in a thread of
- * its own. */
+/* Measures the precision of this machine's clock and sleep. The sleep is measured once, in its own
+ * thread. */
 #ifndef CALIBRATION_H
 #define CALIBRATION_H
 
 #include <stdint.h>
 
-/* Begins to measure the worst sleep; returns at once. */
+/* Starts the measurement of the worst sleep; returns at once. */
 void calibration_start(void);
-/* 99.9th percentile of what 200 sleeps of 0.1 ms took too long. Waits for the measurement's end:
+/* 99.9th percentile of the excess of 200 sleeps of 0.1 ms. Waits until the measurement has ended:
  * 50 ms after calibration_start at the latest. */
 uint64_t calibration_worst_sleep_ns(void);
-/* How long a sleep of 0.1 ms usually takes: the median. */
+/* Median duration of a sleep of 0.1 ms. */
 uint64_t calibration_usual_sleep_ns(void);
-/* The smallest step of the monotonic clock that was seen. */
+/* The smallest observed step of the monotonic clock. */
 uint64_t calibration_clock_step_ns(void);
 void calibration_end(void);
 

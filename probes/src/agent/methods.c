@@ -4,10 +4,10 @@
 #include "agent/calibration.h"
 #include "platform/comma_list.h"
 
-/* A timer that is slower lets too much come in between two looks: it would be the timer's rate. */
+/* With a slower timer too much arrives between two polls: the timer would limit the rate. */
 #define POLL_MOST_NS (2 * MILLISECOND_NS)
 
-/* With an error where an administrator can mend it: then it is no system that never can. */
+/* `error` is set if an administrator can fix it; 0 means that this system can never do it. */
 static bool demand(struct test *test, const char *capability, const char *key, int error,
                    const char *reason)
 {
@@ -27,7 +27,7 @@ bool methods_known(struct test *test)
                 "taking frames takes Linux and the right to packet sockets (CAP_NET_RAW)"))
         return false;
     if (settings->poll && calibration_usual_sleep_ns() > POLL_MOST_NS) {
-        test_fail_saying(test, "capability-missing", 0, "poll", "this system's sleeps are too long");
+        test_fail_saying(test, "capability-missing", 0, "poll", "this system's sleeps take too long");
         return false;
     }
     if (settings->method == METHOD_BATCH)

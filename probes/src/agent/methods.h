@@ -4,7 +4,7 @@
 
 #include "test/test.h"
 
-/* Whether this system, and this account, can do what the test asks for; else the test fails. */
+/* Whether this system and this account support the requested method; if not, the test fails. */
 bool methods_known(struct test *test);
 /* Words of docs/protocol.md. */
 const char *methods_of_sending(const struct settings *settings);

@@ -104,7 +104,7 @@ static void add_gaps(const struct test *test, struct json *record)
     result_late_ticks(test, origin_ns, record);
 }
 
-/* How it waited: what it was told, what it chose, what that came to. */
+/* How it waited: the request, its choice, and the figures of its waiting. */
 static void add_way(const struct test *test, struct json *record)
 {
     const struct settings *settings = &test->settings;

@@ -1,4 +1,4 @@
-/* Writes the keys of the records `window` and `result`. docs/protocol.md has them all. */
+/* Writes the keys of the records `window` and `result`, which docs/protocol.md describes. */
 #ifndef RESULT_H
 #define RESULT_H
 
@@ -8,26 +8,27 @@
 void result_window(struct test *test, struct json *record);
 void result_receiving(struct test *test, struct json *record);
 void result_sending(struct test *test, struct json *record);
-/* UDP: what send calls took. TCP: what was acknowledged; a count ends in order, and then all that
- * was sent has been. False: the system does not tell, and what it took into its buffer is no answer. */
+/* UDP: the bytes that send calls accepted. TCP: the bytes that were acknowledged; a test with a count
+ * ends in order, and then these are all bytes sent. False: the system does not report it, and bytes in
+ * its send buffer do not count. */
 bool result_sent_bytes(const struct test *test, uint64_t *bytes);
-/* Of each stream, arrays; of streams alone. */
+/* Arrays with one value per stream; only for tests with streams. */
 void result_streams(const struct test *test, struct json *record);
 void result_tcp_series(const struct test *test, struct json *record);
 void result_asking(struct test *test, struct json *record);
-/* Round trips one by one, from number *next on: as many as a record holds. False: there are no more. */
+/* Single round trips, starting at number *next, as many as a record holds. False: there are no more. */
 bool result_trips(const struct test *test, uint64_t *next, struct json *record);
 void result_mirroring(struct test *test, struct json *record);
 void result_common(struct test *test, struct json *record);
 
-/* Times without a tick of the supervisor, counted from where the role's window begins. */
+/* Times without a tick of the supervisor, counted from the begin of the role's window. */
 void result_late_ticks(const struct test *test, uint64_t origin_ns, struct json *record);
 
 /* Fails a receiving test of `seconds` whose window has too few marks for a figure. */
 void result_demand_marks(struct test *test);
-/* Fails an asking test that got no answer. */
+/* Fails an asking test that received no answer. */
 void result_demand_answers(struct test *test);
-/* All who came without the token. */
+/* Number of connections and datagrams without the token. */
 uint64_t result_unexpected(const struct test *test);
 
 #endif

@@ -1,4 +1,4 @@
-/* Writes what every result has, such as addresses, options, CPU, clocks and TCP's own view. */
+/* Writes the common part of every result: addresses, options, CPU, clocks and TCP's own view. */
 #include <string.h>
 
 #include "agent/result.h"
@@ -86,8 +86,8 @@ static void add_threads(struct test *test, struct json *record)
         if (!open->thread[i] || !(close->thread[i] || worker->cpu_known))
             continue;
         any = true;
-        /* A thread reads its own time shortly before it ends, and so before an edge that is taken
-         * while it does: then it did nothing in between. */
+        /* A thread reads its own time shortly before it ends, so the edge may be later than that
+         * reading: then it did nothing in between. */
         if (end_ns > open->thread_ns[i] && end_ns - open->thread_ns[i] > busiest_ns)
             busiest_ns = end_ns - open->thread_ns[i];
     }
@@ -95,8 +95,8 @@ static void add_threads(struct test *test, struct json *record)
         json_u64(record, "thread_ns", busiest_ns);
 }
 
-/* What kept threads from running: a stop of the process; others on the CPU, or a quota, where they
- * were ready to. */
+/* What kept threads from running: a stop of the process, or, while they were ready, other threads on
+ * the CPU or a quota. */
 static void add_waiting(struct test *test, struct json *record)
 {
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
@@ -141,7 +141,7 @@ static void add_host_cpu(const struct plat_cpu_times *open, const struct plat_cp
 static void add_clocks(struct test *test, struct json *record)
 {
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
-    /* Where a count bounds the test, `now_ns` of the first edge may have been set back. */
+    /* If the test has a count, `now_ns` of the first edge may have been set back. */
     int64_t monotonic_ns = (int64_t)(close->clock_ns - open->clock_ns);
     const bool told = open->slept && close->slept;
     int64_t slept_ns = told ? (int64_t)(close->slept_ns - open->slept_ns) : 0;
@@ -155,7 +155,7 @@ static void add_clocks(struct test *test, struct json *record)
         json_i64(record, "suspended_ns", slept_ns);
 }
 
-/* Over the whole test, of all that this system carries. */
+/* System-wide counters over the whole test. */
 static void add_fragments(const struct samples *samples, struct json *record)
 {
     const struct fragments *told = &samples->fragments;
@@ -169,7 +169,7 @@ static void add_fragments(const struct samples *samples, struct json *record)
              after->reassembly_failures - before->reassembly_failures);
 }
 
-/* An interface that is removed and comes back in the test counts from 0: then nothing is told. */
+/* An interface that is removed and added again during the test counts from 0: then nothing is reported. */
 static bool grown(const struct plat_interface_counts *before,
                   const struct plat_interface_counts *after)
 {
@@ -247,7 +247,7 @@ static void add_tcp(const struct plat_tcp_info *info, const char *const *keys,
             json_u64(record, keys[fact], info->value[fact]);
 }
 
-/* Of all streams, between the edges of the window: what this host's TCP put on the wire and took. */
+/* For all streams, between the edges of the window: data that this host's TCP sent and received. */
 static void add_segments(const struct samples *samples, struct json *record)
 {
     static const struct {

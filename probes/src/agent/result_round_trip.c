@@ -38,7 +38,7 @@ void result_demand_answers(struct test *test)
     if (ask->lost > 0)
         test_fail(test, "no-answer", 0, "every request timed out");
     else
-        test_fail(test, "no-traffic", 0, "nothing was asked within the window");
+        test_fail(test, "no-traffic", 0, "no request was sent within the window");
 }
 
 static void add_lateness(const struct pacing *pacing, struct json *record)
@@ -47,7 +47,7 @@ static void add_lateness(const struct pacing *pacing, struct json *record)
     json_u64s(record, "late_histogram_ns", pacing->late, pacing_buckets(pacing));
 }
 
-/* Times without an answer; those that nothing came after last until the last request was lost. */
+/* Times without an answer; one without a following answer ends when the last request was lost. */
 static void add_silences(const struct ask *ask, struct json *record)
 {
     struct gaps gaps = ask->gaps;
@@ -102,8 +102,8 @@ void result_asking(struct test *test, struct json *record)
     json_double(record, "connect_mean_ns", (double)ask->connect_sum_ns / (double)ask->rtt.count);
 }
 
-/* Of 33 characters at most, so that a record has room for all of them: a window is a year at most,
- * which is a time of 14 digits in us and a round trip of 17 in ns, each with its comma. */
+/* At most 33 characters each, so that a record has room for all: a window lasts at most a year, so a
+ * time has 14 digits in us and a round trip 17 in ns, each with its comma. */
 #define TRIPS_OF_A_RECORD 1900
 
 bool result_trips(const struct test *test, uint64_t *next, struct json *record)

@@ -1,11 +1,11 @@
-/* Writes what each stream carried, where its thread ran, and how even the streams were. */
+/* Writes the throughput of each stream, the CPU of its thread, and the fairness of the streams. */
 #include <stdlib.h>
 
 #include "agent/result.h"
 #include "pure/window/fairness.h"
 
-/* Of a receiver between the marks of its window, so that their sum is `received_bytes`; of a sender
- * between its edges, so that it is `sent_bytes`. False: the system does not tell. */
+/* For a receiver between the marks of its window, so that their sum is `received_bytes`; for a sender
+ * between its edges, so that it is `sent_bytes`. False: the system does not report it. */
 static bool bytes_of_streams(const struct test *test, uint64_t bytes[STREAMS_MAX])
 {
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
@@ -20,7 +20,7 @@ static bool bytes_of_streams(const struct test *test, uint64_t bytes[STREAMS_MAX
     return true;
 }
 
-/* As the system tells it of a thread at an edge; where it tells a thread alone, as that found itself. */
+/* The system's value for a thread at an edge; if only the thread can ask for it, the thread's value. */
 static bool cpus_of_streams(const struct test *test, const struct edge *edge, bool opens,
                             uint64_t cpus[STREAMS_MAX])
 {

@@ -23,8 +23,8 @@ static bool window_closed(const struct test *test)
     return test->window.closed;
 }
 
-/* Until an event or a time; on the way it takes points of TCP's own numbers, and watches how often
- * the interface's counters move. */
+/* Waits until an event or a time; meanwhile it samples TCP's own numbers, and observes how often the
+ * interface's counters change. */
 static bool watch(struct test *test, await_event came, uint64_t until_ns)
 {
     uint64_t tick_ns = plat_now_ns() + TICK_NS;
@@ -78,13 +78,13 @@ static void supervise_count(struct test *test)
     test->samples.open.bytes = test->samples.open.messages = 0;
     memset(test->samples.open.stream_bytes, 0, sizeof test->samples.open.stream_bytes);
     if (test->settings.udp && await(test, await_told_or_ended, NEVER_NS)) {
-        /* Told to stop before the count is full: it is as many as have gone out. */
+        /* Stopped before the count is complete: the count is the number of sent messages. */
         atomic_store(&test->halt, true);
     }
     watch(test, await_all_ended, NEVER_NS);
     sample_edge(test, &test->samples.close);
     if (test->settings.udp)
-        test->samples.close.now_ns = last_send_ns(test); /* the end markers take time of their own */
+        test->samples.close.now_ns = last_send_ns(test); /* without the time of the end markers */
     await_too_late(test, "deadline", "the messages had not all been sent");
 }
 
@@ -114,7 +114,7 @@ void supervise_sending(struct test *test)
 
 /* ---- receiving ---- */
 
-/* What has arrived, what was sent as far as the peer or its markers say, the last arrival. */
+/* Received messages, sent messages as far as the peer or its markers report them, the last arrival. */
 struct arrivals {
     uint64_t messages, last_ns, sent;
     bool sent_known, marked;
@@ -141,7 +141,7 @@ static struct arrivals look_at_arrivals(struct test *test)
     return seen;
 }
 
-/* Whether a sender over UDP has said that it sends no more, on every stream. */
+/* Whether a sender over UDP has reported the end of every stream. */
 static bool sender_is_over(const struct test *test)
 {
     for (unsigned i = 0; i < test->settings.streams; i++)
@@ -155,8 +155,8 @@ static bool sent_is_known(const struct test *test)
     return test->told_count || sender_is_over(test);
 }
 
-/* Whether what has not come behind every end marker was dropped by our own sockets: then nothing is
- * under way any more. */
+/* Whether our own sockets dropped everything that is missing after all end markers: then nothing is in
+ * flight any more. */
 static bool dropped_here(struct test *test, const struct arrivals *seen)
 {
     uint64_t dropped = 0;
@@ -171,9 +171,10 @@ static bool dropped_here(struct test *test, const struct arrivals *seen)
     return seen->messages + dropped >= seen->sent;
 }
 
-/* Until all has arrived, or nothing more comes; where a time is asked for, nothing has to come for so
- * long: what stands in the queue of a slow link comes late, and is not lost. Only who knows what was sent can say so: without a word of the peer's the deadline ends
- * the test. An end marker comes last of all on a path that keeps the order: it is looked at once. */
+/* Waits until everything has arrived, or nothing more arrives. If a drain time is requested, there must
+ * be silence for that time: data in the queue of a slow link is late, not lost. This needs the number of
+ * sent messages: without a report of the peer, the deadline ends the test. On a path that keeps the
+ * order an end marker arrives last, so it is checked at once. */
 static void drain_udp(struct test *test)
 {
     const uint64_t asked_ns = test->settings.drain_ns;
@@ -204,7 +205,7 @@ static void drain_udp(struct test *test)
     }
     if (!test_failed(test))
         test_fail(test, test->window.closed_by_silence ? "peer-vanished" : "deadline", 0,
-                  "nobody said how many messages were sent");
+                  "the number of sent messages is unknown");
 }
 
 static void drain_tcp(struct test *test)
@@ -219,7 +220,7 @@ static void drain_tcp(struct test *test)
     await_too_late(test, "deadline", "the sender did not end");
 }
 
-/* With a count the window is the first mark to the last, known when all is over. */
+/* With a count the window is from the first mark to the last, known at the end. */
 static void receive_count(struct test *test)
 {
     sample_edge(test, &test->samples.open);
@@ -237,7 +238,7 @@ static void receive_count(struct test *test)
     record_window(test);
 }
 
-/* Until a mark closes the window, or silence does. False: the test has failed. */
+/* Waits until a mark or silence closes the window. False: the test has failed. */
 static bool wait_for_close(struct test *test)
 {
     for (;;) {
@@ -258,7 +259,7 @@ static bool wait_for_close(struct test *test)
     }
 }
 
-/* A queue that is full at most looks is one that the receiver does not keep up with. */
+/* If a queue is full in most samples, the receiver does not keep up. */
 static void look_at_queues(struct test *test, uint64_t until_ns)
 {
     uint64_t span_ns = test->settings.seconds_ns / QUEUE_LOOKS, now;

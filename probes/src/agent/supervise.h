@@ -4,7 +4,7 @@
 
 #include "test/test.h"
 
-/* Each returns when the test has nothing more to do: ended well, failed, or told to stop. */
+/* Each returns when the test has nothing more to do: it succeeded, failed, or was stopped. */
 void supervise_sending(struct test *test);
 void supervise_receiving(struct test *test);
 void supervise_asking(struct test *test);

@@ -1,9 +1,9 @@
-/* Supervises round trips. The asker bounds the test, and the mirror stays until it is told. */
+/* Supervises round trips. The asker determines the end of the test; the mirror runs until it is stopped. */
 #include "agent/supervise.h"
 #include "agent/wait.h"
 #include "test/sample.h"
 
-/* After the window its last answers are waited for; told to stop, no longer than a tail. */
+/* After the window it waits for the last answers; if stopped, no longer than a tail. */
 void supervise_asking(struct test *test)
 {
     await_begin(test);
@@ -28,8 +28,8 @@ static bool begun_or_told(const struct test *test)
     return test->told_stop || await_all_begun(test);
 }
 
-/* With no controller the peer's end is ours; of a mirror of connections every end is the
- * asker's. */
+/* Without a controller the peer's end also ends this side; a mirror of connections sees an end with
+ * every transaction. */
 void supervise_mirroring(struct test *test)
 {
     const bool connections = test->settings.kind == KIND_CONNECT;

@@ -41,7 +41,7 @@ static void record_failure(struct test *test)
     record_print(&record);
 }
 
-/* What each role says for itself, and what it must have to be a result. */
+/* The result of each role, and its condition for being a result. */
 static const struct {
     const char *name;
     void (*demand)(struct test *test);
@@ -60,7 +60,7 @@ static void add_size(const struct settings *settings, struct json *record)
         json_u64(record, "response_bytes", settings->response_bytes);
 }
 
-/* Before the result: what is told one by one, in as many records as it takes. */
+/* Before the result: values that are reported one by one, in as many records as needed. */
 static void record_trips(struct test *test)
 {
     struct json record;

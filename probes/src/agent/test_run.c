@@ -21,8 +21,8 @@ static bool prepare(struct test *test)
     return claim_cpus(test) && methods_known(test) && workers_prepare(test);
 }
 
-/* By reset, so that nothing drains into the next trial, and no port is blocked for a while after
- * round trips; in order where a count of messages was to arrive. */
+/* Closes by reset, so that no data drains into the next trial and no port stays blocked after round
+ * trips; in order if a count of messages must arrive. */
 static void close_streams(struct test *test)
 {
     const struct settings *settings = &test->settings;

@@ -4,8 +4,8 @@
 
 #include "test/test.h"
 
-/* Takes over a copy of `settings`; the supervisor's thread runs from here on. 0 or an error number,
- * -1 for no memory. */
+/* Copies `settings` and starts the supervisor's thread. Returns 0, an error number, or -1 for no
+ * memory. */
 int test_start(struct test **out, const struct settings *settings, uint64_t requested_ns);
 /* Whether its last record has been printed, or is about to be. */
 bool test_answered(const struct test *test);

@@ -1,4 +1,4 @@
-/* Waits on the test's condition until an event, a time, a failure or the deadline comes. */
+/* Waits on the test's condition until an event, a time, a failure or the deadline. */
 #include "agent/wait.h"
 
 #include "agent/test_records.h"
@@ -35,7 +35,7 @@ void await_begin(struct test *test)
     test->tick_ns = test->begun_ns;
 }
 
-/* Nothing else than a process that does not run makes a tick late: not what the peer does. */
+/* A tick is late only if this process did not run; the peer cannot cause it. */
 static void tick(struct test *test, uint64_t now_ns)
 {
     const uint64_t since_ns = now_ns - test->tick_ns;

@@ -1,8 +1,8 @@
 /* The asking loop sends requests, receives answers, and times each round trip. It reads the clock
  * right before each send call and right after each receive call. Closed loop: the next request
  * follows an answer, and latency counts from the real time of sending. Open loop: requests have
- * times of their own that are never skipped, and latency counts from those. With one request in
- * flight and blocking calls a round trip is one send, one receive and two looks at the clock. */
+ * scheduled times that are never skipped, and latency counts from those. With one request in flight
+ * and blocking calls, a round trip is one send call, one receive call and two clock readings. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,7 +212,7 @@ static bool send_due(struct loop *loop)
 
 /* ---- receiving ---- */
 
-/* Waits for an answer as long as nothing else is to be done, or looks only. */
+/* Waits for an answer as long as there is nothing else to do, or only polls. */
 static ptrdiff_t receive_answer(struct loop *loop)
 {
     const plat_socket socket = loop->stream->socket;
@@ -253,8 +253,8 @@ static bool hear_answers(struct loop *loop)
 
 /* ---- the loop ---- */
 
-/* A receive that waits for one answer gives up when that is lost; with more in flight, often
- * enough. */
+/* A receive call that waits for one answer gives up when that is lost; with more requests in flight it
+ * gives up often enough to notice each loss. */
 void ask_limit_receives(const struct loop *loop)
 {
     const uint64_t timeout_ms = loop->settings->timeout_ns / MILLISECOND_NS;

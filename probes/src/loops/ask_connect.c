@@ -1,6 +1,6 @@
 /* Asks with a TCP connection for each transaction, from connect to close. The clock runs from
- * right before the connect call to right after the receive call that brought the last byte; what
- * making a socket and closing it take counts in the rate, and not in the latency. */
+ * right before the connect call to right after the receive call that returned the last byte. The time
+ * to make and close a socket affects the rate, but not the latency. */
 #include <string.h>
 
 #include "loops/ask_loop.h"
@@ -30,7 +30,7 @@ static bool report_failure(struct stream *stream, int error, const char *call)
         return false;
     if (strcmp(plat_word(error), "address-not-available") == 0)
         test_fail(test, "address-not-available", error,
-                  "no local port is free: those of closed connections stay blocked for a while");
+                  "no local port is free: ports of closed connections stay blocked for a while");
     else
         test_fail_system(test, error, call);
     return false;
@@ -78,7 +78,7 @@ static bool check_echo(struct stream *stream)
         memcmp(stream->ask->into, stream->buffer, settings->message_bytes) == 0)
         return true;
     stream->ask->mismatched++;
-    test_fail(stream->test, "no-answer", 0, "what came back is not what was sent");
+    test_fail(stream->test, "no-answer", 0, "the echo differs from the request");
     return false;
 }
 
@@ -93,7 +93,7 @@ static void close_last(struct stream *stream)
     plat_close(last);
 }
 
-/* Of connections that are told one by one those that nobody answered are lost, and the next is tried. */
+/* If connections are reported one by one, an unanswered one counts as lost and the next is tried. */
 static bool lose(struct stream *stream, uint64_t begun_ns, bool measured)
 {
     struct ask *ask = stream->ask;
@@ -116,9 +116,9 @@ static bool transact(struct stream *stream, uint64_t due_ns)
     int error;
     do {
         plat_socket fresh;
-        bool made = open_socket_from(test, &fresh, &port);
+        bool opened = open_socket_from(test, &fresh, &port);
         plat_close(test_swap_socket(stream, fresh));
-        if (!made || test_halted(test))
+        if (!opened || test_halted(test))
             return false;
         begun_ns = plat_now_ns();
         error = plat_connect(fresh, &test->settings.to, begun_ns + OPEN_NS);
@@ -145,7 +145,7 @@ void ask_connect_run(struct stream *stream)
 {
     uint64_t due_ns;
     ask_begin(stream);
-    close_last(stream); /* the one that showed the way */
+    close_last(stream); /* the connection that tested the path */
     while (wait_until_due(stream, &due_ns)) {
         bool more = transact(stream, due_ns);
         close_last(stream);

@@ -1,4 +1,4 @@
-/* Asks over TCP, where answers come in the order of the requests and none is ever lost. */
+/* Asks over TCP, where answers arrive in the order of the requests and none is lost. */
 #include <string.h>
 
 #include "loops/ask_loop.h"
@@ -14,8 +14,8 @@ static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
                             loop->settings->message_bytes, &done);
 }
 
-/* What there is room for; the rest follows as the mirror makes room, which it may do only once we
- * have read its answers. */
+/* Sends as much as there is room for. The rest follows when the mirror makes room, which may need us to
+ * read its answers first. */
 static ptrdiff_t put_rest(struct loop *loop)
 {
     const unsigned char *end = loop->stream->buffer + loop->settings->message_bytes;
@@ -65,7 +65,7 @@ static void take_tcp_answers(struct loop *loop, size_t length)
     struct in_flight *in_flight = &loop->ask->in_flight;
     if (loop->settings->echo && !echoed_stream(loop, length)) {
         loop->ask->mismatched++;
-        test_fail(loop->stream->test, "no-answer", 0, "what came back is not what was sent");
+        test_fail(loop->stream->test, "no-answer", 0, "the echo differs from the request");
         return;
     }
     loop->come_bytes += length;
@@ -74,7 +74,7 @@ static void take_tcp_answers(struct loop *loop, size_t length)
         ask_match(loop, in_flight->oldest);
     }
     if (in_flight->waiting == 0 && loop->come_bytes > 0)
-        test_fail(loop->stream->test, "no-answer", 0, "more came back than was asked for");
+        test_fail(loop->stream->test, "no-answer", 0, "the response is longer than requested");
 }
 
 static bool gone_tcp(struct loop *loop, int error)

@@ -1,4 +1,4 @@
-/* Asks over UDP, where answers have numbers and may be lost, late, double or others'. */
+/* Asks over UDP, where answers have numbers and may be lost, late, duplicate or foreign. */
 #include <string.h>
 
 #include "loops/ask_loop.h"
@@ -18,7 +18,7 @@ static size_t room_udp(const struct loop *loop)
     return loop->ask->into_bytes;
 }
 
-/* Whether what an echo sent back is what was sent, but for the sequence number and the time. */
+/* Whether an echo returned the sent bytes, except the sequence number and the time. */
 static bool echoed(const struct loop *loop, size_t length)
 {
     const unsigned char *sent = loop->stream->buffer, *came = loop->ask->into;
@@ -54,8 +54,8 @@ static void take_udp_answer(struct loop *loop, size_t length)
     }
 }
 
-/* The peer's host says that nobody is there. One such word may be about a hello that came too
- * early. */
+/* The peer's host refuses datagrams because nobody listens. A single refusal may be for a hello that
+ * was sent too early. */
 static bool give_up_refused(struct loop *loop, int error)
 {
     struct stream *stream = loop->stream;

@@ -1,4 +1,4 @@
-/* Accepts TCP connections and reads their prefaces, while others than the peer call as well. */
+/* Accepts TCP connections and reads their prefaces, also if others than the peer connect. */
 #include "loops/callers.h"
 
 #include <string.h>
@@ -17,8 +17,8 @@ void callers_dismiss(struct callers *callers, unsigned index)
     memmove(caller, caller + 1, (callers->count - index) * sizeof *caller);
 }
 
-/* Where all places are taken the oldest caller without a preface goes: the peer's comes with the
- * connection. */
+/* If all places are in use, the oldest caller without a preface is dismissed: the peer's preface arrives
+ * with its connection. */
 static void make_room(struct callers *callers)
 {
     unsigned index = 0;

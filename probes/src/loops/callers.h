@@ -1,5 +1,5 @@
-/* Keeps those who call a TCP listener until their preface has shown the token. The owner takes
- * them over then; who does not show it is closed in silence, and counted. */
+/* Keeps the connections to a TCP listener until their preface has shown the token. Then the owner
+ * takes them over. A connection without the token is closed silently, and counted. */
 #ifndef CALLERS_H
 #define CALLERS_H
 
@@ -10,27 +10,27 @@
 struct caller {
     plat_socket socket;
     struct plat_address peer;
-    uint64_t until_ns;      /* without a preface by then it is not the peer */
-    bool trusted, answered; /* set by the owner: the token was right; all it is owed was sent */
-    uint64_t got_bytes;     /* of the preface; then the owner's */
+    uint64_t until_ns;      /* deadline of the preface; later it is not the peer */
+    bool trusted, answered; /* set by the owner: the token was right; everything was sent to it */
+    uint64_t got_bytes;     /* of the preface; later used by the owner */
     unsigned char preface[DATAPORT_PREFACE];
 };
 
 struct callers {
     struct test *test;
     plat_socket listener;              /* accepts without blocking */
-    struct caller caller[CALLERS_MAX]; /* the oldest first */
+    struct caller caller[CALLERS_MAX]; /* oldest first */
     unsigned count;
 };
 
-/* Waits until until_ns for the listener and for everybody who called, then hears those who have
- * said something; `hear` may dismiss the one that it hears. */
+/* Waits until until_ns for the listener and all callers, then calls `hear` for those with data; `hear`
+ * may dismiss its caller. */
 typedef void (*callers_hear)(struct callers *callers, unsigned index);
 void callers_wait(struct callers *callers, uint64_t until_ns, callers_hear hear);
-/* Reads no further than the preface, whose bytes are never counted. True: it is there, has the
- * token, and names a stream of the test. False: not yet, or the caller is gone. */
+/* Reads no further than the preface, whose bytes are never counted. True: it is complete, has the
+ * token, and names a stream of the test. False: not yet, or the caller was dismissed. */
 bool callers_preface(struct callers *callers, unsigned index, unsigned *stream);
-/* Closes a caller's socket, if it has one still: by reset if it is not trusted. */
+/* Closes a caller's socket if it still has one; by reset if it is not trusted. */
 void callers_dismiss(struct callers *callers, unsigned index);
 
 #endif

@@ -1,6 +1,6 @@
-/* The mirror answers requests of the token's holder one by one, and nothing else. What it sends
- * is of another kind than what it answers, so that no two mirrors can keep each other busy, and
- * over UDP it is never longer. */
+/* The mirror answers requests that have the token, one by one, and nothing else. An answer is of
+ * another kind than a request, so that two mirrors cannot keep each other busy, and over UDP it is
+ * never longer than the request. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,8 +101,8 @@ static bool respond(struct stream *stream, const struct dataport_data *data)
     return false;
 }
 
-/* Time in the stack of the datagram that has just been answered; those whose stamp does not
- * come, or comes from another clock, are left out. */
+/* Time in the stack of the datagram that has just been answered; datagrams without a stamp, or with one
+ * of another clock, are left out. */
 static void stamp(struct stream *stream, const struct plat_stamp *received)
 {
     struct mirror *mirror = stream->mirror;
@@ -141,7 +141,7 @@ static bool begin_stamps(struct stream *stream)
     return error == 0;
 }
 
-/* Only where messages are too short for a number does an asker change its port. */
+/* An asker changes its port only if messages are too short for a number. */
 static bool may_leave(const struct settings *settings)
 {
     return settings->listen && settings->response_bytes < 16;
@@ -210,7 +210,7 @@ bool mirror_respond(struct stream *stream, plat_socket socket)
     return true;
 }
 
-/* The asker ends a connection, and it alone knows whether that was in order. */
+/* The asker ends a connection, and only it knows whether that was regular. */
 static void mirror_tcp(struct stream *stream)
 {
     while (!test_halted(stream->test) && read_request(stream)) {

@@ -1,10 +1,10 @@
-/* Mirrors round trips that have a TCP connection each, which the asker closes. Others may call
- * meanwhile, and hold nobody up. */
+/* Mirrors round trips with a TCP connection each, which the asker closes. Others may connect
+ * meanwhile without delaying it. */
 #include "loops/callers.h"
 #include "loops/round_trip.h"
 #include "loops/traffic.h"
 
-/* The first who has the token is the peer that results name. */
+/* The first caller with the token is the peer named in results. */
 static void trust(struct callers *callers, struct caller *caller)
 {
     struct test *test = callers->test;

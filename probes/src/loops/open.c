@@ -28,8 +28,8 @@ static bool want(struct test *test, int error, const char *key)
     return false;
 }
 
-/* Not there at all, or not for this account: this host cannot do it, today and tomorrow, until its
- * administrator mends that. */
+/* Missing, or not allowed for this account: this host cannot do it until its administrator changes
+ * that. */
 static bool set_congestion(struct test *test, plat_socket socket)
 {
     const char *name = test->settings.congestion;
@@ -152,7 +152,7 @@ bool open_streams(struct test *test)
     if (!(calls ? open_tcp_callers : ways[test->settings.udp][test->settings.listen])(test))
         return false;
     plat_local_address(test->stream[0].socket, &test->local);
-    if (!calls) /* whose peer is known once it calls */
+    if (!calls) /* its peer is known only after it connects */
         plat_peer_address(test->stream[0].socket, &test->peer);
     test->setup_ns = plat_now_ns() - test->requested_ns;
     return true;

@@ -1,41 +1,40 @@
-/* Opens the streams of a test by listening or connecting, over TCP or UDP. All but the peer are
- * kept out. */
+/* Opens the streams of a test by listening or connecting, over TCP or UDP. Only the peer is
+ * accepted. */
 #ifndef OPEN_H
 #define OPEN_H
 
 #include "test/test.h"
 
-/* A TCP peer that answers nothing for so long has vanished: longer than a cable is out that somebody
- * moves, and shorter than what a deadline allows beyond the window. */
+/* A TCP peer that does not answer for this long has vanished. It is longer than replugging a cable
+ * takes, and shorter than the time that a deadline allows after the window. */
 #define GIVE_UP_S 10
 
-/* Opens every stream of the test, printing `ready` on the listening side. False: the test has
- * failed, was aborted, or its deadline has passed, and says so itself. Sockets that were opened
- * stand in test->stream either way. */
+/* Opens every stream of the test, and prints `ready` on the listening side. False: the test has
+ * failed, was aborted, or its deadline has passed, and the test's error is set. Open sockets are in
+ * test->stream in any case. */
 bool open_streams(struct test *test);
 
-/* A socket for one stream with all options of the settings that apply before listen and connect. */
+/* Makes a socket for one stream with all options that must be set before listen and connect. */
 bool open_socket(struct test *test, plat_socket *out);
-/* The same with the first free port from *port on, where a range was asked for. */
+/* The same with the first free port starting at *port, if a range was requested. */
 bool open_socket_from(struct test *test, plat_socket *out, unsigned *port);
-/* Whether a listen or connect call was refused for the port, and the range has another, *port: of two
- * that may use a port again both can bind it, and one of them listens or connects. */
+/* Whether a listen or connect call failed because of the port and the range has another one, *port.
+ * Two sockets that may reuse a port can both bind it, but only one can listen or connect. */
 bool open_next_port(const struct test *test, int error, unsigned *port);
 
-/* Whether the test goes on: not halted, and its deadline has not passed. */
+/* Whether the test continues: it is not halted, and its deadline has not passed. */
 bool open_may_go_on(struct test *test, uint64_t until_ns);
-/* When who connects gives up. */
+/* The time at which the connecting side gives up. */
 uint64_t open_until_ns(const struct test *test);
 
 bool open_tcp_listen(struct test *test);
 bool open_tcp_connect(struct test *test);
-/* A mirror of connections: the listener itself is the stream's socket, and callers are the
- * loop's. */
+/* For a mirror of connections: the listener is the stream's socket, and the loop handles callers. */
 bool open_tcp_callers(struct test *test);
 bool open_udp_listen(struct test *test);
 bool open_udp_connect(struct test *test);
 
-/* In the stream's own thread. The asker goes on from another port; the mirror waits for it to.
+/* Called in the stream's thread. The asker changes to another port; the mirror waits for that.
  * False: the test has failed or is halted. */
 bool open_udp_elsewhere(struct stream *stream);
 bool open_udp_rehear(struct stream *stream);

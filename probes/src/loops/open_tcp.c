@@ -1,4 +1,4 @@
-/* Opens TCP streams, where a preface proves who connects. */
+/* Opens TCP streams, where a preface authenticates the connecting side. */
 #include "loops/callers.h"
 #include "loops/open.h"
 #include "test/records.h"

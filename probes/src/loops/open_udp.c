@@ -36,9 +36,9 @@ static bool bind_streams(struct test *test)
     return true;
 }
 
-/* What queued before the socket was connected may be a stranger's, and has no source any more once
- * the loop reads it: all of it goes, by its source. Data of the peer cannot be among it, for it
- * sends none before our answer. */
+/* Datagrams that were queued before the socket was connected may be foreign, and the loop could not see
+ * their source. So all of them are removed here, by their source. They cannot be data of the peer,
+ * because it sends none before our answer. */
 static void clear_queue(struct stream *stream, const struct plat_address *peer)
 {
     unsigned char datagram[DATAPORT_CONTROL];
@@ -58,7 +58,7 @@ static bool open_capture(struct test *test, struct stream *stream)
     if (plat_path_mtu(stream->socket, &mtu_bytes) &&
         datagram_ip_bytes(v6) + test->settings.message_bytes > mtu_bytes) {
         test_fail_saying(test, "message-too-long", 0, "message",
-                         "more than one frame takes: frames are not put together");
+                         "longer than one frame: captured fragments are not reassembled");
         return false;
     }
     int error = plat_capture_open(&stream->capture, stream->socket, room);
@@ -67,7 +67,7 @@ static bool open_capture(struct test *test, struct stream *stream)
     return error == 0;
 }
 
-/* The peer is known: the kernel keeps all others out from here on. */
+/* The peer is known: from now on the kernel drops datagrams of all others. */
 static bool bind_to_peer(struct test *test, struct stream *stream, const struct plat_address *peer)
 {
     unsigned char answer[DATAPORT_CONTROL];
@@ -84,8 +84,8 @@ static bool bind_to_peer(struct test *test, struct stream *stream, const struct 
     return true;
 }
 
-/* Takes a few datagrams of a listening stream that has no peer yet. True: the peer's hello was
- * among them, is answered, and nobody else is heard any more. */
+/* Reads a few datagrams of a listening stream that has no peer yet. True: the peer's hello was among
+ * them and is answered, and datagrams of others are dropped from now on. */
 static bool hear_hello(struct test *test, struct stream *stream)
 {
     unsigned char datagram[DATAPORT_CONTROL + 1]; /* one more, so that a longer one shows */
@@ -133,8 +133,8 @@ bool open_udp_listen(struct test *test)
 
 /* ---- the connecting side ---- */
 
-/* Looks at what has come, without taking data out of the queue: they prove as much as an answer.
- * *error is what else the call said, and 0 mostly. */
+/* Checks for datagrams without removing data from the queue: data proves as much as an answer.
+ * *error is the call's error, mostly 0. */
 static bool has_answer(const struct stream *stream, plat_socket socket, int *error)
 {
     const struct settings *settings = &stream->test->settings;
@@ -149,7 +149,7 @@ static bool has_answer(const struct stream *stream, plat_socket socket, int *err
     bool comes = settings->role == ROLE_MIRROR || settings->role == ROLE_RECEIVE;
     if (comes && dataport_message_of(datagram, (size_t)got, expected, settings->token))
         return true;
-    /* Whoever sends them does not listen to another hello. */
+    /* A peer that sends data does not listen for another hello. */
     if (settings->role == ROLE_RECEIVE && settings->message_bytes < DATAPORT_BARE_MAX &&
         (size_t)got == settings->message_bytes &&
         memcmp(datagram, stream->bare, (size_t)got) == 0)
@@ -159,8 +159,9 @@ static bool has_answer(const struct stream *stream, plat_socket socket, int *err
            answer.kind == DATAPORT_ANSWER && answer.stream == stream->number;
 }
 
-/* Says hello from `socket`, for the first time at next_ns, until that is answered. From another port than the stream's that port
- * takes its leave, and the mirror's host may refuse a hello while the mirror changes its socket. */
+/* Sends hellos from `socket`, for the first time at next_ns, until one is answered. If it is not the
+ * stream's socket, the stream's port sends a leave first, and the mirror's host may refuse a hello while
+ * the mirror changes its socket. */
 static bool greet(struct stream *stream, plat_socket socket, uint64_t until_ns, uint64_t next_ns)
 {
     struct test *test = stream->test;
@@ -201,8 +202,8 @@ static bool greet(struct stream *stream, plat_socket socket, uint64_t until_ns, 
     return false;
 }
 
-/* Where there are many, all say hello before the first answer is waited for: else each would take a
- * round trip of its own. */
+/* With many streams, all send their hello before the first answer is awaited: otherwise each would take
+ * its own round trip. */
 static uint64_t greet_at_once(struct test *test)
 {
     unsigned char hello[DATAPORT_CONTROL];
@@ -239,8 +240,8 @@ bool open_udp_connect(struct test *test)
 
 /* ---- round trips under 16 bytes, after a time-out ---- */
 
-/* The asker goes on from another port, for nothing else keeps a late answer apart from the next
- * one; the mirror lets the old port go and waits for a hello from the new one. */
+/* The asker changes to another port, because nothing else distinguishes a late answer from the next
+ * one; the mirror releases the old port and waits for a hello from the new one. */
 bool open_udp_elsewhere(struct stream *stream)
 {
     struct test *test = stream->test;

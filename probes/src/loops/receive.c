@@ -1,29 +1,29 @@
-/* The receiving loops count what arrives, and mark the time of each receive call. A mark is the
- * clock right after the call returned; what came counts by first copies. The lock is taken only
- * where a mark crosses an edge of the window. Who spins or polls never waits in a call; of one who
- * waits a call in 64, chosen at random, looks first: whether a receiver had to wait for what came is
- * told by those alone. */
+/* The receiving loops count received data, and mark the time of each receive call. A mark is the clock
+ * right after the call returned; only first copies of messages count. The lock is taken only if a mark
+ * crosses an edge of the window. A receiver that spins or polls never waits in a call. In one that
+ * waits, a random call in 64 first checks without waiting: only these checks show whether it had to
+ * wait for data. */
 #include <string.h>
 
 #include "loops/flows/flows.h"
 #include "loops/traffic.h"
 #include "test/sample.h"
 
-#define LOOK_STEP 64 /* calls of one who waits for one that looks first, on the average */
+#define LOOK_STEP 64 /* calls of a waiting receiver per call that checks first, on average */
 
-/* What a receive call, or one datagram of it, brought that counts. */
-struct taken {
+/* The counted data of a receive call, or of one of its datagrams. */
+struct receipt {
     uint64_t bytes, messages;
-    bool mark; /* false: it is none of the test's data */
+    bool mark; /* false: it is not data of the test */
 };
 
 /* ---- TCP ---- */
 
-static struct taken account_tcp(struct stream *stream, size_t length)
+static struct receipt account_tcp(struct stream *stream, size_t length)
 {
     uint64_t size = stream->test->settings.message_bytes;
     uint64_t before = atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed);
-    return (struct taken){length, (before + length) / size - before / size, true};
+    return (struct receipt){length, (before + length) / size - before / size, true};
 }
 
 static bool window_is_closed(struct test *test)
@@ -34,13 +34,13 @@ static bool window_is_closed(struct test *test)
     return closed;
 }
 
-/* The end of a connection is in order after the window, or when the count has come. */
+/* The end of a connection is regular after the window, or when the count has been received. */
 static bool nothing_tcp(struct stream *stream, ptrdiff_t result)
 {
     struct test *test = stream->test;
     uint64_t bytes = atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed);
     if (result < 0 && plat_is_transient((int)-result))
-        return true; /* the common case where this loop spins */
+        return true; /* the common case of a spinning loop */
     if (test_halted(test) || window_is_closed(test))
         return false;
     if (test->settings.count > 0 && bytes == traffic_share(stream) * test->settings.message_bytes)
@@ -55,8 +55,8 @@ static bool nothing_tcp(struct stream *stream, ptrdiff_t result)
 
 /* ---- UDP ---- */
 
-/* No data: an end marker is remembered. */
-static struct taken account_other(struct stream *stream, const unsigned char *bytes, size_t length)
+/* A datagram without data: it may be an end marker. */
+static struct receipt account_other(struct stream *stream, const unsigned char *bytes, size_t length)
 {
     struct dataport_control control;
     if (!traffic_control(stream, bytes, length, &control)) {
@@ -65,10 +65,10 @@ static struct taken account_other(struct stream *stream, const unsigned char *by
         atomic_store(&stream->marked_messages, control.messages);
         atomic_store(&stream->marked, true);
     }
-    return (struct taken){.mark = false};
+    return (struct receipt){.mark = false};
 }
 
-static struct taken account_udp(struct stream *stream, const unsigned char *bytes, size_t length,
+static struct receipt account_udp(struct stream *stream, const unsigned char *bytes, size_t length,
                                 uint64_t now_ns)
 {
     const size_t size = stream->test->settings.message_bytes;
@@ -77,17 +77,17 @@ static struct taken account_udp(struct stream *stream, const unsigned char *byte
         data.stream != stream->number)
         return account_other(stream, bytes, length);
     if (sequence_add(&stream->sequence, data.sequence) != SEQUENCE_NEW)
-        return (struct taken){0, 0, true};
+        return (struct receipt){0, 0, true};
     if (data.timed)
         sequence_time(&stream->sequence, data.due_ns, now_ns);
-    return (struct taken){size, 1, true};
+    return (struct receipt){size, 1, true};
 }
 
-/* Under 16 bytes there is no header: the peer's address tells, and that all are alike. */
-static struct taken account_bare(struct stream *stream, const unsigned char *bytes, size_t length)
+/* Below 16 bytes there is no header: messages are recognised by the peer's address and their content. */
+static struct receipt account_bare(struct stream *stream, const unsigned char *bytes, size_t length)
 {
     if (length == stream->test->settings.message_bytes && memcmp(bytes, stream->bare, length) == 0)
-        return (struct taken){length, 1, true};
+        return (struct receipt){length, 1, true};
     return account_other(stream, bytes, length);
 }
 
@@ -106,8 +106,8 @@ static void count_look(struct stream *stream, ptrdiff_t got)
     receive_count_look(stream, got < 0 && plat_is_transient((int)-got));
 }
 
-/* The next step is 1 to twice the average less one: at random, for a queue that fills and drains has
- * a rhythm. */
+/* The next step is 1 to twice the average less one: at random, because a queue that fills and drains
+ * is periodic. */
 static bool look_is_due(struct stream *stream)
 {
     if (stream->look_left-- > 0)
@@ -129,7 +129,7 @@ static ptrdiff_t receive_one(struct stream *stream, size_t room)
                : plat_receive(stream->socket, stream->buffer, room);
 }
 
-/* Who blocks takes one datagram a call, as applications do; who looks takes all that has come. */
+/* A blocking receiver takes one datagram per call, as applications do; a polling one takes all queued. */
 static ptrdiff_t receive_many(struct stream *stream, struct plat_batch *batch)
 {
     ptrdiff_t got;
@@ -143,8 +143,8 @@ static ptrdiff_t receive_many(struct stream *stream, struct plat_batch *batch)
     return got;
 }
 
-/* Behind a call that brought nothing: who polls lets the queue fill for a while, and nobody has to
- * wake it for each message. */
+/* After a call without data: a polling receiver lets the queue fill for a while, so that the system
+ * need not wake it for each message. */
 static void pause_polling(struct stream *stream)
 {
     const uint64_t begun_ns = plat_now_ns();
@@ -158,8 +158,8 @@ static void pause_polling(struct stream *stream)
 
 /* ---- the loops ---- */
 
-/* Whether the queue had been full where a silence ends: what this call took stood in it as well, in
- * about twice as much memory. */
+/* Whether the queue was full at the end of a silence: the data of this call was in it as well, in about
+ * twice as much memory. */
 static bool queue_was_full(const struct stream *stream, uint64_t now_ns, uint64_t bytes)
 {
     uint64_t memory_bytes, most_bytes;
@@ -168,13 +168,13 @@ static bool queue_was_full(const struct stream *stream, uint64_t now_ns, uint64_
            (memory_bytes + 2 * bytes) * 100 >= most_bytes * QUEUE_FULL_PERCENT;
 }
 
-static void cross(struct stream *stream, uint64_t now_ns, const struct taken *taken)
+static void cross(struct stream *stream, uint64_t now_ns, const struct receipt *receipt)
 {
     struct test *test = stream->test;
-    stream->marks.queue_full = queue_was_full(stream, now_ns, taken->bytes);
+    stream->marks.queue_full = queue_was_full(stream, now_ns, receipt->bytes);
     plat_mutex_lock(&test->lock);
     unsigned event =
-        window_cross(&test->window, &stream->marks, now_ns, taken->bytes, taken->messages);
+        window_cross(&test->window, &stream->marks, now_ns, receipt->bytes, receipt->messages);
     if (event & WINDOW_OPENED)
         sample_queues(test, &test->samples.queue_open);
     if (event & WINDOW_CLOSED)
@@ -184,7 +184,7 @@ static void cross(struct stream *stream, uint64_t now_ns, const struct taken *ta
     plat_mutex_unlock(&test->lock);
 }
 
-/* From its first message on a receiver that adapts has until its window opens. */
+/* An adaptive receiver tries its ways from its first message until its window opens. */
 static void begin_waiting(struct stream *stream, uint64_t now_ns)
 {
     const struct settings *settings = &stream->test->settings;
@@ -194,13 +194,13 @@ static void begin_waiting(struct stream *stream, uint64_t now_ns)
         waiting_try(&stream->waiting, now_ns, 0, open_ns);
 }
 
-static void count_mark(struct stream *stream, const struct taken *taken, uint64_t now_ns)
+static void count_mark(struct stream *stream, const struct receipt *receipt, uint64_t now_ns)
 {
     struct test *test = stream->test;
-    if (!taken->mark)
+    if (!receipt->mark)
         return;
-    if (window_mark(&test->window, &stream->marks, now_ns, taken->bytes, taken->messages))
-        cross(stream, now_ns, taken);
+    if (window_mark(&test->window, &stream->marks, now_ns, receipt->bytes, receipt->messages))
+        cross(stream, now_ns, receipt);
     if (!stream->begun) {
         stream->begun = true;
         begin_waiting(stream, now_ns);
@@ -215,8 +215,8 @@ bool receive_took(struct stream *stream, ptrdiff_t got)
     uint64_t now = plat_now_ns();
     if (got <= 0)
         return nothing_tcp(stream, got);
-    struct taken taken = account_tcp(stream, (size_t)got);
-    count_mark(stream, &taken, now);
+    struct receipt receipt = account_tcp(stream, (size_t)got);
+    count_mark(stream, &receipt, now);
     return true;
 }
 
@@ -228,8 +228,8 @@ static void receive_tcp(struct stream *stream)
         ptrdiff_t got = receive_one(stream, room);
         uint64_t now = plat_now_ns();
         if (got > 0) {
-            struct taken taken = account_tcp(stream, (size_t)got);
-            count_mark(stream, &taken, now);
+            struct receipt receipt = account_tcp(stream, (size_t)got);
+            count_mark(stream, &receipt, now);
             continue;
         }
         if (!nothing_tcp(stream, got))
@@ -239,7 +239,7 @@ static void receive_tcp(struct stream *stream)
     }
 }
 
-/* To whoever waits for the end marker: what came with it is counted by now. */
+/* Wakes the waiter for the end marker: data that arrived with it is counted by now. */
 static void tell_marked(struct test *test)
 {
     plat_mutex_lock(&test->lock);
@@ -247,7 +247,7 @@ static void tell_marked(struct test *test)
     plat_mutex_unlock(&test->lock);
 }
 
-/* Datagrams of one call have one mark: the call that returned with them all. */
+/* Datagrams of one call have one mark: the time when the call returned. */
 bool receive_took_many(struct stream *stream, const struct plat_batch *batch, ptrdiff_t got)
 {
     const bool bare = dataport_header_bytes(stream->test->settings.message_bytes) == 0;
@@ -255,7 +255,7 @@ bool receive_took_many(struct stream *stream, const struct plat_batch *batch, pt
     if (got < 0)
         return traffic_nothing(stream, (int)-got);
     uint64_t now = plat_now_ns();
-    struct taken all = {0};
+    struct receipt all = {0};
     const bool marked = atomic_load_explicit(&stream->marked, memory_order_relaxed);
     for (ptrdiff_t i = 0; on && i < got; i++) {
         const unsigned char *bytes = batch->bytes + (size_t)i * batch->room;
@@ -263,7 +263,7 @@ bool receive_took_many(struct stream *stream, const struct plat_batch *batch, pt
             on = traffic_nothing(stream, 0);
             continue;
         }
-        struct taken one = bare ? account_bare(stream, bytes, batch->length[i])
+        struct receipt one = bare ? account_bare(stream, bytes, batch->length[i])
                                 : account_udp(stream, bytes, batch->length[i], now);
         all.bytes += one.bytes;
         all.messages += one.messages;

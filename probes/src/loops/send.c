@@ -1,7 +1,7 @@
-/* The sending loop makes one send call a message, paced or as fast as the socket takes. The only
- * clock read a message is the one that the message carries, and two more around a call in 64,
- * which is timed (call_time.h); behind one of 32 of these it is looked whether the socket has
- * room. Windows are the supervisor's: it reads the counters that stand here. */
+/* The sending loop makes one send call per message, paced or as fast as the socket accepts. It reads
+ * the clock once per message, for the time in the message, and twice more around a call in 64, which is
+ * timed (call_time.h). After one of 32 timed calls it checks whether the socket has room. The loop knows
+ * no window: the supervisor reads its counters. */
 #include <string.h>
 
 #include "loops/send_loop.h"
@@ -16,7 +16,7 @@ struct work {
 
 /* ---- TCP ---- */
 
-/* Where the test is halted in the middle of a message, the bytes that went count as bytes. */
+/* If the test is halted in the middle of a message, its sent bytes count as bytes. */
 static ptrdiff_t send_tcp(struct stream *stream, uint64_t sequence, uint64_t due_ns)
 {
     size_t size = stream->test->settings.message_bytes, done;
@@ -28,7 +28,7 @@ static ptrdiff_t send_tcp(struct stream *stream, uint64_t sequence, uint64_t due
     return put;
 }
 
-/* Our end goes out, theirs comes back. */
+/* Sends our FIN and waits for the peer's. */
 void send_finish_tcp(struct stream *stream)
 {
     if (stream->test->settings.count == 0 || test_halted(stream->test))
@@ -91,12 +91,12 @@ bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t un
             return true;
         test_fail(test, "no-buffers", error, "every send call was refused");
     } else if (has_gone(stream, error)) {
-        /* After our window the receiver may have all it wants, and leave first. */
+        /* After our window the receiver may have enough data and leave first. */
         if (atomic_load(&test->in_tail))
             return false;
         if (test->settings.udp && !traffic_refused(stream))
             return true;
-        test_fail(test, "peer-vanished", error, "the peer went away while we were sending");
+        test_fail(test, "peer-vanished", error, "the peer ended while we were sending");
     } else if (!plat_is_unreachable(error) || traffic_unreachable(stream)) {
         test_fail_system(test, error, "send");
     } else {
@@ -107,7 +107,7 @@ bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t un
 
 bool send_wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_ns)
 {
-    /* Who may not spin wakes up late, and catches up. */
+    /* A thread that may not spin wakes late, and catches up. */
     const uint64_t worst_ns = test_worker(stream)->spins ? stream->test->worst_sleep_ns : 0;
     while (!test_halted(stream->test)) {
         *now_ns = plat_now_ns();
@@ -127,7 +127,7 @@ static void look_for_room(struct stream *stream)
     stream->calls.rooms += wait.ready;
 }
 
-/* A call that took nothing is no send call's time: it waited for the socket, or failed. */
+/* A call that accepted nothing is not timed: it waited for the socket, or failed. */
 static ptrdiff_t send_timed(struct stream *stream, const struct work *work, uint64_t sequence,
                             uint64_t due_ns)
 {
@@ -136,7 +136,7 @@ static ptrdiff_t send_timed(struct stream *stream, const struct work *work, uint
     uint64_t ended_ns = plat_now_ns();
     if (put > 0)
         calltime_add(&stream->calls, ended_ns - begun_ns);
-    /* Behind it: a look wakes what the timed call is to find as any other call does. */
+    /* The check comes after the timed call, so that this call has the same conditions as all others. */
     if (put > 0 && calltime_look_due(&stream->calls))
         look_for_room(stream);
     return put;

@@ -1,7 +1,7 @@
-/* The sending loop hands over many messages a call, of TCP, as datagrams or as whole frames. All but
- * frames go by the stream's own socket, these past the system's UDP and IP by a socket of theirs or
- * from a ring. Paced, a call takes what is due, and no message goes before its time; unpaced, as many as
- * there are places. */
+/* The sending loop for many messages per call: TCP messages, datagrams or whole frames. Frames bypass
+ * the system's UDP and IP, by their own socket or a ring; the others use the stream's socket. Paced, a
+ * call takes the messages that are due, and none leaves before its time; unpaced, as many as there are
+ * places. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,11 +51,11 @@ static bool fits(struct stream *stream, bool v6)
         datagram_ip_bytes(v6) + stream->test->settings.message_bytes <= mtu_bytes)
         return true;
     test_fail_saying(stream->test, "message-too-long", 0, "message",
-                     "more than one frame takes: frames of our own are not cut into fragments");
+                     "longer than one frame: raw frames are not fragmented");
     return false;
 }
 
-/* A datagram that the peer takes for an answer to its hello, and passes over, shows the way. */
+/* A datagram that looks like an answer to a hello, which the peer ignores, reveals the headers. */
 static bool open_frames(struct stream *stream, struct send_batch *batch)
 {
     struct test *test = stream->test;
@@ -74,13 +74,13 @@ static bool open_frames(struct stream *stream, struct send_batch *batch)
                   : plat_frames_open(&batch->frames, stream->socket, control, length, &caught);
     if (error == PLAT_NO_WIRE)
         test_fail_saying(test, "capability-missing", 0, "method",
-                         "frames of our own do not pass loopback");
+                         "raw frames cannot be sent on loopback");
     else if (error != 0)
         test_fail_key(test, plat_word(error), error, "method");
     else if (!datagram_init(&batch->datagram, caught.bytes, caught.length, v6, stream->buffer, size,
                             dataport_header_bytes(size)))
         test_fail_saying(test, "capability-missing", 0, "method",
-                         "this interface's frames have headers that are not known here");
+                         "this interface's frames have unknown headers");
     return !test_failed(test);
 }
 
@@ -119,7 +119,7 @@ static void write_message(struct stream *stream, unsigned at, uint64_t sequence,
         datagram_seal(&batch->datagram, place);
 }
 
-/* Writes what the next call is to take: `most` at most. 0: halted. Messages of TCP are all alike. */
+/* Writes the messages of the next call, at most `most`. 0: halted. TCP messages are all identical. */
 static unsigned gather(struct stream *stream, uint64_t sent, unsigned most)
 {
     const bool udp = stream->test->settings.udp;
@@ -142,8 +142,8 @@ static unsigned gather(struct stream *stream, uint64_t sent, unsigned most)
     return ready;
 }
 
-/* What a call refuses has had its turn, as a single message has, and those behind it where they were
- * due; unpaced, these are written anew. False: the loop ends. */
+/* A refused message counts as unsent, as a single one does, and so do the due ones after it; unpaced,
+ * those are written again. False: the loop ends. */
 static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
 {
     const bool paced = stream->test->settings.rate_numerator != 0;
@@ -166,8 +166,8 @@ static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
     return true;
 }
 
-/* All of them, by as many calls as it takes, but for a halt: then what went of a message counts as
- * bytes. False: the loop ends. */
+/* Sends all of them by as many calls as needed, unless halted: then the sent part of a message counts
+ * as bytes. False: the loop ends. */
 static bool hand_over_tcp(struct stream *stream, unsigned ready, uint64_t *sent)
 {
     const size_t size = stream->test->settings.message_bytes;
@@ -201,15 +201,15 @@ static unsigned room_of(struct send_batch *batch, uint64_t left)
     return left < most ? (unsigned)left : most;
 }
 
-/* What the ring has to say where it got no room. */
+/* The error of a ring without room. */
 static bool nudge(struct stream *stream, uint64_t sent)
 {
     ptrdiff_t put = plat_ring_send(&stream->batch->ring, 0, 0);
     return put == 0 || send_may_go_on(stream, (int)-put, sent, 0);
 }
 
-/* A frame that the interface dropped has its number, and is sent and lost; one that nobody took is
- * not sent. */
+/* A frame that the interface dropped has a number, and counts as sent and lost; one that was not
+ * accepted does not count as sent. */
 static void end_ring(struct stream *stream, uint64_t *sent)
 {
     struct plat_ring *ring = &stream->batch->ring;

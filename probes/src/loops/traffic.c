@@ -1,4 +1,4 @@
-/* Serves the loops of all roles with buffers, sleeps, whole sends and control datagrams. */
+/* Common functions of all loops: buffers, sleeps, complete sends and control datagrams. */
 #include "loops/traffic.h"
 
 #define BATCH_BYTES 65536

@@ -1,5 +1,5 @@
 /* Reads, writes and compares numeric addresses, by calls that every system has. */
-#define _GNU_SOURCE /* getaddrinfo, where C11 alone is asked for */
+#define _GNU_SOURCE /* getaddrinfo, if only C11 is requested */
 #include "platform/sockaddr.h"
 
 bool plat_address_parse(const char *text, unsigned port, struct plat_address *out)

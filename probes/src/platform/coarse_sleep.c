@@ -1,4 +1,4 @@
-/* Makes sleeps end at ticks where a test asks for that. */
+/* Makes sleeps end at ticks if a test requests it. */
 #include "platform/coarse_sleep.h"
 
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 #define UNREAD UINT64_MAX
 #define LONGEST_TICK_NS UINT64_C(1000000000)
 
-/* The environment does not change: whoever reads it first writes what all others would. */
+/* The environment does not change, so all threads that read it write the same value. */
 static uint64_t tick_ns(void)
 {
     static _Atomic uint64_t tick = UNREAD;

@@ -1,5 +1,4 @@
-/* Asks the CPU which hypervisor it runs under. It says so in CPUID leaf 0x40000000, where the
- * hypervisor bit is set. */
+/* Asks the CPU for its hypervisor. If the hypervisor bit is set, CPUID leaf 0x40000000 has its name. */
 #include "platform/hypervisor.h"
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
-/* Tells which hypervisor this machine runs under, in the same way on every system. */
+/* Detects the hypervisor of this machine, in the same way on every system. */
 #ifndef PLAT_HYPERVISOR_H
 #define PLAT_HYPERVISOR_H
 
-/* A short name, "none" on bare metal, NULL where this CPU has no way to tell. */
+/* A short name, "none" on bare metal, NULL if this CPU cannot report it. */
 const char *plat_hypervisor(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Makes what the holder of a host's lock says fit for a person's terminal. */
+/* Makes the text of a lock's holder safe for a terminal. */
 #ifndef PLAT_LOCK_TEXT_H
 #define PLAT_LOCK_TEXT_H
 
@@ -24,8 +24,8 @@ static inline size_t lock_text_control(const unsigned char *at)
     return direction ? 3 : 0;
 }
 
-/* Whoever may hold the lock may say what he likes: the first line of it stays, and question marks
- * stand for its controls. */
+/* Any holder of the lock can write any text: only its first line is kept, with control characters
+ * replaced by question marks. */
 static inline void lock_text_clean(char *text)
 {
     text[strcspn(text, "\n")] = 0;

@@ -1,7 +1,6 @@
-/* The layouts of what goes over the data ports, as docs/protocol.md has them. They are prefaces,
- * control datagrams and headers of data messages, all integers big-endian. Readers are safe on
- * any bytes of any length, compare tokens in constant time, and return false for all that is not
- * the token's. */
+/* The wire formats on the data ports, as in docs/protocol.md. They are prefaces, control datagrams and
+ * headers of data messages; all integers are big-endian. Readers are safe on any bytes of any length,
+ * compare tokens in constant time, and return false for bytes without the token. */
 #ifndef DATAPORT_H
 #define DATAPORT_H
 
@@ -16,19 +15,19 @@
 #define DATAPORT_CONTROL 48
 #define DATAPORT_HEADER_MAX 24
 #define DATAPORT_BARE_MAX 16 /* shorter messages have no header */
-#define DATAPORT_SEQUENCE_MAX (UINT64_C(1) << 62) /* a greater one is not ours */
+#define DATAPORT_SEQUENCE_MAX (UINT64_C(1) << 62) /* greater numbers are not valid */
 
 enum dataport_kind {
     DATAPORT_HELLO = 1,
     DATAPORT_ANSWER = 2,
     DATAPORT_END = 3,
-    DATAPORT_LEAVE = 4,    /* the asker goes on from another port: the mirror may take its hello */
+    DATAPORT_LEAVE = 4,    /* the asker changes to another port: the mirror may accept its hello */
     DATAPORT_DATA = 16,    /* of a stream */
     DATAPORT_REQUEST = 18, /* of a round trip: the only kind that a mirror answers */
     DATAPORT_RESPONSE = 19
 };
 
-/* Equal or not, in a time that depends on the length alone. */
+/* Compares in a time that depends only on the length. */
 bool dataport_equal(const unsigned char *one, const unsigned char *other, size_t length);
 
 /* TCP: the first bytes of a connection. */
@@ -50,7 +49,7 @@ struct dataport_control {
 void dataport_control_write(unsigned char into[DATAPORT_CONTROL], enum dataport_kind kind,
                             unsigned stream, const unsigned char token[DATAPORT_TOKEN],
                             uint64_t messages);
-/* True only for a datagram of 48 bytes that is one of these, with the token. */
+/* True only for a datagram of 48 bytes that is one of these and has the token. */
 bool dataport_control_read(const unsigned char *bytes, size_t length,
                            const unsigned char token[DATAPORT_TOKEN],
                            struct dataport_control *out);
@@ -65,15 +64,15 @@ struct dataport_data {
 /* The four 32-bit words of the token xored. */
 uint32_t dataport_tag(const unsigned char token[DATAPORT_TOKEN]);
 
-/* Bytes of the header that messages of this size carry: 24, 16, or 0. */
+/* Header bytes of messages of this size: 24, 16, or 0. */
 static inline unsigned dataport_header_bytes(size_t message_bytes)
 {
     return message_bytes >= 24 ? 24 : message_bytes >= 16 ? 16 : 0;
 }
 
-/* Writes the header of a message of message_bytes. Under 16 bytes a request and a response have
- * their kind alone, as the first byte, so that no mirror takes one for the other; data have
- * nothing. `into` has message_bytes bytes. */
+/* Writes the header of a message of message_bytes. Below 16 bytes a request and a response have only
+ * their kind, as the first byte, so that no mirror mistakes one for the other; data have no header.
+ * `into` has message_bytes bytes. */
 static inline void dataport_message_write(unsigned char *into, size_t message_bytes,
                                           enum dataport_kind kind, uint32_t tag, unsigned stream,
                                           uint64_t sequence, uint64_t due_ns)
@@ -97,8 +96,7 @@ static inline void dataport_data_write(unsigned char *into, size_t message_bytes
 }
 
 /* Reads the header of a datagram of `length` bytes. False: shorter than 16, another tag or kind, or
- * an absurd sequence number. Whether the length is that of the test's messages, and the stream the
- * socket's, is the caller's to compare. */
+ * an invalid sequence number. The caller must check the message length and the number of the stream. */
 static inline bool dataport_message_read(const unsigned char *bytes, size_t length,
                                          enum dataport_kind kind, uint32_t tag,
                                          struct dataport_data *out)
@@ -126,16 +124,16 @@ static inline bool dataport_bare_is(const unsigned char *bytes, size_t length,
     return length >= 1 && length < 16 && bytes[0] == kind;
 }
 
-/* Whether a datagram begins like one of this kind with this token's tag; of `length` the first
- * 16 are looked at. */
+/* Whether a datagram begins like one of this kind with this token's tag; only the first 16 of `length`
+ * bytes are checked. */
 bool dataport_message_of(const unsigned char *bytes, size_t length, enum dataport_kind kind,
                          const unsigned char token[DATAPORT_TOKEN]);
 
-/* What every message of a stream is that has no header: nothing else tells it from late ones of a test
- * before, where both have the same ports. */
+/* The content of every message of a stream without headers: only it distinguishes them from late ones
+ * of an earlier test on the same ports. */
 void dataport_bare_fill(unsigned char into[DATAPORT_BARE_MAX], uint32_t tag, unsigned stream);
 
-/* Pseudo-random filling, the same for the same seed; compresses badly. */
+/* Pseudo-random filling, which is the same for the same seed and hardly compressible. */
 void dataport_fill(unsigned char *into, size_t length, uint64_t seed);
 
 #endif

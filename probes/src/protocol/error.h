@@ -1,12 +1,12 @@
-/* Holds what is wrong with a request, or what has ended a test. */
+/* An error of a request, or the error that ended a test. */
 #ifndef ERROR_H
 #define ERROR_H
 
 #include <stdio.h>
 
-/* A word of docs/protocol.md, the key at fault, a sentence. */
+/* A word of docs/protocol.md, the faulty key, a sentence. */
 struct error {
-    const char *word; /* NULL: nothing is wrong */
+    const char *word; /* NULL: no error */
     char key[32];
     char detail[400];
     int number; /* the system's number; 0: none */

@@ -1,4 +1,4 @@
-/* Reads one key of a request, with its range and its default. */
+/* Reads a key of a request, with its range and its default. */
 #include "protocol/keys.h"
 
 #include <stdio.h>

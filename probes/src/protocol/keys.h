@@ -8,7 +8,7 @@
 struct keys {
     const struct request *request;
     bool by_hand;
-    struct error first; /* word NULL: nothing is wrong so far */
+    struct error first; /* word NULL: no error so far */
 };
 
 /* A NULL word is no error. */

@@ -95,7 +95,7 @@ static const char *take_pair(char *word, size_t length, struct request *out,
                       "a percent sign is followed by two hex digits");
     word[key_length] = 0;
     if (find_pair(out, word) != NULL)
-        return refuse(fault, "bad-value", word, key_length, "the key stands there twice");
+        return refuse(fault, "bad-value", word, key_length, "the key is given twice");
     if (out->pairs == REQUEST_PAIRS_MAX)
         return refuse(fault, "bad-request", "", 0, "more than 64 keys");
     out->pair[out->pairs++] = (struct request_pair){word, value, value_length};
@@ -110,7 +110,7 @@ static bool verb_fine(const char *verb, size_t length)
     return length > 0;
 }
 
-/* Cuts the next word off: up to a space, which becomes its NUL. Returns its length. */
+/* Splits off the next word: up to a space, which becomes its NUL. Returns its length. */
 static size_t cut_word(char **at, char *end, char **word)
 {
     *word = *at;
@@ -151,7 +151,7 @@ const char *request_parse(char *line, size_t length, struct request *out,
     if (length > 0 && line[length - 1] == '\r')
         length--;
     if (length > REQUEST_LINE_MAX - 1)
-        return refuse(fault, "line-too-long", "", 0, "a line has 8192 bytes at most");
+        return refuse(fault, "line-too-long", "", 0, "a line has at most 8192 bytes");
     if (length == 0)
         return NULL;
     char *at = line, *end = line + length, *word;
@@ -210,7 +210,7 @@ const char *request_value(const struct request *request, const char *key)
 
 /* ---- types ---- */
 
-/* Digits from *at on, to a number of at most `most`. False: none, or too many. */
+/* Reads digits starting at *at as a number of at most `most`. False: no digits, or too many. */
 static bool digits(const char **at, const char *end, uint64_t most, uint64_t *out)
 {
     const char *began = *at;

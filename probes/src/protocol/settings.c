@@ -1,4 +1,4 @@
-/* Turns a request into settings, where every key has its type, range and default. */
+/* Converts a request into settings; every key has its type, range and default. */
 #include "protocol/settings.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ const char *const settings_mirror_keys[] = {
 
 /* ---- numbers ---- */
 
-/* The word `message`: as many bytes as a send call hands over. */
+/* The word `message`: the bytes of a send call. */
 static void read_receive_call(struct keys *keys, struct settings *out)
 {
     static const struct key_range range = {"receive_call", 1, MESSAGE_MAX_BYTES, 262144};
@@ -85,7 +85,7 @@ static void read_times(struct keys *keys, struct settings *out)
         keys_note(keys, "bad-value", "count", "seconds or count, not both");
     if ((out->open_ns == 0) != (out->close_ns == 0))
         keys_note(keys, "missing-key", out->open_ns == 0 ? "window_open_ns" : "window_close_ns",
-                  "a common window has both of its ends");
+                  "a common window needs both of its ends");
     if (out->open_ns >= out->close_ns && out->close_ns != 0)
         keys_note(keys, "bad-value", "window_close_ns", "closes before it opens");
     if (out->count > 0 && out->close_ns != 0)
@@ -105,14 +105,14 @@ static void read_rate(struct keys *keys, struct settings *out)
                            &out->rate_denominator);
     const char *word = request_decimal(keys->request, "message_rate", &out->rate_numerator,
                                        &out->rate_denominator);
-    keys_note(keys, word, "message_rate", "a decimal above 0, in messages a second");
+    keys_note(keys, word, "message_rate", "a decimal above 0, in messages per second");
     if (out->rate_numerator == 0 || keys->first.word != NULL)
         return;
     /* Each stream has its own schedule, of its own part. */
     out->rate_denominator *= out->streams;
     if (!pacing_init(&trial, 0, out->rate_numerator, out->rate_denominator, out->burst))
         keys_note(keys, "bad-value", numerator != 0 ? "rate" : "message_rate",
-                  "more than a message a nanosecond, or hardly ever one");
+                  "the rate is out of range");
 }
 
 /* ---- all of it ---- */
@@ -153,7 +153,7 @@ static void read_source(struct keys *keys, struct settings *out)
               "socket or packet");
     out->capture = source == 1;
     if (out->capture && (!out->udp || out->role != ROLE_RECEIVE || !(out->poll || out->spin)))
-        keys_note(keys, "bad-value", "from", "packet only of who polls or spins, over UDP");
+        keys_note(keys, "bad-value", "from", "packet is only for a receiver over UDP that polls or spins");
 }
 
 static void read_methods(struct keys *keys, struct settings *out)
@@ -164,9 +164,9 @@ static void read_methods(struct keys *keys, struct settings *out)
               "plain, batch, packet or xdp");
     out->method = (enum method)method;
     if (out->method != METHOD_PLAIN && out->role != ROLE_SEND)
-        keys_note(keys, "bad-value", "method", "batch, packet and xdp only of who sends");
+        keys_note(keys, "bad-value", "method", "batch, packet and xdp are only for senders");
     if (out->method >= METHOD_PACKET && !out->udp)
-        keys_note(keys, "bad-value", "method", "packet and xdp only of who sends over UDP");
+        keys_note(keys, "bad-value", "method", "packet and xdp are only for senders over UDP");
 }
 
 /* How a stream's receiver waits. */
@@ -176,11 +176,11 @@ static void read_waiting(struct keys *keys, struct settings *out)
     out->adapt = keys_flag(keys, "adapt");
     read_source(keys, out);
     if (out->poll && out->role != ROLE_RECEIVE)
-        keys_note(keys, "bad-value", "poll", "only of who receives a stream");
+        keys_note(keys, "bad-value", "poll", "only for a receiver of streams");
     if (out->poll && out->spin)
-        keys_note(keys, "bad-value", "poll", "who spins looks all the time");
+        keys_note(keys, "bad-value", "poll", "a spinning receiver does not poll at intervals");
     if (out->adapt && out->role != ROLE_RECEIVE)
-        keys_note(keys, "bad-value", "adapt", "only of who receives a stream");
+        keys_note(keys, "bad-value", "adapt", "only for a receiver of streams");
     if (out->adapt && (out->spin || out->poll))
         keys_note(keys, "bad-value", "adapt", "spin, poll or adapt, one of them");
 }
@@ -191,9 +191,9 @@ static void check_many(struct keys *keys, const struct settings *out)
     if (out->streams <= WORKERS_MAX)
         return;
     if (out->method != METHOD_PLAIN)
-        keys_note(keys, "bad-value", "method", "more than 64 streams send a message a call");
+        keys_note(keys, "bad-value", "method", "with more than 64 streams only one message per call is sent");
     if (out->poll)
-        keys_note(keys, "bad-value", "poll", "more than 64 streams are waited for, or spun for");
+        keys_note(keys, "bad-value", "poll", "with more than 64 streams the receiver must wait or spin");
 }
 
 /* What protocols and this combination of keys cannot do. */
@@ -215,11 +215,11 @@ static void check_together(struct keys *keys, const struct settings *out)
     if (!out->udp && out->dont_fragment)
         keys_note(keys, "bad-value", "dont_fragment", "TCP sees to its segments' size itself");
     if (out->method == METHOD_XDP && out->streams > 1)
-        keys_note(keys, "bad-value", "method", "xdp has one stream: each takes a queue for itself");
+        keys_note(keys, "bad-value", "method", "xdp supports one stream, because each needs its own queue");
     if (out->count > 0 && out->count < out->streams)
         keys_note(keys, "bad-value", "count", "fewer messages than streams");
     if (keys_given(keys, "drain") && (!out->udp || out->role != ROLE_RECEIVE))
-        keys_note(keys, "bad-value", "drain", "only of who receives over UDP");
+        keys_note(keys, "bad-value", "drain", "only for a receiver over UDP");
     if (keys_given(keys, "burst") && out->rate_numerator == 0)
         keys_note(keys, "bad-value", "burst", "only with rate or message_rate");
 }

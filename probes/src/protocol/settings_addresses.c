@@ -1,4 +1,4 @@
-/* Reads where a test listens or connects, and its token. */
+/* Reads the addresses of a test, for listening or connecting, and its token. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static void read_ends(struct keys *keys, struct settings *out)
     if (bind[0] == 0)
         keys_note(keys, "missing-key", "bind", "the listening side needs an address to bind");
     if (to != NULL)
-        keys_note(keys, "bad-value", "to", "the listening side is connected to");
+        keys_note(keys, "bad-value", "to", "the listening side must not have an address to connect to");
 }
 
 static void read_token(struct keys *keys, struct settings *out)

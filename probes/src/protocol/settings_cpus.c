@@ -1,4 +1,4 @@
-/* Reads the CPUs that the threads of a test are tied to. */
+/* Reads the CPUs to which the threads of a test are bound. */
 #include <stdlib.h>
 
 #include "protocol/keys.h"
@@ -45,5 +45,5 @@ void settings_read_cpus(struct keys *keys, struct settings *out)
         keys_note(keys, "bad-value", "cpus", "cpu or cpus, not both");
     else if (!parse_cpus(list, out))
         keys_note(keys, "bad-value", "cpus",
-                  "numbers of CPUs with commas between, each once, 64 at most");
+                  "CPU numbers separated by commas, each once, at most 64");
 }

@@ -35,13 +35,13 @@ static void check_udp(struct keys *keys, const struct settings *out)
                 out->response_bytes < LEAST_WITH_HEADER_BYTES;
     if (out->response_bytes > out->message_bytes)
         keys_note(keys, "bad-value", "response",
-                  "a UDP response is not longer than its request: a mirror is no amplifier");
+                  "a UDP response must not be longer than its request");
     if (out->outstanding > 1 && bare)
         keys_note(keys, "bad-value", "outstanding",
-                  "more than one needs messages and responses of 16 bytes and more");
+                  "more than one needs messages and responses of at least 16 bytes");
     /* After a time-out the asker has to take another port, and only who connects can. */
     if (bare && out->listen != (out->role == ROLE_MIRROR))
-        keys_note(keys, "bad-value", "open", "under 16 bytes the asker has to connect");
+        keys_note(keys, "bad-value", "open", "below 16 bytes the asker must connect");
     if (out->no_checksum && plat_address_v6(family))
         keys_note(keys, "bad-value", "no_checksum", "UDP over IPv6 always has a checksum");
     if (out->kind == KIND_CONNECT)
@@ -64,7 +64,7 @@ static void read_trips(struct keys *keys, struct settings *out)
     if (!keys_flag(keys, "trips"))
         return;
     if (out->rate_numerator == 0 || out->count > 0) {
-        keys_note(keys, "bad-value", "trips", "only of requests at a rate, for a time");
+        keys_note(keys, "bad-value", "trips", "only for requests at a rate, with seconds");
         return;
     }
     const double due = (double)out->seconds_ns / 1e9 * (double)out->rate_numerator /
@@ -95,7 +95,7 @@ void settings_read_round_trip(struct keys *keys, struct settings *out)
     else if (keys_given(keys, "close"))
         keys_note(keys, "bad-value", "close", "only with kind=connect");
     if (out->echo && out->response_bytes != out->message_bytes)
-        keys_note(keys, "bad-value", "response", "an echo is as long as its request");
+        keys_note(keys, "bad-value", "response", "an echo has the length of its request");
     if (out->echo && out->listen)
         keys_note(keys, "bad-value", "open", "an echo does not connect");
 }

@@ -1,5 +1,5 @@
-/* The closed list of error words, as docs/protocol.md has it. A test compares the two. Every
- * `word` in this program points to one of these strings or to an equal literal. */
+/* The closed list of error words, as in docs/protocol.md; a test compares the two. Every `word` in
+ * this program points to one of these strings or to an equal literal. */
 #ifndef WORDS_H
 #define WORDS_H
 
@@ -20,7 +20,7 @@
 static const char *const error_words[] = {ERROR_WORDS(ERROR_WORD_ENTRY)};
 #define ERROR_WORD_COUNT (sizeof error_words / sizeof error_words[0])
 
-/* Whether the word is one that the protocol knows. */
+/* Whether the word is in the list. */
 static inline bool error_word_known(const char *word)
 {
     for (size_t i = 0; i < ERROR_WORD_COUNT; i++)

@@ -1,4 +1,4 @@
-/* Counts what send calls take, and chooses which calls are timed. */
+/* Counts durations of send calls, and samples the calls to be timed. */
 #include "pure/call_time.h"
 
 #include <string.h>
@@ -67,10 +67,10 @@ bool calltime_percentile(const struct calltime *calls, unsigned per_mille, uint6
     /* The rank, rounded up, without an overflow at 1000 of 1000. */
     uint64_t below = calls->sampled / 1000 * per_mille +
                      (calls->sampled % 1000 * per_mille + 999) / 1000;
-    uint64_t seen = 0;
+    uint64_t sum = 0;
     for (unsigned i = 0; i < CALLTIME_BUCKETS; i++) {
-        seen += calls->bucket[i];
-        if (seen >= below && seen > 0) {
+        sum += calls->bucket[i];
+        if (sum >= below && sum > 0) {
             *ns = middle_of(i);
             return true;
         }
@@ -80,11 +80,11 @@ bool calltime_percentile(const struct calltime *calls, unsigned per_mille, uint6
 
 unsigned calltime_pairs(const struct calltime *calls, uint64_t pairs[2 * CALLTIME_BUCKETS])
 {
-    unsigned written = 0;
+    unsigned length = 0;
     for (unsigned i = 0; i < CALLTIME_BUCKETS; i++)
         if (calls->bucket[i] > 0) {
-            pairs[written++] = i;
-            pairs[written++] = calls->bucket[i];
+            pairs[length++] = i;
+            pairs[length++] = calls->bucket[i];
         }
-    return written;
+    return length;
 }

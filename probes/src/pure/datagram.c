@@ -1,4 +1,4 @@
-/* Computes lengths of a frame's headers, and the part of its checksum that stays. */
+/* Computes lengths of a frame's headers, and the constant part of its checksum. */
 #include "pure/datagram.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static bool is_v6(const unsigned char *ip)
     return ip[0] >> 4 == 6 && ip[6] == UDP_PROTOCOL;
 }
 
-/* Never to be cut (DF), and so in no need of a number of its own (RFC 6864). */
+/* It must not be fragmented (DF), so it needs no identification (RFC 6864). */
 static void finish_v4(unsigned char *ip, size_t udp_bytes)
 {
     put_big16(ip + 2, (unsigned)(V4_BYTES + udp_bytes));

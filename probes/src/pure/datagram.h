@@ -1,4 +1,4 @@
-/* Makes the headers of a datagram that the system sent those of another one. That is of the same
+/* Turns the headers of a datagram that the system sent into those of another datagram of the same
  * stream, with its own length and checksum (RFC 791, 768, 8200, 1071). */
 #ifndef DATAGRAM_H
 #define DATAGRAM_H
@@ -13,21 +13,20 @@ struct datagram {
     unsigned char headers[DATAGRAM_HEADERS_MAX]; /* link, IP, UDP with a checksum of 0 */
     unsigned header_bytes;
     size_t message_bytes;
-    uint32_t sum; /* of all that the checksum is of and that no message changes */
+    uint32_t sum; /* part of the checksum that is the same for all messages */
     size_t changing_bytes;
 };
 
 /* Bytes of IP's and UDP's headers. */
 unsigned datagram_ip_bytes(bool v6);
 
-/* From `length` bytes that stood before the payload of a datagram. Of messages of message_bytes,
- * which `message` is like, the first changing_bytes (even) differ from one to the next. False:
- * these are no headers of one whole UDP datagram of that version of IP without options, or the
- * message has no room in one. */
+/* Reads the `length` bytes before the payload of a datagram. Messages have message_bytes as `message`,
+ * and only their first changing_bytes (an even number) differ. False: these are not the headers of one
+ * whole UDP datagram of that IP version without options, or the message does not fit into one. */
 bool datagram_init(struct datagram *out, const unsigned char *headers, size_t length, bool v6,
                    const unsigned char *message, size_t message_bytes, size_t changing_bytes);
 
-/* The sum of 16-bit words that RFC 1071 builds on; of an odd length, as if a zero followed. */
+/* The sum of 16-bit words of RFC 1071; an odd length is padded with a zero. */
 static inline uint32_t datagram_sum(const unsigned char *bytes, size_t length, uint32_t sum)
 {
     size_t i = 0;
@@ -44,7 +43,7 @@ static inline unsigned datagram_fold(uint32_t sum)
     return ~sum & 0xffff;
 }
 
-/* Puts the checksum of the message behind them into the headers of a frame. */
+/* Writes the checksum of the message after them into the headers of a frame. */
 static inline void datagram_seal(const struct datagram *datagram, unsigned char *frame)
 {
     unsigned char *message = frame + datagram->header_bytes;

@@ -1,4 +1,4 @@
-/* Writes a histogram out, once, at the end of a test. */
+/* Writes a histogram, once, at the end of a test. */
 #include "pure/histogram.h"
 
 uint64_t histogram_lowest(unsigned bucket, unsigned bits)

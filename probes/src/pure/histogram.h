@@ -1,5 +1,5 @@
-/* A histogram of times whose buckets grow with the value, to better than 1 %. Each power of two
- * is cut into 2^7 buckets; below 2^8 every value has its own. Any 64-bit value has a bucket. With
+/* A histogram of times whose buckets grow with the value; they are narrower than 1 %. Each power of two
+ * is divided into 2^7 buckets; below 2^8 every value has its own. Any 64-bit value has a bucket. With
  * b bits: v < 2^b → bucket v; else e = floor(log2 v) - b, bucket = (e + 1) 2^b + (v >> e) - 2^b. */
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
@@ -12,7 +12,7 @@
 
 /* All zero before the first value. */
 struct histogram {
-    uint64_t count, min, max; /* min and max mean nothing while count is 0 */
+    uint64_t count, min, max; /* min and max are undefined while count is 0 */
     uint64_t sum;
     uint64_t bucket[HISTOGRAM_BUCKETS];
 };
@@ -47,13 +47,13 @@ static inline void histogram_add(struct histogram *histogram, uint64_t value)
     histogram->bucket[histogram_bucket(value, HISTOGRAM_BITS)]++;
 }
 
-/* Writes bucket, count, bucket, count, … of all that are not empty, in ascending order, to
- * `into`, which has room for 2 x HISTOGRAM_BUCKETS; with fewer bits than 7 neighbours are put
- * together. Returns how many numbers it wrote. */
+/* Writes bucket, count, bucket, count, … of all non-empty buckets, in ascending order, to `into`, which
+ * has room for 2 x HISTOGRAM_BUCKETS; with fewer than 7 bits, neighbours are merged. Returns how many
+ * numbers it wrote. */
 size_t histogram_pairs(const struct histogram *histogram, unsigned bits, uint64_t *into);
 
-/* The same with as many bits as leave it at most `most_characters` long, written as decimals with a
- * comma each; *bits becomes that many, 7 where nothing had to be put together. */
+/* The same with so many bits that it has at most `most_characters`, written as decimals with a comma
+ * each; *bits becomes their number, 7 if nothing had to be merged. */
 size_t histogram_pairs_within(const struct histogram *histogram, size_t most_characters,
                               uint64_t *into, unsigned *bits);
 

@@ -54,16 +54,16 @@ enum in_flight_fate in_flight_answer(struct in_flight *in_flight, uint64_t seque
     *request = NULL;
     if (sequence >= in_flight->next)
         return IN_FLIGHT_UNKNOWN;
-    struct in_flight_request *found = place(in_flight, sequence);
-    if (found->sequence != sequence || found->state == IN_FLIGHT_FREE)
+    struct in_flight_request *entry = place(in_flight, sequence);
+    if (entry->sequence != sequence || entry->state == IN_FLIGHT_FREE)
         return IN_FLIGHT_LATE;
-    switch (found->state) {
+    switch (entry->state) {
     case IN_FLIGHT_WAITING:
-        end_waiting(in_flight, found, IN_FLIGHT_DONE);
-        *request = found;
+        end_waiting(in_flight, entry, IN_FLIGHT_DONE);
+        *request = entry;
         return IN_FLIGHT_ANSWERED;
     case IN_FLIGHT_GONE:
-        found->state = IN_FLIGHT_OVER;
+        entry->state = IN_FLIGHT_OVER;
         return IN_FLIGHT_LATE;
     default:
         return IN_FLIGHT_DUPLICATE;

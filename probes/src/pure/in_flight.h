@@ -1,5 +1,5 @@
-/* The requests of one asker that are in flight, and which answer is whose. It tells what is lost,
- * late or double. Times are of the caller's clock. One user, the asking thread. */
+/* The requests of one asker that are in flight. It matches answers to requests, and detects lost, late
+ * and duplicate ones. Times are of the caller's clock. Only the asking thread uses it. */
 #ifndef IN_FLIGHT_H
 #define IN_FLIGHT_H
 
@@ -11,7 +11,7 @@
 
 struct in_flight_request {
     uint64_t sequence;
-    uint64_t from_ns; /* where its latency begins: intended or real time of sending */
+    uint64_t from_ns; /* begin of its latency: intended or real time of sending */
     uint64_t sent_ns;
     bool measured; /* sent within the window */
     uint8_t state; /* enum in_flight_state */
@@ -25,29 +25,29 @@ struct in_flight {
     struct in_flight_request slot[IN_FLIGHT_SLOTS];
 };
 
-/* The sequence number of the next request; fewer than IN_FLIGHT_MAX are waiting. Numbers are left
- * out where their place is still taken by one that waits. */
+/* The sequence number of the next request; fewer than IN_FLIGHT_MAX must be waiting. Numbers whose slot
+ * still has a waiting request are skipped. */
 uint64_t in_flight_next(struct in_flight *in_flight);
 /* The request with that number has been sent. */
 static inline void in_flight_sent(struct in_flight *in_flight, uint64_t from_ns, uint64_t sent_ns,
                                   bool measured);
 
 enum in_flight_fate {
-    IN_FLIGHT_ANSWERED,  /* of a request that waited, in time */
-    IN_FLIGHT_LATE,      /* of one that was lost by its time-out, or too old to tell */
-    IN_FLIGHT_DUPLICATE, /* of one that was answered before */
-    IN_FLIGHT_UNKNOWN    /* of none that was ever sent */
+    IN_FLIGHT_ANSWERED,  /* its request was waiting, and it is in time */
+    IN_FLIGHT_LATE,      /* its request was lost by time-out, or is too old to be known */
+    IN_FLIGHT_DUPLICATE, /* its request was answered before */
+    IN_FLIGHT_UNKNOWN    /* its request was never sent */
 };
-/* An answer with that sequence number has come; ask in_flight_lost first what had run out by then.
- * *request is the request where the answer is in time, else NULL. */
+/* An answer with that sequence number has arrived; call in_flight_lost first for earlier time-outs.
+ * *request is the request if the answer is in time, else NULL. */
 enum in_flight_fate in_flight_answer(struct in_flight *in_flight, uint64_t sequence,
                                      const struct in_flight_request **request);
 
-/* The next request whose time has run out, which is lost from here on; NULL: none (any more). */
+/* The next request whose time-out has passed, which is lost from now on; NULL: none (any more). */
 const struct in_flight_request *in_flight_lost(struct in_flight *in_flight, uint64_t now_ns,
                                                uint64_t timeout_ns);
-/* The oldest request is given up before its time: the peer's host has refused it. NULL: none
- * waits. */
+/* Gives up the oldest request before its time-out, because the peer's host refused it. NULL: none is
+ * waiting. */
 const struct in_flight_request *in_flight_give_up(struct in_flight *in_flight);
 
 /* ---- the states of a slot, for the inline function below ---- */

@@ -1,4 +1,4 @@
-/* Writes the values of a record, each of them whole or not at all. */
+/* Writes the values of a record, each of them completely or not at all. */
 #include "pure/json.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ static bool put_key(struct json *json, const char *key)
            put(json, ":", 1);
 }
 
-/* Takes a value back that did not fit. */
+/* Removes a value that did not fit. */
 static void settle(struct json *json, size_t began, bool fits)
 {
     if (fits)

@@ -1,6 +1,6 @@
-/* Writes one record, a flat JSON object on one line. Nothing that is not valid JSON can leave
- * here: strings are escaped and made valid UTF-8 (a byte that is none becomes U+FFFD), a number
- * that is not finite leaves its key out, and so does a value that no longer fits the line. */
+/* Writes one record, a flat JSON object on one line. The output is always valid JSON: strings are
+ * escaped and made valid UTF-8 (an invalid byte becomes U+FFFD). A key is left out if its number is not
+ * finite or its value does not fit the line any more. */
 #ifndef JSON_H
 #define JSON_H
 
@@ -16,23 +16,23 @@ struct json {
     char line[JSON_LINE_MAX];
 };
 
-/* Starts a record: {"type":…,"id":… . Keys are given by the program: a-z 0-9 _, each once. */
+/* Starts a record: {"type":…,"id":… . Keys are constants of the program: a-z 0-9 _, each once. */
 void json_begin(struct json *json, const char *type, const char *id);
 
-/* One key each. NULL as text leaves the key out. */
+/* Each writes one key. A NULL text leaves the key out. */
 void json_text(struct json *json, const char *key, const char *text);
 void json_text_of(struct json *json, const char *key, const void *bytes, size_t length);
 void json_u64(struct json *json, const char *key, uint64_t value);
 void json_i64(struct json *json, const char *key, int64_t value);
-/* Shortest form that reads back as the same double. */
+/* Writes the shortest form that reads back as the same double. */
 void json_double(struct json *json, const char *key, double value);
-/* 1 where true; nothing where false. */
+/* Writes 1 if true; nothing if false. */
 void json_flag(struct json *json, const char *key, bool value);
-/* An array of numbers, empty ones too; all of it or nothing. */
+/* Writes an array of numbers, which may be empty; all of it or nothing. */
 void json_u64s(struct json *json, const char *key, const uint64_t *values, size_t count);
 
-/* Closes the record with its line feed. Always fits. Returns json->line; json->length bytes are to
- * be written (there is a NUL behind them only where length < JSON_LINE_MAX). */
+/* Closes the record with its line feed. It always fits. Returns json->line, of which json->length bytes
+ * must be written (a NUL follows them only if length < JSON_LINE_MAX). */
 const char *json_end(struct json *json);
 
 #endif

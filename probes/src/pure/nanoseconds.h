@@ -1,4 +1,4 @@
-/* Gives seconds and milliseconds in nanoseconds, the unit of every time here. */
+/* Seconds and milliseconds in nanoseconds, the unit of every time here. */
 #ifndef NANOSECONDS_H
 #define NANOSECONDS_H
 

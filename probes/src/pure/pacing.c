@@ -1,5 +1,4 @@
-/* Computes the exact schedule without 128-bit types. Not every compiler that we build with has
- * them. */
+/* Computes the exact schedule without 128-bit types, which not every supported compiler has. */
 #include "pure/pacing.h"
 
 #include <string.h>

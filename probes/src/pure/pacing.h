@@ -1,5 +1,5 @@
-/* An open-loop schedule of messages, exact to the nanosecond, in which nothing accumulates. due_i
- * = t0 + floor(i x num / den) ns. One user, the sending thread. */
+/* An open-loop schedule of messages, exact to the nanosecond and without accumulated errors: due_i
+ * = t0 + floor(i x num / den) ns. Only the sending thread uses it. */
 #ifndef PACING_H
 #define PACING_H
 
@@ -8,14 +8,14 @@
 
 #include "pure/histogram.h"
 
-#define PACING_BURST_MAX 32 /* default of the most messages sent back to back when catching up */
+#define PACING_BURST_MAX 32 /* default limit of messages sent back to back when catching up */
 #define PACING_BUCKETS 64
 
 struct pacing {
     uint64_t t0_ns;
     uint64_t step_ns, step_rest, rate_numerator; /* a step is step_ns + step_rest/rate_numerator ns */
     uint64_t due_ns, due_rest;                   /* of the next message */
-    uint64_t index;                              /* of the next message, skipped ones counted */
+    uint64_t index;                              /* of the next message, skipped ones included */
     uint64_t burst;
     uint64_t catch_up_ns; /* later than this: more than `burst` are due */
     uint64_t skipped;     /* messages of the schedule that were never sent */
@@ -23,26 +23,26 @@ struct pacing {
     uint64_t late[PACING_BUCKETS]; /* bucket k: 2^k to 2^(k+1) - 1 ns late, bucket 0 also on time */
 };
 
-/* Messages a second as a fraction, both above 0. burst 0: the default, 32 or what is due in 1 ms,
- * the smaller, at least 1. False where the fraction is no schedule: more than a message a nanosecond,
- * or less than one in 2^40 s. */
+/* Messages per second as a fraction, both above 0. burst 0: the default, the smaller of 32 and the
+ * messages due in 1 ms, at least 1. False if the rate is out of range: more than a message per
+ * nanosecond, or less than one in 2^40 s. */
 bool pacing_init(struct pacing *p, uint64_t t0_ns, uint64_t rate_numerator,
                  uint64_t rate_denominator, uint64_t burst);
 
-/* The same for `times` as many messages a second (1 and more): of many streams as one. */
+/* The same for `times` (at least 1) the rate: many streams with one schedule. */
 bool pacing_init_share(struct pacing *p, uint64_t t0_ns, uint64_t rate_numerator,
                        uint64_t rate_denominator, unsigned times, uint64_t burst);
 
-/* Messages a second of a payload rate in bit/s (a fraction, as request_decimal gives it) for messages
- * of message_bytes (1 to 2^24), in lowest terms. */
+/* Messages per second, in lowest terms, for a payload rate in bit/s (a fraction from request_decimal)
+ * and messages of message_bytes (1 to 2^24). */
 void pacing_of_bit_rate(uint64_t bit_numerator, uint64_t bit_denominator, uint32_t message_bytes,
                         uint64_t *rate_numerator, uint64_t *rate_denominator);
 
-/* Leaves out what is more than `burst` behind; pacing_now calls it. */
+/* Skips the messages by which the sender is behind beyond `burst`; pacing_now calls it. */
 void pacing_skip(struct pacing *p, uint64_t now_ns);
 
-/* Whether a message is due; if so *due_ns is its time in the schedule, and the caller sends it now and
- * then calls pacing_sent with the same now_ns. If not, *due_ns is when to ask again. */
+/* Whether a message is due. If so, *due_ns is its time in the schedule, and the caller sends it now and
+ * then calls pacing_sent with the same now_ns. If not, *due_ns is the time to call again. */
 static inline bool pacing_now(struct pacing *p, uint64_t now_ns, uint64_t *due_ns)
 {
     if (now_ns >= p->due_ns && now_ns - p->due_ns >= p->catch_up_ns)
@@ -51,7 +51,7 @@ static inline bool pacing_now(struct pacing *p, uint64_t now_ns, uint64_t *due_n
     return now_ns >= p->due_ns;
 }
 
-/* The message that was due has been handed to a send call at now_ns (accepted or not). */
+/* The due message was passed to a send call at now_ns (accepted or not). */
 static inline void pacing_sent(struct pacing *p, uint64_t now_ns)
 {
     uint64_t late_ns = now_ns - p->due_ns;
@@ -67,7 +67,7 @@ static inline void pacing_sent(struct pacing *p, uint64_t now_ns)
     }
 }
 
-/* How long to sleep before asking again: 0 means spin, for a sleep may take worst_sleep_ns too long. */
+/* How long to sleep before the next call; 0: spin, because a sleep may take worst_sleep_ns longer. */
 static inline uint64_t pacing_sleep_ns(uint64_t due_ns, uint64_t now_ns, uint64_t worst_sleep_ns)
 {
     if (due_ns <= now_ns || due_ns - now_ns <= worst_sleep_ns)
@@ -75,8 +75,8 @@ static inline uint64_t pacing_sleep_ns(uint64_t due_ns, uint64_t now_ns, uint64_
     return due_ns - now_ns - worst_sleep_ns;
 }
 
-/* Most messages that were due at once and so went out back to back, at most the burst; 0 where none
- * was sent. */
+/* The most messages that were due at once and sent back to back, at most the burst; 0 if none was
+ * sent. */
 uint64_t pacing_largest_burst(const struct pacing *p);
 /* Buckets up to the last one in use. */
 unsigned pacing_buckets(const struct pacing *p);

@@ -14,7 +14,7 @@ void sequence_init_narrow(struct sequence *s, uint32_t window)
     s->narrowed = SEQUENCE_WINDOW - window;
 }
 
-/* Forgets the numbers from `from` to before `to`: their places are those of numbers a window older. */
+/* Clears the numbers `from` to `to` - 1: their places still have numbers that are a window older. */
 static void clear_seen(struct sequence *s, uint64_t from, uint64_t to)
 {
     if (to - from >= sequence_window(s)) {

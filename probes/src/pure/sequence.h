@@ -1,6 +1,6 @@
-/* Accounts for one UDP stream by its sequence numbers, where sent = received + lost. One writer.
- * Duplicates and losses are told apart over the last 2^20 messages (fewer of each of many streams); what
- * is older than that is `late`: neither received nor duplicate, because nobody can tell any more. */
+/* Accounts for one UDP stream by its sequence numbers, so that sent = received + lost. One writer.
+ * Duplicates are recognised within the last 2^20 messages (fewer with many streams). An older message is
+ * `late`: it counts neither as received nor as duplicate, because that is unknown. */
 #ifndef SEQUENCE_H
 #define SEQUENCE_H
 
@@ -9,12 +9,12 @@
 
 #define SEQUENCE_WINDOW (UINT32_C(1) << 20) /* messages that are remembered */
 
-/* All zero is a stream without a message yet: sequence_init or calloc. */
+/* All zero (sequence_init or calloc) is a stream without messages. */
 struct sequence {
     uint64_t next;       /* one above the greatest so far: NextExp of RFC 4737 */
     uint64_t distinct;   /* first copies */
     uint64_t duplicates; /* further copies, on top of the distinct ones */
-    uint64_t reordered;  /* part of the distinct ones: came after a greater number, RFC 4737 */
+    uint64_t reordered;  /* those of the distinct ones that followed a greater number, RFC 4737 */
     uint64_t late;
     uint64_t transit_ns; /* arrival - due of the last message, modulo 2^64 (two clocks) */
     uint64_t jitter_16;  /* RFC 3550's J in sixteenths of a nanosecond */
@@ -27,7 +27,7 @@ struct sequence {
 enum sequence_verdict { SEQUENCE_NEW, SEQUENCE_DUPLICATE, SEQUENCE_LATE };
 
 void sequence_init(struct sequence *s);
-/* The same for a stream of many, of which fewer messages are remembered: `window` is a power of two, 64
+/* The same for one of many streams, with fewer remembered messages: `window` is a power of two, 64
  * to SEQUENCE_WINDOW. */
 void sequence_init_narrow(struct sequence *s, uint32_t window);
 
@@ -41,11 +41,11 @@ static inline uint64_t *sequence_word(struct sequence *s, uint64_t number)
     return &s->seen[(number & (sequence_window(s) - 1)) / 64];
 }
 
-/* All but the case of the next number in order. */
+/* Handles every case except the next number in order. */
 enum sequence_verdict sequence_add_out_of_order(struct sequence *s, uint64_t number);
 
-/* Notes a message; `number` is at most DATAPORT_SEQUENCE_MAX (data_port.h checks that).
- * Only for SEQUENCE_NEW do its bytes count. */
+/* Counts a message; `number` is at most DATAPORT_SEQUENCE_MAX (data_port.h checks that).
+ * Its bytes count only for SEQUENCE_NEW. */
 static inline enum sequence_verdict sequence_add(struct sequence *s, uint64_t number)
 {
     if (number != s->next)
@@ -56,8 +56,8 @@ static inline enum sequence_verdict sequence_add(struct sequence *s, uint64_t nu
     return SEQUENCE_NEW;
 }
 
-/* RFC 3550 interarrival jitter, 6.4.1; for first copies, in the order of their arrival. due_ns is of
- * the sender's clock, arrived_ns of ours: only differences of differences enter. */
+/* RFC 3550 interarrival jitter, 6.4.1; for first copies, in the order of arrival. due_ns is of the
+ * sender's clock, arrived_ns of ours: only differences of differences are used. */
 static inline void sequence_time(struct sequence *s, uint64_t due_ns, uint64_t arrived_ns)
 {
     uint64_t transit = arrived_ns - due_ns;
@@ -78,7 +78,7 @@ static inline void sequence_time(struct sequence *s, uint64_t due_ns, uint64_t a
 /* Jitter in ns; false until two messages have been timed. */
 bool sequence_jitter_ns(const struct sequence *s, uint64_t *out);
 
-/* lost = sent - distinct. False, and nothing written, where more came than were sent: then one of
+/* lost = sent - distinct. False, and nothing written, if more arrived than were sent: then one of
  * the two numbers is wrong, and there is no figure. */
 bool sequence_lost(uint64_t sent, uint64_t distinct, uint64_t *lost);
 

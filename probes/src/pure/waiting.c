@@ -1,4 +1,4 @@
-/* Compares what came in while a receiver blocked with what came in while it polled. */
+/* Compares the bytes received while a receiver blocked with those received while it polled. */
 #include "pure/waiting.h"
 
 #include <string.h>
@@ -27,16 +27,16 @@ void waiting_try(struct waiting *waiting, uint64_t now_ns, uint64_t bytes, uint6
     begin_slice(waiting, now_ns, bytes);
 }
 
-static unsigned kept(const struct waiting *waiting, enum way way)
+static unsigned slice_count(const struct waiting *waiting, enum way way)
 {
     return waiting->slices[way] < WAITING_SLICES ? waiting->slices[way] : WAITING_SLICES;
 }
 
-/* The lower one of an even number: a slice that found a full queue decides nothing. */
+/* The lower median of an even number: a slice that began with a full queue must not decide. */
 static double median(const struct waiting *waiting, enum way way)
 {
     double sorted[WAITING_SLICES];
-    const unsigned count = kept(waiting, way);
+    const unsigned count = slice_count(waiting, way);
     for (unsigned i = 0; i < count; i++) {
         unsigned place = i;
         for (; place > 0 && sorted[place - 1] > waiting->rate[way][i]; place--)
@@ -48,8 +48,8 @@ static double median(const struct waiting *waiting, enum way way)
 
 static enum way better(const struct waiting *waiting)
 {
-    if (kept(waiting, WAY_BLOCKING) < WAITING_SLICES_LEAST ||
-        kept(waiting, WAY_POLLING) < WAITING_SLICES_LEAST)
+    if (slice_count(waiting, WAY_BLOCKING) < WAITING_SLICES_LEAST ||
+        slice_count(waiting, WAY_POLLING) < WAITING_SLICES_LEAST)
         return WAY_BLOCKING;
     const double blocked = median(waiting, WAY_BLOCKING), polled = median(waiting, WAY_POLLING);
     return polled > blocked * WAITING_GAIN ? WAY_POLLING : WAY_BLOCKING;

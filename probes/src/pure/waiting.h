@@ -1,8 +1,8 @@
-/* The ways in which a stream's receiver waits for more, and the choice between two of them.
- * A receiver that adapts tries `blocking` and `polling` in turns during the warm-up, a slice of time
- * each, and notes how much came in. When the warm-up ends it keeps `polling` where that brought
- * clearly more, else `blocking`; from then on it changes no more. Where the wire or the sender is
- * the limit both bring the same, and it blocks, as an application would. */
+/* The ways in which a stream's receiver waits for data, and the choice between two of them.
+ * An adaptive receiver alternates between `blocking` and `polling` during the warm-up, a slice of time
+ * each, and counts the received bytes. After the warm-up it keeps `polling` if that received clearly
+ * more, otherwise `blocking`, and does not change any more. If the wire or the sender is the limit, both
+ * receive the same, and it blocks as an application would. */
 #ifndef WAITING_H
 #define WAITING_H
 
@@ -11,37 +11,37 @@
 
 enum way {
     WAY_BLOCKING, /* the system wakes it */
-    WAY_POLLING,  /* it looks at intervals, and nobody wakes it */
-    WAY_SPINNING  /* it looks without end */
+    WAY_POLLING,  /* it polls at intervals and is not woken */
+    WAY_SPINNING  /* it polls without a pause */
 };
 
-/* Between two looks of a receiver that polls: of what comes meanwhile, at a million a second, twice as
- * much has room in a socket of the default size. */
+/* Interval of a receiver that polls: a socket buffer of the default size has room for twice as much as
+ * arrives in it at a million datagrams per second. */
 #define WAITING_POLL_NS UINT64_C(100000)
 
 #define WAITING_SLICE_NS UINT64_C(10000000)
 #define WAITING_SLICES 8       /* of each way that count: the last ones */
-#define WAITING_SLICES_LEAST 3 /* with fewer of either nothing is shown */
-#define WAITING_GAIN 1.05      /* by which polling must bring more */
+#define WAITING_SLICES_LEAST 3 /* with fewer of either the comparison is inconclusive */
+#define WAITING_GAIN 1.05      /* factor by which polling must receive more */
 #define WAITING_NEVER_NS UINT64_MAX
 
-/* One user, the receiving thread; may be read once that has ended. */
+/* Only the receiving thread uses it; others may read it after that thread has ended. */
 struct waiting {
     enum way now;
-    uint64_t next_ns; /* the end of the slice; WAITING_NEVER_NS: it changes no more */
+    uint64_t next_ns; /* the end of the slice; WAITING_NEVER_NS: the way is final */
     uint64_t until_ns, since_ns, since_bytes;
     unsigned slices[2];
     double rate[2][WAITING_SLICES]; /* bytes a nanosecond; the newest replaces the oldest */
 };
 
-/* For good. */
+/* Sets the way for the whole test. */
 void waiting_keep(struct waiting *waiting, enum way way);
-/* Tries in turns until until_ns; the first slice begins. */
+/* Starts the first slice; ways alternate until until_ns. */
 void waiting_try(struct waiting *waiting, uint64_t now_ns, uint64_t bytes, uint64_t until_ns);
 /* The rare part of waiting_look. */
 void waiting_review(struct waiting *waiting, uint64_t now_ns, uint64_t bytes);
 
-/* After a mark, or a look that found nothing, with the bytes so far: `now` may be another way. */
+/* Call it after a mark or an empty poll, with the bytes so far; `now` may become another way. */
 static inline void waiting_look(struct waiting *waiting, uint64_t now_ns, uint64_t bytes)
 {
     if (now_ns >= waiting->next_ns)

@@ -1,6 +1,6 @@
-/* Prints records, each by one write, and those of a listener and of an error. A thread of its own
- * writes them: where nobody reads, a write blocks for as long as nobody does, and neither a test's
- * deadline nor the lease nor the end of input may wait for that. */
+/* Prints records, each by one write, and makes those of a listener and of an error. A separate thread
+ * writes them, because a write blocks while nobody reads, and neither a test's deadline nor the lease
+ * nor the end of input may wait for that. */
 #include "test/records.h"
 
 #include <stdio.h>
@@ -20,12 +20,12 @@ static struct {
     plat_mutex lock;
     plat_cond changed;
     struct line *first, *last;
-    size_t waiting_bytes; /* that of the line which is being written included */
-    uint64_t taken_ns;    /* when somebody last took something */
+    size_t waiting_bytes; /* including the line that is being written */
+    uint64_t taken_ns;    /* when the reader last read something */
     bool threaded;
 } output;
 
-/* The controller is gone, and with it the reason for all that runs here. */
+/* The controller has ended, so this process has nothing more to do. */
 static void leave(void)
 {
     _Exit(1);

@@ -1,28 +1,27 @@
-/* Prints records, one write a line, whichever thread they come from. None of these waits for whoever
- * reads them. */
+/* Prints records from any thread, one write per line. None of these functions waits for the reader. */
 #ifndef RECORDS_H
 #define RECORDS_H
 
 #include "pure/json.h"
 #include "test/test.h"
 
-/* Once, before any other record. */
+/* Call it once, before any other record. */
 void record_start(void);
 
 void record_ready(struct test *test, const unsigned *ports, unsigned count);
-/* An error that belongs to no test. */
+/* Prints an error that belongs to no test. */
 void record_error(const char *id, const struct error *error);
-/* The same keys in a record of the caller's. */
+/* Adds the same keys to a record of the caller. */
 void record_add_error(struct json *record, const struct error *error);
 
-/* Ends the record and prints it, after those that wait to be written. Where nobody can read any
- * more, or 32 MiB wait, the process ends. */
+/* Ends the record and prints it, after those that wait to be written. If nobody can read any more, or
+ * 32 MiB are waiting, the process ends. */
 void record_print(struct json *record);
-/* The same where what was printed before is being read; else nothing: there will be newer news. */
+/* The same if earlier records have been read; otherwise it drops the record, as a newer one follows. */
 void record_print_news(struct json *record);
-/* What has been printed and not been written. */
+/* Bytes that were printed and are not written yet. */
 size_t record_waiting_bytes(void);
-/* Before the process ends: waits until all is written, or nothing was taken for patience_ns. */
+/* Before the process ends: waits until everything is written, or nothing was read for patience_ns. */
 void record_finish(uint64_t patience_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lets a test fail, halts it, and tells it to stop, from any thread. */
+/* Fails, halts and stops a test, from any thread. */
 #include "test/test.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Holds a test, its streams with a thread each, and what its supervisor shares with them. */
+/* A test with its streams, its threads, and the state that its supervisor shares with them. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -18,15 +18,15 @@
 #include "test/samples.h"
 
 #define NEVER_NS UINT64_MAX
-#define TAIL_NS WINDOW_TAIL_NS                /* a sender that nobody stops goes on for this long */
+#define TAIL_NS WINDOW_TAIL_NS                /* how long an unstopped sender continues */
 #define QUIET_NS (200 * MILLISECOND_NS)       /* a drain ends after this much silence */
-#define MARKED_QUIET_NS (20 * MILLISECOND_NS) /* the same once an end marker has come */
-#define DRAIN_NS (2 * SECOND_NS)              /* a drain ends */
-#define LATE_NS (4 * SECOND_NS)               /* beyond the time asked for it: of a sender's own queue */
-#define OPEN_NS (5 * SECOND_NS)               /* to connect, or to be answered */
-#define OPEN_STREAM_NS (5 * MILLISECOND_NS)   /* more for each stream */
-#define NOTICE_NS (20 * MILLISECOND_NS)       /* longest sleep of a thread, to notice a halt */
-#define TICK_NS (20 * MILLISECOND_NS)         /* the supervisor's ticks: one that is late shows a stop */
+#define MARKED_QUIET_NS (20 * MILLISECOND_NS) /* the same after an end marker was received */
+#define DRAIN_NS (2 * SECOND_NS)              /* longest drain */
+#define LATE_NS (4 * SECOND_NS)               /* beyond the requested time: for a sender's own queue */
+#define OPEN_NS (5 * SECOND_NS)               /* time limit to connect, or to be answered */
+#define OPEN_STREAM_NS (5 * MILLISECOND_NS)   /* added to it per stream */
+#define NOTICE_NS (20 * MILLISECOND_NS)       /* longest sleep of a thread, so that it notices a halt */
+#define TICK_NS (20 * MILLISECOND_NS)         /* the supervisor's tick: a late one reveals a stall */
 #define CACHE_LINE 64
 
 struct test;
@@ -34,18 +34,18 @@ struct ask;
 struct mirror;
 struct send_batch;
 
-/* A thread of a test. It serves one stream; where there are more than WORKERS_MAX, those whose number
- * is its own, or that and a multiple of how many workers there are. */
+/* A thread of a test. It serves one stream; with more than WORKERS_MAX streams, it serves those whose
+ * number is its own plus a multiple of the number of workers. */
 struct worker {
     struct test *test;
     unsigned number;
     plat_thread thread;
     bool running;          /* it has been started and not joined */
     bool spins;            /* of a paced sender: may spin until a message is due */
-    uint64_t cpu_ns;       /* of the whole thread, once it has ended */
+    uint64_t cpu_ns;       /* of the whole thread, after it has ended */
     bool cpu_known;
-    unsigned char *buffer; /* of one that serves many, shared by its streams; else NULL */
-    _Atomic int first_cpu, last_cpu; /* where it found itself when it began and ended; -1: not told */
+    unsigned char *buffer; /* if it serves many streams: shared by them; else NULL */
+    _Atomic int first_cpu, last_cpu; /* its CPU when it began and when it ended; -1: unknown */
 };
 
 /* One data flow. Counters have one writer, the stream's own thread; others only read them. */
@@ -53,37 +53,37 @@ struct stream {
     struct test *test;
     unsigned number;
     plat_socket socket;
-    bool begun; /* its first message has come */
-    bool over;  /* of a thread that serves many: this one has nothing more to do */
-    unsigned char *buffer; /* its own; NULL where its thread serves many */
+    bool begun; /* its first message has been received */
+    bool over;  /* if its thread serves many streams: this one is finished */
+    unsigned char *buffer; /* its own; NULL if its thread serves many streams */
     uint32_t tag;
-    unsigned char bare[DATAPORT_BARE_MAX]; /* what every message of a stream is that has no header */
+    unsigned char bare[DATAPORT_BARE_MAX]; /* content of every message without a header */
 
     unsigned char apart_before[CACHE_LINE];
-    /* Bytes and messages so far: first copies that came, or what send calls took. */
+    /* Bytes and messages so far: received first copies, or those that send calls accepted. */
     struct window_stream marks;
     _Atomic uint64_t last_send_ns;    /* the return of the last send call */
-    _Atomic uint64_t marked_messages; /* what the peer's end marker says it sent */
+    _Atomic uint64_t marked_messages; /* number of sent messages in the peer's end marker */
     _Atomic bool marked;
-    /* Receive calls that did not wait, and those of them that found nothing. */
+    /* Receive calls that did not wait, and those of them without data. */
     _Atomic uint64_t looks, empty;
     unsigned char apart_after[CACHE_LINE];
 
     uint64_t tried_ns, first_ns; /* before the first send call; before the first that succeeded */
-    uint64_t partial_bytes; /* of a message that was cut off by the end */
+    uint64_t partial_bytes; /* of a message that was interrupted by the end */
     uint64_t foreign, unexpected, local_drops, refused;
-    uint64_t answers;  /* to hellos that came again */
+    uint64_t answers;  /* to repeated hellos */
     unsigned refusals; /* by the peer's host, in a row */
     uint64_t refused_ns, unreachable_ns, unreachable_from_ns; /* of the last; of the first in a row */
     struct pacing pacing;
-    struct calltime calls; /* of a sender: what its send calls take */
+    struct calltime calls; /* of a sender: durations of its send calls */
     struct sequence sequence;
     struct plat_capture capture; /* of a receiver of frames */
-    struct send_batch *batch; /* of a sender of many messages a call, else NULL */
+    struct send_batch *batch; /* of a sender with many messages per call, else NULL */
     struct ask *ask;       /* of an asker, else NULL */
     struct mirror *mirror; /* of a mirror, else NULL */
     struct waiting waiting; /* of a receiver */
-    uint64_t pauses, paused_ns; /* between looks that found nothing */
+    uint64_t pauses, paused_ns; /* between polls without data */
     uint32_t look_left, look_random; /* of a receiver that waits: calls to its next look */
 };
 
@@ -95,25 +95,25 @@ struct test {
     struct worker *worker;
     unsigned workers;
     struct plat_address local, peer; /* of the first stream */
-    uint64_t unexpected;     /* connections of others than the peer */
-    unsigned spinners;       /* threads that this test may spin with */
-    uint64_t worst_sleep_ns; /* only where paced */
-    unsigned path_mtu_bytes; /* UDP, as the system knows it at the end; 0: it does not tell */
+    uint64_t unexpected;     /* connections that are not from the peer */
+    unsigned spinners;       /* threads of this test that may spin */
+    uint64_t worst_sleep_ns; /* only if paced */
+    unsigned path_mtu_bytes; /* UDP: the system's value at the end; 0: unknown */
     struct samples samples;
 
     _Atomic bool halt;     /* all loops end */
     _Atomic bool in_tail;  /* a sender's, or an asker's, window is over: the peer may leave */
     _Atomic bool answered; /* the last record is being printed */
 
-    /* The supervisor's own. */
+    /* Used only by the supervisor. */
     uint64_t begun_ns, next_progress_ns, drain_ns;
     uint64_t tick_ns;       /* its last tick */
     struct gaps late_ticks; /* times without one */
-    uint64_t stalled_ns;    /* by which ticks came late so far: each by a tick and more */
-    uint64_t sent_messages; /* as the peer told it */
+    uint64_t stalled_ns;    /* total delay so far of ticks that were late by at least a tick */
+    uint64_t sent_messages; /* as reported by the peer */
     bool sent_known;
 
-    plat_mutex lock; /* over all that follows */
+    plat_mutex lock; /* protects all following members */
     plat_cond changed;
     bool told_stop, told_count;
     uint64_t told_messages;
@@ -129,29 +129,29 @@ static inline struct worker *test_worker(const struct stream *stream)
     return &stream->test->worker[stream->number % stream->test->workers];
 }
 
-/* Of a sender that has begun: when its window is to open. As given, or warm-up after the first message;
- * where a thread serves many, whose first messages come one after the other, that of the last stream. */
+/* When the window of a sender that has begun opens: as given, or the warm-up after the first message. If
+ * a thread serves many streams, their first messages follow each other; then that of the last counts. */
 uint64_t test_sending_opens_ns(const struct test *test);
 
-/* Gives the stream another socket, between calls of its own thread, and returns the one it had.
- * A halt wakes the socket that the stream has then: look for one afterwards. */
+/* Gives the stream another socket, between calls of its thread, and returns the previous one. A halt
+ * wakes only the socket that the stream has at that time, so check for a halt afterwards. */
 plat_socket test_swap_socket(struct stream *stream, plat_socket fresh);
 
-/* From the control thread: a stop, with the sender's count where it has one, or an abort. */
+/* Called by the control thread: a stop, with the sender's count if there is one, or an abort. */
 void test_tell(struct test *test, bool abort, bool with_count, uint64_t messages);
 
-/* The first failure of a test is the one that is told; it halts the test. */
+/* Fails and halts the test; only its first failure is reported. */
 void test_fail(struct test *test, const char *word, int error, const char *detail);
-/* The same with the word that the system's number stands for. */
+/* The same with the word for the system's error number. */
 void test_fail_system(struct test *test, int error, const char *call);
-/* The same for a key of the request, for a reason of our own. */
+/* The same for a key of the request, without a system error. */
 void test_fail_saying(struct test *test, const char *word, int error, const char *key,
                       const char *detail);
-/* The same for a key of the request that cannot be had here. */
+/* The same for a key of the request that this system does not support. */
 void test_fail_key(struct test *test, const char *word, int error, const char *key);
 bool test_failed(struct test *test);
 bool test_halted(const struct test *test);
-/* The interface that the test was told to use, else that of the route to its peer. */
+/* The requested interface of the test, otherwise that of the route to its peer. */
 bool test_interface(const struct test *test, char into[PLAT_INTERFACE_NAME]);
 bool test_told_stop(struct test *test);
 

@@ -39,15 +39,19 @@ tests:
 """
 HOSTILE = {
     "alias bomb": (BOMB, ":5:", "more than 20,000 values"),
-    "alias chain": (CHAIN, ":31:", "nested more than 32 deep"),
-    "flow": ("a: " + "[" * 500_000, ":1:", "nested more than 32 deep"),
-    "sequence": ("- " * 400_000, ":1:", "nested more than 32 deep"),
-    "block": ("\n".join(" " * n + "a:" for n in range(500)), ":33:", "nested more than 32 deep"),
+    "alias chain": (CHAIN, ":31:", "nested more than 32 levels deep"),
+    "flow": ("a: " + "[" * 500_000, ":1:", "nested more than 32 levels deep"),
+    "sequence": ("- " * 400_000, ":1:", "nested more than 32 levels deep"),
+    "block": (
+        "\n".join(" " * n + "a:" for n in range(500)),
+        ":33:",
+        "nested more than 32 levels deep",
+    ),
     "10 MB": ("a: " + "x" * (10 << 20), ":1:", "larger than 1 MiB"),
     "values": ("a: [" + "1," * 200_000 + "]", ":1:", "more than 20,000 values"),
     "digits": ("a: " + "9" * 5000, ":1:", "a number of 5000 characters is too long"),
-    "same key": ("title: a\ntitle: b\n", ":2:", "the key stands twice"),
-    "object": ("title: !!python/object/apply:os.system [id]\n", ":1:", "is not taken"),
+    "same key": ("title: a\ntitle: b\n", ":2:", "the key is given twice"),
+    "object": ("title: !!python/object/apply:os.system [id]\n", ":1:", "is not allowed"),
     "product": (PRODUCT, ":3:", "cells are too many"),
 }
 

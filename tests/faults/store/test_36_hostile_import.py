@@ -27,7 +27,7 @@ TABLES: dict[str, tuple[bytes, str]] = {
     "digits": (HEAD.encode() + ROW.format("9" * 4000).encode(), "is not a plain decimal number"),
     "one line": (b"x" * (8 << 20), "longer than 4096 characters"),
     "columns": (",".join(map(str, range(2000))).encode(), "longer than 4096 characters"),
-    "rows": (HEAD.encode() + b"\n" * 4_000_000 + b"x\n" * 100_000, "faults; not read further"),
+    "rows": (HEAD.encode() + b"\n" * 4_000_000 + b"x\n" * 100_000, "faults; reading stopped here"),
     "compressed": (b"\x1f\x8b\x08" + random.Random(1).randbytes(5000), "not UTF-8"),  # noqa: S311
     "NUL": (HEAD.encode() + b"WL,TCP,1024,8192,\x00\n", "is not a plain decimal number"),
     "escapes": (HEAD.encode() + b"\x1b[2J\x1b]0;x\x07,TCP,1024,8192,1\n", "is not two capitals"),

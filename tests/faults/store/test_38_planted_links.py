@@ -84,7 +84,7 @@ def test_and_from_none_that_belongs_to_another(
     planted = tmp_path / "cache" / below
     planted.mkdir(parents=True)
     os.chown(planted, 65534, 65534)
-    with pytest.raises(NetlabError, match="not a folder of this user alone"):
+    with pytest.raises(NetlabError, match="other users may write to it"):
         local._startable(unstartable)
 
 
@@ -99,5 +99,5 @@ def test_nor_from_one_that_anybody_may_write_to_or_that_is_a_link(
     (cache / "netlab").rename(cache / "elsewhere")
     (cache / "elsewhere").chmod(0o700)
     (cache / "netlab").symlink_to(cache / "elsewhere")
-    with pytest.raises(NetlabError, match="not a folder of this user alone"):
+    with pytest.raises(NetlabError, match="other users may write to it"):
         local._startable(unstartable)

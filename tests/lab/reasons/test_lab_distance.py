@@ -83,22 +83,22 @@ def run_in(of: lab.LabState, folder: Path, rtt_ms: int) -> Analysis:
 
 def by_buffer(run: Analysis) -> dict[int, float]:
     return {
-        int(str(each.settings["socket_buffer_bytes"])): float(
-            str(each.values["throughput_bit_per_s"])
+        int(str(record.settings["socket_buffer_bytes"])): float(
+            str(record.values["throughput_bit_per_s"])
         )
-        for each in run.records
+        for record in run.records
     }
 
 
 def predicted(run: Analysis) -> dict[int, float]:
     """Buffer asked for → what is said to be possible at the target, by the buffer at fault."""
     found = {}
-    for each in run.findings:
-        if each.kind is Kind.TARGET_FAILS:
-            ((_, size),) = each.group.conditions
-            found[int(str(size))] = each.evidence["predicted_bit_per_s"]
-            assert each.words["bounds"].count("buffer of linux-") == 2
-            assert "the link carries 94.10 Mbit/s" in each.words["bounds"]
+    for finding in run.findings:
+        if finding.kind is Kind.TARGET_FAILS:
+            ((_, size),) = finding.group.conditions
+            found[int(str(size))] = finding.evidence["predicted_bit_per_s"]
+            assert finding.words["bounds"].count("buffer of linux-") == 2
+            assert "the link carries 94.10 Mbit/s" in finding.words["bounds"]
     return found
 
 

@@ -94,6 +94,6 @@ def test_a_machine_without_control_groups_makes_no_lab_with_a_quota(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(quota, "controller", lambda root=quota.ROOT: None)
-    with pytest.raises(HostError, match=r"--cpu-quota linux-a: nothing in .* sets one: a CPU"):
+    with pytest.raises(HostError, match=r"--cpu-quota linux-a: .* has no CPU controller: a CPU"):
         lab.up(LabOptions(name=NAME, cpu_shares={"linux-a": 0.5}))
     assert not state.folder_of(NAME).exists()

@@ -78,9 +78,9 @@ def run_of(of: lab.LabState, folder: Path, pairings: str, *tests: str) -> Analys
 def causes_of(run: Analysis) -> dict[str, list[str]]:
     """Kind of cause → what is said of it."""
     found: dict[str, list[str]] = {}
-    for each in run.findings:
-        if each.kind in CAUSES:
-            found.setdefault(str(each.kind), []).append(str(each.sentence))
+    for finding in run.findings:
+        if finding.kind in CAUSES:
+            found.setdefault(str(finding.kind), []).append(str(finding.sentence))
     return found
 
 
@@ -152,7 +152,11 @@ def test_the_one_trial_without_a_cpu_is_told_from_those_at_the_wire(
         finally:
             neighbour.kill()
     run = load(tmp_path / "run")
-    said = {str(each.kind): each for each in run.findings if each.kind in CAUSES | {"wire-ceiling"}}
+    said = {
+        str(finding.kind): finding
+        for finding in run.findings
+        if finding.kind in CAUSES | {"wire-ceiling"}
+    }
     assert set(said) == {"sender-starved", "wire-ceiling"}, [
         (each.sentence, each.evidence) for each in run.findings
     ]

@@ -72,7 +72,7 @@ class TestLab:
         self, limited: lab.LabState, tmp_path: Path
     ) -> None:
         run = run_matrix(limited, tmp_path, MATRIX, timeout_s=300)
-        said = {each.kind: str(sentence(each, RunIndex(run))) for each in run.findings}
+        said = {finding.kind: str(sentence(finding, RunIndex(run))) for finding in run.findings}
         found = {each.kind: each for each in run.findings}
         frames = found[Kind.SEARCH_FRAME_RATE]
         # What it lets pass at once comes on top, over two seconds.

@@ -47,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Analysis]:
 
 
 def of_kind(run: Analysis, kind: str, size: int) -> list[Finding]:
-    every = (each for each in run.findings if each.kind == kind)
+    every = (finding for finding in run.findings if finding.kind == kind)
     return [each for each in every if each.group.message_bytes == size]
 
 

@@ -194,9 +194,9 @@ class TestTheWay:
         )
         links = json.loads(programs.run(*words, "link", "show"))
         (bridge,) = (
-            each["linkinfo"]["info_data"]
-            for each in links
-            if each.get("linkinfo", {}).get("info_kind") == "bridge"
+            link["linkinfo"]["info_data"]
+            for link in links
+            if link.get("linkinfo", {}).get("info_kind") == "bridge"
         )
         assert bridge["stp_state"] == 0
         asked = ["ip", "netns", "exec", star.plan.switch, "sysctl", "-n"]
@@ -215,7 +215,7 @@ def test_the_options_that_the_page_names_are_those_of_the_command() -> None:
     from netlab.cli import cli
 
     group = cli.commands["lab"]
-    options = {name for each in group.commands["up"].params for name in each.opts}  # type: ignore[attr-defined]
+    options = {name for param in group.commands["up"].params for name in param.opts}  # type: ignore[attr-defined]
     table = TEXT[TEXT.index("| option | meaning |") : TEXT.index("`netlab lab status`")]
     said = {
         word

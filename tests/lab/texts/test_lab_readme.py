@@ -102,7 +102,7 @@ def type_it(line: str, of: lab.LabState, home: Path) -> str:
 def test_every_command_of_the_readme_does_what_it_says(two: lab.LabState, home: Path) -> None:
     lines = [line for line in commands() if line.startswith("netlab ")]
     assert {line.split()[1] for line in lines} == set(SHAPES)
-    (inventory,) = (each for each in blocks("yaml") if "hosts:" in each)
+    (inventory,) = (block for block in blocks("yaml") if "hosts:" in block)
     for line in lines:
         command = line.split()[1]
         if command == "hosts":
@@ -120,7 +120,7 @@ def test_every_command_of_the_readme_does_what_it_says(two: lab.LabState, home: 
     records = load(home / "run1").latest.values()
     assert len(records) == 104
     # From a small buffer Linux sends no message of 64512 bytes.
-    assert {(each.status, each.reason) for each in records} - {("ok", None)} <= {
+    assert {(record.status, record.reason) for record in records} - {("ok", None)} <= {
         ("impossible", "no-buffers")
     }
     subprocess.run([sys.executable, "-c", PYTHON], cwd=home, check=True)

@@ -44,8 +44,8 @@ class TestAWindowsHost:
         assert b"Windows 10" in windows(four_hosts, "ver").stdout
         key = r"HKLM\Software\Microsoft\Windows NT\CurrentVersion"
         assert b"Windows 10" in windows(four_hosts, f'reg query "{key}" /v ProductName').stdout
-        said = windows(four_hosts, "echo %OS% %USERNAME% %COMPUTERNAME%& cd").stdout
-        assert said.split() == [b"Windows_NT", b"netlab", b"WINDOWS-A", rb"C:\Users\netlab"]
+        output = windows(four_hosts, "echo %OS% %USERNAME% %COMPUTERNAME%& cd").stdout
+        assert output.split() == [b"Windows_NT", b"netlab", b"WINDOWS-A", rb"C:\Users\netlab"]
         assert all(host.uid >= 59000 for host in four_hosts.hosts)
         refused = windows(four_hosts, r"echo x > C:\windows\system32\x.txt")
         assert refused.stderr.strip() == b"Access denied."

@@ -71,9 +71,9 @@ def records(folder: Path, status: tuple[str, ...] = ("ok", "impossible")) -> lis
     path = folder / "run" / "journal.jsonl"
     lines = read_journal(path)[0] if path.exists() else ()
     return [
-        each.text
-        for each in lines
-        if each.data["kind"] == "record" and each.data["status"] in status
+        line.text
+        for line in lines
+        if line.data["kind"] == "record" and line.data["status"] in status
     ]
 
 
@@ -186,7 +186,7 @@ def test_the_send_call_of_a_windows_client_is_named_where_it_is_what_limits(
     assert 0.5 < statistics.median(time_in_calls) < 1.1, time_in_calls
     named = [limit_of(trial) for trial in trials]
     assert named.count(Kind.SENDER_CALL_RATE) > len(trials) / 2, named
-    said = {each.kind for each in findings(run) if each.group.pairing == "LW"}
+    said = {finding.kind for finding in findings(run) if finding.group.pairing == "LW"}
     assert Kind.SENDER_CALL_RATE in said and Kind.WIRE_CEILING not in said
 
 

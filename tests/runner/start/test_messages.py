@@ -50,13 +50,13 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         changed("[LL]", "[LQ]"),
         PLAN,
         USAGE,
-        r"m\.yaml:5:12: pairings\[0\]: `LQ`: Q is no system; there are L Linux, W Windows",
+        r"m\.yaml:5:12: pairings\[0\]: `LQ`: Q is not a system; there are L Linux, W Windows",
     ),
     "a pairing in place of a list": (
         changed("[LL]", "LL"),
         PLAN,
         USAGE,
-        r"m\.yaml:5:11: pairings: a list is wanted: \[LL\]$",
+        r"m\.yaml:5:11: pairings: should be a list: \[LL\]$",
     ),
     "no tests": (
         RIGHT[: RIGHT.index("tests:")],
@@ -122,13 +122,13 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         changed("pairings: ", "pairings:\u00a0"),
         PLAN,
         USAGE,
-        r"m\.yaml:5:10: a no-break space \(U\+00A0\) stands here; write a plain one$",
+        r"m\.yaml:5:10: there is a no-break space \(U\+00A0\) here; write a plain space$",
     ),
     "a unit of bits for a size": (
         RIGHT + "defaults: {socket_buffer: 100 mb}\n",
         PLAN,
         USAGE,
-        r"m\.yaml:7:27: .*'100 mb' is no size: 100MB \(bytes\) or 100Mbit \(bits\)\?$",
+        r"m\.yaml:7:27: .*'100 mb' is not a size: 100MB \(bytes\) or 100Mbit\?$",
     ),
     "a word in quotes for a truth": (
         RIGHT + 'parallel: "true"\n',
@@ -170,7 +170,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         "hosts:\n  a: {os: L, ssh: x@y, password: z, addresses: {t: 10.0.0.1}}\n",
         ("hosts", "m.yaml"),
         USAGE,
-        r"a password has no place in a file: use ssh-agent, or name a key file \(identity:\)$",
+        r"a file must not have a password: use ssh-agent, or name a key file \(identity:\)$",
     ),
     "a host without addresses": (
         "hosts:\n  a: {os: L, ssh: x@y}\n",
@@ -208,7 +208,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         RIGHT,
         ("measure", "--latency", "--both"),
         USAGE,
-        r"^--both is of throughput: --latency has none$",
+        r"^--both is for throughput: it does not go with --latency$",
     ),
     "a control that is misspelt": (
         changed("message_size: 64", "message_size: 64, congestion: cubik"),
@@ -242,7 +242,7 @@ def test_an_export_goes_to_its_target_or_reports_why_it_cannot(tmp_path: Path) -
     from netlab.cli.output import write_output
     from netlab.errors import StoreError
 
-    with pytest.raises(StoreError, match=r"--output /no/such/x\.csv: there is no folder /no/such"):
+    with pytest.raises(StoreError, match=r"--output /no/such/x\.csv: the folder /no/such does not"):
         write_output(Path("/no/such/x.csv"), b"")
     write_output(tmp_path / "x.csv", b"1\n")
     assert (tmp_path / "x.csv").read_bytes() == b"1\n"

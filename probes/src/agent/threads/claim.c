@@ -40,7 +40,7 @@ static bool claim_paced(struct test *test, unsigned cpus)
     const bool spins = !without_end || take(test, spinners_of(test), cpus);
     if (!spins && cpus > 1 && step_ns(test) <= SLEEP_WILL_DO_NS) {
         test_fail_saying(test, "cannot-pin", 0, "streams",
-                         "paced so fast they spin, and would take all CPUs of this host");
+                         "at this rate the senders spin, and would use all CPUs of this host");
         return false;
     }
     for (unsigned i = 0; i < test->workers; i++)
@@ -63,7 +63,7 @@ bool claim_cpus(struct test *test)
         return settings->rate_numerator == 0 || claim_paced(test, identity.cpu_count);
     if (!settings->spin || take(test, spinners_of(test), identity.cpu_count))
         return true;
-    test_fail_saying(test, "cannot-pin", 0, "spin", "spinning would take all CPUs of this host");
+    test_fail_saying(test, "cannot-pin", 0, "spin", "spinning would use all CPUs of this host");
     return false;
 }
 

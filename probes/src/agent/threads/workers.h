@@ -4,12 +4,12 @@
 
 #include "test/test.h"
 
-/* Makes and fills buffers, and what loops need besides. False: the test has failed. */
+/* Allocates and fills buffers and the state of the loops. False: the test has failed. */
 bool workers_prepare(struct test *test);
-/* False: the test has failed; those that were started run. */
+/* False: the test has failed; threads that were started keep running. */
 bool workers_start(struct test *test);
-/* Halts the test, and waits until every loop has returned: those of UDP senders within their send
- * timeout, the others at once. */
+/* Halts the test, and waits until every loop has returned: UDP senders within their send timeout,
+ * others at once. */
 void workers_join(struct test *test);
 void workers_free(struct test *test);
 

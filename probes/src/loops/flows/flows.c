@@ -1,4 +1,4 @@
-/* Finds a worker's streams, and waits for them. */
+/* Iterates over a worker's streams, and waits for them. */
 #include "loops/flows/flows.h"
 
 struct stream *flows_first(const struct worker *worker)
@@ -21,10 +21,10 @@ unsigned flows_count(const struct worker *worker)
 bool flows_watch(const struct worker *worker, struct plat_watch *watch, bool sending)
 {
     int error = plat_watch_open(watch);
-    for (const struct stream *each = flows_first(worker); error == 0 && each != NULL;
-         each = flows_next(worker, each))
-        if (!each->over)
-            error = plat_watch_add(watch, each->socket, each->number, sending);
+    for (const struct stream *stream = flows_first(worker); error == 0 && stream != NULL;
+         stream = flows_next(worker, stream))
+        if (!stream->over)
+            error = plat_watch_add(watch, stream->socket, stream->number, sending);
     if (error != 0)
         test_fail_system(worker->test, error, "waiting for many sockets");
     return error == 0;

@@ -1,6 +1,6 @@
-/* Receives many streams in one thread. Each receive call has its mark, as where a stream has a thread
- * of its own. Who is told of sockets finds something in them: whether it had to wait for what came is
- * told by its looks at all of them at once. */
+/* Receives many streams in one thread. Each receive call makes a mark, as with one thread per stream.
+ * Sockets reported as ready always have data, so only the thread's polls of all sockets at once show
+ * whether it had to wait for data. */
 #include "loops/flows/flows.h"
 
 /* One call. False: the stream has ended. */
@@ -11,7 +11,7 @@ static bool take_one(struct stream *stream, struct plat_batch *batch)
     return receive_took(stream, plat_receive_now(stream->socket, batch->bytes, batch->room));
 }
 
-/* Looks without waiting; where nothing has come it waits, unless the receiver spins. */
+/* Polls without waiting; if there is no data it waits, unless the receiver spins. */
 static bool find_ready(const struct worker *worker, struct plat_watch *watch,
                        unsigned ready[FLOWS_READY], unsigned *count)
 {

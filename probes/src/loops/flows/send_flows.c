@@ -1,6 +1,6 @@
-/* Sends many streams in one thread, a message a turn. Unpaced, the turns are of those whose socket has
- * room; paced, one schedule has the messages of all, and goes round. A message of TCP's that found room
- * for a part is ended before the next one of its stream begins. */
+/* Sends many streams in one thread, one message per turn. Unpaced, the streams whose sockets have room
+ * take turns; paced, one schedule has the messages of all streams, round-robin. A partly sent TCP
+ * message is completed before the next one of its stream begins. */
 #include "loops/flows/flows.h"
 #include "loops/send_loop.h"
 
@@ -63,7 +63,7 @@ static void send_unpaced(struct worker *worker)
     plat_watch_close(&watch);
 }
 
-/* The schedule of all of the worker's streams, which stands in its first one. */
+/* The schedule of all of the worker's streams, which is in its first stream. */
 static bool plan(const struct worker *worker, struct pacing *pacing)
 {
     const struct settings *settings = &worker->test->settings;
@@ -78,7 +78,7 @@ static void send_paced(struct worker *worker)
     unsigned left = flows_count(worker);
     uint64_t due_ns, now_ns;
     if (!plan(worker, &first->pacing)) {
-        test_fail(test, "bad-value", 0, "more than a message a nanosecond of all streams");
+        test_fail(test, "bad-value", 0, "more than one message per nanosecond over all streams");
         return;
     }
     while (left > 0 && send_wait_until_due(first, &due_ns, &now_ns)) {
@@ -94,28 +94,29 @@ static void send_paced(struct worker *worker)
     }
 }
 
-/* UDP: three end markers each, a few milliseconds from round to round. */
+/* UDP: three end markers per stream, in rounds that are a few milliseconds apart. */
 static void mark_ends(const struct worker *worker)
 {
     struct test *test = worker->test;
     for (int i = 0; i < 3 && !test_failed(test); i++) {
-        for (const struct stream *each = flows_first(worker); each != NULL;
-             each = flows_next(worker, each))
-            traffic_end_marker(each, sent_by(each));
+        for (const struct stream *stream = flows_first(worker); stream != NULL;
+             stream = flows_next(worker, stream))
+            traffic_end_marker(stream, sent_by(stream));
         if (!test_told_stop(test) && i < 2)
             plat_sleep_ns(5 * MILLISECOND_NS);
     }
 }
 
-/* TCP, with a count: the connections end in order, our end goes out and theirs comes back. */
+/* TCP, with a count: the connections end in order; we send our FIN and wait for the peer's. */
 static void finish_in_order(struct worker *worker)
 {
     struct test *test = worker->test;
     struct plat_watch watch;
     unsigned ready[FLOWS_READY], count, left = flows_count(worker);
-    for (struct stream *each = flows_first(worker); each != NULL; each = flows_next(worker, each)) {
-        plat_finish(each->socket);
-        each->over = false;
+    for (struct stream *stream = flows_first(worker); stream != NULL;
+         stream = flows_next(worker, stream)) {
+        plat_finish(stream->socket);
+        stream->over = false;
     }
     bool on = flows_watch(worker, &watch, false);
     while (on && left > 0 && !test_halted(test)) {
@@ -140,10 +141,11 @@ void send_flows_run(struct worker *worker)
     const uint64_t size = test->settings.message_bytes;
     traffic_wait_for_start(test);
     (test->settings.rate_numerator != 0 ? send_paced : send_unpaced)(worker);
-    for (struct stream *each = flows_first(worker); each != NULL; each = flows_next(worker, each)) {
-        if (!each->over)
-            atomic_store(&each->last_send_ns, plat_now_ns());
-        send_count(each, sent_by(each), sent_by(each) * size + each->partial_bytes);
+    for (struct stream *stream = flows_first(worker); stream != NULL;
+         stream = flows_next(worker, stream)) {
+        if (!stream->over)
+            atomic_store(&stream->last_send_ns, plat_now_ns());
+        send_count(stream, sent_by(stream), sent_by(stream) * size + stream->partial_bytes);
     }
     if (test->settings.udp)
         mark_ends(worker);

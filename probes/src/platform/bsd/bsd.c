@@ -10,7 +10,7 @@
 
 /* ---- the process ---- */
 
-/* `select`, for macOS cannot poll a terminal. */
+/* `select`, because macOS cannot poll a terminal. */
 ptrdiff_t plat_input_read(void *into, size_t capacity, int timeout_ms)
 {
     fd_set readable;
@@ -64,7 +64,7 @@ void posix_thread_begins(void)
 {
 }
 
-/* ---- what neither system tells ---- */
+/* ---- values that neither system reports ---- */
 
 bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
 {

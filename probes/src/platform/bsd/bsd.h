@@ -1,4 +1,4 @@
-/* Declares what macOS and FreeBSD share, and what each of the two gives to that. */
+/* Declares the common code of macOS and FreeBSD, and what each of them must provide for it. */
 #ifndef PLAT_BSD_H
 #define PLAT_BSD_H
 
@@ -11,7 +11,7 @@ void bsd_put(struct plat_tcp_info *out, enum plat_tcp_fact fact, uint64_t value)
 void bsd_put_window(struct plat_tcp_info *out, uint64_t cwnd_bytes, uint64_t mss);
 void bsd_name_option(struct plat_tcp_info *out, bool on, const char *name);
 
-/* ---- given by each ---- */
+/* ---- provided by each system ---- */
 
 extern const char bsd_name[], bsd_clock[], bsd_capabilities[];
 /* sysctl names of the processor's name and of the memory's size. */
@@ -19,9 +19,9 @@ extern const char bsd_cpu_model[], bsd_memory[];
 /* Empty where there is none. */
 void bsd_machine_id(char *into, size_t capacity);
 void bsd_distribution(char *into, size_t capacity);
-/* 0: as many as are online. */
+/* 0: all CPUs that are online. */
 unsigned bsd_usable_cpus(void);
-/* The room that an address takes in a message of the routing socket. */
+/* The space of an address in a message of the routing socket. */
 size_t bsd_rounded(size_t length);
 
 struct bsd_interface_counters {

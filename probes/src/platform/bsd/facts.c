@@ -1,5 +1,5 @@
-/* Tells facts of a macOS or FreeBSD host. They come from sysctl, the route to a peer from the
- * routing socket; what cannot be read is left out. */
+/* Writes facts of a macOS or FreeBSD host. They come from sysctl, the route to a peer from the
+ * routing socket; facts that cannot be read are left out. */
 #include "platform/bsd/bsd.h"
 
 #include <arpa/inet.h>

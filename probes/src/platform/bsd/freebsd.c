@@ -1,4 +1,4 @@
-/* Does what only FreeBSD does in its way, such as CPUs, options of sockets and counters. */
+/* The parts that are specific to FreeBSD, such as CPUs, options of sockets and counters. */
 #include "platform/bsd/bsd.h"
 
 #include <ifaddrs.h>
@@ -21,7 +21,7 @@
 #include <pthread_np.h>
 
 const char bsd_name[] = "freebsd", bsd_clock[] = "CLOCK_MONOTONIC";
-/* Absent: interface, for a socket cannot be bound to a device; queue-drops; raw-clock. */
+/* Absent: interface, because a socket cannot be bound to a device; queue-drops; raw-clock. */
 const char bsd_capabilities[] =
     "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,pin,lock,facts,cpu,"
     "poll";
@@ -39,7 +39,7 @@ bool plat_raw_now_ns(uint64_t *out)
     return false;
 }
 
-/* CLOCK_MONOTONIC goes on while the host is suspended. */
+/* CLOCK_MONOTONIC keeps running while the host is suspended. */
 bool plat_suspended_ns(uint64_t *out)
 {
     (void)out;

@@ -29,7 +29,7 @@ static int open_lock(void)
             return fresh;
         if (fresh >= 0 || errno != EEXIST)
             return fresh; /* locked by its own users alone, where the mode cannot be set */
-        /* Without waiting for whoever may open the other end of a pipe. */
+        /* Without waiting for a process that opens the other end of a pipe. */
         fresh = open(lock_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (fresh >= 0 || errno != ENOENT)
             return fresh;
@@ -70,7 +70,7 @@ static int write_owner(int file, const char *owner)
     return 0;
 }
 
-/* The file stays: whoever removed it would let two processes lock two files of one name. */
+/* The file stays: if it were removed, two processes could lock two files of one name. */
 int plat_lock_take(const char *owner, char *holder, size_t holder_capacity)
 {
     bool own = false;
@@ -101,7 +101,7 @@ void plat_lock_release(void)
     if (lock_file < 0)
         return;
     if (is_lock(lock_file, &own) && own && ftruncate(lock_file, 0) != 0)
-        own = false; /* its line stays, and the number in it tells that it is old */
+        own = false; /* its line stays, and its number shows that it is old */
     close(lock_file);
     lock_file = -1;
 }

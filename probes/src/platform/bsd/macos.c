@@ -1,4 +1,4 @@
-/* Does what only macOS does in its way, such as times of threads, CPUs and counters. */
+/* The parts that are specific to macOS, such as times of threads, CPUs and counters. */
 #include "platform/bsd/bsd.h"
 
 #include <net/if.h>
@@ -136,7 +136,7 @@ int plat_interface_set(plat_socket socket, const char *name)
                       : setsockopt((int)socket, IPPROTO_IP, IP_BOUND_IF, &index, sizeof index));
 }
 
-/* tcp(4): the time after which a connection is dropped whose retransmissions nobody answers. */
+/* tcp(4): a connection whose retransmissions are not answered is dropped after this time. */
 int posix_set_unanswered(int socket, int seconds)
 {
     return posix_failed(setsockopt(socket, IPPROTO_TCP, TCP_RXT_CONNDROPTIME, &seconds,

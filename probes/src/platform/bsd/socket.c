@@ -1,4 +1,4 @@
-/* Does what sockets of macOS and FreeBSD have of their own, beside the POSIX calls. */
+/* The socket functions that are specific to macOS and FreeBSD, besides the POSIX calls. */
 #define __APPLE_USE_RFC_3542 /* macOS: IPV6_DONTFRAG, IPV6_PATHMTU */
 #include "platform/bsd/bsd.h"
 
@@ -96,7 +96,7 @@ int posix_set_report_drops(int socket, bool on)
     return ENOPROTOOPT;
 }
 
-/* Of IPv4 neither tells. */
+/* For IPv4 neither system reports it. */
 bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
 {
     struct ip6_mtuinfo info;
@@ -157,7 +157,7 @@ void bsd_name_option(struct plat_tcp_info *out, bool on, const char *name)
                  name);
 }
 
-/* ---- stamps: both tell when a datagram arrived, and neither when one left ---- */
+/* ---- stamps: both have the arrival of a datagram, and neither its departure ---- */
 
 int plat_stamps_on(plat_socket socket, const char *interface)
 {

@@ -5,7 +5,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define EVENTS 256 /* of one call; the rest comes by the next, for the kernel takes them in turns */
+#define EVENTS 256 /* of one call; the next call returns the rest, because the kernel rotates them */
 
 int plat_watch_open(struct plat_watch *out)
 {
@@ -44,9 +44,9 @@ ptrdiff_t plat_watch_wait(struct plat_watch *watch, unsigned *numbers, unsigned 
     struct kevent events[EVENTS];
     const uint64_t now = until_ns > 0 ? plat_now_ns() : 0;
     const struct timespec span = posix_timespec(until_ns > now ? until_ns - now : 0);
-    int came = kevent((int)watch->system, NULL, 0, events, capacity < EVENTS ? (int)capacity : EVENTS,
+    int count = kevent((int)watch->system, NULL, 0, events, capacity < EVENTS ? (int)capacity : EVENTS,
                       &span);
-    for (int i = 0; i < came; i++)
+    for (int i = 0; i < count; i++)
         numbers[i] = (unsigned)(uintptr_t)events[i].udata;
-    return posix_moved(came);
+    return posix_moved(count);
 }

@@ -1,4 +1,4 @@
-/* Tells facts of a Linux host, from /proc, /sys and system calls. What cannot be read is left
+/* Writes facts of a Linux host, from /proc, /sys and system calls. Facts that cannot be read are left
  * out. */
 #define _GNU_SOURCE
 #include "platform/linux/facts.h"
@@ -123,7 +123,7 @@ static void softnet(struct json *out)
 {
     char line[512];
     unsigned long long dropped = 0;
-    bool told = false;
+    bool ok = false;
     FILE *file = fopen("/proc/net/softnet_stat", "re");
     if (file == NULL)
         return;
@@ -132,10 +132,10 @@ static void softnet(struct json *out)
         if (sscanf(line, "%*x %x", &row) != 1)
             continue;
         dropped += row;
-        told = true;
+        ok = true;
     }
     fclose(file);
-    if (told)
+    if (ok)
         json_u64(out, "softnet_dropped_packets", dropped);
 }
 

@@ -1,4 +1,4 @@
-/* Tells how Linux clocks its CPUs and how deep they sleep, from /sys/devices/system/cpu. */
+/* Writes the frequency settings and idle states of Linux CPUs, from /sys/devices/system/cpu. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Tells the route to a peer and how the interface is set that it leaves by, on Linux. netlink
- * knows the network namespace that we are in, and counts in 64 bits; SIOCETHTOOL asks the driver. */
+/* Writes the route to a peer and the settings of its interface, on Linux. netlink works in the current
+ * network namespace and has 64-bit counters; SIOCETHTOOL asks the driver. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/ethtool.h>
@@ -94,7 +94,7 @@ static void queue_drops(struct json *out, unsigned index)
     struct rtattr *found[TCA_MAX + 1];
     struct tc_stats counted;
     netlink_begin(&question, RTM_GETQDISC, sizeof question.body.queue);
-    /* Older kernels answer the asker only with ECHO; with ACK something comes in any case. */
+    /* Older kernels answer only with ECHO; with ACK there is an answer in any case. */
     question.header.nlmsg_flags |= NLM_F_ECHO | NLM_F_ACK;
     question.body.queue.tcm_ifindex = (int)index;
     question.body.queue.tcm_parent = TC_H_ROOT;
@@ -128,7 +128,7 @@ static bool ethtool(const struct device *device, void *command)
 
 static void speed(struct json *out, const struct device *device)
 {
-    /* Three masks follow the structure, of a length that the kernel tells first. */
+    /* Three masks follow the structure; the kernel reports their length first. */
     union {
         struct ethtool_link_settings head;
         char room[sizeof(struct ethtool_link_settings) + 3 * 127 * 4];
@@ -200,7 +200,7 @@ static void receive_hash(struct json *out, const struct device *device)
     } rss;
     char key[2 * KEY + 1] = "";
     memset(&rss, 0, sizeof rss.head);
-    rss.head.cmd = ETHTOOL_GRSSH; /* of no places and no key: it tells how many there are */
+    rss.head.cmd = ETHTOOL_GRSSH; /* with empty table and key: it returns their sizes */
     if (!ethtool(device, &rss) || rss.head.table_places > PLACES || rss.head.key_bytes > KEY)
         return;
     rss.head.cmd = ETHTOOL_GRSSH;

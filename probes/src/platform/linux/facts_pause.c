@@ -1,6 +1,6 @@
-/* Tells how many pause frames (IEEE 802.3 annex 31B) an interface sent and received.
- * These are the standard's own counters (30.3.4.2, 30.3.4.3), which Linux tells since 5.10 by ethtool's
- * netlink family; names of a driver's own statistics mean what their driver wants, and are not read. */
+/* Writes how many pause frames (IEEE 802.3 annex 31B) an interface sent and received.
+ * These are the counters of the standard (30.3.4.2, 30.3.4.3), which Linux 5.10 and newer report by
+ * ethtool's netlink family. Private statistics of drivers have no defined meaning and are not read. */
 #define _GNU_SOURCE
 #include <linux/genetlink.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Tells on which CPUs Linux does the work of a network card. Its queues, its interrupts and the
- * kernel's own spreading (RPS) decide that. */
+/* Writes on which CPUs Linux does the work of a network card. The card's queues, its interrupts and the
+ * kernel's packet steering (RPS) determine that. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <net/if.h>

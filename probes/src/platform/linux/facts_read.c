@@ -1,4 +1,4 @@
-/* Reads the small files of Linux that hold a line, a number or a list. */
+/* Reads small files of Linux that contain a line, a number or a list. */
 #define _GNU_SOURCE
 #include "platform/linux/facts.h"
 

@@ -1,8 +1,7 @@
-/* Sends frames of our own on Linux, and takes those that arrive, by packet sockets. Which way they take and what stands in
- * their headers is the kernel's to say: a datagram of the test's own socket is caught as it
- * leaves, and its headers serve those that follow. What a link does with frames it does with
- * these as well, for they pass the interface's queueing discipline; what they do not pass is the
- * host's UDP, IP and packet filter. */
+/* Sends our own frames on Linux, and captures received ones, by packet sockets. The kernel determines
+ * their route and headers: a datagram of the test's socket is captured as it leaves, and its headers are
+ * reused for the following frames. Frames pass the interface's queueing discipline, so a link treats
+ * them like all others; they bypass the host's UDP, IP and packet filter. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -155,7 +154,7 @@ int plat_frames_refusal(void)
 
 #define BLOCK_BYTES 65536u
 #define BLOCKS_MOST 512u
-#define SLOT_HEAD 80u /* what stands before the packet: packet_mmap, version 2, SOCK_DGRAM */
+#define SLOT_HEAD 80u /* bytes before the packet: packet_mmap, version 2, SOCK_DGRAM */
 #define CHECKSUM_IS_RIGHT (1u << 7) /* TP_STATUS_CSUM_VALID, since 4.0 */
 #define UDP_BYTES 8u
 #define UDP_PROTOCOL 17
@@ -314,7 +313,7 @@ static bool is_whole(const unsigned char *ip, const unsigned char *udp, size_t l
     return datagram_fold(datagram_sum(udp, length, sum)) == 0;
 }
 
-/* The datagram in a slot into a place of its own, cut to its room. False: none that is whole. */
+/* Copies the datagram in a slot to a place, truncated to its room. False: it is not a whole datagram. */
 static bool take_slot(const struct tpacket2_hdr *slot, struct plat_batch *batch, unsigned at)
 {
     const unsigned char *ip = (const unsigned char *)slot + slot->tp_net;

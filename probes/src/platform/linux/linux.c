@@ -1,4 +1,4 @@
-/* Tells on Linux who we are, what we can do, and which CPUs may be used. */
+/* Identity, capabilities and usable CPUs of this process on Linux. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -127,7 +127,7 @@ bool plat_suspended_ns(uint64_t *out)
 
 /* ---- threads ---- */
 
-/* Sleeps end 50 us late by default, for the sake of batteries. */
+/* By default sleeps end 50 us late, to save power. */
 void posix_thread_begins(void)
 {
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);

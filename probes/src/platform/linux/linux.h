@@ -1,4 +1,4 @@
-/* Declares what the platform files of Linux ask of one another. */
+/* Declares the functions that platform files of Linux use from each other. */
 #ifndef PLAT_LINUX_H
 #define PLAT_LINUX_H
 
@@ -7,7 +7,7 @@
 
 #include "platform/frames.h"
 
-/* Whether this kernel, or whoever plays it, takes the request for stamps. */
+/* Whether this kernel, or its emulator, accepts the request for stamps. */
 bool linux_stamps_known(int socket);
 
 /* The headers with which a datagram of `bytes` leaves by that connected socket, and the interface; 0 or
@@ -15,11 +15,11 @@ bool linux_stamps_known(int socket);
 int linux_frames_way(plat_socket udp, const void *bytes, size_t length,
                      struct plat_headers *headers, int *interface);
 
-/* Whether this kernel has rings that frames are sent from, and this account may have one. */
+/* Whether this kernel has rings for sending frames, and this account may use one. */
 bool linux_rings_known(void);
-/* CPUs that this process may use, 1 at least. */
+/* Number of CPUs that this process may use, at least 1. */
 unsigned linux_usable_cpus(void);
-/* Of each of the first `most` CPUs, whether this process may use it. */
+/* For each of the first `most` CPUs, whether this process may use it. */
 void linux_usable(bool *usable, unsigned most);
 
 #endif

@@ -1,5 +1,5 @@
-/* Holds the host's lock on Linux by a listening socket in the abstract namespace. That is of this
- * network namespace and gone with the process. */
+/* Holds the host's lock on Linux by a listening socket in the abstract namespace. The socket belongs to
+ * this network namespace and vanishes with the process. */
 #define _GNU_SOURCE
 #include "platform/lock_text.h"
 #include "platform/plat.h"
@@ -25,7 +25,7 @@ static struct sockaddr_un lock_address(socklen_t *length)
     return address;
 }
 
-/* Tells everybody who connects who holds the lock. */
+/* Sends the owner of the lock to every connection. */
 static void answer_for_the_lock(void *argument)
 {
     int listener = *(int *)argument;

@@ -1,4 +1,4 @@
-/* Linux asks its kernel for routes and interfaces, by one netlink message and its answer. */
+/* Queries the Linux kernel for routes and interfaces, by one netlink message and its answer. */
 #define _GNU_SOURCE
 #include "platform/linux/netlink.h"
 

@@ -1,5 +1,4 @@
-/* Asks the kernel by netlink, a question at a time. It knows the network namespace that we are
- * in. */
+/* Queries the kernel by netlink, one query at a time, in the current network namespace. */
 #ifndef PLAT_LINUX_NETLINK_H
 #define PLAT_LINUX_NETLINK_H
 
@@ -32,11 +31,11 @@ void netlink_add(struct netlink_question *question, unsigned short type, const v
 /* Fills found[type] with the answer's attributes up to `types` - 1. False: none of that kind. */
 bool netlink_ask(const struct netlink_question *question, union netlink_answer *answer,
                  unsigned short expected, size_t body, struct rtattr **found, unsigned types);
-/* The same of another part of the kernel than its routes and interfaces: NETLINK_GENERIC. */
+/* The same for another part of the kernel than routes and interfaces: NETLINK_GENERIC. */
 bool netlink_ask_of(int protocol, const struct netlink_question *question,
                     union netlink_answer *answer, unsigned short expected, size_t body,
                     struct rtattr **found, unsigned types);
-/* False: the attribute is not there (NULL), or too short. */
+/* False: the attribute is missing (NULL) or too short. */
 bool netlink_u32(const struct rtattr *attribute, uint32_t *value);
 
 /* Index of the interface by which packets leave for `to`, from `from` (NULL: from anywhere), by the

@@ -1,6 +1,6 @@
-/* Declares what headers of old kernels lack, down to Linux 3.10, as newer ones do. The kernel that
- * runs may know it all the same; where it does not, its refusal or its short answer says so. A macro
- * behind its header takes the place of an enumerator, whether that is there or not. */
+/* Declares what headers of old kernels (down to Linux 3.10) lack, as newer headers do. The running
+ * kernel may still support it; if not, it refuses or returns a shorter answer. A macro after its header
+ * replaces an enumerator, whether the header has that or not. */
 #ifndef PLAT_LINUX_NEWER_H
 #define PLAT_LINUX_NEWER_H
 

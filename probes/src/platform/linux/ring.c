@@ -1,7 +1,7 @@
-/* Sends frames of our own on Linux from places in memory, by AF_XDP. Two rings are shared with the
- * kernel: into the one this side puts which places are to be sent, from the other it takes those
- * back that have been. The kernel copies each frame, which every interface lets it do, and hands it
- * to the interface without the queueing discipline between them. */
+/* Sends our own frames on Linux from shared memory, by AF_XDP. Two rings are shared with the kernel:
+ * one has the places to send, the other returns the places that have been sent. The kernel copies each
+ * frame, which works with every interface, and passes it to the interface without its queueing
+ * discipline. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -30,7 +30,7 @@ struct ring_half {
 
 struct linux_ring {
     struct ring_half out, done;
-    int error; /* that the next call tells */
+    int error; /* reported by the next call */
     unsigned free;
     uint64_t place[RING_PLACES]; /* where the free ones begin */
 };
@@ -55,7 +55,7 @@ static int set_of_xdp(int socket, enum newer_xdp_option option, const void *valu
     return posix_failed(setsockopt(socket, NEWER_SOL_XDP, option, value, length));
 }
 
-/* The ring to fill is asked for by the kernel, and stays empty: this socket receives nothing. */
+/* The kernel requires a fill ring; it stays empty, because this socket receives nothing. */
 static int set_up_memory(const struct plat_ring *ring)
 {
     const uint32_t entries = RING_PLACES;

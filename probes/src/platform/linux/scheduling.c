@@ -1,5 +1,5 @@
-/* Ties Linux threads to CPUs, and tells where they run and what CPU time they had and waited for. What
- * quotas of it have cost is told as well. */
+/* Binds Linux threads to CPUs, and reports where they run, their CPU time, their waiting time and the
+ * throttling by quotas. */
 #define _GNU_SOURCE
 #include "platform/linux/linux.h"
 #include "platform/posix/posix.h"
@@ -45,11 +45,11 @@ bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
     FILE *file = fopen(path, "re"); /* not there where the kernel does not count it */
     if (file == NULL)
         return false;
-    bool told = fscanf(file, "%*u %llu", &delay_ns) == 1;
+    bool ok = fscanf(file, "%*u %llu", &delay_ns) == 1;
     fclose(file);
-    if (told)
+    if (ok)
         *out = delay_ns;
-    return told;
+    return ok;
 }
 
 /* The 39th word of proc(5)'s stat, behind the name of the thread, which may have blanks. */
@@ -81,10 +81,10 @@ bool plat_own_place(unsigned *cpu)
 
 /* ---- which CPUs: sets of any size ---- */
 
-#define CPUS_MOST (1u << 20) /* no kernel has so many */
+#define CPUS_MOST (1u << 20) /* more than any kernel has */
 
 /* The CPUs that this process may use, as a set that is as large as this kernel wants it, to be freed with
- * CPU_FREE. NULL: not told. */
+ * CPU_FREE. NULL: unknown. */
 static cpu_set_t *usable_set(size_t *bytes)
 {
     for (unsigned cpus = CPU_SETSIZE; cpus <= CPUS_MOST; cpus *= 2) {
@@ -149,12 +149,12 @@ int plat_pin(unsigned cpu)
 
 /* ---- control groups ---- */
 
-/* Adds what one group tells. False: nothing. */
+/* Adds the counters of one group. False: it has none. */
 static bool add_group(const char *folder, struct plat_throttling *out)
 {
     char path[PATH_BYTES + 16], line[128];
     unsigned long long value;
-    bool told = false;
+    bool ok = false;
     snprintf(path, sizeof path, "%s/cpu.stat", folder);
     FILE *file = fopen(path, "re");
     if (file == NULL)
@@ -162,7 +162,7 @@ static bool add_group(const char *folder, struct plat_throttling *out)
     while (fgets(line, sizeof line, file) != NULL) {
         if (sscanf(line, "nr_periods %llu", &value) == 1) {
             out->periods += value;
-            told = true;
+            ok = true;
         } else if (sscanf(line, "nr_throttled %llu", &value) == 1)
             out->throttled_periods += value;
         else if (sscanf(line, "throttled_time %llu", &value) == 1) /* version 1 */
@@ -171,7 +171,7 @@ static bool add_group(const char *folder, struct plat_throttling *out)
             out->throttled_ns += value * 1000;
     }
     fclose(file);
-    return told;
+    return ok;
 }
 
 /* A group, and all that it is in: each of them may have a quota. Of a container the outer ones are
@@ -180,15 +180,15 @@ static bool add_groups(const char *mount, const char *group, struct plat_throttl
 {
     char folder[PATH_BYTES];
     size_t least = strlen(mount);
-    bool told = false;
+    bool ok = false;
     int length = snprintf(folder, sizeof folder, "%s%s", mount, strcmp(group, "/") == 0 ? "" : group);
     if (length < 0 || (size_t)length >= sizeof folder)
         return false;
     for (;;) {
-        told |= add_group(folder, out);
+        ok |= add_group(folder, out);
         char *last = strrchr(folder, '/');
         if (strlen(folder) <= least || last == NULL)
-            return told;
+            return ok;
         *last = 0;
     }
 }
@@ -208,12 +208,12 @@ static bool has_word(const char *words, const char *word)
 bool plat_throttling(struct plat_throttling *out)
 {
     char line[PATH_BYTES], mount[PATH_BYTES];
-    bool told = false;
+    bool ok = false;
     memset(out, 0, sizeof *out);
     FILE *file = fopen("/proc/self/cgroup", "re");
     if (file == NULL)
         return false;
-    while (!told && fgets(line, sizeof line, file) != NULL) { /* NUMBER:CONTROLLERS:PATH */
+    while (!ok && fgets(line, sizeof line, file) != NULL) { /* NUMBER:CONTROLLERS:PATH */
         line[strcspn(line, "\n")] = 0;
         char *words = strchr(line, ':');
         char *group = words == NULL ? NULL : strchr(words + 1, ':');
@@ -222,12 +222,12 @@ bool plat_throttling(struct plat_throttling *out)
         *group++ = 0;
         words++;
         if (words[0] == 0) /* version 2, beside which version 1 may have the controller */
-            told = add_groups("/sys/fs/cgroup", group, out);
+            ok = add_groups("/sys/fs/cgroup", group, out);
         else if (has_word(words, "cpu")) {
             snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", words);
-            told = add_groups(mount, group, out);
+            ok = add_groups(mount, group, out);
         }
     }
     fclose(file);
-    return told;
+    return ok;
 }

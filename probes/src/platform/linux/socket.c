@@ -1,4 +1,4 @@
-/* Does what sockets of Linux have of their own, beside the POSIX calls. */
+/* The socket functions that are specific to Linux, besides the POSIX calls. */
 #define _GNU_SOURCE
 #include "platform/linux/facts.h"
 #include "platform/posix/posix.h"
@@ -20,7 +20,7 @@ void posix_prepare_socket(int socket)
     (void)socket;
 }
 
-/* To the nanosecond but for the timer's slack, which posix_thread_begins takes away. */
+/* Exact to the nanosecond except for the timer's slack, which posix_thread_begins removes. */
 ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, uint64_t limit_ns)
 {
     struct pollfd wait = {.fd = (int)socket, .events = POLLIN};
@@ -72,7 +72,7 @@ int posix_receive_timeout_ms(int asked_ms)
     return asked_ms;
 }
 
-/* ---- options of its own ---- */
+/* ---- options specific to Linux ---- */
 
 static int set_of_ip(int socket, int four, int six, int value)
 {
@@ -161,7 +161,7 @@ bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
     return true;
 }
 
-/* ---- what stands in its queues ---- */
+/* ---- contents of its queues ---- */
 
 static bool read_memory(int socket, uint32_t memory[SK_MEMINFO_VARS], unsigned wanted)
 {
@@ -207,7 +207,7 @@ bool plat_queue_drops(plat_socket socket, uint64_t *out)
 
 /* ---- many sockets at once, by epoll ---- */
 
-#define EVENTS 256 /* of one call; the rest comes by the next, for the kernel takes them in turns */
+#define EVENTS 256 /* of one call; the next call returns the rest, because the kernel rotates them */
 
 int plat_watch_open(struct plat_watch *out)
 {
@@ -237,9 +237,9 @@ ptrdiff_t plat_watch_wait(struct plat_watch *watch, unsigned *numbers, unsigned 
                           uint64_t until_ns)
 {
     struct epoll_event events[EVENTS];
-    int came = epoll_wait((int)watch->system, events, (int)(capacity < EVENTS ? capacity : EVENTS),
+    int count = epoll_wait((int)watch->system, events, (int)(capacity < EVENTS ? capacity : EVENTS),
                           posix_until_ms(until_ns));
-    for (int i = 0; i < came; i++)
+    for (int i = 0; i < count; i++)
         numbers[i] = events[i].data.u32;
-    return posix_moved(came);
+    return posix_moved(count);
 }

@@ -1,5 +1,5 @@
-/* Tells when datagrams passed the edge of Linux's stack, by SO_TIMESTAMPING. Stamps of sending
- * come back on the socket's error queue, without the datagram and with its number
+/* Time stamps of datagrams at the edge of Linux's network stack, by SO_TIMESTAMPING. Transmit stamps
+ * arrive on the socket's error queue, without the datagram but with its number
  * (Documentation/networking/timestamping.rst). */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
@@ -87,7 +87,7 @@ ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, 
 
 enum taken { TOOK_A_STAMP, TOOK_SOMETHING_ELSE, TOOK_NOTHING };
 
-/* One entry of the error queue, which also holds what came back of other datagrams. */
+/* Reads one entry of the error queue, which also has errors of other datagrams. */
 static enum taken fetch_stamp(int socket, struct plat_stamp *sent)
 {
     union control control;

@@ -1,4 +1,4 @@
-/* Reads what Linux tells of a TCP connection, whose structure grows with the kernel. */
+/* Reads Linux' TCP_INFO of a connection; its structure grows with kernel versions. */
 #define _GNU_SOURCE
 #include "platform/plat.h"
 
@@ -10,8 +10,8 @@
 
 #include "platform/linux/newer.h"
 
-/* Where each fact stands in the kernel's structure, and how wide it is. An older kernel returns
- * a shorter structure: what lies behind its end is absent. */
+/* Offset and width of each fact in the kernel's structure. An older kernel returns a shorter structure:
+ * facts after its end are absent. */
 #define FIELD(fact, name)                                                                          \
     [fact] = {offsetof(struct newer_tcp_info, name), sizeof(((struct newer_tcp_info *)NULL)->name)}
 

@@ -1,4 +1,4 @@
-/* Tells what error numbers mean on Linux, macOS and FreeBSD. */
+/* Classifies error numbers on Linux, macOS and FreeBSD. */
 #define _GNU_SOURCE
 #include "platform/plat.h"
 

@@ -1,4 +1,4 @@
-/* Runs the process, clocks and threads on Linux, macOS and FreeBSD. */
+/* The process, clocks and threads on Linux, macOS and FreeBSD. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 

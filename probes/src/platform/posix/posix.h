@@ -1,4 +1,4 @@
-/* Declares what Linux, macOS and FreeBSD share, and what each of them gives to that. */
+/* Declares the common code of Linux, macOS and FreeBSD, and what each of them must provide for it. */
 #ifndef PLAT_POSIX_H
 #define PLAT_POSIX_H
 
@@ -52,19 +52,19 @@ struct json;
 /* The key of `facts` with every interface's addresses. */
 void posix_facts_addresses(struct json *out);
 
-/* ---- given by each system ---- */
+/* ---- provided by each system ---- */
 
-/* What a thread of ours does first. */
+/* Called first in each of our threads. */
 void posix_thread_begins(void);
-/* What a socket gets as soon as it is there. */
+/* Called for each new socket. */
 void posix_prepare_socket(int socket);
-/* How long a receive that blocks may wait where so much was asked for; 0: without end. */
+/* Time limit of a blocking receive for the requested value; 0: no limit. */
 int posix_receive_timeout_ms(int asked_ms);
-/* PLAT_DONT_FRAGMENT and PLAT_REPORT_DROPS, which have a name of their own everywhere. */
+/* PLAT_DONT_FRAGMENT and PLAT_REPORT_DROPS, which have different names on each system. */
 int posix_set_dont_fragment(int socket, bool on);
 int posix_get_dont_fragment(int socket, int *on);
 int posix_set_report_drops(int socket, bool on);
-/* PLAT_GIVE_UP_S, of what was sent and is not acknowledged; idle connections are posix/option.c's. */
+/* PLAT_GIVE_UP_S for unacknowledged data; posix/option.c handles idle connections. */
 int posix_set_unanswered(int socket, int seconds);
 
 #endif

@@ -1,4 +1,4 @@
-/* Tells the CPUs of Windows, and the time that threads and the process took of them. */
+/* The CPUs of Windows, and the CPU time of threads and the process. */
 #include "platform/windows/windows.h"
 
 #include <iphlpapi.h>
@@ -9,18 +9,18 @@
 
 /* ---- which CPUs: Windows keeps them in groups of up to 64 ---- */
 
-/* Where it does not tell its groups, the first 64 are one. */
+/* If it does not report its groups, the first 64 CPUs are one group. */
 static void read_groups(struct cpu_groups *out)
 {
     DWORD bytes = 0;
     memset(out, 0, sizeof *out);
     GetLogicalProcessorInformationEx(RelationGroup, NULL, &bytes);
-    SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX *told = bytes > 0 ? malloc(bytes) : NULL;
-    if (told != NULL && GetLogicalProcessorInformationEx(RelationGroup, told, &bytes) &&
-        told->Relationship == RelationGroup)
-        for (WORD i = 0; i < told->Group.ActiveGroupCount && i < CPU_GROUPS_MAX; i++)
-            out->there[out->count++] = told->Group.GroupInfo[i].ActiveProcessorMask;
-    free(told);
+    SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX *relation = bytes > 0 ? malloc(bytes) : NULL;
+    if (relation != NULL && GetLogicalProcessorInformationEx(RelationGroup, relation, &bytes) &&
+        relation->Relationship == RelationGroup)
+        for (WORD i = 0; i < relation->Group.ActiveGroupCount && i < CPU_GROUPS_MAX; i++)
+            out->there[out->count++] = relation->Group.GroupInfo[i].ActiveProcessorMask;
+    free(relation);
     if (out->count > 0)
         return;
     const DWORD cpus = GetActiveProcessorCount(0);
@@ -76,7 +76,7 @@ int plat_pin(unsigned cpu)
     return SetThreadGroupAffinity(GetCurrentThread(), &place, NULL) ? 0 : (int)GetLastError();
 }
 
-/* Of another thread it is not told. */
+/* Unknown for another thread. */
 bool plat_thread_place(plat_thread thread, unsigned *cpu)
 {
     (void)thread;
@@ -130,7 +130,7 @@ enum { PERFORMANCE = 8, GROUP_CPUS = 64 };
 typedef LONG(WINAPI *query_system)(int, void *, ULONG, ULONG *);
 typedef LONG(WINAPI *query_group)(int, void *, ULONG, void *, ULONG, ULONG *);
 
-/* How many entries came of that group; the plain query is always of the caller's own. */
+/* Number of entries of that group; the plain query always returns the caller's own group. */
 static unsigned read_group(USHORT group, bool only, struct processor_times times[GROUP_CPUS])
 {
     const ULONG room = GROUP_CPUS * sizeof times[0];
@@ -160,8 +160,8 @@ void plat_cpu_times(struct plat_cpu_times *out)
     read_groups(&groups);
     for (unsigned group = 0; group < groups.count; group++) {
         const unsigned first = cpu_groups_first(&groups, group);
-        const unsigned came = read_group((USHORT)group, groups.count == 1, times);
-        for (unsigned i = 0; i < came && i < GROUP_CPUS && out->count < PLAT_CPUS; i++)
+        const unsigned entries = read_group((USHORT)group, groups.count == 1, times);
+        for (unsigned i = 0; i < entries && i < GROUP_CPUS && out->count < PLAT_CPUS; i++)
             out->core[out->count++] = (struct cpu_time){
                 .cpu = first + i,
                 .busy = times[i].kernel - times[i].idle + times[i].user,
@@ -169,7 +169,7 @@ void plat_cpu_times(struct plat_cpu_times *out)
     }
 }
 
-/* Not told of a thread. */
+/* Unknown for a thread. */
 bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
 {
     (void)thread;

@@ -1,4 +1,4 @@
-/* Tells what error numbers of Winsock and of Windows itself mean. */
+/* Classifies error numbers of Winsock and of Windows. */
 #include "platform/windows/windows.h"
 
 #include <stdio.h>

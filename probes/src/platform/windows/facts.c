@@ -1,5 +1,5 @@
-/* Tells facts of a Windows host, from the registry and system calls. What cannot be read is left
- * out. */
+/* Writes facts of a Windows host, from the registry and system calls. Facts that cannot be read are
+ * left out. */
 #include "platform/windows/windows.h"
 
 #include <iphlpapi.h>

@@ -1,4 +1,4 @@
-/* Tells on Windows who we are and what we can do. */
+/* Identity and capabilities of this process on Windows. */
 #include "platform/windows/windows.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Finds interfaces, addresses and the way to a peer on Windows. Interfaces go by the name that
- * the system shows to people, "Ethernet 2". */
+/* Finds interfaces, addresses and the route to a peer on Windows. Interfaces have the names that the
+ * system shows to people, such as "Ethernet 2". */
 #include "platform/sockaddr.h"
 
 #include <iphlpapi.h>
@@ -133,7 +133,7 @@ bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
     return true;
 }
 
-/* What leaves; what comes in is bound by the local address. */
+/* For sending; receiving is bound by the local address. */
 int plat_interface_set(plat_socket socket, const char *name)
 {
     struct windows_socket *own = windows_socket(socket);

@@ -1,5 +1,6 @@
-/* Holds the host's lock on Windows by a named pipe. The kernel lets one process alone make the
- * first instance of a name, and forgets the name with that process; who opens it reads the owner. */
+/* Holds the host's lock on Windows by a named pipe. The kernel lets only one process make the first
+ * instance of a name, and removes the name with that process; other processes open it to read the
+ * owner. */
 #include "platform/windows/windows.h"
 
 #include <stdio.h>
@@ -41,7 +42,7 @@ static void answer_for_the_lock(void *argument)
     call.hEvent = (HANDLE)argument;
     while (WaitForSingleObject(lock_over, 0) == WAIT_TIMEOUT) {
         if (!finished(&call, ConnectNamedPipe(lock_pipe, &call), INFINITE)) {
-            /* Somebody came and left again before he was heard, or the lock is given back. */
+            /* A client connected and left before it was served, or the lock was released. */
             DisconnectNamedPipe(lock_pipe);
             WaitForSingleObject(lock_over, 1);
             continue;

@@ -1,5 +1,5 @@
-/* Sets and reads options of sockets on Windows, and refuses what it does not have. Those are
- * stamps and frames of our own. */
+/* Sets and reads options of sockets on Windows, and refuses functions that it does not have: stamps and
+ * our own frames. */
 #include "platform/windows/windows.h"
 
 #include <mstcpip.h>
@@ -121,7 +121,7 @@ void plat_congestion_refusal(int error, const char *name, char *into, size_t cap
     snprintf(into, capacity, "congestion control %s: %s", name, text);
 }
 
-/* Winsock's documentation allows a provider to take note of it and do nothing: a capture tells. */
+/* Winsock's documentation allows a provider to accept it without effect: only a capture shows it. */
 int plat_set_no_checksum(plat_socket socket)
 {
     const BOOL on = TRUE;
@@ -275,7 +275,7 @@ bool plat_receive_steering(const char *name, char into[PLAT_STEERING])
 
 /* ---- queues ---- */
 
-/* UDP: what stands in the queue as payload. */
+/* UDP: payload in the queue. */
 bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out)
 {
     u_long queued = 0;

@@ -120,7 +120,7 @@ uint64_t windows_left_ns(uint64_t until_ns)
     return left < hour_ns ? left : hour_ns;
 }
 
-/* WSAPoll does not tell of refused connections before Windows 10 2004; select always has. */
+/* WSAPoll does not report refused connections before Windows 10 2004; select always does. */
 static int finish_connect(SOCKET own, uint64_t until_ns)
 {
     fd_set writable, refused;
@@ -272,7 +272,7 @@ ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity)
     const uint64_t begun_ns = plat_now_ns();
     ptrdiff_t got = plat_receive_within(socket, into, capacity, wait_ms * MILLISECOND_NS);
     own->flowing = own->udp && got > 0 && plat_now_ns() - begun_ns < AT_ONCE_NS;
-    /* `shutdown` may leave a socket that is not readable: reading it tells. */
+    /* After `shutdown` a socket may not become readable: reading it shows the end. */
     return got == -WSAEWOULDBLOCK ? plat_receive_now(socket, into, capacity) : got;
 }
 

@@ -1,6 +1,5 @@
-/* Reads what Windows tells of a TCP connection, by SIO_TCP_INFO. That has grown with the system:
- * version 2 since Windows 11, 1 since Windows 10 2004, 0 since 1703. What an older system or
- * another one (wine) refuses is absent. */
+/* Reads SIO_TCP_INFO of a connection on Windows. Its versions: 2 since Windows 11, 1 since Windows 10
+ * 2004, 0 since 1703. Values that an older system or wine refuses are absent. */
 #include "platform/windows/windows.h"
 
 #include <stdio.h>

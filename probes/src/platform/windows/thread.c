@@ -1,4 +1,4 @@
-/* Runs clocks, sleeps, threads and what they wait with on Windows. */
+/* Clocks, sleeps, threads and condition variables on Windows. */
 #include "platform/windows/windows.h"
 
 #include <process.h>
@@ -29,7 +29,7 @@ bool plat_raw_now_ns(uint64_t *out)
     return false;
 }
 
-/* The clock of tests goes on while a host is suspended. */
+/* The clock of tests keeps running while a host is suspended. */
 bool plat_suspended_ns(uint64_t *out)
 {
     (void)out;

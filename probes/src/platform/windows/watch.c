@@ -1,4 +1,4 @@
-/* Waits for many sockets by WSAPoll, which looks at each of them. */
+/* Waits for many sockets by WSAPoll, which checks each of them. */
 #include "platform/windows/windows.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ ptrdiff_t plat_watch_wait(struct plat_watch *watch, unsigned *numbers, unsigned 
 {
     struct watched *all = (struct watched *)watch->system;
     const uint64_t left_ns = until_ns > 0 ? windows_left_ns(until_ns) : 0;
-    unsigned came = 0, seen;
+    unsigned length = 0, steps;
     if (all->count == 0) { /* which WSAPoll does not take */
         plat_sleep_ns(left_ns);
         return 0;
@@ -61,11 +61,11 @@ ptrdiff_t plat_watch_wait(struct plat_watch *watch, unsigned *numbers, unsigned 
     int ready = WSAPoll(all->polls, all->count, (int)((left_ns + 999999) / 1000000));
     if (ready == SOCKET_ERROR)
         return -WSAGetLastError();
-    for (seen = 0; seen < all->count && came < capacity && ready > 0; seen++) {
-        const unsigned at = (all->turn + seen) % all->count;
+    for (steps = 0; steps < all->count && length < capacity && ready > 0; steps++) {
+        const unsigned at = (all->turn + steps) % all->count;
         if (all->polls[at].revents != 0)
-            numbers[came++] = all->numbers[at];
+            numbers[length++] = all->numbers[at];
     }
-    all->turn = (all->turn + seen) % all->count;
-    return came;
+    all->turn = (all->turn + steps) % all->count;
+    return length;
 }

@@ -1,8 +1,8 @@
-/* Declares what the platform files of Windows share. */
+/* Declares the common code of the platform files of Windows. */
 #ifndef PLAT_WINDOWS_H
 #define PLAT_WINDOWS_H
 
-/* Windows 10 and Server 2016 and later; what came later still is asked for while running. */
+/* Windows 10 and Server 2016 and later; newer functions are looked up at run time. */
 #ifndef _WIN32_WINNT
 #define _WIN32_WINNT 0x0A00
 #endif
@@ -14,16 +14,16 @@
 #include "platform/plat.h"
 #include "pure/nanoseconds.h"
 
-/* A receive that waits looks up this often, where plat_wake is not sure to end a wait. */
+/* A waiting receive returns this often to check for a halt, because plat_wake may not end a wait. */
 #define WINDOWS_RECEIVE_WAIT_MS 50
 
-/* What stands behind a plat_socket. Winsock has no call that does not block on a socket that does:
- * the mode is the socket's, and it is switched where a call needs the other one. */
+/* The object behind a plat_socket. In Winsock a socket is either blocking or not, with no flag for
+ * single calls, so the mode is switched when a call needs the other one. */
 struct windows_socket {
     SOCKET socket;
     bool udp, v6;
     bool listening;            /* accept without blocking */
-    bool flowing;              /* UDP: the last receive found something there already */
+    bool flowing;              /* UDP: the last receive found a datagram at once */
     unsigned receive_wait_ms;  /* 0: WINDOWS_RECEIVE_WAIT_MS */
     _Atomic bool nonblocking; /* its mode now */
 };
@@ -45,7 +45,7 @@ uint64_t windows_left_ns(uint64_t until_ns);
 /* Puts the socket into the mode that a call needs. */
 int windows_set_mode(struct windows_socket *own, bool nonblocking);
 
-/* The Windows version as it really is, without the compatibility that GetVersionEx pretends. */
+/* The real Windows version, without the compatibility mode of GetVersionEx. */
 void windows_version(unsigned *major, unsigned *minor, unsigned *build);
 
 /* UTF-8 of a UTF-16 text; empty where it does not fit. */
@@ -67,7 +67,7 @@ static inline uint64_t windows_hundred_ns(FILETIME time)
     return (uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime;
 }
 
-/* A function of ntdll that no import library names, as a data pointer; NULL: not there. */
+/* A function of ntdll that is in no import library, as a data pointer; NULL: missing. */
 void *windows_native(const char *name);
 
 struct json;

@@ -1,5 +1,5 @@
-/* Numbers CPUs that a system keeps in groups of up to 64, as Windows does. CPU n is the n-th that is
- * there, all of the first group before those of the next; within a group the masks may have holes. */
+/* Numbers CPUs of a system with groups of up to 64, such as Windows. CPU n is the n-th existing CPU,
+ * all of the first group before those of the next; the mask of a group may have holes. */
 #ifndef CPU_GROUPS_H
 #define CPU_GROUPS_H
 
@@ -18,7 +18,7 @@ unsigned cpu_groups_cpus(const struct cpu_groups *groups);
 unsigned cpu_groups_first(const struct cpu_groups *groups, unsigned group);
 /* The group of a CPU and its bit in it. False: there is no such CPU. */
 bool cpu_groups_place(const struct cpu_groups *groups, unsigned cpu, unsigned *group, unsigned *bit);
-/* The other way round. False: there is none in that place. */
+/* The reverse. False: there is no CPU with that group and bit. */
 bool cpu_groups_number(const struct cpu_groups *groups, unsigned group, unsigned bit, unsigned *cpu);
 
 #endif

@@ -1,5 +1,5 @@
-/* Computes how busy CPUs were between two readings of what each has done so far. No share leaves 0 to
- * 1: of a CPU whose counts went back, or that came or went meanwhile, nothing is taken. */
+/* Computes how busy CPUs were between two readings of their counters. Every share is within 0 to 1: a
+ * CPU whose counters went backwards, or that appeared or vanished meanwhile, is ignored. */
 #ifndef CPU_TIMES_H
 #define CPU_TIMES_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What one CPU has done, in any one unit. */
+/* Times of one CPU, in any unit. */
 struct cpu_time {
     unsigned cpu;
     uint64_t busy, steal, total;
@@ -19,7 +19,7 @@ struct cpu_shares {
     unsigned busiest_cpu;
 };
 
-/* Both readings ascend by their CPU. False: no time passed, or on no CPU of both. */
+/* Both readings ascend by CPU. False: no time passed on any CPU that both readings have. */
 bool cpu_shares_between(const struct cpu_time *before, size_t before_count,
                         const struct cpu_time *after, size_t after_count, struct cpu_shares *out);
 

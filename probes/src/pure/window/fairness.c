@@ -1,4 +1,4 @@
-/* Sums up what streams carried, and its squares. */
+/* Sums the streams' throughputs and their squares. */
 #include "pure/window/fairness.h"
 
 bool fairness_index(const uint64_t *bytes, size_t count, double *out)

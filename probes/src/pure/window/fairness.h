@@ -1,4 +1,4 @@
-/* Computes how evenly streams share what they carried together. */
+/* Computes how evenly streams share their total throughput. */
 #ifndef FAIRNESS_H
 #define FAIRNESS_H
 
@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Jain's index, (sum x)^2 / (n sum x^2): 1 where all are alike, k/n where k of n have all. False: fewer
- * than two streams, or nothing to share. */
+/* Jain's index, (sum x)^2 / (n sum x^2): 1 if all are equal, k/n if k of n streams have everything.
+ * False: fewer than two streams, or no throughput. */
 bool fairness_index(const uint64_t *bytes, size_t count, double *out);
 
 #endif

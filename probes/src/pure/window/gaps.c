@@ -1,15 +1,15 @@
-/* Judges which times without a mark are gaps, against the mean distance of all other marks. */
+/* Decides which times without a mark are gaps, by comparison with the mean distance of other marks. */
 #include "pure/window/gaps.h"
 
 #include <string.h>
 
 static unsigned shortest(const struct gaps *gaps)
 {
-    unsigned found = 0;
+    unsigned number = 0;
     for (unsigned i = 1; i < gaps->kept; i++)
-        if (gaps->longest[i].length_ns < gaps->longest[found].length_ns)
-            found = i;
-    return found;
+        if (gaps->longest[i].length_ns < gaps->longest[number].length_ns)
+            number = i;
+    return number;
 }
 
 static void drop_gap(struct gaps *gaps, unsigned number)
@@ -35,8 +35,8 @@ void gaps_add(struct gaps *gaps, uint64_t from_ns, uint64_t until_ns, bool full)
     gaps->longest[gaps->kept++] = gap;
 }
 
-/* Mean distance of the marks, with so many gaps of that length in all taken out. UINT64_MAX: no
- * distance is left. */
+/* Mean distance of the marks without this number of gaps of this total length. UINT64_MAX: no distance
+ * is left. */
 static uint64_t rest_mean_ns(uint64_t length_ns, uint64_t distances, uint64_t count,
                              uint64_t total_ns)
 {

@@ -1,4 +1,4 @@
-/* Keeps the longest of the times in which nothing came, and how many there were in all. */
+/* Keeps the longest gaps (times without data), and the number of all gaps. */
 #ifndef GAPS_H
 #define GAPS_H
 
@@ -6,32 +6,32 @@
 #include <stdint.h>
 
 #define GAPS_KEPT 10
-#define GAP_LEAST_NS UINT64_C(100000000) /* shorter ones are none */
-#define GAP_MEANS 20                     /* a gap is so many mean gaps of the rest, and more */
-#define GAP_MARKS_MIN 20                 /* among fewer marks nothing can be told */
+#define GAP_LEAST_NS UINT64_C(100000000) /* shorter times are not gaps */
+#define GAP_MEANS 20                     /* a gap is at least this many mean distances of the rest */
+#define GAP_MARKS_MIN 20                 /* with fewer marks no gap can be recognised */
 
 struct gap {
     uint64_t from_ns, length_ns;
-    bool full; /* the receive queue was, when it ended */
+    bool full; /* the receive queue was full when the gap ended */
 };
 
-/* All zero: none. */
+/* All zero: no gaps. */
 struct gaps {
     struct gap longest[GAPS_KEPT]; /* in the order in which they were added */
     unsigned kept;
-    uint64_t count, total_ns; /* of all, those that are not kept as well */
+    uint64_t count, total_ns; /* of all gaps, also those that are not kept */
 };
 
-/* Nothing when until_ns is not after from_ns. */
+/* Adds a gap; does nothing unless until_ns is after from_ns. */
 void gaps_add(struct gaps *gaps, uint64_t from_ns, uint64_t until_ns, bool full);
 
-/* Leaves those that stand out: each is GAP_MEANS times the mean distance of `marks` over
- * `length_ns` and more, these gaps taken out of it. With more than GAPS_KEPT of them, count and
- * total_ns are of all only where each of GAP_LEAST_NS stands out; else of those kept. */
+/* Keeps only gaps that are outliers: each is at least GAP_MEANS times the mean distance of the other
+ * `marks` in `length_ns`, without these gaps. If there are more than GAPS_KEPT gaps, count and total_ns
+ * are of all gaps only if every time of GAP_LEAST_NS is an outlier; otherwise of those kept. */
 void gaps_judge(struct gaps *gaps, uint64_t length_ns, uint64_t marks);
 
-/* Begin after origin_ns and length of each that is kept, and ends after it; what lies before is cut
- * off. Returns how many numbers that are. */
+/* Writes begin (relative to origin_ns) and length of each kept gap that ends after origin_ns; the part
+ * before it is cut off. Returns how many numbers it wrote. */
 unsigned gaps_pairs(const struct gaps *gaps, uint64_t origin_ns, uint64_t out[2 * GAPS_KEPT]);
 
 #endif

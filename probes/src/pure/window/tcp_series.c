@@ -1,4 +1,4 @@
-/* Adds points to a series, and halves them where there is no more room. */
+/* Adds points to a series, and drops every second one if there is no more room. */
 #include "pure/window/tcp_series.h"
 
 #include <string.h>
@@ -20,17 +20,17 @@ uint64_t tcp_series_due_ns(const struct tcp_series *series)
 
 static void halve(struct tcp_series *series)
 {
-    const unsigned kept = TCP_SERIES_MAX / 2;
-    for (unsigned i = 0; i < kept; i++) {
+    const unsigned half = TCP_SERIES_MAX / 2;
+    for (unsigned i = 0; i < half; i++) {
         series->time_us[i] = series->time_us[2 * i];
         for (unsigned fact = 0; fact < TCP_SERIES_FACTS; fact++)
             series->value[fact][i] = series->value[fact][2 * i];
     }
-    series->points = kept;
+    series->points = half;
     series->step_ns *= 2;
 }
 
-/* What counts up does so from the first point on; a system that takes some back has counted none. */
+/* Counters count from the first point; if a system's counter goes backwards, the value is 0. */
 static uint64_t since_first(const struct tcp_series *series, unsigned fact, uint64_t value)
 {
     const uint64_t first = series->first.value[fact];
@@ -56,6 +56,6 @@ void tcp_series_add(struct tcp_series *series, uint64_t now_ns, const struct tcp
     series->time_us[place] = (now_ns - series->from_ns) / 1000;
     for (unsigned fact = 0; fact < TCP_SERIES_FACTS; fact++)
         series->value[fact][place] = since_first(series, fact, point->value[fact]);
-    /* The next on the grid: one that came late does not shift all that follow. */
+    /* The next time on the grid: a late point does not shift the following ones. */
     series->due_ns += ((now_ns - series->due_ns) / series->step_ns + 1) * series->step_ns;
 }

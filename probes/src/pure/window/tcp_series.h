@@ -1,6 +1,6 @@
 /* Keeps TCP's own numbers of a connection over time, in memory of a fixed size. A point is due every
- * 10 ms; where the points are full every other one goes, and a point is due half as often from then
- * on. So a window of any length has 256 points and more once it has had as many, all over it. */
+ * 10 ms. When the memory is full, every second point is dropped, and points are due half as often. So a
+ * window of any length has evenly spread points, at least 256 after its first 256. */
 #ifndef TCP_SERIES_H
 #define TCP_SERIES_H
 
@@ -22,26 +22,26 @@ enum tcp_series_fact {
 
 struct tcp_point {
     uint64_t value[TCP_SERIES_FACTS];
-    unsigned present; /* bit k: value[k] was told */
+    unsigned present; /* bit k: the system reported value[k] */
 };
 
-/* All zero: none was begun, and none is due. */
+/* All zero: not begun, and no point is due. */
 struct tcp_series {
     uint64_t from_ns; /* the window's beginning; 0: not begun */
     uint64_t step_ns, due_ns;
     unsigned points;
-    unsigned present; /* what every point so far has */
-    struct tcp_point first; /* as the system told it */
+    unsigned present; /* the values that every point so far has */
+    struct tcp_point first; /* as the system reported it */
     uint64_t time_us[TCP_SERIES_MAX];
     uint64_t value[TCP_SERIES_FACTS][TCP_SERIES_MAX];
 };
 
 /* The first point is due at from_ns, which is above 0. */
 void tcp_series_begin(struct tcp_series *series, uint64_t from_ns);
-/* When the next point is due; TCP_SERIES_NEVER_NS: none is, for the system tells nothing. */
+/* When the next point is due; TCP_SERIES_NEVER_NS: never, because the system reports nothing. */
 uint64_t tcp_series_due_ns(const struct tcp_series *series);
-/* A point of now_ns, which is from_ns or later and no earlier than the last. One that is not due is
- * none, and so are all from the first point on that tells nothing. */
+/* Adds a point at now_ns, which is at least from_ns and the time of the last one. A point that is not
+ * due is ignored, and so are all points starting at the first one without values. */
 void tcp_series_add(struct tcp_series *series, uint64_t now_ns, const struct tcp_point *point);
 
 #endif

@@ -1,4 +1,4 @@
-/* Handles the edges of the receiver's window, which is not done for every mark. */
+/* Handles the edges of the receiver's window: the rare part of marking. */
 #include "pure/window/window.h"
 
 #include <string.h>
@@ -45,8 +45,9 @@ void window_init(struct window *window, const struct window_plan *plan,
 }
 
 /* The bytes are read before the time, against the order in which window_mark writes them. Those of each
- * stream go to `each` as well, unless it is NULL. */
-static struct window_sum sum_until(const struct window *window, uint64_t *last_ns, uint64_t *each)
+ * stream are also written to `per_stream`, unless it is NULL. */
+static struct window_sum sum_until(const struct window *window, uint64_t *last_ns,
+                                   uint64_t *per_stream)
 {
     struct window_sum sum = {0, 0, 0};
     *last_ns = 0;
@@ -54,8 +55,8 @@ static struct window_sum sum_until(const struct window *window, uint64_t *last_n
         const struct window_stream *stream = window->stream[i];
         const uint64_t bytes = atomic_load_explicit(&stream->bytes, memory_order_acquire);
         sum.bytes += bytes;
-        if (each != NULL)
-            each[i] = bytes;
+        if (per_stream != NULL)
+            per_stream[i] = bytes;
         sum.messages += read_relaxed(&stream->messages);
         sum.marks += read_relaxed(&stream->marks);
         uint64_t last = read_relaxed(&stream->last_ns);
@@ -73,7 +74,7 @@ struct window_sum window_total(const struct window *window)
 
 /* ---- the series ---- */
 
-/* Twice as long intervals, half as many. */
+/* Doubles the length of intervals and halves their number. */
 static void lengthen(struct window *window)
 {
     unsigned pairs = window->intervals / 2;
@@ -84,7 +85,7 @@ static void lengthen(struct window *window)
     window->interval_ns *= 2;
 }
 
-/* Where the interval that is being filled ends. */
+/* The end of the current interval. */
 static uint64_t interval_end_ns(const struct window *window)
 {
     if (window->interval_ns > (WINDOW_NEVER_NS - 1) / (window->intervals + 1))
@@ -92,7 +93,7 @@ static uint64_t interval_end_ns(const struct window *window)
     return later_by(window->a_ns, (window->intervals + 1) * window->interval_ns);
 }
 
-/* Ends the intervals that lie before t_ns, by when `bytes` had come. */
+/* Ends the intervals before t_ns, the time by which `bytes` had been received. */
 static void fill_intervals(struct window *window, uint64_t t_ns, uint64_t bytes)
 {
     while (interval_end_ns(window) <= t_ns && interval_end_ns(window) < WINDOW_NEVER_NS - 1) {
@@ -105,7 +106,7 @@ static void fill_intervals(struct window *window, uint64_t t_ns, uint64_t bytes)
     }
 }
 
-/* The rest up to b: an interval of its own from half a length on, else a part of the one before. */
+/* The rest up to b: a separate interval if it has at least half a length, else part of the last one. */
 static void end_intervals(struct window *window)
 {
     uint64_t rest_bytes = window->b.bytes - window->interval_base_bytes;
@@ -142,7 +143,7 @@ static void raise(uint64_t *most, uint64_t value)
         *most = value;
 }
 
-/* From a mark, or from a where that is later, to another time in the window. */
+/* Time from a mark, or from a if that is later, to another time in the window. */
 static uint64_t gap_ns(const struct window *window, uint64_t from_ns, uint64_t to_ns)
 {
     if (from_ns < window->a_ns)
@@ -163,7 +164,7 @@ static void gather_extremes(struct window *window)
     }
 }
 
-/* A stream's extremes begin anew where it first notices that the window is open. */
+/* A stream resets its extremes when it first notices that the window is open. */
 static void note_extremes(const struct window *window, struct window_stream *stream, uint64_t t_ns,
                           uint64_t bytes)
 {
@@ -187,8 +188,7 @@ uint64_t window_origin_ns(const struct window *window)
                                   : WINDOW_NEVER_NS;
 }
 
-/* A stream's last mark before t_ns; at least one of the last GAP_LEAST_NS is told by any time then.
- * 0: it has had none. */
+/* A stream's last mark before t_ns; within the last GAP_LEAST_NS any mark will do. 0: it has had none. */
 static uint64_t mark_before_ns(const struct window_stream *stream, uint64_t t_ns)
 {
     uint64_t last_ns = atomic_load_explicit(&stream->last_ns, memory_order_acquire);
@@ -198,7 +198,7 @@ static uint64_t mark_before_ns(const struct window_stream *stream, uint64_t t_ns
     return from_ns < t_ns && read_relaxed(&stream->silent_until_ns) >= t_ns ? from_ns : t_ns;
 }
 
-/* At a mark of `stream` that came after from_ns without one; others may have had some since. */
+/* Called at a mark of `stream`, the first since its gap_from_ns; other streams may have had marks since. */
 static void note_gap(struct window *window, const struct window_stream *stream, uint64_t t_ns)
 {
     const uint64_t origin_ns = window_origin_ns(window);
@@ -216,7 +216,7 @@ static void note_gap(struct window *window, const struct window_stream *stream, 
     window->gaps_until_ns = t_ns;
 }
 
-/* The silence that closes a window; what lasts beyond the sender's tail shows nothing more. */
+/* The silence that closes a window; beyond the sender's tail it is meaningless. */
 static void note_closing_gap(struct window *window, uint64_t last_ns, uint64_t now_ns)
 {
     const uint64_t tail_ns = later_by(window->w1_ns, WINDOW_TAIL_NS);
@@ -255,8 +255,8 @@ static void next_edge(struct window *window)
     set_edge(window, edge_ns < window->w1_ns ? edge_ns : window->w1_ns);
 }
 
-/* How long after w1 a mark still counts. Where not even one more mark would make a figure, the
- * shortest time will do. */
+/* How long after w1 a mark still counts. If even one more mark would not give a figure, it is the
+ * shortest time. */
 static uint64_t silence_ns(const struct window *window, uint64_t marks)
 {
     uint64_t inside = window->opened ? marks - window->a.marks + 1 : 0;
@@ -288,7 +288,7 @@ static void begin_stream(struct window *window, struct window_stream *stream, ui
     set_edge(window, window->w0_ns);
 }
 
-/* The mark that came too late is none of the window's. */
+/* A mark that is too late does not belong to the window. */
 static void take_back(struct window *window, const struct window_stream *stream, uint64_t bytes)
 {
     for (unsigned i = 0; i < window->plan.streams; i++)
@@ -318,13 +318,13 @@ static unsigned pass_edge(struct window *window, struct window_stream *stream, u
     return WINDOW_CLOSED;
 }
 
-/* Another stream's mark has passed the edge before: nothing is to be summed up again. */
+/* Another stream's mark has passed the edge before: the sum is already known. */
 static bool only_notices_edge(const struct window *window, uint64_t t_ns)
 {
     return window->opened && !window->closed && t_ns < read_relaxed(&window->edge_ns);
 }
 
-/* Where the bytes of each stream are kept of the edge that may be passed next. */
+/* The array for the bytes of each stream at the next edge. */
 static uint64_t *bytes_at_edge(struct window *window)
 {
     return !window->opened ? window->opened_bytes : !window->closed ? window->closed_bytes : NULL;

@@ -1,14 +1,15 @@
 /* The receiver's window over the sum of its streams, from one mark to another.
  *
- * A mark is (t, B): the clock right after a receive call returned, and the payload bytes taken in so
+ * A mark is (t, B): the clock right after a receive call returned, and the payload bytes received so
  * far. w0 = first mark of the last stream to begin + warm-up (or as given), w1 = w0 + duration;
  * a = first mark at or after w0, b = first mark at or after w1; throughput = 8 (B_b - B_a)/(t_b - t_a):
- * mark a starts the clock, its own bytes are not counted. No mark within max(50 ms, 20 mean gaps)
- * after w1: t_b = w1, for silence is time. With a count, a and b are the first and the last mark.
+ * mark a starts the clock, and its bytes are not counted. If there is no mark within max(50 ms, 20 mean
+ * gaps) after w1, then t_b = w1, because silence counts as time. With a count, a and b are the first and
+ * the last mark.
  *
- * Threads: each stream's marks come from its own thread, by window_mark and without a lock. Where that
- * returns true the same thread calls window_cross, and that, like every other function here, under one
- * lock of the caller's. Marks of different threads can pass each other by the time of a function call. */
+ * Threads: each stream's thread makes its marks by window_mark, without a lock. If that returns true,
+ * the same thread calls window_cross, which like every other function here needs one lock of the caller.
+ * Marks of different threads can be out of order by the time of a function call. */
 #ifndef WINDOW_H
 #define WINDOW_H
 
@@ -20,13 +21,13 @@
 
 #define WINDOW_STREAMS_MAX 1000
 #define WINDOW_INTERVALS_MAX 1000
-#define WINDOW_MARKS_MIN 20                   /* from a to b, both counted; fewer: no figure */
+#define WINDOW_MARKS_MIN 20                   /* from a to b inclusive; with fewer: no figure */
 #define WINDOW_SILENCE_NS UINT64_C(50000000)
 #define WINDOW_SILENCE_GAPS 20
-#define WINDOW_TAIL_NS UINT64_C(100000000) /* a sender that nobody stops sends for so long after w1 */
+#define WINDOW_TAIL_NS UINT64_C(100000000) /* how long an unstopped sender continues after w1 */
 #define WINDOW_NEVER_NS UINT64_MAX
 
-/* One stream's marks; all zero before its first. One writer, the stream's thread; everybody reads. */
+/* One stream's marks; all zero before its first. Only the stream's thread writes; all threads read. */
 struct window_stream {
     _Atomic uint64_t bytes;    /* payload so far, first copies only */
     _Atomic uint64_t messages;
@@ -37,7 +38,7 @@ struct window_stream {
     _Atomic uint64_t silent_from_ns, silent_until_ns; /* the last time of GAP_LEAST_NS and more */
     uint64_t edge_seen_ns;     /* the thread's own */
     uint64_t gap_from_ns;      /* the mark before the one that window_cross is called for */
-    bool queue_full;           /* the caller says so where a silence ends: gaps keep it */
+    bool queue_full;           /* set by the caller at the end of a silence; kept with the gap */
     bool begun;                /* under the lock */
 };
 
@@ -45,11 +46,11 @@ struct window_plan {
     unsigned streams;       /* 1 to WINDOW_STREAMS_MAX */
     bool by_count;          /* first mark to last; the times below are not used */
     uint64_t warm_up_ns, duration_ns; /* duration above 0 */
-    uint64_t open_ns, close_ns;       /* a given window of the receiver's clock; 0: not given */
-    uint64_t interval_ns;   /* above 0; lengthened where more than WINDOW_INTERVALS_MAX would come */
+    uint64_t open_ns, close_ns;       /* a given window, by the receiver's clock; 0: not given */
+    uint64_t interval_ns;   /* above 0; longer if there would be more than WINDOW_INTERVALS_MAX */
 };
 
-/* What one mark or one look did; bits, both at once are possible. */
+/* Result of one mark or one look; bits, both may be set. */
 enum window_event { WINDOW_NOTHING = 0, WINDOW_OPENED = 1, WINDOW_CLOSED = 2 };
 
 struct window_sum {
@@ -68,10 +69,10 @@ struct window {
     /* Bytes of each stream by a and by b, of which a.bytes and b.bytes are the sums. */
     uint64_t opened_bytes[WINDOW_STREAMS_MAX], closed_bytes[WINDOW_STREAMS_MAX];
     uint64_t longest_gap_ns;   /* longest silence of a stream between a and b */
-    struct gaps gaps;          /* silences of all streams from w0 on, judged once it is closed */
+    struct gaps gaps;          /* silences of all streams since w0, judged when the window is closed */
     uint64_t gaps_until_ns;    /* end of the last one */
     uint64_t largest_bytes;    /* largest receive call after a, up to b */
-    uint64_t interval_ns;      /* in effect */
+    uint64_t interval_ns;      /* the effective value */
     uint64_t interval_base_bytes;
     unsigned intervals;
     /* Bytes between a + k intervals and a + (k + 1) intervals; their sum is b.bytes - a.bytes.
@@ -79,11 +80,11 @@ struct window {
     uint64_t interval_bytes[WINDOW_INTERVALS_MAX];
 };
 
-/* streams[i] point to all-zero window_streams which live as long as the window. */
+/* streams[i] point to all-zero window_streams that live as long as the window. */
 void window_init(struct window *window, const struct window_plan *plan,
                  struct window_stream *const *streams);
 
-/* A receive call returned at t_ns and brought this much (bytes and messages 0: a further copy).
+/* A receive call returned at t_ns with this many bytes and messages (both 0: a duplicate).
  * True: take the lock and call window_cross with the same arguments, before the next mark. */
 static inline bool window_mark(struct window *window, struct window_stream *stream, uint64_t t_ns,
                                uint64_t bytes, uint64_t messages)
@@ -94,7 +95,7 @@ static inline bool window_mark(struct window *window, struct window_stream *stre
         atomic_store_explicit(&stream->silent_from_ns, last, memory_order_relaxed);
         atomic_store_explicit(&stream->silent_until_ns, t_ns, memory_order_relaxed);
     }
-    /* Released: who sees this mark sees the silence that it ended. */
+    /* Release order: a thread that sees this mark also sees the silence that it ended. */
     atomic_store_explicit(&stream->last_ns, t_ns, memory_order_release);
     atomic_store_explicit(&stream->marks,
                           atomic_load_explicit(&stream->marks, memory_order_relaxed) + 1,
@@ -102,7 +103,7 @@ static inline bool window_mark(struct window *window, struct window_stream *stre
     atomic_store_explicit(&stream->messages,
                           atomic_load_explicit(&stream->messages, memory_order_relaxed) + messages,
                           memory_order_relaxed);
-    /* Released last: who sees these bytes sees that the mark came at t_ns. */
+    /* Released last: a thread that sees these bytes also sees the mark's time t_ns. */
     atomic_store_explicit(&stream->bytes,
                           atomic_load_explicit(&stream->bytes, memory_order_relaxed) + bytes,
                           memory_order_release);
@@ -118,33 +119,33 @@ static inline bool window_mark(struct window *window, struct window_stream *stre
     return false;
 }
 
-/* The rare part of a mark. Returns window_event bits: what the caller samples at the edges is to be
- * read right then. */
+/* The rare part of a mark. Returns window_event bits: the caller must read its samples of the edge
+ * immediately. */
 unsigned window_cross(struct window *window, struct window_stream *stream, uint64_t t_ns,
                       uint64_t bytes, uint64_t messages);
 
-/* When window_look has something to do unless marks come first; WINDOW_NEVER_NS: nothing yet.
- * Ask again after each look and after the window has opened. */
+/* When to call window_look unless marks arrive first; WINDOW_NEVER_NS: not yet. Call it again after each
+ * look and after the window has opened. */
 uint64_t window_look_at_ns(const struct window *window);
-/* Closes the window by silence where that time has passed without a mark at or after w1; where the
- * sender is `over`, and says so, from w1 on. WINDOW_CLOSED or WINDOW_NOTHING. */
+/* Closes the window by silence if that time has passed without a mark at or after w1; if the sender has
+ * reported its end (`over`), already at w1. Returns WINDOW_CLOSED or WINDOW_NOTHING. */
 unsigned window_look(struct window *window, uint64_t now_ns, bool over);
 
-/* With a count: no more marks will come; b is the last one. WINDOW_CLOSED unless already closed, or
- * no mark ever came (WINDOW_NOTHING). */
+/* With a count: there are no more marks; b is the last one. Returns WINDOW_CLOSED, or WINDOW_NOTHING if
+ * it is already closed or there was never a mark. */
 unsigned window_finish(struct window *window);
 
-/* Where a given window begins, or the first mark + warm-up; of one by count its first mark. */
+/* The begin of a given window, or the first mark + warm-up; with a count the first mark. */
 uint64_t window_origin_ns(const struct window *window);
 
 /* Sum of all streams so far. */
 struct window_sum window_total(const struct window *window);
 
-/* Of a closed window; false: no figure (fewer than WINDOW_MARKS_MIN marks, or no time passed). */
+/* For a closed window; false: no figure (fewer than WINDOW_MARKS_MIN marks, or no time passed). */
 bool window_throughput_bit_per_s(const struct window *window, double *out);
-/* Marks from a to b, both counted; 0 where the window never opened. */
+/* Number of marks from a to b inclusive; 0 if the window never opened. */
 uint64_t window_marks(const struct window *window);
-/* Whether largest receive + change of the queue exceed 0.1 % of the window's bytes. */
+/* Whether the largest receive + the change of the queue exceed 0.1 % of the window's bytes. */
 bool window_coarse(uint64_t bytes, uint64_t largest_bytes, uint64_t queue_open_bytes,
                    uint64_t queue_close_bytes);
 

@@ -1,4 +1,4 @@
-/* Computes the figures of a window that is closed. */
+/* Computes the figures of a closed window. */
 #include "pure/window/window.h"
 
 uint64_t window_marks(const struct window *window)
