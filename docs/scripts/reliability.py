@@ -25,8 +25,8 @@ WHERE = {
     "host": "Hosts and their probes",
     "login": "SSH and logins",
     "store": "Run folders, disks and files",
-    "control": "What is said between controller and probe",
-    "person": "People",
+    "control": "Between controller and probe",
+    "person": "Signals and terminals",
 }
 RECORDED = ("figure", "n", "seed")
 NOT_PASSED = ("skipped", "failure", "error")

@@ -40,5 +40,5 @@ def example(name: str) -> tuple[str, str]:
 
 def columns(name: str) -> list[str]:
     """The columns that a page's table of the record names, in its first cells."""
-    cells = re.findall(r"^\| (`.*?) \|", section(name, "What the record has"), re.M)
+    cells = re.findall(r"^\| (`.*?) \|", section(name, "Columns"), re.M)
     return re.findall(r"`([a-z0-9_]+)`", " ".join(cells))

@@ -34,21 +34,21 @@ def test_a_page_names_every_key_that_its_kind_takes_and_no_other(name: str) -> N
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_what_must_be_said_is_named(name: str) -> None:
-    (sentence,) = re.findall(r"^(.*?) must be said", section(name, "Keys"), re.M)
+def test_required_keys_are_named(name: str) -> None:
+    (sentence,) = re.findall(r"^(.*?) (?:is|are) required", section(name, "Keys"), re.M)
     assert set(re.findall(r"`([a-z_]+)`", sentence)) == keys_of(NEEDED[PAGES[name]])
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_findings_that_a_page_names_are_kinds_of_finding(name: str) -> None:
-    said = re.findall(r"`([a-z-]+)`", section(name, "What is found"))
+    said = re.findall(r"`([a-z-]+)`", section(name, "Findings"))
     assert said
     assert [word for word in said if word not in {str(kind) for kind in Kind}] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_reasons_that_a_page_names_are_of_the_closed_list(name: str) -> None:
-    said = re.findall(r"`([a-z]+-[a-z-]+)`", section(name, "Where there is no figure"))
+    said = re.findall(r"`([a-z]+-[a-z-]+)`", section(name, "When there is no result"))
     assert said
     assert [word for word in said if word not in REASONS] == []
 
