@@ -72,7 +72,7 @@ class Stated:
 
     def strangers(self, pairings: Sequence[str]) -> tuple[str, ...]:
         """The pairings that the facts name and that are not among ``pairings``."""
-        facts = (*self.durations, *self.remarks)
+        facts: tuple[StatedDuration | Remark, ...] = (*self.durations, *self.remarks)
         names = [name for fact in facts for name in fact.pairings]
         return tuple(name for name in dict.fromkeys(names) if name not in pairings)
 

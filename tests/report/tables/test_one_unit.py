@@ -60,12 +60,12 @@ def test_below_1_mbit_per_s_all_figures_are_in_kbit_per_s() -> None:
 def test_intervals_have_the_unit_and_the_decimals_of_the_table_they_belong_to() -> None:
     tables = (grid((90e6, 2386.17e6)), grid((0.4e6, 249.01e6), half_widths=True))
     layout = BinGrid.__new__(BinGrid)
-    tables = evened_section(TableSection(layout, "", tables)).tables
-    assert [words(table) for table in tables] == [
+    evened_tables = evened_section(TableSection(layout, "", tables)).tables
+    assert [words(table) for table in evened_tables] == [
         [["0.0900 (3)", "2.39 (3)"]],
         [["0.0004 (3)", "0.25 (3)"]],
     ]
-    assert all("Gbit/s (" in table.title for table in tables)
+    assert all("Gbit/s (" in table.title for table in evened_tables)
 
 
 def test_a_figure_with_its_unit_behind_it_and_a_column_named_by_it_change_with_the_table() -> None:
