@@ -57,6 +57,16 @@ def test_a_catalogue_has_the_texts_of_the_reports_and_no_others(language: str) -
 
 
 @pytest.mark.parametrize("language", OTHERS)
+def test_every_text_of_a_catalogue_is_translated(language: str) -> None:
+    with (FOLDER / f"{language}.po").open("rb") as file:
+        messages = [message for message in read_po(file, locale=language) if message.id]
+    plural = [message for message in messages if isinstance(message.id, tuple)]
+    assert [message.id for message in plural if not all(message.string)] == []
+    assert [message.id for message in messages if not message.string] == []
+    assert len(messages) > 1000
+
+
+@pytest.mark.parametrize("language", OTHERS)
 def test_what_a_catalogue_says_has_the_braces_of_its_message(language: str) -> None:
     wrong = [text for message, text in translations(language) if braces(text) != braces(message)]
     assert wrong == []

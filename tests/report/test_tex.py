@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folders import REPORTS, ROOT
+from folders import REPORTS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.findings.analysis import load
-from netlab.report import in_tables, write_report
+from netlab.report import write_report
 from netlab.report.language import wording_in
-from netlab.report.sections import parts_of
+from netlab.report.language.catalogues import languages
 from netlab.report.tables.elements import (
     Chart,
     Part,
@@ -29,11 +29,9 @@ from netlab.report.tables.elements import (
     grid_table,
     throughput_cell,
 )
-from netlab.report.tables.tables import overviews, sections
 from netlab.report.write.latex import LatexWords, document
 from netlab.report.write.latex_prose import latex_prose
-from netlab.results.layout import TableColumn, lay_out
-from netlab.results.readings import readings
+from netlab.results.layout import TableColumn
 
 HOSTILE = "\\input{/etc/passwd} $x^2_{1}$ 50% & #1 ~ [a] *b* \"q\" <|> `` '' --- ?` !`"
 GERMAN = LatexWords("de", decimal_marker=",", table="Tabelle", figure="Abbildung")
@@ -190,37 +188,19 @@ def compiled(tex: str, folder: Path) -> str:
 
 
 @pytest.mark.needs("pdflatex")
-@pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds"])
-def test_the_tables_of_the_shipped_runs_compile_in_german(name: str, tmp_path: Path) -> None:
-    run = load(ROOT / "reports" / name)
-    wording = wording_in("de")
-    measured = readings(run)
-    layout = lay_out(in_tables(measured))
-    means = [wording.of_table(grid) for grid in overviews(layout, run.plan.link)]
-    tabled = [
-        wording.of_table(grid)
-        for section in sections(layout, run.plan.link, imported=True)
-        for grid in section.tables
-    ]
-    parts = [wording.of_part(part) for part in parts_of(run, measured)]
-    tex = document(run.plan.title, [*means, *tabled], parts, words=GERMAN)
-    log = compiled(tex, tmp_path)
-    assert re.findall(r"Overfull.*\n.*", log) == []
-    assert "from babel-de.ini" in log
-
-
-@pytest.mark.needs("pdflatex")
+@pytest.mark.parametrize("language", languages())
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in REPORTS.glob("*/run.json")))
 def test_every_recorded_run_is_set_within_the_margins_with_its_charts(
-    name: str, tmp_path: Path
+    name: str, language: str, tmp_path: Path
 ) -> None:
     run = tmp_path / name
     shutil.copytree(REPORTS / name, run)
-    write_report(load(run))
+    write_report(load(run), wording_in(language))
     tex = (run / "tables.tex").read_text(encoding="utf-8")
     log = compiled(tex, run)
     assert re.findall(r"Overfull \\[hv]box.*", log) == []
     assert re.findall(r"(?i).*undefined.*", log) == []
+    assert ("from babel-de.ini" in log) == (language == "de")
     charts = {chart.name for chart in (run / "charts").glob("*.pdf")}
     assert set(re.findall(r"<charts/([^>,]*\.pdf)", log.replace("\n", ""))) == charts
 
