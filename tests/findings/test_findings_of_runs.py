@@ -222,7 +222,7 @@ def test_the_recorded_kinds_of_connection_yield_what_is_odd_about_one_bridge() -
         "linux+colinux-winpcap-bridge TCP"
     ]
     said = leading(run)
-    assert said[0].startswith("linux+colinux-winpcap-bridge UDP: 3.2 % above the wire’s ceiling")
+    assert said[0].startswith("linux+colinux-winpcap-bridge UDP: 3.2 % above the wire ceiling")
     assert "Of 50 cells without a result: 12, the imported document" in said[2]
 
 

@@ -64,7 +64,7 @@ def test_a_pair_below_both_of_its_ends_is_told_once_for_both_ways() -> None:
     (said,) = found(MadeMesh(THREE, pairs=slow, scatter=0))
     assert statement(said) == (
         "between linux-a and linux-b at most 18.83 Mbit/s, both ways, but each of them reaches "
-        "94.10 Mbit/s with others"
+        "94.10 Mbit/s with other hosts"
     )
     (one,) = found(MadeMesh(THREE, pairs={("linux-a", "linux-b"): 0.2}, scatter=0))
     assert statement(one).startswith("from linux-a to linux-b 18.83 Mbit/s, but")

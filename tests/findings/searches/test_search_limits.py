@@ -124,7 +124,7 @@ def test_of_hosts_that_are_one_machine_no_core_is_said_to_be_the_devices() -> No
 
 def test_a_device_whose_cores_have_time_left_is_not_said_to_lack_a_cpu() -> None:
     frames, _line = said(run_of_searches(Truth(device_frames=148_800, core_share=0.4), seeded(1)))
-    assert "with the busiest core of router at 40 % only" in frames
+    assert "with the busiest core of router at only 40 %" in frames
     assert "CPU is the limit" not in frames
 
 
