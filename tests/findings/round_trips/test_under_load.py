@@ -75,7 +75,7 @@ def test_a_load_below_the_capacity_of_the_path_is_reported_with_its_share() -> N
     assert (kind, finding.severity) == (Kind.LOAD_BELOW_PATH, "warning")
     assert finding.evidence["load_share"] == pytest.approx(0.5)
     assert finding.evidence["throughput_bit_per_s"] == pytest.approx(CEILING / 2)
-    assert "the load was 47.07 Mbit/s, 50 % of what the path carries at most" in said
+    assert "the load was 47.07 Mbit/s, only 50 % of what the path carries" in said
 
 
 def test_a_standing_queue_is_reported_in_time_and_in_bytes() -> None:
@@ -100,7 +100,7 @@ def test_with_load_in_both_directions_the_size_of_each_queue_is_not_known() -> N
     ((kind, (finding, said)),) = findings_of(values, direction="both").items()
     assert kind is Kind.STANDING_QUEUE
     assert "queue_bytes" not in finding.evidence
-    assert said.endswith("round trips of 2 ms became 120 ms in the median.")
+    assert said.endswith("round trip grew from 2 ms to 120 ms.")
 
 
 def test_with_both_directions_the_better_one_decides_whether_the_path_was_full() -> None:
@@ -119,7 +119,7 @@ def test_with_both_directions_the_better_one_decides_whether_the_path_was_full()
 def test_a_full_path_without_a_queue_is_a_result() -> None:
     ((kind, (finding, said)),) = findings_of(trial(10.0, 11.0)).items()
     assert (kind, finding.severity) == (Kind.NO_STANDING_QUEUE, "note")
-    assert "round trips of 10 ms became 11 ms in the median" in said
+    assert "the median round trip is 11 ms under load, 10 ms before it" in said
 
 
 def test_lost_requests_are_reported_with_those_lost_before_the_load() -> None:
