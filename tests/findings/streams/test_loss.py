@@ -99,7 +99,7 @@ def test_that_some_were_dropped_is_told_with_the_path() -> None:
     assert few_frames in statement(found)
     few = replace(NONE_DROPPED, sender_interface=7, between_s=10.0)
     again = tcp(**ENDS, tcp=replace(ACCOUNT, retransmissions=40), drops=few)
-    assert "and 7 frames are no more than" in statement(next(lost([again])))
+    assert "and 7 frames are within the usual number" in statement(next(lost([again])))
 
 
 def test_without_loss_or_in_a_document_nothing_is_placed() -> None:
