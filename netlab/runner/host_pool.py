@@ -230,7 +230,7 @@ class HostPool:
         died = any(agent.gone and agent.died for agent in agents)
         for agent in agents:
             self._hosts.lose(agent.host.name)
-        self._welcome()
+        self._pair_returned()
         if self._hosts.closing:
             return interrupted(trial, attempt, *names)
         away = host_away(pair, self._hosts.absences)
@@ -267,7 +267,7 @@ class HostPool:
         if self._hosts.all_there and not self._ways.cut:
             return
         self._hosts.ask_again([name for name in self._hosts.names if not self._is_replaced(name)])
-        self._welcome()
+        self._pair_returned()
         self._ways.ask_again()
 
     def next_ask_s(self, cells: Collection[Cell], patience_s: float) -> float | None:
