@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from folders import DOCS
 
@@ -19,7 +20,7 @@ _NAMES = re.compile(
     r"|%?\([a-z_]+\)s|\{[^{}]*\}",  # a placeholder of a message
     re.MULTILINE | re.DOTALL,
 )
-_BETWEEN_WORDS = r"[\s-]+"
+_BETWEEN_WORDS = re.compile(r"[\s-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +62,28 @@ def _split(cell: str) -> Iterator[str]:
 
 
 def misuses(text: str, words: Mapping[str, tuple[str, ...]]) -> list[Misuse]:
-    """The forbidden words in the prose of a text, in the order of the table.
+    """The forbidden words in the prose of a text, in their order there.
 
     Code, comments, targets of links and placeholders are not prose. A word is found in any case,
     in its plural, and with spaces, hyphens or a line break between its parts.
     """
     prose = _NAMES.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    return [
-        Misuse(prose.count("\n", 0, match.start()) + 1, word, " or ".join(replacements))
-        for word, replacements in words.items()
-        for match in _pattern(word).finditer(prose)
-    ]
+    word_of = {_normal(word): word for word in words}
+    matches = []
+    for match in _pattern(tuple(words)).finditer(prose):
+        spelling = _normal(match[0])
+        word = word_of.get(spelling) or word_of[spelling.removesuffix("s")]
+        line = prose.count("\n", 0, match.start()) + 1
+        matches.append(Misuse(line, word, " or ".join(words[word])))
+    return matches
 
 
-def _pattern(word: str) -> re.Pattern[str]:
-    parts = map(re.escape, re.split(r"[\s-]", word))
-    return re.compile(rf"(?<![\w-]){_BETWEEN_WORDS.join(parts)}s?(?![\w-])", re.IGNORECASE)
+def _normal(word: str) -> str:
+    return _BETWEEN_WORDS.sub(" ", word).casefold()
+
+
+@cache
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+    parts = (map(re.escape, _BETWEEN_WORDS.split(word)) for word in words)
+    choice = "|".join(_BETWEEN_WORDS.pattern.join(word) for word in parts)
+    return re.compile(rf"(?<![\w-])(?:{choice})s?(?![\w-])", re.IGNORECASE)

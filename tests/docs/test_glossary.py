@@ -26,7 +26,9 @@ ALLOWED = {
 
 def commands(command: click.Command, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """The words of each command below this one, and its help."""
-    context = click.Context(command, info_name=" ".join(names))
+    # click keeps a command's help option, with the names that it has the first time.
+    names_of_help = cli.context_settings["help_option_names"]
+    context = click.Context(command, info_name=" ".join(names), help_option_names=names_of_help)
     yield " ".join(names), command.get_help(context)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
@@ -135,8 +137,8 @@ def test_a_word_planted_in_a_copy_of_a_page_is_found_with_its_line(tmp_path: Pat
     copy.write_text(f"{page}\nEach test case has a data\nrate.\n", "utf-8")
     last = len(page.splitlines()) + 2
     assert not_allowed("docs/matrix.md", copy.read_text("utf-8")) == [
-        f"docs/matrix.md:{last}: data rate → throughput",
         f"docs/matrix.md:{last}: test case → cell",
+        f"docs/matrix.md:{last}: data rate → throughput",
     ]
 
 
