@@ -230,7 +230,7 @@ def _trips(readings: Sequence[Reading]) -> list[FirstPicture]:
         return []
     ends = [value for row in rows for value in (row.low, row.high) if value]
     axis = Axis("µs", logarithmic=max(ends) > _LOG_FROM * min(ends))
-    title = _("Round-trip times: median, middle half, and 1st to 99th percentile")
+    title = _("Round trips: median, middle half, and 1st to 99th percentile")
     title = _partly(title, len(rows), len(every))
     return [interval_picture(title, title, rows, axis)]
 
