@@ -72,8 +72,8 @@ class Stated:
 
     def strangers(self, pairings: Sequence[str]) -> tuple[str, ...]:
         """The pairings that the facts name and that are not among ``pairings``."""
-        facts = (*self.durations, *self.remarks)
-        names = [name for fact in facts for name in fact.pairings]
+        names = [name for duration in self.durations for name in duration.pairings]
+        names += [name for remark in self.remarks for name in remark.pairings]
         return tuple(name for name in dict.fromkeys(names) if name not in pairings)
 
 

@@ -42,8 +42,8 @@ def record_line(**changed: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"test": "foo", "settings": {"protocol": "UDP"}}, "its test or its pairing is not that"),
-        ({"pairing": "WW"}, "its test or its pairing is not that"),
+        ({"test": "foo", "settings": {"protocol": "UDP"}}, "its test or its pairing differs from"),
+        ({"pairing": "WW"}, "its test or its pairing differs from"),
         ({"values": {"\ud800x": 1}}, "'\\ud800x' is no name of a value"),
         ({"values": {"A b": 1}}, "'A b' is no name of a value"),
         ({"values": {"x" * 129: 1}}, "is no name of a value"),
