@@ -20,7 +20,7 @@ ROW = """
         "gap", Whole(0, 999), default=None, label=_("made-up gap"), absent=_("none at all"),
         asks=(Ask("gap"),), need=Need("gaps"), about="Made up.", column="asked for, and made up")
 """
-CLASS = '"""What all tests take."""\n'
+CLASS = '"""Settings of all tests."""\n'
 
 MATRIX = """\
 title: made up

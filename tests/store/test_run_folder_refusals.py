@@ -74,7 +74,7 @@ def test_many_differences_are_cut_short(tmp_path: Path) -> None:
         ({"a": True}, {"a": 1}, ["a: true there, 1 here"]),
         ({"a": [{"b": 1}]}, {"a": []}, ['a[0]: {"b": 1} there, nothing here']),
         ({"a": None}, {}, ["a: null there, nothing here"]),
-        (1, 2, ["the whole: 1 there, 2 here"]),
+        (1, 2, ["the content: 1 there, 2 here"]),
         ({"a": "x" * 99}, {"a": {}}, ['a: "' + "x" * 56 + "... there, {} here"]),
     ],
 )

@@ -51,7 +51,7 @@ _WORDS: Mapping[str, Message] = {
     "explore_map_keys": _("The arrow keys move from place to place."),
     "spot": _("{row}, {column}: {value} {unit}"),
     "spot_blank": _("{row}, {column}: no figure"),
-    "whole chart": _("whole chart"),
+    "whole": _("whole chart"),
     "share": _("share of the ceiling"),
     "logarithmic": _("logarithmic"),
     "zoom_in": _("zoom in"),

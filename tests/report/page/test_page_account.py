@@ -99,7 +99,7 @@ def test_hosts_on_one_machine_are_said_to_share_its_cpus(make: Callable[..., Ana
     apart = read_page(make([planned()], None, [facts("alpha", "1"), facts("beta", "2")]))
     assert "share its CPUs" not in apart.text
     together = read_page(make([planned()], None, [facts("alpha", "1"), facts("beta", "1")]))
-    assert "alpha, beta: one machine, so they share its CPUs" in together.text
+    assert "alpha, beta are one machine: they share its CPUs" in together.text
 
 
 def test_an_imported_table_says_what_it_cannot_know(make: Callable[..., Analysis]) -> None:
