@@ -114,7 +114,7 @@ def test_errors_of_folders_and_matrices_are_those_documented() -> None:
     Path("bad/run.json").write_text("{")
     with pytest.raises(StoreError):
         netlab.load("bad")
-    with pytest.raises(UsageError, match="no matrix of that name"):
+    with pytest.raises(UsageError, match="no shipped matrix of that name"):
         netlab.run("no-such-matrix")
 
 

@@ -78,7 +78,7 @@ def test_aliases_stand_for_their_anchor() -> None:
         ("a: !!python/object:os.system x", "f.yaml:1:4: a: the tag !!python/object:os.system"),
         ("a:\n\tb: 1", "f.yaml:2:1: there is a tab here"),
         ("a: 1\nb: \0", "f.yaml:2:4: there is a NUL byte here"),
-        ("a: \x07", "f.yaml:1:4: the control character U+0007"),
+        ("a: \x07", "f.yaml:1:4: there is the control character U+0007"),
         (b"a: 1\nb: \xe9", "f.yaml:2:4: the byte 0xe9 is not UTF-8"),
         ("a: 1".encode("utf-16"), "f.yaml:1:1: the file is UTF-16; save it as UTF-8"),
         ("", "f.yaml:1:1: the file is empty"),

@@ -258,8 +258,8 @@ def test_a_mirror_serves_behind_those_that_can_do_more_and_never_asks(tmp_path: 
 @pytest.mark.parametrize(
     ("host", "message"),
     [
-        ("{os: L, mirror: {address: 10.0.0.9}, ssh: somebody}", "`ssh` means nothing"),
-        ("{os: L, mirror: {address: 10.0.0.9}, address: 10.0.0.9}", "`addresses` means nothing"),
+        ("{os: L, mirror: {address: 10.0.0.9}, ssh: somebody}", "`ssh` has no effect"),
+        ("{os: L, mirror: {address: 10.0.0.9}, address: 10.0.0.9}", "`addresses` has no effect"),
         ("{mirror: {address: 10.0.0.9}}", "the key `os` is missing"),
         ("{os: L, mirror: {address: 0.0.0.0}}", "is not the address of one host"),
         ("{os: L, mirror: {address: [10.0.0.9]}}", "should be an IP address"),

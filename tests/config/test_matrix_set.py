@@ -60,7 +60,7 @@ def test_set_is_part_of_the_content(load: Any) -> None:
         ({"pairings": "all"}, "--set pairings=all: `all` should be a list"),
         ({"duration": "1x"}, "--set duration=1x: '1x' is not a time, such as 10s"),
         ({"duration": ""}, "--set duration=: has no value"),
-        ({"duration": "1s\nrate: 5"}, "--set duration: one value on one line"),
+        ({"duration": "1s\nrate: 5"}, "--set duration: takes one value on one line"),
         ({"repeats": "many"}, "--set repeats=many: `many` should be a whole number"),
         ({"count": "5", "duration": "1s"}, "--set duration and --set count exclude each other"),
         ({"message_size": "70000"}, "--set message_size=70000: a UDP message carries 65507"),

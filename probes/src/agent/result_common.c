@@ -1,4 +1,4 @@
-/* Writes the common part of every result: addresses, options, CPU, clocks and TCP's own view. */
+/* Writes the common part of every result, such as addresses, options, CPU and clocks. */
 #include <string.h>
 
 #include "agent/result.h"

@@ -1,4 +1,4 @@
-/* The sending loop for many messages per call: TCP messages, datagrams or whole frames. Frames bypass
+/* The sending loop for many messages per call, which are TCP, datagrams or whole frames. Frames bypass
  * the system's UDP and IP, by their own socket or a ring; the others use the stream's socket. Paced, a
  * call takes the messages that are due, and none leaves before its time; unpaced, as many as there are
  * places. */

@@ -1,4 +1,4 @@
-/* Common functions of all loops: buffers, sleeps, complete sends and control datagrams. */
+/* Provides buffers, sleeps, complete sends and control datagrams for all loops. */
 #include "loops/traffic.h"
 
 #define BATCH_BYTES 65536

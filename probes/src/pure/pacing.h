@@ -1,4 +1,4 @@
-/* An open-loop schedule of messages, exact to the nanosecond and without accumulated errors: due_i
+/* An open-loop schedule of messages, exact to the nanosecond and without accumulated errors. due_i
  * = t0 + floor(i x num / den) ns. Only the sending thread uses it. */
 #ifndef PACING_H
 #define PACING_H

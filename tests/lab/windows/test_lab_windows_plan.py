@@ -65,7 +65,7 @@ def test_a_lab_of_a_newer_netlab_is_left_alone_and_its_slot_not_taken(
     made = life._plan(LabOptions(name="mine"), tmp_path / "mine")
     assert made.slot != newer["slot"]
     assert wine._has_windows_hosts(tmp_path / "newer"), "its template may be in use"
-    with pytest.raises(HostError, match="no plan of this netlab version"):
+    with pytest.raises(HostError, match="not a plan of this netlab version"):
         state.read_plan(tmp_path / "newer")
 
 

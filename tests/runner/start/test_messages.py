@@ -98,7 +98,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         changed(TEST, f"test: {SEARCH}"),
         PLAN,
         USAGE,
-        r"m\.yaml:6:\d+: .*1518 bytes do not fit the link's mtu of 100 \(line 7\): 118 at most",
+        r"m\.yaml:6:\d+: .*1518 bytes do not fit the link's mtu of 100 \(line 7\): at most 118",
     ),
     "a list that is not closed": (
         changed("[LL]", "[LL"),
@@ -203,7 +203,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         INCOMPLETE,
         r"^lab nolab: not up\n$",
     ),
-    "no host to begin with": (RIGHT, ("init",), USAGE, r"^name a HOST, as ssh takes it"),
+    "no host to begin with": (RIGHT, ("init",), USAGE, r"^name a HOST, as for ssh"),
     "--both of round trips": (
         RIGHT,
         ("measure", "--latency", "--both"),

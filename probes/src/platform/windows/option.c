@@ -1,5 +1,5 @@
-/* Sets and reads options of sockets on Windows, and refuses functions that it does not have: stamps and
- * our own frames. */
+/* Sets and reads options of sockets on Windows, and refuses functions that it does not have, such as
+ * stamps. */
 #include "platform/windows/windows.h"
 
 #include <mstcpip.h>
