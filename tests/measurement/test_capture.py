@@ -20,7 +20,7 @@ HEADER = b"\xd4\xc3\xb2\xa1" + bytes(16) + b"\x01\0\0\0"
 
 
 class Host:
-    """An agent whose programs are these lines of Python."""
+    """An agent that runs these lines of Python as its programs."""
 
     def __init__(self, program: str, **facts: Any) -> None:
         self.host = SimpleNamespace(name="h", os="L", local=True)

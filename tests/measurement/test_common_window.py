@@ -52,7 +52,7 @@ def test_the_window_is_the_same_moment_in_every_clock_and_lies_ahead() -> None:
         times = [getattr(window, name) for window in windows]
         assert [time - times[0] for time in times] == [0, 5_000_000_000, -7, 3_600_000_000_000]
     assert found.trials == 2
-    # The longest warm-up holds for all, and all are equally long.
+    # The longest warm-up applies to all, and all have the same duration.
     assert found.open_ns - found.start_ns == 500_000_000
     assert found.close_ns - found.open_ns == 1_000_000_000
     assert found.bound_ns(*four[:2]) == 5
@@ -150,7 +150,7 @@ def test_flows_of_hosts_with_clocks_of_their_own_are_cut_by_one_window(
         hosts = [host for record in records for host in (record.server, record.client)]
         assert len(set(hosts)) == 4
         for record in records:
-            # What the receiver counts lies within the window, by its own clock.
+            # The receiver counts within the window, by its own clock.
             offset_ns = round(CLOCKS_S[record.server] * 1e9)
             a, b = (int(str(record.values[f"receiver_window_{at}_ns"])) for at in ("open", "close"))
             bound_ns = int(str(record.values["clock_bound_ns"]))

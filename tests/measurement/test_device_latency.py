@@ -24,7 +24,7 @@ LINE_PER_S = 10_000.0
 
 
 def bench(device: Callable[[OfferedLoad], Counts], monkeypatch: pytest.MonkeyPatch) -> TrialRunner:
-    """A bench whose loads go to a simulated device."""
+    """A trial runner whose loads go to a simulated device."""
     monkeypatch.setattr(room, "learn", lambda *_: None)
     made = SimpleNamespace(
         setup=ThroughputSearch(frame_bytes=1518),
@@ -37,13 +37,13 @@ def bench(device: Callable[[OfferedLoad], Counts], monkeypatch: pytest.MonkeyPat
 
 
 def counts(load: OfferedLoad, lost: int, *, own_drops: int = 0, at: float = 1.0) -> Counts:
-    """Sent at a share of the line rate."""
+    """Counts of a load that was sent at a share of the line rate."""
     span_ns = round(1e9 * (load.frames - 1) / (at * LINE_PER_S))
     return Counts(load.frames, load.frames - lost, span_ns, span_ns, own_drops)
 
 
 def queue_of(frames: int, forwards: float) -> Callable[[OfferedLoad], Counts]:
-    """A device that forwards a share of the line rate, and loses what its queue has no room for."""
+    """A device that forwards a share of the line rate and drops what exceeds its queue."""
     return lambda load: counts(load, max(0, round(load.frames * (1 - forwards)) - frames))
 
 

@@ -24,7 +24,7 @@ CABLE = {
 
 
 class Agent:
-    """Tells its readings one after the other; an error in place of one is raised."""
+    """An agent with readings in order; an error among them is raised."""
 
     def __init__(self, *readings: dict[str, Any] | Exception, machine: str = "m") -> None:
         self.hello = {"capabilities": "stream,facts", "machine_id": machine}

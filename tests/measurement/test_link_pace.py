@@ -14,7 +14,7 @@ from netlab.measurement.rfc2544.trial import LineRate, PairResult, TrialRunner
 
 
 def runner_of(monkeypatch: pytest.MonkeyPatch, outran: list[bool]) -> tuple[TrialRunner, list[Any]]:
-    """A search whose trials outran the line one after the other as told, and the rates offered."""
+    """A search whose trials outrun the line as listed, and the offered rates."""
     offered: list[float | None] = []
 
     def attempt(_runner: TrialRunner, load: OfferedLoad, _criteria: Any) -> tuple[PairResult, ...]:

@@ -14,7 +14,7 @@ from netlab.experiment.records import Status, to_json
 
 
 def aborted(world: World) -> set[str]:
-    """The ids of the tests that were ended for nothing."""
+    """The ids of the tests that were ended without a result."""
     return {keys["test"] for _, verb, keys in world.asked if verb == "stop" and "abort" in keys}
 
 
@@ -56,7 +56,7 @@ def test_the_edges_of_the_phases_count_from_the_first_request_on() -> None:
 def test_every_round_trip_is_kept_in_the_order_of_the_requests_with_the_numbers_of_those_lost() -> (
     None
 ):
-    """Later ones come back first, and records hold them as they came back."""
+    """Later answers arrive first, and records hold them in the order of arrival."""
     world = World(
         trips=lambda at_s: (
             None if round(100 * at_s) % 10 == 5 else 50 - 20 * (round(100 * at_s) % 3)
@@ -152,7 +152,7 @@ def test_all_is_asked_for_at_once_and_the_load_begins_later_by_each_clock() -> N
     ((_, connecting),) = world.of("ask", "connect")
     assert (connecting["trips"], connecting["message_rate"]) == (1, "1")
     assert connecting["seconds"] == asking["seconds"]
-    # A test that lasts longer than another ends no earlier by its deadline.
+    # The deadline of a longer test is not earlier.
     lives = {float(keys["deadline"]) for _, verb, keys in world.asked if verb != "stop"}
     assert min(lives) > float(asking["seconds"]) + 0.5
     ((_, mirror),) = world.of("mirror", "round_trip")
@@ -178,7 +178,7 @@ def test_without_connections_there_is_no_request_and_no_value_of_them() -> None:
 
 
 def test_where_only_the_server_can_connect_there_are_no_connections() -> None:
-    """They are the client's; the load and the round trips are opened by the server."""
+    """The client opens them; the server opens the load and the round trips."""
     world = World()
     record = world.run(within={"connected_by": {"TCP": "server", "UDP": "server"}})
     assert record.status is Status.OK, record.detail

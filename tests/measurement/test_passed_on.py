@@ -21,7 +21,7 @@ OWN = {"duration_s", "socket_buffer_bytes"}
 
 
 def unlike_default(kind: type[Any]) -> Any:
-    """A search with another level than the default for each of its settings."""
+    """A search with a non-default level of each of its settings."""
 
     def level(name: str, default: object) -> Any:
         words = [each for each in get_args(ROWS[name].type) if each != default]
@@ -32,7 +32,7 @@ def unlike_default(kind: type[Any]) -> Any:
 
 
 class MadeError(Exception):
-    """Carries what a search was about to measure with."""
+    """Carries the settings that a search was about to measure with."""
 
 
 def carry(*args: Any, **_: Any) -> Any:

@@ -33,7 +33,7 @@ needs_tcpdump = pytest.mark.needs("tcpdump")
 
 
 def frames_of(record: Record, prefix: str) -> dict[int, int]:
-    """Captured frames: length → how many."""
+    """Length of captured frames → their number."""
     lengths, counts = (record.values[prefix + name] for name in ("frame_bytes", "frames"))
     assert isinstance(lengths, list)
     assert isinstance(counts, list)
@@ -71,7 +71,7 @@ class TestCables:
 
 
 class TestOddPaths:
-    """Where the ends do not agree, or something lies between them."""
+    """Ends with different MTUs, and paths with a narrow link or a router."""
 
     pytestmark: ClassVar = needs_namespaces
 

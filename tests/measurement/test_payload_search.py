@@ -35,7 +35,7 @@ def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[SoFar]]:
 
 
 def udp_path(payload: int, *, word: str = "no-answer", mtu: int | None = None) -> Answer:
-    """What an asking end says on a path that carries ``payload`` bytes."""
+    """The answers of an asking end on a path that carries ``payload`` bytes."""
 
     def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
         if verb != "ask" or keys["message"] <= payload:
@@ -287,7 +287,7 @@ COUNTS = {"ip_fragments_created": 2, "ip_reassembled": 1}
 
 
 def cutting_path(payload: int, *, passes: bool = True) -> Answer:
-    """A path that cuts up what it may, and whether what is cut up passes."""
+    """A path that fragments messages if it may; ``passes``: whether the fragments arrive."""
 
     def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
         if verb != "ask":

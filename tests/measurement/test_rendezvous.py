@@ -18,7 +18,7 @@ NAMES = ("a+b", "c+d", "e+f")
 def at_once(
     rendezvous: Rendezvous, act: Callable[[Participant], Any], names: tuple[str, ...] = NAMES
 ) -> list[Any]:
-    """What comes of a thread for each member; of one that raises, its error."""
+    """The result of a thread for each participant, or its error."""
 
     def acted(name: str) -> Any:
         participant = rendezvous.participant(name)

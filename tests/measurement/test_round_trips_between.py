@@ -93,7 +93,7 @@ def test_the_time_in_the_mirrors_stack_is_part_of_the_round_trip() -> None:
     assert values["stack_timed"] is True
     timed = values["server_stack_count"]
     assert isinstance(timed, int)
-    # A stamp that comes too late is left out, and is not in the count.
+    # A late stamp is left out and not counted.
     assert 100 < timed <= 200
     assert values["server_stack_stamps"] in ("hardware", "software")
     stack, whole = values["server_stack_sum_ns"], values["rtt_sum_ns"]
@@ -134,7 +134,7 @@ def test_a_message_over_the_path_that_may_not_be_fragmented_names_the_path_mtu(
 
 
 class Echo:
-    """A UDP echo (RFC 862) that answers every datagram but each ``losing``-th."""
+    """A UDP echo (RFC 862) that answers every datagram except each ``losing``-th."""
 
     def __init__(self, losing: int = 0) -> None:
         self._losing = losing

@@ -145,7 +145,7 @@ def test_the_cause_is_reported_and_not_its_consequence_at_the_other_end() -> Non
         server={"faults": {"receive": {"error": "peer-vanished"}}},
         client={"faults": {"send": {"error": "no-buffers", "errno": 105}}},
     )
-    # The listener's fault comes before the client was ever asked: then it is all that is known.
+    # The listener fails before the client is asked: its fault is the only one.
     assert record.reason == "peer-vanished"
 
 
@@ -256,7 +256,7 @@ def test_on_stop_is_called_once_the_sender_was_told_to_stop() -> None:
     )
 
     def hear(_pending: object, _record: object) -> None:
-        """What the ends say is handed on below."""
+        """The records are passed on below."""
 
     flow.begin(hear)
     flow.handle(listener, {"type": "ready", "port": 40001}, hear)

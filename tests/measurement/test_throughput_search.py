@@ -62,7 +62,7 @@ def routed(*, observe: bool = False, **wish: Any) -> Iterator[Ends]:
     """Two agents on the cables of a router, and one in it where it is to be observed; everything is
     gone afterwards.
     """
-    # A busy machine catches up by long bursts, which a short queue would lose.
+    # A busy machine catches up with long bursts, which a short queue would drop.
     deep = {"device_queue_frames": 1000} if wish else {}
     options = LabOptions(name=f"s{os.getpid()}", topology="router", **{**deep, **wish})
     options.check()
@@ -105,7 +105,7 @@ def _agent(name: str, namespace: str, addresses: tuple[str, ...]) -> Agent:
 
 
 def check(record: Record, share: float, step: float = STEP) -> None:
-    """The rate is within a step of ``share``, with a bound above, and trials that say so."""
+    """Check that it is within a step of ``share``, with an upper bound and trials of both."""
     assert record.status is Status.OK, record.detail
     values: Any = record.values
     assert values["line_share"] == pytest.approx(share, abs=step * 1.001), values
@@ -115,7 +115,7 @@ def check(record: Record, share: float, step: float = STEP) -> None:
     assert values["upper_line_share"] > values["line_share"]
     verdicts = [VERDICTS[number] for number in values["trial_verdict"]]
     assert values["trial_line_share"][0] == 1.0
-    # What our own sender was held up in says nothing of the device, and is tried again.
+    # A trial in which our own sender was delayed is repeated.
     told = [each for each in verdicts if each != "generator-bound"]
     assert told[0] in ("lost", "absorbed")
     confirmed = [
@@ -139,7 +139,7 @@ class TestRouters:
             check(search(ends, frame_bytes=frame_bytes, resolution=step), share, step)
 
     def test_a_device_that_forwards_all_of_it_is_at_line_rate(self) -> None:
-        # Cables of exactly the line rate would each have to lose no moment of it: they have more.
+        # The cables are faster than the line rate, so that a short delay does not matter.
         with routed(rate=1.1 * LINE_BIT_PER_S) as wider:
             ends = replace(wider, link_rate_bit_per_s=LINE_BIT_PER_S)
             values = search(ends, frame_bytes=1518).values
@@ -149,7 +149,7 @@ class TestRouters:
             assert values["line_rate_from"] == "link"
 
     def test_a_queue_that_swallows_the_whole_trial_does_not_pass(self) -> None:
-        """10,000 frames of queue lose none of a trial of a second, and forward no more for it."""
+        """A queue of 10,000 frames loses none in a trial of 1 s, but forwards no more."""
         with routed(**limited(device_queue_frames=10_000)) as ends:
             record = search(ends, frame_bytes=1518, residual_s=2.0)
             check(record, 0.4)
@@ -222,7 +222,7 @@ def test_an_observed_device_and_the_standards_other_tests_stand_in_the_record() 
 
 
 def _check_settings(values: Any) -> None:
-    """What they came to at both ends: buffers as read back, and how frames were sent."""
+    """The effective settings at both ends: buffers as read back, and the send method."""
     assert values["sender_send_buffer_bytes"] > 0
     assert values["receiver_receive_buffer_bytes"] > 0
     assert values["sender_send_method"] == "plain"
@@ -230,7 +230,7 @@ def _check_settings(values: Any) -> None:
 
 
 def _check_loads(values: Any) -> None:
-    """Of each host at the rate found and in each trial; the device's busiest core is named."""
+    """The load of each host at the found rate and in each trial, with the device's busiest core."""
     assert values["limit_host"] == values["observed_1_host"] == "router"
     assert values["limit_core"] in range(os.cpu_count() or 1)
     assert 0 <= values["limit_core_share"] <= 1
@@ -242,7 +242,7 @@ def _check_loads(values: Any) -> None:
 
 
 def _check_drops(values: Any) -> None:
-    """Every frame that was lost stands at the place where it was dropped."""
+    """Every lost frame is counted at the place where it was dropped."""
     sent, received = (values[f"trial_{what}_frames"] for what in ("sent", "received"))
     dropped = values["trial_observed_1_queue_dropped_frames"]
     assert sum(sent) > sum(received)
@@ -255,7 +255,7 @@ def _check_drops(values: Any) -> None:
 
 
 def _check_latency(values: Any) -> None:
-    """At the rate found and at parts of it."""
+    """At the found rate and at lower ones."""
     assert values["latency_found_share"] == [0.1, 0.5, 0.9, 1.0]
     assert "latency_failed_share" not in values
     assert all(count > 0 for count in values["latency_count"])
@@ -265,7 +265,7 @@ def _check_latency(values: Any) -> None:
 
 
 class TestTesters:
-    """Where our own hosts are the limit, it is said."""
+    """Our own hosts as the limit are reported."""
 
     pytestmark: ClassVar = needs_namespaces
 
@@ -283,7 +283,7 @@ class TestTesters:
             assert record.values["line_rate_from"] == "setting"
 
     def test_a_sender_that_cannot_send_what_it_is_to_send_is_the_limit(self) -> None:
-        """Its own cable carries two fifths of the line rate, and nothing is lost."""
+        """Its own cable carries two fifths of the line rate without loss."""
         with routed(rate=DEVICE_BIT_PER_S) as ends:
             # A short queue of its own: what waits there is not the device's. The receiver's, which
             # is as short, holds out for 40 ms.
@@ -308,7 +308,7 @@ def ends_of(ends: Ends) -> tuple[Agent, Agent]:
 
 
 def test_both_directions_start_at_one_moment_whatever_their_clocks_say() -> None:
-    """An hour apart, and neither is the controller's."""
+    """Clocks an hour apart, neither of them the controller's."""
     off_ns = {"client": 3_600_000_000_000, "server": -7_000}
     agents = {
         whose: cast(Agent, SimpleNamespace(clock_offset=lambda ns=ns: ClockOffset(ns, 5)))
@@ -338,7 +338,7 @@ def test_a_loss_that_cannot_be_measured_leaves_the_rate_unless_a_pair_is_gone(
 
 
 def test_a_pairing_that_names_its_network_is_searched_in_that_one() -> None:
-    """The address of another network is nobody's."""
+    """The address of another network belongs to no host."""
     addresses = {"elsewhere": ("192.0.2.1",), "loop": ("127.0.0.1", "::1")}
     here = Host(name="here", os="L", local=True, addresses=addresses)
     with ExitStack() as stack:
@@ -353,13 +353,13 @@ def test_a_pairing_that_names_its_network_is_searched_in_that_one() -> None:
         )
         settings = {"line_rate_bit_per_s": 1e6, "duration_s": 0.3, "resolution": 0.1}
         record = search(ends, frame_bytes=1518, **settings)
-    # A loopback is faster than that line: our own schedule paces, and every frame comes.
+    # A loopback is faster than that line: our schedule paces, and every frame arrives.
     assert record.status is Status.OK, record.detail
     assert record.values["limit"] == "line rate"
 
 
 class TestLineRate:
-    """Who says what the line rate is."""
+    """The source of the line rate."""
 
     pytestmark: ClassVar = needs_namespaces
 

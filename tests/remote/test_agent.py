@@ -32,7 +32,7 @@ Starter = Callable[..., Agent]
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Starter]:
-    """Starts a fake agent with knobs; every one is let go of at the end."""
+    """Starts configurable fake agents; all of them are closed at the end."""
     monkeypatch.setenv("FAKE_VERSION", VERSION)
     agents: list[Agent] = []
 
@@ -320,7 +320,7 @@ def test_a_killed_agent_is_lost_at_once(real: Agent) -> None:
 
 @pytest.fixture
 def start_in_own_network() -> Iterator[Callable[[str], Agent]]:
-    """Starts agents in a network namespace of the test's own: a run may hold this machine's."""
+    """Starts agents in the test's own network namespace: a run may hold the machine's lock."""
     name = f"netlab-test-{os.getpid()}"
     subprocess.run(["ip", "netns", "add", name], check=True)
     agents: list[Agent] = []

@@ -113,7 +113,7 @@ class TestDeployment:
         os.utime(probe, (1e9, 1e9))
         Agent.open(host_at(server)).close()
         assert {each.name for each in probe.parent.iterdir()} == {probe.name, *kept}
-        # It was in use today, whenever it was put there.
+        # It was used today, whenever it was installed.
         assert abs(probe.stat().st_mtime - time.time()) < 60
 
     def test_all_of_it_has_one_deadline(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +216,7 @@ class TestAgent:
             stack.callback(transport.close)
             with pytest.raises(HostError, match="far: its SFTP ends"), transport.sftp() as sftp:
                 stack.enter_context(server.frozen())
-                # From here on nothing can be sent, and nothing tells paramiko so.
+                # From now on nothing can be sent, and paramiko does not know it.
                 transport._chain.connections[-1].sock.shutdown(socket.SHUT_WR)
                 sftp.seen(".")
             with pytest.raises(OSError, match="EOFError"):

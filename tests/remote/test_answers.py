@@ -24,7 +24,7 @@ OF_ASKER = ("transactions", "elapsed_ns", "lost_messages", "rtt_", "first_rtt_ns
 
 
 def recorded(path: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The results in a journal as their probes said them, with their verbs."""
+    """The results in a journal in the form of their probes, with their verbs."""
     for line in read_journal(path)[0]:
         values = line.data.get("values", {})
         for flow in ("", "to_server_", "to_client_"):
@@ -41,7 +41,7 @@ def recorded(path: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 }
                 if "setup_ns" in said:
                     own = {n: v for n, v in values.items() if n.startswith(OF_ASKER)}
-                    # Beside a load all that the asking end said has its prefix.
+                    # In latency under load all values of the asking end have its prefix.
                     yield verb, (own if verb == "ask" else {}) | said
 
 
@@ -173,7 +173,7 @@ def test_round_trips_without_one_of_their_keys_are_not_believed(name: str) -> No
 
 
 def test_a_million_round_trips_are_taken_at_once_and_no_more() -> None:
-    """As many records as the probe makes of them, beside those of a test without them."""
+    """As many records as the probe sends for them, plus those of a test without them."""
     text = (DOCS / "protocol.md").read_text("utf-8")
     (most,) = re.findall(r"^\| `trips=1` \| ask .*, (\d+) requests at most", text, re.M)
     (each,) = re.findall(r"as many records as it takes, (\d+) requests each at most", text)

@@ -35,13 +35,13 @@ LET_GO_S = 1.5
 
 @pytest.fixture(autouse=True)
 def free_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None of the four is held by a login that another test let go, and that is still ending."""
+    """All four slots are free, also if an aborted login of another test is still ending."""
     monkeypatch.setattr(login, "LOGINS_AT_ONCE", threading.BoundedSemaphore(4))
 
 
 @dataclass
 class Stage:
-    """A host whose opening waits somewhere, and how it is known that it does."""
+    """A host whose opening waits at one stage, and the check that it does."""
 
     host: Host
     reached: Callable[[], bool]
@@ -247,7 +247,7 @@ def test_closed_logins_leave_room_for_others(stages: Stages) -> None:
     connections.close()
     for thread in threads:
         thread.join(LET_GO_S)
-    # All of them at the same time, of which there are four.
+    # All at the same time: there are four slots.
     with contextlib.ExitStack() as stack:
         for _ in range(4):
             assert login.LOGINS_AT_ONCE.acquire(timeout=LET_GO_S)

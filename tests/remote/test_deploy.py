@@ -19,7 +19,7 @@ def host(os: str = "L") -> Host:
 
 
 def answering(said: bytes, stderr: str = "") -> tuple[SshTransport, list[tuple[str, ...]]]:
-    """A way to a host on which every command says the same."""
+    """A transport to a host on which every command prints the same."""
     asked: list[tuple[str, ...]] = []
 
     def answer(argv: tuple[str, ...], **_: Any) -> Answer:

@@ -33,7 +33,7 @@ PATH = f"{FOLDER}/netprobe-{'0' * 16}"
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is begun on channels of hosts, in its order."""
+    """The commands and subsystems that begin on channels, in their order."""
     begun: list[str] = []
     command, subsystem = paramiko.Channel.exec_command, paramiko.Channel.invoke_subsystem
 
@@ -51,7 +51,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def opened(server: Sshd) -> Agent:
-    """An agent there that answers."""
+    """An agent on the server's host, opened."""
     agent = Agent.open(host_at(server))
     assert agent.ask("clock")["type"] == "clock"
     agent.close()
@@ -80,7 +80,7 @@ def test_with_noise_before_it_as_well(site: Site, asked: list[str]) -> None:
 
 @pytest.mark.parametrize("shell", [shell for shell in SHELLS if shutil.which(shell)])
 def test_whatever_shell_reads_it(site: Site, asked: list[str], shell: str, tmp_path: Path) -> None:
-    """Some read as much as there is, some one byte at a time: none takes what is the agent's."""
+    """Some shells read all input, some one byte at a time: none takes the agent's input."""
     server = site.server()
     opened(server)
     path = tmp_path / "sh"
@@ -144,7 +144,7 @@ def seen(
     content: bytes = BINARY,
     old: bool = False,
 ) -> FirstLook:
-    """What a host might say of a probe whose owner has number 7."""
+    """The attributes of a probe whose owner has user id 7."""
     folder = folder or FileSeen(0o040700, 7, 4096)
     file = file or FileSeen(0o100700, 7, len(BINARY))
     return FirstLook(

@@ -190,7 +190,7 @@ def test_the_kinds_that_are_known_are_asked_for_first(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def server(answer: bytes | None) -> Iterator[int]:
-    """Says ``answer`` to each connection and closes it; ``None`` says nothing and waits."""
+    """Sends ``answer`` to each connection and closes it; ``None``: sends nothing and waits."""
     listener = socket.create_server(("127.0.0.1", 0))
     kept: list[socket.socket] = []
 

@@ -29,7 +29,7 @@ UNKNOWN_FAMILY = 9999
 
 @pytest.fixture(autouse=True)
 def free_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None of the four is held by a login that another test let go, and that is still ending."""
+    """All four slots are free, also if an aborted login of another test is still ending."""
     monkeypatch.setattr(login, "LOGINS_AT_ONCE", threading.BoundedSemaphore(4))
 
 
@@ -44,7 +44,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def mute() -> Iterator[int]:
-    """The port of a server that says nothing."""
+    """The port of a silent server."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield int(listener.getsockname()[1])
 
@@ -59,7 +59,7 @@ def place_at(port: int) -> Endpoint:
 
 
 def raised_by(call: Callable[[], object], within_s: float = 5.0) -> BaseException | None:
-    """What a call raises; it may not take longer than that."""
+    """The error of a call, which must come within the time."""
     raised: list[BaseException] = []
 
     def run() -> None:
@@ -77,7 +77,7 @@ def raised_by(call: Callable[[], object], within_s: float = 5.0) -> BaseExceptio
 
 @contextlib.contextmanager
 def without_end(path: Path) -> Iterator[None]:
-    """A file that whoever reads waits for, as on a share that is away."""
+    """A file whose reader waits for ever, as on a network drive that does not answer."""
     os.mkfifo(path)
     try:
         yield
@@ -176,7 +176,7 @@ def test_a_servers_words_stay_on_one_line(home: Path) -> None:
 
 
 class NoKeys(paramiko.ServerInterface):
-    """Takes no keys, and names what it takes with a line end."""
+    """A server that accepts no keys and lists its methods with a line end."""
 
     def get_allowed_auths(self, username: str) -> str:
         return "password\nlinux-b: fit"

@@ -83,7 +83,7 @@ def host(os_letter: str = "W", **keys: Any) -> Host:
 
 
 def answering(answers: dict[tuple[str, ...], bytes]) -> tuple[SshTransport, list[Any]]:
-    """A way to a host that answers these commands, and to others that they are unknown."""
+    """A transport to a host that answers these commands and does not know others."""
     asked: list[Any] = []
 
     def answer(argv: tuple[str, ...], **_: Any) -> Answer:
@@ -154,7 +154,7 @@ def test_a_command_is_one_plain_word_that_needs_no_quotes(
 
 @pytest.fixture
 def windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Sshd]]:
-    """Makes a server whose login is that of a Windows host."""
+    """Starts a server whose login behaves like a Windows host."""
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     binary = tmp_path / "netprobe.exe"

@@ -45,7 +45,7 @@ except Interrupted as interrupt:
 
 
 def test_the_end_comes_in_time_also_where_the_main_thread_is_stuck() -> None:
-    # A call into C that no signal ends, as a write to a disk that does not answer.
+    # A call into C that no signal ends, like a write to a disk that does not answer.
     child = program("""
 with interruptible(within_s=0.5):
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -78,7 +78,7 @@ except Interrupted:
 
 
 def test_the_same_signal_at_the_same_time_is_one_wish() -> None:
-    # As timeout(1) does; a terminal that is closed sends SIGHUP twice, which nohup has ignored.
+    # As timeout(1) does; a closed terminal sends SIGHUP twice, which nohup ignores.
     child = program("""
 try:
     with interruptible():
@@ -101,7 +101,7 @@ from contextlib import nullcontext
 from netlab.runner.ending import raise_swallowed
 class Thing: pass
 def swallow(number):
-    # What a callback of a weak reference raises goes nowhere.
+    # Python swallows an exception in the callback of a weak reference.
     thing = Thing()
     kept = weakref.ref(thing, lambda _: (os.kill(os.getpid(), number), time.sleep(0)))
     del thing

@@ -36,7 +36,7 @@ PLAN = Plan(
 
 
 def folder_of(path: Path, options: Options, *, ended: bool) -> Path:
-    """A run folder in which a session was asked for ``options``."""
+    """A run folder with a session that had ``options``."""
     with RunFolder.open_for_writing(path, PLAN) as folder:
         folder.note(NOTE, **data_of(options, path))
         if ended:

@@ -15,7 +15,7 @@ ENDS = {"server": Host(name="s", os="L"), "client": Host(name="c", os="L")}
 
 
 def said(values: HostValues, **settings: object) -> list[str]:
-    """Of a cell whose two ends both have ``values``."""
+    """The faults of a cell whose ends both have ``values``."""
     setup = Stream(protocol="TCP", message_bytes=64, **settings)  # type: ignore[arg-type]
     cell = Cell(pairing="s+c", test="stream", setup=setup)
     return [*wrong_values(cell, ENDS, {"s": values, "c": values})]  # type: ignore[arg-type]

@@ -128,7 +128,7 @@ def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
 
 @contextmanager
 def pair_matrix(wires: Wires, address: str, port: int = 7) -> Iterator[Host]:
-    """An echo at the far end of the cable, that nobody can log in to."""
+    """An echo at the far end of the cable, without a login."""
     command = [str(IP), "netns", "exec", wires.server, sys.executable, echoes.__file__]
     with subprocess.Popen(
         [*command, address, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

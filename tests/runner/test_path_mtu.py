@@ -94,7 +94,7 @@ def test_a_cell_is_stopped_where_what_it_sends_stays_longer_than_what_passes(
     ("path", "there", "back"),
     [
         (Path(), None, None),
-        # A virtual cable lets a tag of four bytes pass over the MTU of its other end.
+        # A virtual cable passes four bytes more than the MTU of its other end, for a tag.
         (Path(client_mtu_bytes=9000), SWITCH, None),
         (Path(client_mtu_bytes=1500, server_mtu_bytes=1279, router=True), None, None),
     ],

@@ -212,7 +212,7 @@ def test_a_host_with_its_interface_down_is_not_fit(
 
 
 class Facts:
-    """Stands in for an agent that is asked for facts only; the last of them stays."""
+    """A fake agent with facts only; the last facts are returned again."""
 
     def __init__(self, *said: Mapping[str, Any]) -> None:
         self.host = Host(name="left", os="L", local=True, addresses={"test": ("10.0.0.1",)})
@@ -256,7 +256,7 @@ def test_a_path_without_counters_is_a_warning() -> None:
 def test_an_address_on_a_device_that_another_address_proved_needs_no_warning(
     wires: Wires, monkeypatch: pytest.MonkeyPatch, proved: bool
 ) -> None:
-    """As wine: it tells the route over IPv4, and none over IPv6."""
+    """As wine: it reports the route over IPv4, and none over IPv6."""
     server, client = wires.both()
     told = server.facts
 

@@ -80,7 +80,7 @@ def test_while_a_cell_is_measured_the_terminal_shows_what_passes_what_was_and_wh
     assert going.returncode == 0, frames
     assert seen_after_s < 2.9, f"no figure while the first of {time.monotonic() - began:.1f} s ran"
     drawn = [line for line in re.split(r"[\r\n]+", frames) if "left" in line]
-    # While the first is measured: none done, what passes at this moment, and what it is.
+    # During the first trial: no trial done, the current figure, and the cell.
     assert any(re.search(r"0/2, \d+ s left  \d+\.?\d* [kM]bit/s", line) for line in drawn), drawn
     assert any("LL stream UDP" in line for line in drawn)
     if columns == 120:

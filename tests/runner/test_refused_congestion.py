@@ -90,7 +90,7 @@ def words_of(file: str) -> list[str]:
 
 
 def stripped(*words: str | Path) -> list[str]:
-    """A command without the right to choose what this machine does not allow ordinary users."""
+    """A command without the right to choose controls that ordinary users may not choose."""
     if os.geteuid() != 0:
         return list(map(str, words))
     require("setpriv")
@@ -99,7 +99,7 @@ def stripped(*words: str | Path) -> list[str]:
 
 
 def asked(command: Sequence[str | Path], name: str) -> dict[str, Any]:
-    """The last record of a receiver that nobody calls, of that congestion control."""
+    """The last record of a receiver with this congestion control, to which nobody connects."""
     keys = ("receive", "bind=127.0.0.1", f"congestion={name}", "deadline=0.1")
     done = subprocess.run(
         [*map(str, command), *keys],
@@ -127,7 +127,7 @@ def test_a_missing_control_is_reported_with_those_that_exist(netprobe: Path) -> 
 def test_an_account_may_choose_what_is_allowed_and_gets_advice_about_the_rest(
     netprobe: Path,
 ) -> None:
-    """Of all that this kernel has: the kernel's own list says which is which."""
+    """For all controls of this kernel: the kernel lists those that are allowed."""
     allowed = words_of("tcp_allowed_congestion_control")
     for name in words_of("tcp_available_congestion_control"):
         said = asked(stripped(netprobe), name)
@@ -157,7 +157,7 @@ tests: [{{test: stream}}, {{test: round_trip}}, {{test: connect}}, {{test: paylo
 
 @linux
 def test_a_run_tries_no_such_cell_twice_says_why_once_and_ends_well(tmp_path: Path) -> None:
-    """With one that this account is not allowed, where there is such a one; else with none."""
+    """With a control that this account may not choose, if there is one."""
     local_probe()
     allowed = words_of("tcp_allowed_congestion_control")
     rest = [n for n in words_of("tcp_available_congestion_control") if n not in allowed]
@@ -176,12 +176,12 @@ def test_a_run_tries_no_such_cell_twice_says_why_once_and_ends_well(tmp_path: Pa
     assert set(frame["attempt"]) == {1}
     assert all(detail.endswith(ADVICE) for detail in frame["detail"])
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
-    # What an account may not choose its host says beforehand; what it lacks is tried.
+    # The host reports before the run what an account may not choose; a missing control is tried.
     refused = f"may not choose `{name}` (it may: " if rest else f"congestion control {name} is not "
     assert refused in page
     details = {str(record.detail) for record in read(tmp_path / "out").records}
     assert all(refused in detail for detail in details)
-    # The first one whom its host refuses speaks for those that are refused alike.
+    # The first refusal is reported; those with the same reason are not.
     whom = details if rest else {detail.partition(":")[0] for detail in details}
     assert sum(refused in line for line in done.stderr.splitlines()) == len(whom)
 
@@ -229,7 +229,7 @@ def test_what_an_account_may_choose_or_nobody_knows_is_tried() -> None:
     assert kept_from(cubic, server=HAS) is None, "the server sends nothing"
     assert kept_from(replace(cubic, congestion="reno"), client=HAS) is None
     assert kept_from(replace(cubic, protocol="UDP"), client=HAS) is None
-    # A system may load what it does not list: trying it tells.
+    # A system may load a control that it does not list: only a trial shows it.
     assert kept_from(replace(cubic, congestion="bbr"), client=HAS) is None
 
 

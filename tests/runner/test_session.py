@@ -97,7 +97,7 @@ def test_what_is_refused_is_asked_once_and_what_fails_not_for_ever(bench: Bench)
     for key, numbers in tries.items():
         assert numbers == ([1] if key.startswith("WW") else [1, 1, 2, 2, 3, 3, 4, 4])
     assert bench.counted == {"impossible": 5, "failed": 20}
-    # Mended, each failed trial is measured, and further ones where they are needed.
+    # After the repair, each failed trial is measured, and further ones if they are needed.
     bench.run(FakePool())
     assert set(bench.counted) == {"impossible", "ok"}
 
@@ -121,7 +121,7 @@ def test_a_cell_to_redo_is_measured_again_in_all_its_trials(bench: Bench) -> Non
 
 
 def sleep_of(monkeypatch: pytest.MonkeyPatch, sleep: Callable[[float], None]) -> None:
-    """The main thread's sleep, and no other's: one that another test left behind goes on."""
+    """Replace the sleep of the main thread only: threads of other tests may still sleep."""
     real = time.sleep
 
     def sleep_or_wait(seconds: float) -> None:
@@ -198,7 +198,7 @@ def test_the_start_says_how_many_trials_how_long_and_with_which_pauses(
 def test_a_record_is_written_before_the_next_trial_begins_and_synced_beside_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disk takes no sync before the next trial has begun: nobody waits for it."""
+    """The sync succeeds only after the next trial has begun: no trial waits for it."""
     true, begun = os.fsync, threading.Semaphore(0)
     written: list[int] = []
 
@@ -216,7 +216,7 @@ def test_a_record_is_written_before_the_next_trial_begins_and_synced_beside_it(
     pool = FakePool(value=value)
     begun.release()  # for the sync of the last record
     measured = bench.run(pool)
-    # Trials of a round that share no host are there at the same time.
+    # Trials of a round that share no host run at the same time.
     assert all(count >= before for before, count in itertools.pairwise(written))
     assert written[-1] >= len(measured) - 2
     assert bench.counted == {"ok": len(measured)}
@@ -234,7 +234,7 @@ def test_where_a_sync_fails_the_run_ends_and_the_trial_under_way_with_it(
         true(descriptor)
 
     class Waits(FakePool):
-        """Whose third trial ends only with its hosts."""
+        """Hosts whose third trial ends only when they are closed."""
 
         def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
             if len(self.measured) >= 3:

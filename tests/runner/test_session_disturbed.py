@@ -54,7 +54,7 @@ def test_a_trial_that_stays_disturbed_is_left_after_its_tries_and_reported(
     said = capsys.readouterr().err
     assert re.search(r"10 trials lost more than 0\.5 % .*, in every attempt", said)
     assert len(bench.run(FakePool())) == len(measured) - 40
-    # With no rule, nothing is tried again.
+    # Without a rule, no trial is repeated.
     bench.text = QUIET.replace("quiet: {steal: 0.5 %, tries: 3}\n", "")
     assert bench.run(FakePool()) == []
 
@@ -67,7 +67,7 @@ def test_a_run_cut_during_repeats_resumes_with_the_trials_still_disturbed(bench:
 
     bench.run(FakePool(stolen=stolen, cut_after=24))
     rest = bench.run(FakePool(stolen=stolen))
-    # The attempt that was cut counts as one; the third is the last.
+    # The interrupted attempt counts; the third one is the last.
     assert len(rest) == 6
     assert {trial.number for trial in rest} == {2}
     stored = read(bench.path / "run")

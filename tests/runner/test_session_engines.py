@@ -36,10 +36,10 @@ def constant(_cell: Cell, _number: int) -> float:
 
 @dataclass
 class PairsPool(FakePool):
-    """Hosts that say with whom they searched."""
+    """Hosts that record how many pairs searched together."""
 
     met: dict[tuple[str, int, int], int] = field(default_factory=dict)
-    """Cell, trial, attempt → how many pairs there were."""
+    """(cell, trial, attempt) → number of pairs."""
 
     def meeting_of(self, pairing: str) -> Match:
         server, client = pairing.split("+")
@@ -69,7 +69,7 @@ def test_what_searches_together_is_begun_again_together(bench: Bench) -> None:
 
     first = PairsPool(value=constant, away=away)
     assert len(run(first)) == 8
-    # Where a host is away the other pair searches without it.
+    # If a host is away, the other pair searches without it.
     assert sorted(first.met.values()) == [1, *[2] * 6]
     second = PairsPool(value=constant)
     again = run(second)

@@ -108,7 +108,7 @@ def test_a_run_cut_before_a_repeat_resumes_with_it(bench: Bench) -> None:
 
 @dataclass
 class Pulled(Interrupted):
-    """A cable that is pulled once all was measured: no further attempt comes to anything."""
+    """A cable that is unplugged after all trials: no further attempt has a result."""
 
     status: Status = Status.FAILED
 
@@ -141,7 +141,7 @@ def test_a_repeat_that_comes_to_nothing_leaves_what_was_measured(
     assert "repeated without a result (TCP is blocked)" in said
     found = [e for e in load(bench.path / "run").findings if e.kind is Kind.DATA_STOPPED]
     assert len(found) == 5
-    # No session goes on with it for ever.
+    # No session repeats it for ever.
     assert bench.run(Pulled(gaps=gaps, status=status)) == []
 
 

@@ -18,7 +18,7 @@ FORGED = "Debian\n\nlinux-b: fit"
 
 
 def opening(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> None:
-    """Agents open as ``outcome``, or raise it."""
+    """Agents open with the result ``outcome``, or raise it."""
 
     def open_one(_host: Host, _say: object = None, **_: object) -> Any:
         if isinstance(outcome, Exception):

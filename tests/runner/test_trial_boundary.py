@@ -31,7 +31,7 @@ BAD = "LL-stream-udp-576"
 
 @dataclass
 class BadPool(FakePool):
-    """One cell of it is trouble."""
+    """Hosts with one faulty cell."""
 
     trouble: Callable[[], None] = lambda: None
     spoil: Callable[[Record], Record] = lambda record: record
@@ -57,7 +57,7 @@ def raised(error: Exception) -> Callable[[], None]:
 
 
 def bad_and_good(bench: Bench) -> tuple[list[Record], set[str]]:
-    """The records of the cell that is trouble, and how the others ended."""
+    """The records of the faulty cell, and the status words of the others."""
     latest = read(bench.path / "run").latest.values()
     bad = [record for record in latest if record.cell.startswith(BAD)]
     return bad, {str(record.status) for record in latest if record not in bad}

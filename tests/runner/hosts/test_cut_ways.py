@@ -25,7 +25,7 @@ PASSES = Preflight(blocked=(), warnings=())
 
 
 def cut_ways(check: Callable[[str], Preflight]) -> Ways:
-    """One that is cut, and due."""
+    """Ways with one that is cut and due."""
     ways = Ways(PAIRS, check, lambda _sentence: None, keep=lambda error, name: f"{name} {error!r}")
     way = way_of(CELL, PAIRS)
     assert way is not None
@@ -87,7 +87,7 @@ SHUT = Preflight(blocked=(Blocked("TCP", "10.0.0.1", "10.0.0.2", "TCP is blocked
 
 
 def never_passed(*found: Preflight) -> tuple[Ways, list[str]]:
-    """Ways whose first check found this, as the later ones; and what is said."""
+    """Ways with these results of the first and later checks; and their messages."""
     said: list[str] = []
     answers = iter(found)
     ways = Ways(PAIRS, lambda _: next(answers), said.append, keep=lambda *_: "")

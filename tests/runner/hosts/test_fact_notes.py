@@ -14,7 +14,7 @@ from netlab.store.run_folder import RunFolder
 
 
 class Kept:
-    """A run folder that keeps its notes here."""
+    """A run folder that keeps its notes in a list."""
 
     def __init__(self) -> None:
         self.notes: list[tuple[str, dict[str, Any]]] = []
@@ -25,7 +25,7 @@ class Kept:
 
 
 class FakeAgent:
-    """An agent that answers by the address that it is asked for; ``None``: it is gone."""
+    """An agent whose facts depend on the address; ``None``: it is lost."""
 
     def __init__(self, interfaces: dict[str, str | None]) -> None:
         self.interfaces = interfaces
@@ -100,7 +100,7 @@ def test_all_hosts_are_asked_at_the_same_time() -> None:
     meet = threading.Barrier(3, timeout=10)
 
     class Met(FakeAgent):
-        """One that answers once all are asked."""
+        """An agent that answers after all were asked."""
 
         def facts(self, to: str) -> dict[str, Any]:
             meet.wait()

@@ -55,13 +55,13 @@ class FakeAgent(Agent):
 
 @dataclass
 class Lab:
-    """Hosts by name, and what becomes of whoever connects to one."""
+    """Hosts by name, and the result of a connection to each."""
 
     monkeypatch: pytest.MonkeyPatch
     hosts: tuple[Host, ...]
     away: dict[str, Exception] = field(default_factory=dict)
     holders: dict[str, str] = field(default_factory=dict)
-    """Identity → who holds its lock."""
+    """Identity → holder of its lock."""
     identities: dict[str, str] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
 

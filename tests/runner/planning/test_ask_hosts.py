@@ -163,7 +163,7 @@ def test_a_host_that_is_away_is_reported_and_its_cells_stay_in_the_plan(tmp_path
 def test_hosts_are_really_asked_and_offline_asks_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The agent here answers; port 9 of the loopback does not."""
+    """The local agent answers; port 9 of the loopback does not."""
     monkeypatch.setenv("HOME", str(tmp_path))
     file = tmp_path / "hosts.yaml"
     file.write_text(INVENTORY.replace("nobody@192.0.2.1", "nobody@127.0.0.1:9"))

@@ -187,7 +187,7 @@ def test_more_messages_longer_ones_and_more_cables_never_take_less(
     assert time_s(shorter, count, hops) <= time_s(longer, count, hops)
     assert time_s(size, 2 * count, hops) == pytest.approx(2 * time_s(size, count, hops))
     assert time_s(size, count, hops) <= time_s(size, count, hops + 1)
-    # No faster than the cable carries what is sent one way.
+    # At least the time that the cable needs for the data of one direction.
     assert time_s(size, count, hops) >= 8 * size * count / 1e8
 
 
@@ -233,9 +233,9 @@ def test_of_a_search_the_plan_says_what_it_takes_at_least_and_at_most() -> None:
     assert "searched" in text
     found = plan_json(plan)
     assert (found["trials_of_unknown_length"], found["trials_that_search"]) == (0, 4)
-    # A sweep each, IPv4 and IPv6: 14 sizes over TCP, 14 to 16 over UDP, a second each.
+    # One sweep per IP version: 14 sizes over TCP, 14 to 16 over UDP, a second each.
     assert found["seconds_at_least"] == pytest.approx(4 * 14 + 4 * OVERHEAD_S)
-    # What vanishes: 18 sizes of TCP, 1 s for the time-out and 1 s beyond; 19 of UDP, 500 ms.
+    # Lost messages: 18 sizes of TCP, 1 s time-out and 1 s beyond; 19 of UDP, 500 ms.
     most_s = 2 * (14 + 2 * 18 * 2) + 2 * (16 + 2 * 19 * 0.5) + 4 * OVERHEAD_S
     assert found["seconds"] == pytest.approx(most_s)
     assert "At least 56.1 s, at most 4 min 2 s; the longest trial 1 min 26 s" in text
@@ -244,7 +244,7 @@ def test_of_a_search_the_plan_says_what_it_takes_at_least_and_at_most() -> None:
 def test_the_standards_search_is_planned_by_the_number_of_its_steps() -> None:
     plan = plan_of(MATRICES / "rfc2544.yaml", None)
     found = plan_json(plan)
-    # Of each of 14 cells: two trials at line rate; two of the loss; round trips at four loads.
+    # For each of 14 cells: two trials at line rate, two of the loss, round trips at four loads.
     least_s = 2 * 60.1 + 5 + 2 * 65.1 + 4 * 65.5
     assert found["seconds_at_least"] == pytest.approx(14 * (least_s + OVERHEAD_S))
     assert "At least 2 h 1 min, at most 11 h 13 min" in plan_text(plan)
