@@ -131,7 +131,7 @@ def test_a_comparison_with_anyway_is_marked_in_every_format(tmp_path: Path, form
     new = stream_run(tmp_path / "new", (stream(duration_s=1.0), STEADY))
     output = WRITERS[form](compare_runs(old, new, anyway=True))
     marks = {"csv": "false,", "json": '"comparable": false'}
-    assert marks.get(form, "NOT COMPARABLE, and compared anyway: duration: 10 s") in output
+    assert marks.get(form, "NOT COMPARABLE, compared anyway: duration: 10 s") in output
     agreed = WRITERS[form](compare_runs(old, old))
     assert marks.get(form, "NOT COMPARABLE") not in agreed
 

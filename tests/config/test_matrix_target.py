@@ -86,5 +86,5 @@ def test_a_target_in_a_run_json_from_elsewhere_is_checked() -> None:
     text = to_text(plan, "2026-01-31T12:00:00Z")
     assert from_text(text, "")[0].target == plan.target
     for wrong in (LongPath(-1.0, 1e9), LongPath(0.05, 0.0)):
-        with pytest.raises(ValueError, match="should be a number above 0"):
+        with pytest.raises(ValueError, match="must be a number above 0"):
             from_text(to_text(replace(plan, target=wrong), "2026-01-31T12:00:00Z"), "")

@@ -104,7 +104,7 @@ def test_a_fault_meanwhile_is_raised_and_leaves_no_tcpdump() -> None:
 
 
 def test_what_is_no_capture_is_a_sentence() -> None:
-    with pytest.raises(NoCapture, match="no capture in the pcap format"):
+    with pytest.raises(NoCapture, match="not a capture in the pcap format"):
         of_frames("captured_", b"Segmentation fault")
 
 

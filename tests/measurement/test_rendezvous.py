@@ -62,7 +62,7 @@ def test_one_that_leaves_later_voids_the_search_of_the_others_and_is_named() -> 
     for name, error in (("a+b", first), ("c+d", second)):
         assert isinstance(error, ProbeError)
         assert (error.host, error.word) == (name, "pair-gone")
-        assert "e+f left the search" in str(error)
+        assert "e+f left the common search" in str(error)
 
 
 def test_the_last_one_to_go_is_not_held_up_and_holds_up_nobody() -> None:

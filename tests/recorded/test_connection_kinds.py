@@ -122,7 +122,7 @@ def test_the_one_udp_figure_that_no_cable_of_that_rate_carries_is_marked(part: P
         (client, server)
         for client in HOSTS
         for server in HOSTS
-        if "payload of messages of whichever length" in why(sheet, place(sheet, client, server))
+        if "at any message size" in why(sheet, place(sheet, client, server))
     }
     assert marked == {("colinux-winpcap-bridge", "linux")}
     assert place(sheet, "colinux-winpcap-bridge", "linux").text == "99.3"

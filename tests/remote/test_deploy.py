@@ -50,7 +50,7 @@ def test_a_system_is_recognised_by_its_own_answer(said: bytes, platform: Platfor
 @pytest.mark.parametrize(
     ("said", "stderr", "shown"),
     [
-        (b"", "", "said nothing"),
+        (b"", "", "printed nothing"),
         (b"", "'uname' is not recognized as an internal or external command", "not recognized"),
         (b"This account is currently not available.\n", "", "not available"),
         (b"MINGW64_NT-10.0 x86_64\n", "", "MINGW64_NT"),

@@ -322,7 +322,7 @@ def test_hosts_by_name_are_counted_and_not_listed(make: Make) -> None:
         plan_of(cells, 1), [result(cell, 1, {"throughput_bit_per_s": 1e6}) for cell in cells]
     )
     lines = opening(run.plan, readings(run))
-    assert "Between: 3 pairs of 3 hosts, each by name, server and client." in lines
+    assert "Between: 3 pairs of 3 hosts, each named server first." in lines
 
 
 # Loss and CPU

@@ -142,7 +142,7 @@ def test_beside_a_run_that_measures_with_this_machine_nothing_is_drawn_or_read(
     clock = Clock(happens)
     watch(folder.path, "en", messages.append, clock=clock, sleep=clock.sleep)
     assert len(read) == 2, "once to know where it measures, once for the page"
-    assert messages[0].startswith("the run measures with this machine")
+    assert messages[0].startswith("this machine is one of the run’s hosts")
     assert f"{len(TRIALS) - 1} ok" in page_of(folder.path)
 
 

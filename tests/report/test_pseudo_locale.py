@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from document_texts import texts_of_latex, texts_of_markdown
-from pseudo_locale import RUNS, Pseudo, names_of, unsaid
+from pseudo_locale import RUNS, Pseudo, names_of, texts_of_latex, texts_of_markdown, unsaid
 
 from netlab.findings.analysis import Analysis, load
 from netlab.report import in_tables, write_report

@@ -79,7 +79,7 @@ def test_an_inventory_that_is_gone_is_named_with_the_option_that_replaces_it(
     tmp_path: Path,
 ) -> None:
     run = folder_of(tmp_path / "one", Options(matrix=Path("m"), hosts=tmp_path / "h"), ended=True)
-    with pytest.raises(UsageError, match=r"the inventory .*/h of .* is not there.*--hosts FILE"):
+    with pytest.raises(UsageError, match=r"the inventory .*/h of .* does not exist.*--hosts FILE"):
         options_to_resume(run)
     other = tmp_path / "other.yaml"
     other.write_text("hosts: {}\n")

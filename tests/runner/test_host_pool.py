@@ -94,7 +94,10 @@ def test_a_host_that_is_lost_again_while_its_pair_is_tried_is_host_gone(
     [
         (RoundTrip(protocol="UDP", message_bytes=64), None),
         (RoundTrip(protocol="UDP", message_bytes=64, response_bytes=64, stack_time=True), None),
-        (RoundTrip(protocol="TCP", message_bytes=64, response_bytes=16), "as many bytes"),
+        (
+            RoundTrip(protocol="TCP", message_bytes=64, response_bytes=16),
+            "always as long as the request",
+        ),
         (RoundTrip(protocol="UDP", message_bytes=64, mirror_hold_s=0.001), "told to wait"),
         (Connect(message_bytes=64), None),
         (Stream(protocol="TCP", message_bytes=64), "stream needs one at both ends"),

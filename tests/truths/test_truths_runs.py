@@ -239,7 +239,7 @@ def test_what_is_held_back_is_not_shown_when_measured_and_scored_once(
     assert truths.held_back_seed(tmp_path / truths.HELD_BACK) not in told.out + told.err
     found: list[Any] = []
     monkeypatch.setattr(truths, "recorded", lambda _: found)
-    with pytest.raises(SystemExit, match="no run that is whole"):
+    with pytest.raises(SystemExit, match="no complete run"):
         truths.main([*words, "--score"])
     found.append((Truth("clean-000", "slower-cable", ()), ()))
     truths.main([*words, "--score"])

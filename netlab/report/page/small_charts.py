@@ -35,7 +35,7 @@ _MAX_STEPS = 200
 _PASSED, _NOT_PASSED = _("passed"), _("did not pass")
 
 _Points = list[tuple[float, float | None]]
-_Values = Mapping[str, Any]
+_TrialValues = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class _TrialSeries:
 
 
 def small_charts(
-    trials: Sequence[tuple[Reading, _Values]],
+    trials: Sequence[tuple[Reading, _TrialValues]],
     ceilings: Mapping[str, float],
     marks: Mapping[str, tuple[SeriesMark, ...]] | None = None,
     limits: tuple[SeriesLevel, ...] = (),
@@ -108,7 +108,7 @@ def small_charts(
 
 
 def _over_window(
-    trials: Sequence[tuple[Reading, _Values]], flow: str, ceiling_bit_per_s: float | None
+    trials: Sequence[tuple[Reading, _TrialValues]], flow: str, ceiling_bit_per_s: float | None
 ) -> SmallChart | None:
     """The receiver's throughput in each interval."""
     lines: list[Curve] = []
@@ -141,7 +141,7 @@ def _over_window(
     )
 
 
-def _around_load(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
+def _around_load(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart | None:
     """Single round trips with the phases before, during and after the load marked. A lost one is
     drawn at the height of the longest.
     """
@@ -183,7 +183,7 @@ def _around_load(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None
     )
 
 
-def _by_trial(trials: Sequence[tuple[Reading, _Values]]) -> Iterator[SmallChart]:
+def _by_trial(trials: Sequence[tuple[Reading, _TrialValues]]) -> Iterator[SmallChart]:
     """The figure of each trial, for a test that records no series over its window."""
     quantities = dict.fromkeys(q for r, _values in trials for q in quantities_of(r))
     for quantity in quantities:
@@ -283,7 +283,7 @@ def _retransmissions(trial: _TrialSeries) -> _Points:
     ]
 
 
-def _distribution(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
+def _distribution(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart | None:
     """The percentiles of the round trips, up to the 99th."""
     lines: list[Curve] = []
     for reading, values in trials:
@@ -314,7 +314,7 @@ def _shares(histogram: Histogram) -> Iterator[tuple[float, float | None]]:
             yield short(share), short(middle_of(bucket, histogram.bits) / 1e3)
 
 
-def _first_round_trips(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
+def _first_round_trips(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart | None:
     lines: list[Curve] = []
     for reading, values in trials:
         points: _Points = [
@@ -328,7 +328,7 @@ def _first_round_trips(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart 
     return SmallChart(_("The first round trips"), _("number of the round trip"), "µs", tuple(lines))
 
 
-def _swept(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
+def _swept(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart | None:
     lines: list[Curve] = []
     for reading, values in trials:
         sizes = numbers(values.get("sweep_message_bytes"))
@@ -344,7 +344,7 @@ def _swept(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
     )
 
 
-def _searched(reading: Reading, values: _Values) -> SmallChart | None:
+def _searched(reading: Reading, values: _TrialValues) -> SmallChart | None:
     """The rates that one search tried, in order, by verdict."""
     shares = numbers(values.get("trial_line_share"))
     verdicts = numbers(values.get("trial_verdict"))

@@ -1,5 +1,5 @@
-/* Turns the headers of a datagram that the system sent into those of another datagram of the same
- * stream, with its own length and checksum (RFC 791, 768, 8200, 1071). */
+/* Turns the headers of one datagram of a stream into those of another. The system sent the first; the
+ * other has its own length and checksum (RFC 791, 768, 8200, 1071). */
 #ifndef DATAGRAM_H
 #define DATAGRAM_H
 

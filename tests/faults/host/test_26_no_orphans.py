@@ -1,4 +1,4 @@
-"""Where the controller and its connections vanish without a word, probes end by their lease."""
+"""Where the controller and its connections vanish silently, probes end by their lease."""
 
 from __future__ import annotations
 

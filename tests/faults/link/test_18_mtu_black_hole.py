@@ -1,4 +1,4 @@
-"""Where longer packets vanish without a word, cells that send them are refused with the length."""
+"""Where longer packets vanish silently, cells that send them are refused with the length."""
 
 from __future__ import annotations
 

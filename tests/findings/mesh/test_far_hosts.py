@@ -48,7 +48,7 @@ def test_a_host_that_lengthens_its_round_trips_is_named_with_the_time() -> None:
     analysis = run(HOSTS[:4], {"linux-b": 50.0}, scatter_us=0)
     (finding,) = far_hosts(analysis, imported=False)
     assert (finding.kind, finding.group.host) == (Kind.FAR_HOST, "linux-b")
-    assert statement(finding) == "adds 50 µs to each of its round trips, where 100 µs are typical"
+    assert statement(finding) == "adds 50 µs to each of its round trips; 100 µs is typical"
     assert len(finding.cells) == 6
     assert of_run(analysis) == ["linux-b"]
     assert list(far_hosts(analysis, imported=True)) == []

@@ -67,11 +67,11 @@ def test_a_pair_slower_than_both_of_its_hosts_has_one_finding_for_both_direction
     slow = {("linux-a", "linux-b"): 0.2, ("linux-b", "linux-a"): 0.2}
     (result,) = findings_of(MadeMesh(THREE, pairs=slow, scatter=0))
     assert statement(result) == (
-        "between linux-a and linux-b at most 18.83 Mbit/s, both ways, where each of them reaches "
-        "94.10 Mbit/s with others"
+        "between linux-a and linux-b at most 18.83 Mbit/s, both ways, but each of them reaches "
+        "94.10 Mbit/s with other hosts"
     )
     (one,) = findings_of(MadeMesh(THREE, pairs={("linux-a", "linux-b"): 0.2}, scatter=0))
-    assert statement(one).startswith("from linux-a to linux-b 18.83 Mbit/s, where")
+    assert statement(one).startswith("from linux-a to linux-b 18.83 Mbit/s, but")
 
 
 def test_equally_slow_pairs_are_a_slow_mesh_and_no_slow_host() -> None:
@@ -109,7 +109,7 @@ def test_a_limit_of_the_host_itself_is_reported_instead_of_a_link() -> None:
     )
     starved = finding(Kind.RECEIVER_STARVED, Group(), cells)
     (result,) = findings_of(mesh, [starved])
-    assert statement(result).endswith("limited by others on the receiver’s CPU")
+    assert statement(result).endswith("limited by other programs on the receiver’s CPU")
     (part,) = findings_of(mesh, [replace(starved, cells=cells[1:])])
     assert "limited" not in statement(part)
 

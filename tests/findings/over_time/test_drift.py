@@ -66,8 +66,8 @@ def test_a_run_that_slows_down_by_four_per_cent_is_a_drift_of_this_size() -> Non
     (finding,) = findings_of(analysis)
     assert finding.kind is Kind.DRIFT
     assert sentence(finding, RunIndex(analysis)) == (
-        "Throughput: -4 % from the first of 8 blocks to the last, over 1 min 35 s, in the middle "
-        "one of 12 cells; by chance in one of 20,000 runs."
+        "Throughput: -4 % from the first to the last of 8 blocks, over 1 min 35 s, as the median "
+        "of 12 cells; chance alone gives this in one of 20,000 runs."
     )
     assert len(finding.trials) == 96
 
@@ -76,7 +76,9 @@ def test_round_trips_that_grow_by_little_keep_the_digits_that_show_it() -> None:
     (finding,) = findings_of(
         run(6, 10, lambda block: 1 + 0.013 * block / 9, scatter=0, round_trips=True)
     )
-    assert statement(finding).startswith("round trips: +1.3 % from the first of 10 blocks")
+    assert statement(finding).startswith(
+        "round trips: +1.3 % from the first to the last of 10 blocks"
+    )
 
 
 def test_one_cell_measured_often_is_enough() -> None:
@@ -93,7 +95,7 @@ def test_less_than_one_per_cent_or_a_single_jump_is_no_drift() -> None:
 def test_four_blocks_are_consistent_with_drift_and_two_are_nothing() -> None:
     (finding,) = findings_of(run(12, 4, lambda block: 1 - 0.02 * block))
     assert finding.kind is Kind.CONSISTENT_WITH_DRIFT
-    assert "consistent with drift, of which 4 blocks are no proof" in statement(finding)
+    assert "consistent with drift, but 4 blocks are too few to prove it" in statement(finding)
     assert findings_of(run(12, 2, lambda block: 1 - 0.02 * block)) == []
     assert findings_of(run(2, 4, lambda block: 1 - 0.02 * block)) == [], (
         "of two cells nobody can tell"

@@ -131,9 +131,9 @@ def test_a_round_trip_is_split_into_its_recorded_parts(tmp_path: Path) -> None:
     )
     run = trips_run(tmp_path / "r", (trip_cell(), [values] * 2))
     assert said(run, "trip-made-of") == (
-        "LL UDP 18: of a mean time of 100 µs at least 11.5 µs on the wire, 25 µs with the client’s "
-        "thread on a CPU, 20 µs with the server’s thread on a CPU, 3 µs ready to run and without "
-        "a CPU; 40.5 µs is the rest."
+        "LL UDP 18: a mean time of 100 µs consists of at least 11.5 µs on the wire, 25 µs with "
+        "the client’s thread on a CPU, 20 µs with the server’s thread on a CPU, 3 µs ready to run "
+        "and without a CPU; the rest is 40.5 µs."
     )
 
 
@@ -142,8 +142,8 @@ def test_a_server_with_time_stamps_is_described_by_them(tmp_path: Path) -> None:
     values |= {"server_stack_mean_ns": 18_000.0, "server_run_queue_delay_ns": 10**7}
     run = trips_run(tmp_path / "r", (trip_cell(), [values]), link=None)
     assert said(run, "trip-made-of") == (
-        "LL UDP 18: of a mean time of 100 µs 18 µs in the server’s stack and program, 25 µs with "
-        "the client’s thread on a CPU; 57 µs is the rest."
+        "LL UDP 18: a mean time of 100 µs consists of 18 µs in the server’s stack and program, "
+        "25 µs with the client’s thread on a CPU; the rest is 57 µs."
     )
 
 

@@ -233,7 +233,7 @@ def test_a_cell_has_a_finding_if_more_than_half_of_its_trials_show_it() -> None:
     assert findings.keys() == {Kind.STANDING_QUEUE}
     finding, said = findings[Kind.STANDING_QUEUE]
     assert [number for _, number in finding.trials] == [1, 2]
-    assert "in 2 of 3 trials: under load round trips of 2 ms became 60 ms" in said
+    assert "in 2 of 3 trials: under load the median round trip grew from 2 ms to 60 ms" in said
     assert findings_of(standing, flat) == {}
 
 

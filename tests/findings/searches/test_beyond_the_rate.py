@@ -53,13 +53,16 @@ def losses(received_per_s: int, verdict: int = 1, ways: int = 1) -> dict[str, Va
 def test_a_device_that_forwards_less_under_overload_is_slowed_down(ways: str) -> None:
     ((finding, text),) = findings_of(losses(60_000, ways=2 if ways == "both" else 1), ways)
     assert finding.kind is Kind.SEARCH_OVERLOAD
-    assert "offered more it forwards 60,000/s of 1,488,095/s at 64 bytes (141,369/s" in text
+    assert (
+        "at a higher offered rate it forwards 60,000/s of 1,488,095/s at 64 bytes (141,369/s"
+        in text
+    )
 
 
 def test_a_device_that_keeps_its_rate_loses_the_rest() -> None:
     ((finding, text),) = findings_of(losses(148_000))
     assert finding.kind is Kind.SEARCH_LOSS
-    assert "goes on at it: 90.1 % of 1,488,095/s at 64 bytes" in text
+    assert "keeps forwarding at that rate: 90.1 % of 1,488,095/s at 64 bytes" in text
 
 
 @pytest.mark.parametrize("verdict", [3, 4])
@@ -78,7 +81,7 @@ def test_a_burst_is_reported_with_its_queued_frames() -> None:
     ((finding, text),) = findings_of(more, trials=2)
     assert finding.kind is Kind.SEARCH_BURST
     assert (
-        "a burst at line rate of 222 frames of 64 bytes (200 of them queued in the device)" in text
+        "a burst of 222 frames of 64 bytes (200 of them queued in the device) at line rate" in text
     )
 
 

@@ -69,8 +69,11 @@ def test_a_black_hole_names_its_way_and_the_interface_that_has_its_mtu() -> None
     values = {**way("", 1400, "timeout"), **way("to_client_", 1400, "emsgsize", 1400)}
     hole, *answers = findings_of(values)
     assert (hole[0].kind, hole[0].severity) == (Kind.BLACK_HOLE, "warning")
-    assert "to the server packets of more than 1400 bytes vanish without a word" in hole[1]
-    assert "as the interface of alpha has its MTU" in hole[1]
+    assert (
+        "to the server packets of more than 1400 bytes vanish without an ICMP message to the sender"
+        in hole[1]
+    )
+    assert "the interface of alpha has this MTU" in hole[1]
     assert [answer.kind for answer, _ in answers] == [Kind.PAYLOAD_FOUND, Kind.PAYLOAD_FOUND]
 
 
@@ -90,7 +93,7 @@ def test_a_narrow_path_is_reported_with_its_evidence(evidence: str) -> None:
 def test_segments_that_leave_the_links_mtu_unused_are_reported() -> None:
     values = {**way("", 1400, "mss", None), **way("to_client_", 1500, "mss", None)}
     narrow, *_ = findings_of(values, protocol="TCP")
-    assert "where the link is stated with 1500: TCP agreed on this segment size" in narrow[1]
+    assert "but the matrix states 1500: TCP agreed on this segment size" in narrow[1]
 
 
 def test_a_payload_that_fills_the_interface_is_no_narrow_path() -> None:

@@ -126,7 +126,7 @@ def test_a_device_with_idle_cores_is_not_limited_by_its_cpu() -> None:
     frames, _line = sentences_of(
         run_of_searches(Truth(device_frames=148_800, core_share=0.4), seeded(1))
     )
-    assert "with the busiest core of router at 40 % only" in frames
+    assert "with the busiest core of router at only 40 %" in frames
     assert "CPU is the limit" not in frames
 
 
@@ -212,7 +212,7 @@ def test_buffers_smaller_than_requested_are_reported() -> None:
     }
     run = run_of(plan_of([cell]), [replace(record, values={**record.values, **more})])
     assert (
-        "LL: socket buffers of 4 MiB were not given as asked for at 64 bytes: 416 KiB"
+        "LL: requested socket buffers of 4 MiB were capped at 416 KiB at 64 bytes"
         in sentences_of(run)[0]
     )
 

@@ -122,7 +122,7 @@ def test_all_attempts_are_shown_if_the_last_one_is_also_interrupted(tmp_path: Pa
         for attempt, mbit in enumerate((46.4, 47.0, 23.5), 1)
     ]
     assert sentence_of(run_with(tmp_path / "run", cell, 1, *tries)).endswith(
-        "carrier lost; attempts at the trial came to 46.40 Mbit/s, 47.00 Mbit/s, 23.50 Mbit/s."
+        "carrier lost; the attempts at the trial reached 46.40 Mbit/s, 47.00 Mbit/s, 23.50 Mbit/s."
     )
 
 

@@ -112,7 +112,7 @@ def test_flows_and_round_trips_have_their_own_sentences(tmp_path: Path) -> None:
 
 def test_a_sender_that_omitted_messages_is_named(tmp_path: Path) -> None:
     assert sentences_of(run(tmp_path, PACED, paced(442, 421))) == [
-        "LL UDP 1448: the sender sent 5.12 Mbit/s of the 10 Mbit/s asked for; it left out 421 "
+        "LL UDP 1448: the sender sent 5.12 Mbit/s of the requested 10 Mbit/s; it left out 421 "
         "messages that were due."
     ]
 
@@ -145,8 +145,8 @@ def test_the_cause_of_a_slow_sender_is_reported_instead(tmp_path: Path) -> None:
 def test_more_than_was_offered_had_been_delayed(tmp_path: Path) -> None:
     many = paced(863, 0, mbit=10.6)
     assert sentences_of(run(tmp_path, PACED, paced(863, 0, mbit=10.0), many)) == [
-        "LL UDP 1448: in 1 of 2 trials: 10.60 Mbit/s came where 10 Mbit/s were offered: messages "
-        "that had been held up came within the window."
+        "LL UDP 1448: in 1 of 2 trials: 10.60 Mbit/s arrived, but only 10 Mbit/s was offered: "
+        "the window includes delayed messages."
     ]
 
 

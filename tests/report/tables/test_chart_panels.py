@@ -146,7 +146,7 @@ def test_panels_and_shares_are_worded_in_another_language() -> None:
     assert isinstance(chart, Chart)
     assert chart.share_label == "% der Obergrenze der Leitung"
     assert chart.share_note == "unter 80 %, nicht gezeigt: WL (1 von 2 Punkten)"
-    assert "Darunter dasselbe" in chart.alt
+    assert "Darunter dieselben Linien" in chart.alt
 
 
 @pytest.mark.parametrize("number", [1, 4, 5, 12, 30])

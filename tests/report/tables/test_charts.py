@@ -36,7 +36,7 @@ def test_directions_both_ways_have_a_line_and_a_column_each(make: Callable[..., 
     (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
     assert [line.label for line in chart.lines] == ["to client", "to server"]
     assert chart.title.endswith("(LL)")
-    assert "they are not added" in read_page(run).text
+    assert "the directions are not added" in read_page(run).text
 
 
 def test_a_gap_in_a_chart_is_no_point_and_no_zero(make: Callable[..., Analysis]) -> None:
@@ -69,11 +69,11 @@ def test_bars_are_the_interval_of_a_cell_s_mean_from_three_trials_upwards(
     assert chart.lines[0].half_widths == pytest.approx((4.30265 / 3**0.5,) * 3, rel=1e-4)
     bare = Chart(**{**_fields(chart), "lines": (Curve("LL", 0, chart.lines[0].points),)})
     assert len(draw([chart])[0].svg) > len(draw([bare])[0].svg)
-    assert "Bars are the 95 % interval" in read_page(run).text
+    assert "Error bars show the 95 % interval" in read_page(run).text
     few = measured(2)
     (chart,) = charts(lay_out(readings(few)), few.plan.link)[0]
     assert not chart.has_bars
-    assert "Bars are" not in read_page(few).text
+    assert "Error bars" not in read_page(few).text
 
 
 def test_lines_differ_in_marker_and_dash_and_keep_their_look_from_chart_to_chart(

@@ -83,7 +83,7 @@ def test_only_what_clocks_cannot_explain_is_flagged_as_above_the_ceiling(
     exact = 100 * 1500 / 1624
     cell = reading(exact * (1 + over_percent / 100), protocol="UDP", message=1500)
     table = table_of(cell, link=LINK, imported=imported)
-    assert any("Above the wire ceiling" in text for _, text in table.footnotes) is flagged
+    assert any("above the wire ceiling" in text for _, text in table.footnotes) is flagged
     assert bool(row_of(table, "16 KiB").places[0].notes) is flagged
 
 

@@ -94,7 +94,9 @@ def test_the_methods_name_where_the_server_connected_and_only_there() -> None:
     turned = reading(94, pairing="WL", flow={"connected_by": "server"})
     plain = reading(94, pairing="LW", flow={"connected_by": "client"})
     (sentence,) = [
-        text for text in methods((turned, plain), None, source=None) if "it is the server" in text
+        text
+        for text in methods((turned, plain), None, source=None)
+        if "the server connects" in text
     ]
-    assert sentence.endswith("about the MSS (TCP of WL).")
-    assert not any("it is the server" in text for text in methods((plain,), None, source=None))
+    assert sentence.endswith("which changes the MSS (TCP of WL).")
+    assert not any("the server connects" in text for text in methods((plain,), None, source=None))

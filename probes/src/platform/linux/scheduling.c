@@ -1,4 +1,4 @@
-/* Binds Linux threads to CPUs, and reports where they run, their CPU time, their waiting time and the
+/* Binds Linux threads to CPUs. Reports where they run, their CPU time, their waiting time and the
  * throttling by quotas. */
 #define _GNU_SOURCE
 #include "platform/linux/linux.h"

@@ -1,4 +1,4 @@
-/* Declares the common code of Linux, macOS and FreeBSD, and what each of them must provide for it. */
+/* Declares the common code of Linux, macOS and FreeBSD, and what each must provide for it. */
 #ifndef PLAT_POSIX_H
 #define PLAT_POSIX_H
 

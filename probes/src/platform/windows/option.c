@@ -1,4 +1,4 @@
-/* Sets and reads options of sockets on Windows, and refuses functions that it does not have, such as
+/* Sets and reads options of sockets on Windows. Refuses functions that it does not have, such as
  * stamps. */
 #include "platform/windows/windows.h"
 

@@ -1,4 +1,4 @@
-/* Decides which times without a mark are gaps, by comparison with the mean distance of other marks. */
+/* Decides which times without a mark are gaps, by the mean distance of other marks. */
 #include "pure/window/gaps.h"
 
 #include <string.h>

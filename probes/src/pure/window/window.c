@@ -1,4 +1,4 @@
-/* Handles the edges of the receiver's window: the rare part of marking. */
+/* Handles the edges of the receiver's window, which is the rare part of marking. */
 #include "pure/window/window.h"
 
 #include <string.h>
