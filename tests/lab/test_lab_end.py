@@ -67,7 +67,7 @@ class TestTheEndOfALab:
         theirs = a_plan().hosts[1].namespace
         programs.run("ip", "netns", "add", theirs)
         try:
-            with pytest.raises(UsageError, match=f"{theirs} exists and is not of a lab"):
+            with pytest.raises(UsageError, match=f"{theirs} exists and belongs to no lab"):
                 lab.up(LabOptions(name=NAME))
             assert (network.NAMESPACES / theirs).exists()
             assert not state.folder_of(NAME).exists()
