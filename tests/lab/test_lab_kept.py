@@ -101,7 +101,9 @@ class TestInALab:
         programs.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(strange))
         (place / "linux-b.key").unlink()
         (place / "linux-b.key").symlink_to(strange)
-        with pytest.raises(HostError, match=f"linux-b.key is no file .*--name {NAME} --forget"):
+        with pytest.raises(
+            HostError, match=f"linux-b.key is not a regular file.*--name {NAME} --forget"
+        ):
             lab.up(LabOptions(name=NAME))
         assert not state.folder_of(NAME).exists()
         lab.down(NAME, forget=True)

@@ -46,8 +46,8 @@ def test_it_is_counted(site: Site) -> None:
     ("login", "sentence"),
     [
         ("echo This account is currently not available.; exit 1", "currently not available"),
-        ("exec cat", "`uname -s -m` said nothing"),
-        ("exec /usr/lib/openssh/sftp-server", "`uname -s -m` said nothing"),
+        ("exec cat", "`uname -s -m` printed nothing"),
+        ("exec /usr/lib/openssh/sftp-server", "`uname -s -m` printed nothing"),
         ("exec sleep 20", r"no command ends in 0\.8 s; does its shell wait for something"),
     ],
     ids=["no shell", "one command", "files alone", "it waits"],

@@ -78,7 +78,7 @@ class TestLab:
         # What it lets pass at once comes on top, over two seconds.
         most = LIMIT_PER_S + BURST_FRAMES / 2
         assert 0.93 * LIMIT_PER_S < frames.evidence["found_frames_per_s"] < 1.02 * most
-        assert "LL: one frame rate from 128 to 512 bytes" in said[Kind.SEARCH_FRAME_RATE]
+        assert "LL: the same frame rate from 128 to 512 bytes" in said[Kind.SEARCH_FRAME_RATE]
         assert "LL: line rate at 1024 bytes" in said[Kind.SEARCH_LINE_RATE]
         assert frames_per_s(CABLE_BIT_PER_S, 1024) < LIMIT_PER_S
         # All hosts are one machine: whose core was busy nobody can tell.

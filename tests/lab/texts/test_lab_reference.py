@@ -18,8 +18,10 @@ from netlab.report.notebook import LoadedRun
 pytestmark = [*needs_a_lab, pytest.mark.slow]
 
 NAME = f"r{os.getpid()}"
-MAY_BE_BLANK = {"upper_frames_per_s", "limit_host", "limit_core"}
-"""Of a search where the line rate itself passed."""
+MAY_BE_BLANK = {
+    *("upper_frames_per_s", "limit_host", "limit_core"),  # the line rate itself passed
+    *("responsiveness_per_minute", "fairness_index"),  # a load under 20 s, of one stream
+}
 
 
 @pytest.fixture(scope="module")
