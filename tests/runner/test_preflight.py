@@ -53,7 +53,7 @@ def test_what_is_blocked_towards_the_client_is_named_with_its_direction(wires: W
     server, client = wires.both()
     wires.drop(wires.client, "ipproto", "udp")
     (blocked,) = preflight(server, client).blocked
-    assert blocked.sentence.startswith(f"UDP left→right is blocked ({TEST_CLIENT} hears nothing")
+    assert blocked.sentence.startswith(f"UDP left→right is blocked ({TEST_CLIENT} receives nothing")
     assert blocked.sentence.endswith(", TCP passes")
 
 
