@@ -43,5 +43,5 @@ def test_it_is_set_without_a_warning_and_has_every_command_and_exit_code() -> No
     for option in ("--no-report", "-o, --output FILE", "-q, --quiet", "--cpu-quota HOST=SHARE"):
         assert option in text
     assert re.search(r"^ +6 +locked by another run$", text, re.M)
-    assert "such as 100Mbit" in text
+    assert "such as 100Mbit" in " ".join(text.split())
     assert r"\[u" not in text
