@@ -62,10 +62,10 @@ def test_a_debian_that_is_stopped_half_way_leaves_nothing(tmp_path: Path) -> Non
     programs.mkdir()
     left.mkdir()
     os.mkfifo(begun)
-    waiting = programs / "debootstrap"
+    sleeper = programs / "debootstrap"
     # It holds its end of the pipe open as long as it lives.
-    waiting.write_text(f"#!/bin/sh\nexec sleep 600 3>'{begun}'\n")
-    waiting.chmod(0o755)
+    sleeper.write_text(f"#!/bin/sh\nexec sleep 600 3>'{begun}'\n")
+    sleeper.chmod(0o755)
     more = {"TMPDIR": str(left), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     with subprocess.Popen([str(SCRIPT)], env=os.environ | more, stdin=subprocess.DEVNULL) as script:
         with begun.open("rb") as pipe:

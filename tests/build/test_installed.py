@@ -42,11 +42,11 @@ def test_a_matrix_is_measured_by_its_name_with_a_probe_that_is_built_once(
     netlab, surroundings = str(installed / "bin" / "netlab"), around(tmp_path)
     for into in ("first", "second"):
         words = ["run", "loopback", "--into", into, "--json", "--wait", "120", "--no-report"]
-        said = done([netlab, *words], cwd=tmp_path, env=surroundings)
-        records = [json.loads(line) for line in said.splitlines()]
+        output = done([netlab, *words], cwd=tmp_path, env=surroundings)
+        records = [json.loads(line) for line in output.splitlines()]
         # A trial that another load interrupted is there once more, measured again.
         assert {record["status"] for record in records} == {"ok"}
-        assert len({(each["cell"], each["trial"]) for each in records}) == 12
+        assert len({(record["cell"], record["trial"]) for record in records}) == 12
     cache = tmp_path / "home" / ".cache" / "netlab" / "probes"
     (probe,) = cache.glob("*/netprobe")
     assert probe.parent.stat().st_mode & 0o077 == 0

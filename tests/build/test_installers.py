@@ -25,10 +25,10 @@ def test_an_installer_brings_a_command_that_measures_this_machine_at_once(
     for name in list(surroundings):  # where this account keeps its own
         if name.startswith(("PIPX_", "UV_", "XDG_")):
             del surroundings[name]
-    asked = [sys.executable, "-m", module, *words, "--python", sys.executable]
-    done([*asked, str(request.getfixturevalue(what))], cwd=tmp_path, env=surroundings)
+    command = [sys.executable, "-m", module, *words, "--python", sys.executable]
+    done([*command, str(request.getfixturevalue(what))], cwd=tmp_path, env=surroundings)
     netlab = tmp_path / "home" / ".local" / "bin" / "netlab"
     said = done([str(netlab), "measure", "--seconds", "0.5"], cwd=tmp_path, env=surroundings)
     assert FIGURE.search(said), said
-    known = done([str(netlab), "run", "--help"], cwd=tmp_path, env=surroundings)
-    assert "MATRIX" in known
+    help_text = done([str(netlab), "run", "--help"], cwd=tmp_path, env=surroundings)
+    assert "MATRIX" in help_text
