@@ -105,7 +105,7 @@ class FakePool:
     def hosts_of(self, cell: Cell) -> frozenset[str]:
         return frozenset({"a", "b"})
 
-    def meeting_of(self, pairing: str) -> Any:
+    def match_of(self, pairing: str) -> Any:
         raise KeyError(pairing)
 
     def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
@@ -127,7 +127,7 @@ class FakePool:
     def next_ask_s(self, cells: object, patience_s: float) -> None:
         return None
 
-    def look_at_the_way(self, record: object, cell: Cell) -> None:
+    def check_path_again(self, record: object, cell: Cell) -> None:
         """It passes."""
 
     def returned(self) -> frozenset[str]:

@@ -150,7 +150,7 @@ def interrupt(
         ends.late.append(f"{where}: {took_s:.1f} s")
     if left:
         ends.alive.append(f"{where}: {len(left)} {MOST_S:g} s after the signal")
-    complaint = _complaint(bench.folder / into, child.returncode, output, number)
+    complaint = _placed_fault(bench.folder / into, child.returncode, output, number)
     if complaint and took_s < HANG_S:
         ends.bad.append(f"{where}: {complaint}")
     word = "" if not complaint else f"; {complaint}"
@@ -159,7 +159,7 @@ def interrupt(
     bench.probes_left(HANG_S)
 
 
-def _complaint(folder: Path, code: int, said: str, number: signal.Signals) -> str:
+def _placed_fault(folder: Path, code: int, said: str, number: signal.Signals) -> str:
     """What is wrong with how it ended; empty where nothing is."""
     if "Traceback" in said and PACKAGE in said:
         return f"a traceback: {said[said.rindex(PACKAGE) :].strip()[-300:]!r}"

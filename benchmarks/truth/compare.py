@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.stage import Verdict, finish, table
 from netlab import lab
 from netlab.compare.align import by_cell
-from netlab.compare.check_figures import held_against
+from netlab.compare.check_figures import limited_figures
 from netlab.compare.judge import Judged, smallest_shown
 from netlab.compare.runs import Compared, compare_runs
 from netlab.errors import IncompleteRun, Interrupted
@@ -227,7 +227,7 @@ def ceiling_share(baseline: Analysis, key: str) -> float:
     """Mean throughput of a cell as a share of its wire ceiling; 0 where it has none."""
     share = Expectation(what="throughput", bound="at least", limit=1.0, of="ceiling")
     trials = by_cell(readings(baseline))[key]
-    held = [h for trial in trials for h in held_against(share, trial, baseline.plan.link)]
+    held = [h for trial in trials for h in limited_figures(share, trial, baseline.plan.link)]
     values = [each.value for each in held if each.value is not None]
     return mean(values) if values else 0.0
 

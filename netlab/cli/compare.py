@@ -148,7 +148,7 @@ def check(
       5    an expectation is not met
     """
     from netlab.compare.check import check as check_run
-    from netlab.report.text.said import said_findings
+    from netlab.report.text.said import finding_sentences
     from netlab.results.run import load
 
     verdict = check_run(
@@ -156,7 +156,7 @@ def check(
         None if baseline is None else load(baseline),
         no_worse_by=no_worse_by,
         expect=expect_file,
-        say=said_findings,
+        say=finding_sentences,
     )
     if as_json:
         write_output(output, verdict.as_json().encode())

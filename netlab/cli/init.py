@@ -11,7 +11,7 @@ import click
 
 from netlab.cli.completion import INVENTORY
 from netlab.cli.options import FILE, hosts_option, loudness_options, pairs_of
-from netlab.cli.output import ask_aloud, picked, show, tell
+from netlab.cli.output import chosen_line, show, show_question, tell
 from netlab.errors import UnknownHostKey, UsageError
 
 if TYPE_CHECKING:
@@ -112,8 +112,10 @@ def _write(file: Path, text: str) -> None:
 
 
 def _confirm(error: UnknownHostKey) -> bool:
-    ask_aloud(f"{error.shown} has the key {error.fingerprint}")
-    ask_aloud("  to see it on the host itself: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub")
+    show_question(f"{error.shown} has the key {error.fingerprint}")
+    show_question(
+        "  to see it on the host itself: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"
+    )
     return click.confirm("Is it the same?", default=False, err=True)
 
 
@@ -128,6 +130,6 @@ def _nobody_confirms(error: UnknownHostKey) -> bool:
 
 
 def _first(networks: Sequence[SharedNetwork]) -> tuple[SharedNetwork, ...]:
-    number = picked(SEVERAL, [network.words for network in networks], "Tests go over")
+    number = chosen_line(SEVERAL, [network.words for network in networks], "Tests go over")
     chosen = networks[number]
     return (chosen, *(network for network in networks if network is not chosen))

@@ -20,7 +20,7 @@ from netlab.cli.options import (
     rate_of,
     with_default,
 )
-from netlab.cli.output import Loudness, loudness, picked, show, show_data, tell
+from netlab.cli.output import Loudness, chosen_line, loudness, show, show_data, tell
 from netlab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -183,4 +183,4 @@ def _choose(commons: Sequence[Common]) -> Common:
         f"{common.client_address} ({common.client_device})"
         for common in commons
     ]
-    return commons[picked("The hosts have several networks in common:", lines, "Which")]
+    return commons[chosen_line("The hosts have several networks in common:", lines, "Which")]

@@ -79,16 +79,16 @@ def tell(sentence: str) -> None:
         show(sentence, err=True)
 
 
-def ask_aloud(sentence: str) -> None:
+def show_question(sentence: str) -> None:
     """Print what the user is asked about, on standard error, even if quiet."""
     show(sentence, err=True)
 
 
-def picked(heading: str, lines: Sequence[str], question: str) -> int:
+def chosen_line(heading: str, lines: Sequence[str], question: str) -> int:
     """Let the user pick one of several lines; return its index, from 0. Default: the first."""
-    ask_aloud(heading)
+    show_question(heading)
     for number, line in enumerate(lines, 1):
-        ask_aloud(f"  {number}  {line}")
+        show_question(f"  {number}  {line}")
     numbers = click.IntRange(1, len(lines))
     choice: int = click.prompt(question, type=numbers, default=1, err=True)
     return choice - 1

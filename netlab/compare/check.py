@@ -15,8 +15,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal, get_args
 
 from netlab.compare.align import NO_RATIO, AlignedPair, align_runs, by_cell, namer, plain_cell
-from netlab.compare.check_figures import Held, held_against
-from netlab.compare.forbidden import SaidFindings, held_against_findings
+from netlab.compare.check_figures import Held, limited_figures
+from netlab.compare.forbidden import FindingSentences, held_against_findings
 from netlab.compare.runs import agreed_on
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
 from netlab.experiment.expectations import Expectation
@@ -131,7 +131,7 @@ def check(
     *,
     no_worse_by: float = 0.05,
     expect: Path | None = None,
-    say: Callable[[Run], SaidFindings] | None = None,
+    say: Callable[[Run], FindingSentences] | None = None,
 ) -> Checked:
     """Check a run against the ``expect`` of the matrix in its folder, and against a baseline run.
 
@@ -209,9 +209,9 @@ def _read_expectations(
 def _computed_findings(
     run: Run,
     expected: Iterable[Expectation],
-    say: Callable[[Run], SaidFindings] | None,
+    say: Callable[[Run], FindingSentences] | None,
     expect: Path | None,
-) -> SaidFindings | None:
+) -> FindingSentences | None:
     """The findings of the run if an expectation forbids kinds of findings, else ``None``.
 
     MatrixError if a forbidden kind does not exist.
@@ -226,7 +226,7 @@ def _computed_findings(
 def _by_findings(
     expectation: Expectation,
     cells: Mapping[str, Sequence[Reading]],
-    findings: SaidFindings | None,
+    findings: FindingSentences | None,
     name: Callable[[Reading], str],
 ) -> list[Judgement]:
     verdicts: Mapping[bool | None, CheckVerdict] = {
@@ -244,7 +244,7 @@ def _against_limit(
     expectation: Expectation, trials: Sequence[Reading], link: Link | None
 ) -> tuple[CheckVerdict, str]:
     """Whether every trial meets the limit."""
-    figures = [figure for trial in trials for figure in held_against(expectation, trial, link)]
+    figures = [figure for trial in trials for figure in limited_figures(expectation, trial, link)]
     measured = [(figure.value, figure) for figure in figures if figure.value is not None]
     missed = [pair for pair in measured if not expectation.is_met_by(pair[0])]
     blanks = [figure for figure in figures if figure.value is None]

@@ -30,7 +30,9 @@ class Held:
         return ", ".join(word for word in (f"trial {self.trial}", self.flow) if word)
 
 
-def held_against(expectation: Expectation, reading: Reading, link: Link | None) -> Iterator[Held]:
+def limited_figures(
+    expectation: Expectation, reading: Reading, link: Link | None
+) -> Iterator[Held]:
     """Each figure of a trial that an expectation (other than ``baseline``) limits."""
     if reading.status != Status.OK:
         yield Held(reading.trial, "", None, reading.why_blank)

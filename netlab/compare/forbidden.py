@@ -17,7 +17,7 @@ NOT_LOOKED_FOR = "the findings were not computed"
 
 
 @dataclass(frozen=True, slots=True)
-class SaidFinding:
+class FindingSentence:
     """One finding: its kind, severity, cells and sentence."""
 
     kind: str
@@ -28,15 +28,17 @@ class SaidFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidFindings:
+class FindingSentences:
     """All findings of a run, and all kinds that exist."""
 
     kinds: Collection[str]
-    findings: Sequence[SaidFinding]
+    findings: Sequence[FindingSentence]
 
 
 def held_against_findings(
-    expectation: Expectation, cells: Mapping[str, Sequence[Reading]], computed: SaidFindings | None
+    expectation: Expectation,
+    cells: Mapping[str, Sequence[Reading]],
+    computed: FindingSentences | None,
 ) -> Iterator[tuple[str, bool | None, str]]:
     """(cell, whether the expectation is met, why) of each cell; ``None``: cannot be judged.
 
@@ -64,5 +66,5 @@ def held_against_findings(
             yield cell, True, counted("{number} trial", "{number} trials", len(trials))
 
 
-def _words(finding: SaidFinding) -> str:
+def _words(finding: FindingSentence) -> str:
     return f"{finding.sentence} ({finding.kind})"

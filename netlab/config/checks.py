@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from netlab.config.document import Complaint, Document, KeyPath, check, did_you_mean
+from netlab.config.document import Document, KeyPath, PlacedFault, check, did_you_mean
 from netlab.config.matrix_model import KINDS, BetweenSection, MatrixFile
 from netlab.config.merge import (
     STANDING_IN,
@@ -26,7 +26,7 @@ from netlab.config.merge import (
     too_many,
 )
 from netlab.config.settings import FIELD_OF, LOAD, LOAD_KEYS, NAME_OF, kinds_with
-from netlab.config.strangers import strangers_in
+from netlab.config.strangers import unknown_hosts
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.cells import Problem, expansion
 from netlab.experiment.kinds import FIELDS
@@ -74,7 +74,7 @@ def _with_pairings(
     between = BetweenSection(between="all") if entry == "all" else entry
     roles = None if between.between == "all" else between.between
     all_hosts = inventory()
-    strangers = [*strangers_in(document, all_hosts)]
+    strangers = [*unknown_hosts(document, all_hosts)]
     if strangers:
         raise MatrixError(strangers)
     hosts = all_hosts.observing(model.observe or ())
@@ -94,7 +94,7 @@ def _faults_of_cells(
         {**{name: STANDING_IN[FIELD_OF[name]] for name in lacking(test.test, layer)}, **layer}
         for test, layer in zip(model.tests, layers, strict=True)
     ]
-    cells = expansion(model.each_pairing, tuple(grids_of(model, filled, set())))
+    cells = expansion(model.pairing_names, tuple(grids_of(model, filled, set())))
     return [
         document.fault(_place_of(model, problem), problem.message)
         for problem in cells.problems
@@ -107,7 +107,7 @@ def _faults_of_cells(
 
 def _model(document: Document, faults: list[Fault]) -> MatrixFile:
     """The model of the file. Appends faults; raises them if too little is left to continue."""
-    result: MatrixFile | list[Complaint] = check(document, MatrixFile)
+    result: MatrixFile | list[PlacedFault] = check(document, MatrixFile)
     data = copy.deepcopy(document.data)
     while isinstance(result, list):
         reported = {fault.path for fault in faults if fault.path}
@@ -131,7 +131,7 @@ def _model(document: Document, faults: list[Fault]) -> MatrixFile:
 _NO_VALUE = "has no value"
 
 
-def _in_our_words(document: Document, complaint: Complaint) -> Fault:
+def _in_our_words(document: Document, complaint: PlacedFault) -> Fault:
     """The fault of a complaint; for a setting of another kind of test it names that kind."""
     match complaint.path:
         case ["pairings"] if _is_pairing(word := document.data.get("pairings")):

@@ -100,7 +100,7 @@ def validate(document: Document, model_class: type[Model], section: KeyPath = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class PlacedFault:
     """A fault, with its key path as data."""
 
     path: tuple[Step, ...]
@@ -109,7 +109,7 @@ class Complaint:
 
 def check(
     document: Document, model_class: type[Model], section: KeyPath = (), data: Any = None
-) -> Model | list[Complaint]:
+) -> Model | list[PlacedFault]:
     """The part of ``document`` at ``section`` as a model, or a list of all its faults.
 
     ``data`` replaces that part if given: a copy without the values that were reported already.
@@ -119,7 +119,7 @@ def check(
         return model_class.model_validate(part)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        return [_complaint(document, part, model_class, section, detail) for detail in details]
+        return [_placed_fault(document, part, model_class, section, detail) for detail in details]
 
 
 def path_text(path: KeyPath) -> str:
@@ -154,13 +154,13 @@ def _decoded(content: str | bytes, file: str) -> str:
         raise MatrixError([Fault(file, line, column, "", message)]) from None
 
 
-def _complaint(
+def _placed_fault(
     document: Document,
     data: Any,
     model_class: type[BaseModel],
     section: KeyPath,
     detail: ErrorDetails,
-) -> Complaint:
+) -> PlacedFault:
     """One pydantic error as a sentence with its place in the file."""
     path, names = _walk(data, model_class, detail["loc"])
     kind = detail["type"]
@@ -179,7 +179,7 @@ def _complaint(
         message = _sentence(detail)
         path += [detail["ctx"]["index"]] if kind == "place_in_list" else []
     whole = (*section, *path)
-    return Complaint(whole, document.fault(whole, message, at_key=at_key))
+    return PlacedFault(whole, document.fault(whole, message, at_key=at_key))
 
 
 def _suggestion(word: str, names: Sequence[str]) -> str:

@@ -152,7 +152,7 @@ class NoWorse(Section):
     no_worse_by: Worse = Field(description="Share of the baseline's mean.")
 
 
-class Expecting(Section):
+class ExpectBounds(Section):
     """Bounds on the cells' quantities; all bounds of one section apply to the same cells."""
 
     throughput: AtLeastThroughput = Field(default=None)  # type: ignore[assignment]  # never null
@@ -166,7 +166,7 @@ class Expecting(Section):
     )
 
     @model_validator(mode="after")
-    def _something(self) -> Expecting:
+    def _something(self) -> ExpectBounds:
         if not self.model_fields_set & {*_BOUNDS, "no"}:
             raise ValueError(f"expects nothing: give one of {', '.join(_BOUNDS)}, no")
         return self

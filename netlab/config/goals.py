@@ -44,7 +44,7 @@ def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
     if not model.compare and not model.expect and model.target is None:
         return
     layers = layers_of(document, model, {})
-    cells = expansion(model.each_pairing, tuple(grids_of(model, layers, set()))).cells
+    cells = expansion(model.pairing_names, tuple(grids_of(model, layers, set()))).cells
     plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
     tcp = any(cell["test"] == "stream" and cell.get("protocol") == "TCP" for cell in plain)
     if model.target is not None and not tcp:

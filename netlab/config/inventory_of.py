@@ -6,7 +6,7 @@ from pathlib import Path
 
 from netlab.config.echoes import refuse_what_echoes_lack
 from netlab.config.inventory import load_inventory
-from netlab.config.strangers import refuse_strangers
+from netlab.config.strangers import refuse_unknown_hosts
 from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import Matrix
 
@@ -17,7 +17,7 @@ def inventory_for(matrix: Matrix, file: Path) -> Inventory:
     Raises MatrixError for hosts that it lacks and for settings that an echo cannot have.
     """
     inventory = load_inventory(file)
-    refuse_strangers(matrix, inventory)
+    refuse_unknown_hosts(matrix, inventory)
     inventory = inventory.observing(matrix.observe)
     refuse_what_echoes_lack(matrix, inventory)
     return inventory

@@ -72,7 +72,7 @@ def load_matrix(
     _check_overrides([f.message for f in too_many(document, merged, layers)], overrides)
     grids = _grids(merged, layers, override_set, overrides)
     if overrides:
-        problems = expansion(model.each_pairing, grids).problems
+        problems = expansion(model.pairing_names, grids).problems
         _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
     return _matrix(document, merged, grids, override_set.scale)
 
@@ -136,7 +136,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         text=document.text,
         file=document.file,
         link=link,
-        pairings=tuple(model.each_pairing),
+        pairings=tuple(model.pairing_names),
         grids=grids,
         repeats=most_repeats(model),
         until=until,
@@ -161,7 +161,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
 def _own_repeats(model: MatrixFile, grids: tuple[Grid, ...]) -> dict[Cell, int]:
     if all(grid.repeats is None for grid in grids):
         return {}
-    expanded = expansion(model.each_pairing, grids)
+    expanded = expansion(model.pairing_names, grids)
     own = (
         (cell, grids[index].repeats)
         for cell, index in zip(expanded.cells, expanded.grids, strict=True)
@@ -202,7 +202,7 @@ def _content(
             "vlan": link.vlan,
             **({"hops": link.hops} if link.hops else {}),
         },
-        "pairings": sorted(model.each_pairing),
+        "pairings": sorted(model.pairing_names),
         "tests": sorted((_test_content(grid) for grid in grids), key=_canonical),
         "repeats": most_repeats(model),
     }

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from netlab.config.document import Section
-from netlab.config.expect_model import Expecting
+from netlab.config.expect_model import ExpectBounds
 from netlab.config.settings import (
     LOAD,
     LOAD_KEYS,
@@ -167,7 +167,7 @@ class CompareSection(Section):
     contender: SideModel  # type: ignore[valid-type]
 
 
-class ExpectSection(Expecting):
+class ExpectSection(ExpectBounds):
     """Expectations of some cells, for `netlab check`."""
 
     when: ExpectWhen = Field(  # type: ignore[valid-type]  # made of the table of settings
@@ -318,7 +318,7 @@ class MatrixFile(Running):
     pairs: Any = Field(default=None, description="The hosts of a pairing, by name.")
 
     @property
-    def each_pairing(self) -> list[str]:
+    def pairing_names(self) -> list[str]:
         """The pairings as a list; ValueError while they are "every host with every other"."""
         if isinstance(self.pairings, list):
             return self.pairings

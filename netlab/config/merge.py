@@ -136,7 +136,7 @@ def too_long_frames(
 
 def lonely(document: Document, model: MatrixFile) -> Iterator[Fault]:
     """Faults: ``together`` for searches that no other search can join."""
-    by_name = sum(map(is_by_name, model.each_pairing))
+    by_name = sum(map(is_by_name, model.pairing_names))
     for path, section in sections(model):
         if True not in levels_of(getattr(section, "together", None)):
             continue
@@ -194,7 +194,7 @@ def too_many(document: Document, model: MatrixFile, layers: list[Layer]) -> Iter
     """Faults: too many cells, trials or rule values, found without expanding them."""
     cells = 0
     for index, layer in enumerate(layers):
-        before, cells = cells, cells + _size(layer) * len(model.each_pairing)
+        before, cells = cells, cells + _size(layer) * len(model.pairing_names)
         if before <= MAX_CELLS < cells:
             message = f"{cells:,} cells are too many; a matrix has at most {MAX_CELLS:,}"
             yield document.fault(("tests", index), message)
@@ -205,7 +205,7 @@ def too_many(document: Document, model: MatrixFile, layers: list[Layer]) -> Iter
                 )
                 yield document.fault((*path, name), message)
     trials = sum(
-        _size(layer) * len(model.each_pairing) * (test.repeats or most_repeats(model))
+        _size(layer) * len(model.pairing_names) * (test.repeats or most_repeats(model))
         for test, layer in zip(model.tests, layers, strict=True)
     )
     if trials > MAX_TRIALS and cells <= MAX_CELLS:

@@ -11,14 +11,14 @@ from netlab.experiment.matrix import Matrix
 from netlab.experiment.pairings import is_by_name, role_of, roles_of
 
 
-def refuse_strangers(matrix: Matrix, inventory: Inventory) -> None:
+def refuse_unknown_hosts(matrix: Matrix, inventory: Inventory) -> None:
     """Raise MatrixError for hosts and networks that the matrix names and the inventory lacks."""
-    faults = [*strangers_in(load_document(matrix.text, matrix.file), inventory)]
+    faults = [*unknown_hosts(load_document(matrix.text, matrix.file), inventory)]
     if faults:
         raise MatrixError(faults)
 
 
-def strangers_in(document: Document, inventory: Inventory) -> Iterator[Fault]:
+def unknown_hosts(document: Document, inventory: Inventory) -> Iterator[Fault]:
     """A fault for each unknown host or network in ``pairings:`` and ``observe:``."""
     for path, role in _named(document):
         try:

@@ -89,7 +89,7 @@ class NextRate:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The result of a search."""
 
     number: int | None
@@ -105,7 +105,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search under way; ``told`` returns the next state."""
+    """A search under way; ``after`` returns the next state."""
 
     grid: RateGrid
     short: bool = False
@@ -120,20 +120,20 @@ class Search:
     limit: SearchLimit = "line rate"
     """Why ``upper`` did not pass."""
     confirming: bool = False
-    found: Found | None = None
+    result: SearchResult | None = None
 
     @classmethod
     def over(cls, grid: RateGrid, *, short: bool = False) -> Search:
         """A new search, which tries the line rate first."""
         return cls(grid, short, at=grid.size, upper=grid.size + 1)
 
-    def next(self) -> NextRate | Found:
+    def next(self) -> NextRate | SearchResult:
         """The next rate to try, or the result."""
-        if self.found is not None:
-            return self.found
+        if self.result is not None:
+            return self.result
         return NextRate(self.at, self.confirming or not self.short)
 
-    def told(self, tried: RateTry) -> Search:
+    def after(self, tried: RateTry) -> Search:
         """The state after the try that ``next`` requested; ValueError for any other try."""
         requested = self.next()
         if not isinstance(requested, NextRate) or (requested.number, requested.full) != (
@@ -208,8 +208,8 @@ class Search:
 
     def _end(self, number: int | None) -> Search:
         upper = self.upper if self.upper <= self.grid.size else None
-        found = Found(number, upper, self.limit, self._monotone(number or 0))
-        return dataclasses.replace(self, at=0, holds=number or 0, found=found)
+        result = SearchResult(number, upper, self.limit, self._monotone(number or 0))
+        return dataclasses.replace(self, at=0, holds=number or 0, result=result)
 
     def _monotone(self, number: int) -> bool:
         """Whether no try contradicts the result. A short try that passed above it does not: its

@@ -48,7 +48,7 @@ def rounds(
     seed: int,
     hosts_of: Callable[[Cell], frozenset[str]],
     parallel: bool,
-    meeting_of: Callable[[str], Match] | None = None,
+    match_of: Callable[[str], Match] | None = None,
     common: bool = True,
 ) -> tuple[Round, ...]:
     """Each trial exactly once, block by block; the same arguments give the same rounds.
@@ -57,7 +57,7 @@ def rounds(
     is measured in the same order after an interruption. With ``parallel`` each round takes, in that
     order, the next trial and every later one of the block whose hosts are still free; ``hosts_of``
     returns the machines that a cell keeps busy. Pairings by name form a tournament instead;
-    ``meeting_of`` returns what a pairing needs. Each of its rounds becomes one round here for each
+    ``match_of`` returns what a pairing needs. Each of its rounds becomes one round here for each
     different setup, so that trials at the same time have one duration. Without a ``common`` window
     they are scheduled like pairings by letters.
     """
@@ -70,14 +70,14 @@ def rounds(
         ordered = block
         if order == "shuffled":
             ordered = sorted(block, key=lambda trial: _rank(seed, trial))
-        if parallel and meeting_of is not None:
+        if parallel and match_of is not None:
             by_name = [trial for trial in block if is_by_name(trial.cell.pairing)]
             by_letter = [trial for trial in ordered if not is_by_name(trial.cell.pairing)]
             result += map(Round, earliest_fit(by_letter, needs))
             if not common:
-                result += _separately(ordered, meeting_of)
+                result += _separately(ordered, match_of)
                 by_name = [trial for trial in by_name if is_together(trial.cell.setup)]
-            tournament = _tournament(by_name, meeting_of)
+            tournament = _tournament(by_name, match_of)
             if order == "shuffled":
                 tournament.sort(key=lambda round_: min(_rank(seed, t) for t in round_.trials))
             result += tournament
@@ -111,7 +111,7 @@ def _rank(seed: int, trial: Trial) -> bytes:
     return hashlib.sha256(f"{seed} {trial.number} {trial.cell.key}".encode()).digest()
 
 
-def _separately(block: Sequence[Trial], meeting_of: Callable[[str], Match]) -> Iterator[Round]:
+def _separately(block: Sequence[Trial], match_of: Callable[[str], Match]) -> Iterator[Round]:
     """The trials between hosts by name, except those that search together: each in the earliest
     round in which its hosts are free.
     """
@@ -120,16 +120,16 @@ def _separately(block: Sequence[Trial], meeting_of: Callable[[str], Match]) -> I
         for trial in block
         if is_by_name(trial.cell.pairing) and not is_together(trial.cell.setup)
     ]
-    return map(Round, earliest_fit(alone, lambda trial: meeting_of(trial.cell.pairing).needs))
+    return map(Round, earliest_fit(alone, lambda trial: match_of(trial.cell.pairing).needs))
 
 
-def _tournament(block: Sequence[Trial], meeting_of: Callable[[str], Match]) -> list[Round]:
+def _tournament(block: Sequence[Trial], match_of: Callable[[str], Match]) -> list[Round]:
     """The rounds of a tournament between the hosts of a block, setup after setup in each."""
     trials: dict[str, list[Trial]] = {}
     for trial in block:
         trials.setdefault(trial.cell.pairing, []).append(trial)
     result = []
-    for matching in rounds_of([meeting_of(pairing) for pairing in trials]):
+    for matching in rounds_of([match_of(pairing) for pairing in trials]):
         together: dict[object, list[Trial]] = {}
         for meeting in matching:
             for trial in trials[meeting.pairing]:

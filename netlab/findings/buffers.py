@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.outliers import strays_of
+from netlab.findings.outliers import outliers_of
 from netlab.findings.series import Point, Series
 from netlab.stats import median
 
@@ -113,7 +113,7 @@ def _no_effect(series: Series) -> Finding | None:
     measured = [point for point in series.on_axis if point.values]
     outliers: set[str] = set()
     if not _are_alike(measured):
-        outliers = {point.cell for stray, point in strays_of(series) if stray.kind == "outlier"}
+        outliers = {point.cell for stray, point in outliers_of(series) if stray.kind == "outlier"}
     points = [point for point in measured if point.cell not in outliers]
     sizes = {point.buffer_bytes for point in points}
     if len(sizes) < LEAST_LEVELS or not _are_alike(points):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.series import Point, Series
-from netlab.stats import Stray, mean, median, strays_among_siblings, strays_on_axis
+from netlab.stats import Outlier, mean, median, outliers_among_siblings, outliers_on_axis
 
 
 def outliers(series: Iterable[Series]) -> tuple[Finding, ...]:
@@ -20,16 +20,16 @@ def outliers(series: Iterable[Series]) -> tuple[Finding, ...]:
     return tuple(result for one_series in series for result in _of(one_series))
 
 
-def strays_of(series: Series) -> tuple[tuple[Stray, Point], ...]:
+def outliers_of(series: Series) -> tuple[tuple[Outlier, Point], ...]:
     """The outliers of a series along its axis, each with its point."""
     points = series.on_axis
     step = max((point.print_step for point in points), default=0.0)
-    strays = strays_on_axis([point.middle for point in points], step)
+    strays = outliers_on_axis([point.middle for point in points], step)
     return tuple((stray, points[stray.index]) for stray in strays)
 
 
 def _of(series: Series) -> Iterator[Finding]:
-    strays = strays_of(series)
+    strays = outliers_of(series)
     # The mean leaves out all outliers: without only one of two it would still be wrong.
     alone = [point for stray, point in strays if stray.kind == "outlier"]
     for stray, point in strays:
@@ -52,7 +52,7 @@ def _of(series: Series) -> Iterator[Finding]:
         yield from _trials(series, point)
 
 
-def _step(series: Series, steps: Sequence[tuple[Stray, Point]]) -> Finding:
+def _step(series: Series, steps: Sequence[tuple[Outlier, Point]]) -> Finding:
     """The finding about adjacent cells that differ in the same direction."""
     first, last = steps[0], steps[-1]
     return finding(
@@ -70,10 +70,12 @@ def _step(series: Series, steps: Sequence[tuple[Stray, Point]]) -> Finding:
     )
 
 
-def _runs(steps: Sequence[tuple[Stray, Point]], series: Series) -> list[list[tuple[Stray, Point]]]:
+def _runs(
+    steps: Sequence[tuple[Outlier, Point]], series: Series
+) -> list[list[tuple[Outlier, Point]]]:
     """Runs of steps that are adjacent among the measured cells and differ in the same direction."""
     place = {point.cell: index for index, point in enumerate(p for p in series.on_axis if p.values)}
-    runs: list[list[tuple[Stray, Point]]] = []
+    runs: list[list[tuple[Outlier, Point]]] = []
     for stray, point in steps:
         if runs:
             before, last_point = runs[-1][-1]
@@ -91,7 +93,7 @@ def _trials(series: Series, point: Point) -> Iterator[Finding]:
         (number, value) for number, value in enumerate(point.figures, 1) if value is not None
     ]
     values = [value for _, value in numbered]
-    strays = strays_among_siblings(values, point.print_step)
+    strays = outliers_among_siblings(values, point.print_step)
     if not strays:
         return
     stray_indices = {stray.index for stray in strays}

@@ -18,7 +18,7 @@ from netlab.experiment.records import Value
 from netlab.measurement.pcap import frame_lengths
 from netlab.remote.agent import Agent
 from netlab.remote.transport import Process
-from netlab.store.files import keep_inside
+from netlab.store.files import write_private
 
 READY_S = 5.0
 """Time for tcpdump to begin to listen."""
@@ -137,4 +137,4 @@ def of_frames(prefix: str, pcap: bytes) -> dict[str, Value]:
 
 def keep(folder: Path, name: str, pcap: bytes) -> None:
     """Write a capture into a folder, which is created if missing; StoreError if that fails."""
-    keep_inside(folder.parent, folder.name, name, pcap)
+    write_private(folder.parent, folder.name, name, pcap)

@@ -168,12 +168,16 @@ class Report:
         self, means: Sequence[GridTable], tabled: Sequence[TableSection]
     ) -> tuple[tuple[GridTable, ...], tuple[TableSection, ...], tuple[Part, ...]]:
         """The tables as people read them; what a document prints keeps its digits."""
-        from netlab.report.tables.digits import evened, evened_part, evened_section
+        from netlab.report.tables.digits import (
+            align_digits,
+            align_part_digits,
+            align_section_digits,
+        )
 
         worded, parts = self.wording, self.parts
         if self.run.plan.source is None:
-            means, tabled = [*map(evened, means)], [*map(evened_section, tabled)]
-            parts = tuple(map(evened_part, parts))
+            means, tabled = [*map(align_digits, means)], [*map(align_section_digits, tabled)]
+            parts = tuple(map(align_part_digits, parts))
         return (
             tuple(map(worded.of_table, means)),
             tuple(map(worded.of_section, tabled)),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.records import FLOWS
 from netlab.results.column import Column
-from netlab.store.kept_values import KeptValues
+from netlab.store.kept_values import PackedValues
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +88,7 @@ def frame_of_series(values: Mapping[str, Any]) -> pd.DataFrame:
 
 def _counts(values: Mapping[str, Any], name: str) -> Sequence[int]:
     """A series of counts; empty if it is none. A series in compact form stays compact."""
-    if isinstance(values, KeptValues):
+    if isinstance(values, PackedValues):
         compact = values.counts(name)
         if compact is not None:
             return compact

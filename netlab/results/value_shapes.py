@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from netlab.experiment.records import Value
-from netlab.store.kept_values import COUNTS, KeptValues
+from netlab.store.kept_values import COUNTS, PackedValues
 
 ValueKind = Literal[
     "a truth value",
@@ -129,7 +129,7 @@ class Shapes:
 
         ``False`` also if a value needs the slower check.
         """
-        own = values.held if isinstance(values, KeptValues) else tuple(values.values())
+        own = values.held if isinstance(values, PackedValues) else tuple(values.values())
         key = tuple(values), tuple(map(type, own))
         shape = self._seen.get(key, _NEW)
         if shape is _NEW:

@@ -39,7 +39,7 @@ class Options:
     """Measure nothing if the host of any cell is missing."""
 
 
-def to_go_on(folder: Path) -> str:
+def resume_command(folder: Path) -> str:
     """The command that resumes the run in ``folder``."""
     return shlex.join(["netlab", "resume", str(folder)])
 

@@ -22,7 +22,7 @@ from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.hosts.fact_notes import FactNotes
 from netlab.runner.hosts.host_agents import HostAgents
 from netlab.runner.hosts.host_notes import described, peers_of, routes_of
-from netlab.runner.hosts.ways import Ways, groups_without_overlap
+from netlab.runner.hosts.ways import PathChecks, groups_without_overlap
 from netlab.runner.observers import active_observers
 from netlab.runner.preflight import Preflight, is_own_address, preflight, preflight_mirror
 from netlab.runner.skip_reasons import (
@@ -82,7 +82,7 @@ class HostPool:
             inventory, owner, wait_s=wait_s, keep=keep, notify=notify, opened=opened
         )
         self._pairs: dict[str, tuple[Host, Host]] = {}
-        self._ways = Ways(self._pairs, self._try, self._notify, keep=keep)
+        self._ways = PathChecks(self._pairs, self._try, self._notify, keep=keep)
         self._facts = FactNotes(self._notify)
         self._unchecked_at_first: list[str] = []
         self._onlookers: frozenset[str] = frozenset()
@@ -158,7 +158,7 @@ class HostPool:
             return frozenset({f"nobody-{cell.pairing}"})
         return kept_busy(pair)
 
-    def meeting_of(self, pairing: str) -> Match:
+    def match_of(self, pairing: str) -> Match:
         """The match of a pairing by name: what it needs to itself."""
         return self._inventory.match(pairing)
 
@@ -249,7 +249,7 @@ class HostPool:
         absent = any(host.name in self._hosts.absences for host in pair)
         return absent or self._ways.is_cut(cell)
 
-    def look_at_the_way(self, record: Record, cell: Cell) -> None:
+    def check_path_again(self, record: Record, cell: Cell) -> None:
         """Check whether packets still pass, after a trial that received nothing from its peer."""
         if record.status is Status.FAILED and record.reason in NO_WAY:
             with suppress(HostGone):
@@ -379,7 +379,7 @@ class HostPool:
 
     def _try_pairs(self) -> None:
         # In parallel: there may be thousands of pairs.
-        together = groups_without_overlap(self._pairs, self.meeting_of)
+        together = groups_without_overlap(self._pairs, self.match_of)
         warnings, self._unchecked_at_first = self._ways.try_all(together)
         self.warnings += [warning for warning in warnings if warning not in self.warnings]
         lost = any(agent.gone for agent in self._hosts.agents.values())

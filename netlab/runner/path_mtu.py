@@ -53,7 +53,7 @@ PIECES_BYTES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class NarrowWay:
+class NarrowPath:
     """A direction whose path MTU is below the MTU of the sender's interface."""
 
     sender: str
@@ -64,7 +64,7 @@ class NarrowWay:
     mtu_bytes: int
     """Longest IP packet that passes."""
     interface_mtu_bytes: int
-    told: bool
+    is_reported: bool
     """Whether the sender's system knows it: from a router, or from its own routes."""
     whole_passes: bool
     """Whether a UDP message as long as the interface takes arrives if it may be fragmented."""
@@ -76,7 +76,7 @@ class NarrowWay:
     @property
     def sentence(self) -> str:
         """The path MTU, and whether the sender's system knows it."""
-        knowledge = "its system knows that" if self.told else "no router reports that"
+        knowledge = "its system knows that" if self.is_reported else "no router reports that"
         return (
             f"{self.sender}→{self.receiver}: packets of up to {self.mtu_bytes} bytes pass "
             f"({self.sender_address} to {self.receiver_address}), the interface has an MTU of "
@@ -100,7 +100,7 @@ class NarrowWay:
         return not (self.whole_passes if alone else self.pieces_pass)
 
 
-def narrow_ways(ends: Ends, ip_version: IpVersion) -> tuple[NarrowWay, ...]:
+def narrow_ways(ends: Ends, ip_version: IpVersion) -> tuple[NarrowPath, ...]:
     """The directions whose path MTU is below the MTU of the sender's interface: none to two.
 
     A direction is left out if its sender cannot forbid fragments or does not report its MTU, or if
@@ -111,7 +111,7 @@ def narrow_ways(ends: Ends, ip_version: IpVersion) -> tuple[NarrowWay, ...]:
     return tuple(way for way in ways if way is not None)
 
 
-def _narrow(path: Direction) -> NarrowWay | None:
+def _narrow(path: Direction) -> NarrowPath | None:
     if not can(path.ends.client, "dont-fragment"):
         return None
     version = path.setup.ip_version
@@ -139,16 +139,16 @@ def _narrow(path: Direction) -> NarrowWay | None:
     except ProbeError:
         return None  # blocked or refused: the check of the protocol or each cell reports that
     mtu_bytes = limit.message_bytes + headers_bytes
-    told = any(size_try.evidence == "icmp" for size_try in limit.tries)
+    is_reported = any(size_try.evidence == "icmp" for size_try in limit.tries)
     asking, answering = path.addresses
-    return NarrowWay(
+    return NarrowPath(
         sender=path.ends.client.host.name,
         receiver=path.ends.agent_of_server.host.name,
         sender_address=asking,
         receiver_address=answering,
         mtu_bytes=mtu_bytes,
         interface_mtu_bytes=interface_mtu_bytes,
-        told=told,
+        is_reported=is_reported,
         whole_passes=_passes(path, most_bytes),
         pieces_pass=_passes(path, min(most_bytes + PIECES_BYTES, MAX_DATAGRAM_BYTES[version])),
         segments_pass=_segments_pass(path, mtu_bytes, interface_mtu_bytes),

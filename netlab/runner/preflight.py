@@ -18,7 +18,7 @@ from netlab.remote.agent import Agent
 from netlab.remote.host_lock import same_host
 from netlab.remote.pending import Pending
 from netlab.remote.routes import PACKETS, RouteEnd, check_counters, check_route, interface_of
-from netlab.runner.path_mtu import NarrowWay, narrow_ways
+from netlab.runner.path_mtu import NarrowPath, narrow_ways
 
 CHECK_S = 5.0
 """Enough for three SYNs of TCP (0, 1 and 3 s) and fifty hellos over UDP."""
@@ -42,7 +42,7 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class ReversedProtocol:
     """A protocol that passes between two test addresses only if the server connects."""
 
     protocol: str
@@ -66,8 +66,8 @@ class Preflight:
 
     blocked: tuple[Blocked, ...]
     warnings: tuple[str, ...]
-    turned: tuple[Turned, ...] = ()
-    narrow: tuple[NarrowWay, ...] = ()
+    turned: tuple[ReversedProtocol, ...] = ()
+    narrow: tuple[NarrowPath, ...] = ()
     missing: tuple[MissingAddress, ...] = ()
 
     def connected_by(self, server_address: str, client_address: str) -> dict[str, str]:
@@ -88,8 +88,8 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     Raises HostError if the traffic would not take the test network, or if no pair of addresses
     exists. A missing address does not stop cells that use another one.
     """
-    faults: list[Blocked | Turned] = []
-    narrow: list[NarrowWay] = []
+    faults: list[Blocked | ReversedProtocol] = []
+    narrow: list[NarrowPath] = []
     missing: list[MissingAddress] = []
     # Interfaces by host and device: those whose counters do not show the packets, and the others.
     unproved: list[tuple[str, str | None, str]] = []
@@ -126,7 +126,7 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     return Preflight(
         blocked=tuple(fault for fault in faults if isinstance(fault, Blocked)),
         warnings=(*(item.sentence for item in (*faults, *missing, *narrow)), *warnings),
-        turned=tuple(fault for fault in faults if isinstance(fault, Turned)),
+        turned=tuple(fault for fault in faults if isinstance(fault, ReversedProtocol)),
         narrow=tuple(narrow),
         missing=tuple(missing),
     )
@@ -139,10 +139,10 @@ def _lacks_address(end: RouteEnd) -> bool:
 
 
 def _narrow_between(
-    server: RouteEnd, client: RouteEnd, faults: list[Blocked | Turned]
-) -> tuple[NarrowWay, ...]:
+    server: RouteEnd, client: RouteEnd, faults: list[Blocked | ReversedProtocol]
+) -> tuple[NarrowPath, ...]:
     """The directions between two addresses whose path MTU is below the sender's interface MTU."""
-    turned = {fault.protocol: "server" for fault in faults if isinstance(fault, Turned)}
+    turned = {fault.protocol: "server" for fault in faults if isinstance(fault, ReversedProtocol)}
     ends = Ends(
         server=server.agent,
         client=client.agent,
@@ -259,10 +259,10 @@ def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _check_both(server: RouteEnd, client: RouteEnd) -> list[Blocked | Turned]:
+def _check_both(server: RouteEnd, client: RouteEnd) -> list[Blocked | ReversedProtocol]:
     """The protocols that do not pass, or pass only if the server connects."""
     faults = {protocol: _check(protocol, server, client) for protocol in PACKETS}
-    results: list[Blocked | Turned] = []
+    results: list[Blocked | ReversedProtocol] = []
     for protocol, fault in faults.items():
         if fault is None:
             continue
@@ -275,7 +275,7 @@ def _check_both(server: RouteEnd, client: RouteEnd) -> list[Blocked | Turned]:
             )
             if protocol == "TCP":
                 sentence += "; so its system decides about TCP timestamps and the MSS"
-            results.append(Turned(*between, sentence))
+            results.append(ReversedProtocol(*between, sentence))
             continue
         passing = [other for other, its_fault in faults.items() if its_fault is None]
         also = f", {passing[0]} passes" if passing else ""

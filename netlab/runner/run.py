@@ -18,7 +18,7 @@ from netlab.experiment.schedule import Trial
 from netlab.findings.finding import Kind
 from netlab.remote.host_lock import LockOwner
 from netlab.results.value_types import RUN_CHECK
-from netlab.runner.asked import NOTE, Options, data_of, to_go_on
+from netlab.runner.asked import NOTE, Options, data_of, resume_command
 from netlab.runner.due_trials import counts, disturbed, outstanding
 from netlab.runner.ending import shielded
 from netlab.runner.host_pool import HostPool
@@ -41,17 +41,17 @@ class Outcome:
     """Trials of the selected pairings by status; those not measured yet are pending."""
     unreachable: tuple[str, ...]
     """A sentence for each host that is away and that no other system of its machine replaces."""
-    to_go_on: str
+    resume_command: str
     """The command that resumes the run."""
 
     def raise_for_status(self) -> None:
         """Raise the error whose exit code says how the run ended; nothing if all is measured."""
         if self.unreachable:
-            raise HostError("; ".join((*self.unreachable, f"to resume: {self.to_go_on}")))
+            raise HostError("; ".join((*self.unreachable, f"to resume: {self.resume_command}")))
         left = {word: self.counts.get(word, 0) for word in ("failed", "pending")}
         if any(left.values()):
             words = ", ".join(f"{count} {word}" for word, count in left.items() if count)
-            raise IncompleteRun(f"{words}; to resume: {self.to_go_on}")
+            raise IncompleteRun(f"{words}; to resume: {self.resume_command}")
 
 
 def run(options: Options, progress: Progress, agents: AgentGroup | None = None) -> Outcome:
@@ -87,11 +87,11 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
                 folder.discard_if_unused()
                 raise
             except Interrupted as signal:
-                sentence = f"{signal}; to resume: {to_go_on(folder.path)}"
+                sentence = f"{signal}; to resume: {resume_command(folder.path)}"
                 raise Interrupted(signal.signal_number, sentence) from None
         state = counts(folder, chosen)
         left = unreachable if state.get("pending") else ()
-        return Outcome(folder.path, state, left, to_go_on(folder.path))
+        return Outcome(folder.path, state, left, resume_command(folder.path))
 
 
 def _chosen(options: Options, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:

@@ -246,7 +246,7 @@ class Session:
             seed=self.matrix.seed,
             hosts_of=self.pool.hosts_of,
             parallel=self.matrix.parallel,
-            meeting_of=self.pool.meeting_of,
+            match_of=self.pool.match_of,
             common=self.matrix.common_window,
         )
 
@@ -375,7 +375,7 @@ class Session:
         )
         engine = engine_for(ENGINE_OF[trial.cell.test], trial.cell.test)
         record = engine.measure(trial, ends, attempt, self.progress.live)
-        self.pool.look_at_the_way(record, trial.cell)
+        self.pool.check_path_again(record, trial.cell)
         return record
 
 

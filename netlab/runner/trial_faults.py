@@ -23,7 +23,7 @@ from netlab.errors import (
 from netlab.experiment.records import REASONS, Record, Status, reason_of
 from netlab.experiment.schedule import Trial
 from netlab.runner.skip_reasons import Unmeasured
-from netlab.store.files import keep_inside
+from netlab.store.files import write_private
 from netlab.store.run_folder import RunFolder
 
 _NO_NAME = re.compile(r'[<>:"/\\|?*]')
@@ -89,7 +89,7 @@ def keep_traceback(error: Exception, folder: Path, name: str) -> str:
     file = f"{_NO_NAME.sub('-', name)}.txt"
     text = "".join(traceback.format_exception(error))
     try:
-        keep_inside(folder, TRACEBACKS, file, text.encode("utf-8", "backslashreplace"))
+        write_private(folder, TRACEBACKS, file, text.encode("utf-8", "backslashreplace"))
     except StoreError as refused:
         return f"{sentence}; its traceback could not be saved ({refused})"
     return f"{sentence}; its traceback is in {TRACEBACKS}/{file}"

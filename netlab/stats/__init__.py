@@ -16,7 +16,7 @@ from netlab.stats.intervals import (
     interval,
     precise,
 )
-from netlab.stats.outliers import Stray, strays_among_siblings, strays_on_axis
+from netlab.stats.outliers import Outlier, outliers_among_siblings, outliers_on_axis
 from netlab.stats.summary import (
     mean,
     mean_absolute_deviation,
@@ -31,7 +31,7 @@ __all__ = [
     "MARGIN",
     "MIN_TRIALS",
     "ComparisonResult",
-    "Stray",
+    "Outlier",
     "Verdict",
     "compare",
     "interval",
@@ -40,11 +40,11 @@ __all__ = [
     "mean_absolute_deviation",
     "median",
     "median_absolute_deviation",
+    "outliers_among_siblings",
+    "outliers_on_axis",
     "pairs_by_block",
     "precise",
     "rounded",
     "standard_deviation",
-    "strays_among_siblings",
-    "strays_on_axis",
     "variance",
 ]

@@ -73,7 +73,7 @@ def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | Non
     return HostEffects(added, typical, max(POLISHED_MARGIN * typical, chance))
 
 
-def strays_of_round_trips(trials: Mapping[MeshWay, Sequence[float]]) -> dict[MeshWay, float]:
+def round_trip_deviations(trials: Mapping[MeshWay, Sequence[float]]) -> dict[MeshWay, float]:
     """Pair whose round trips are longer than the effects of its hosts → the time expected of it."""
     effects = host_effects(trials)
     if effects is None:

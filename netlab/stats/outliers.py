@@ -28,7 +28,7 @@ TO_DEVIATION = 1.4826
 
 
 @dataclass(frozen=True, slots=True)
-class Stray:
+class Outlier:
     """A value that is an outlier, or part of a step."""
 
     index: int
@@ -42,7 +42,9 @@ class Stray:
     """``step``: its neighbour on the axis deviates in the same direction, neither is an error."""
 
 
-def strays_on_axis(values: Sequence[float | None], print_step: float = 0.0) -> tuple[Stray, ...]:
+def outliers_on_axis(
+    values: Sequence[float | None], print_step: float = 0.0
+) -> tuple[Outlier, ...]:
     """The outliers and steps of a series; ``values`` in the axis's order, ``None``: not measured.
 
     Each value x is compared with the median m of the 6 nearest other measured ones (one-sided at
@@ -56,12 +58,12 @@ def strays_on_axis(values: Sequence[float | None], print_step: float = 0.0) -> t
     measured = [(index, value) for index, value in enumerate(values) if value is not None]
     if len(measured) <= LEAST_NEIGHBOURS:
         return ()
-    strays: dict[int, Stray] = {}
+    strays: dict[int, Outlier] = {}
     for place, (index, value) in enumerate(measured):
         near = _nearest([other for _, other in measured], place)
         expected, scale = _middle_and_scale(near, print_step)
         if abs(value - expected) > STEP_LIMIT * scale:
-            strays[place] = Stray(index, value, expected, scale, "outlier")
+            strays[place] = Outlier(index, value, expected, scale, "outlier")
     return tuple(
         replace(stray, kind="step") if stepping else stray
         for place, stray in strays.items()
@@ -70,7 +72,9 @@ def strays_on_axis(values: Sequence[float | None], print_step: float = 0.0) -> t
     )
 
 
-def strays_among_siblings(values: Sequence[float], print_step: float = 0.0) -> tuple[Stray, ...]:
+def outliers_among_siblings(
+    values: Sequence[float], print_step: float = 0.0
+) -> tuple[Outlier, ...]:
     """The outliers among the trials of one cell: a modified z score above 3.5, with the same floor.
     None for fewer than 5 trials.
     """
@@ -78,7 +82,7 @@ def strays_among_siblings(values: Sequence[float], print_step: float = 0.0) -> t
         return ()
     expected, scale = _middle_and_scale(values, print_step)
     return tuple(
-        Stray(index, value, expected, scale, "outlier")
+        Outlier(index, value, expected, scale, "outlier")
         for index, value in enumerate(values)
         if abs(value - expected) > SIBLINGS_LIMIT * scale
     )
@@ -95,7 +99,7 @@ def _middle_and_scale(values: Sequence[float], print_step: float) -> tuple[float
     return middle, max(deviation, 0.01 * abs(middle), 3 * print_step)
 
 
-def _is_step(strays: dict[int, Stray], place: int) -> bool:
+def _is_step(strays: dict[int, Outlier], place: int) -> bool:
     """Whether a neighbour deviates in the same direction."""
     above = strays[place].value > strays[place].expected
     neighbours = (strays.get(place - 1), strays.get(place + 1))

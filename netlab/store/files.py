@@ -161,7 +161,7 @@ def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> No
         raise refused(error, root / name, "write the file") from None
 
 
-def keep_inside(root: Path, folder: str, name: str, data: bytes) -> None:
+def write_private(root: Path, folder: str, name: str, data: bytes) -> None:
     """As ``write_file``, for a file in a subfolder, which is created (0700) if it is missing."""
     try:
         with folder_inside(root, folder, make=0o700):

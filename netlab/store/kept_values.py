@@ -25,7 +25,7 @@ _MOST_SETS = 4096
 """Sets of names that are shared; beyond that number each record has its own copy."""
 
 
-class KeptValues(Mapping[str, Value]):
+class PackedValues(Mapping[str, Value]):
     """The values of one record, in their order; each access to a series builds a new list."""
 
     __slots__ = ("_held", "_places")
@@ -87,7 +87,7 @@ class KeptValues(Mapping[str, Value]):
 class _Values(ValuesView[Value]):
     """The values, without a look-up of each."""
 
-    _mapping: KeptValues
+    _mapping: PackedValues
 
     def __iter__(self) -> Iterator[Value]:
         return self._mapping.in_order()
@@ -96,13 +96,13 @@ class _Values(ValuesView[Value]):
 class _Items(ItemsView[str, Value]):
     """Names and values, without a look-up of each."""
 
-    _mapping: KeptValues
+    _mapping: PackedValues
 
     def __iter__(self) -> Iterator[tuple[str, Value]]:
         return zip(self._mapping, self._mapping.in_order(), strict=True)
 
 
-def kept(values: Mapping[str, Value]) -> KeptValues:
+def kept(values: Mapping[str, Value]) -> PackedValues:
     """The same values in compact form."""
     held: list[Any] = list(values.values())
     for place, kind in _other_places(tuple(map(type, held))):
@@ -111,7 +111,7 @@ def kept(values: Mapping[str, Value]) -> KeptValues:
             held[place] = _as_array(value)
         elif len(value) <= _LONGEST_SHARED:
             held[place] = sys.intern(value)  # as ``shared``, a hundred thousand times a run
-    return KeptValues(_places(tuple(values)), tuple(held))
+    return PackedValues(_places(tuple(values)), tuple(held))
 
 
 @lru_cache(maxsize=_MOST_SETS)

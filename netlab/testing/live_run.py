@@ -46,7 +46,7 @@ class RunUnderTest:
     def check(self, baseline: str | Path | None = None, *, no_worse_by: float = 0.05) -> Checked:
         """Check every expectation of the matrix, and a baseline run."""
         from netlab.compare.check import check
-        from netlab.report.text.said import said_findings
+        from netlab.report.text.said import finding_sentences
 
         against = self.baseline if baseline is None else Path(baseline)
         try:
@@ -54,7 +54,7 @@ class RunUnderTest:
                 self.run,
                 None if against is None else load(against),
                 no_worse_by=no_worse_by,
-                say=said_findings,
+                say=finding_sentences,
             )
         except NetlabError as error:
             _fail(error)

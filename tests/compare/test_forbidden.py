@@ -10,12 +10,12 @@ from made_streams import stream, stream_run
 
 from netlab.cli import cli
 from netlab.compare.check import Checked, check
-from netlab.compare.forbidden import NOT_LOOKED_FOR, SaidFinding, SaidFindings
+from netlab.compare.forbidden import NOT_LOOKED_FOR, FindingSentence, FindingSentences
 from netlab.config.matrix_file import expectations_in, load_matrix
 from netlab.errors import ExpectationError, IncompleteRun, MatrixError
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
-from netlab.report.text.said import said_findings
+from netlab.report.text.said import finding_sentences
 from netlab.results.run import Run
 from netlab.testing.live_run import RunUnderTest
 
@@ -38,10 +38,10 @@ def run_expecting(
 def check_with(run: Run, *found: tuple[str, str, tuple[int, ...]]) -> Checked:
     """Check a run with invented findings: kind, severity, indices of cells."""
     keys = [cell.key for cell in run.plan.cells]
-    findings = SaidFindings(
+    findings = FindingSentences(
         KINDS,
         [
-            SaidFinding(kind, severity, tuple(keys[index] for index in cells), f"{kind} it is.")
+            FindingSentence(kind, severity, tuple(keys[index] for index in cells), f"{kind} it is.")
             for kind, severity, cells in found
         ],
     )
@@ -153,7 +153,7 @@ def test_forbidden_findings_do_not_change_the_experiment(tmp_path: Path) -> None
 
 def test_the_command_and_the_plugin_compute_the_findings(tmp_path: Path) -> None:
     clean = run_expecting(tmp_path / "a", "no: [warning, wire-ceiling]")
-    kinds = {finding.kind for finding in said_findings(clean).findings}
+    kinds = {finding.kind for finding in finding_sentences(clean).findings}
     assert kinds  # TCP in messages of 1448 bytes at 94.1 Mbit/s is at its ceiling.
     checked = RunUnderTest(clean.path).check()
     assert {judgement.verdict for judgement in checked.judgements} == {"met", "not met"}

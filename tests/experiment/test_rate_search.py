@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from netlab.experiment.rate_search import (
     CONFIRMATIONS,
-    Found,
+    SearchResult,
     NextRate,
     RateGrid,
     RateTry,
@@ -34,7 +34,7 @@ def searched(
     full_s: float = 10.0,
     short_s: float | None = None,
     most_tries: int = 3000,
-) -> tuple[Found, Search]:
+) -> tuple[SearchResult, Search]:
     """A search to its end, over a simulated device."""
     search = Search.over(RateGrid(resolution), short=short_s is not None)
     while isinstance(asked := search.next(), NextRate):
@@ -45,7 +45,7 @@ def searched(
         criteria = Criteria(share * LINE_PER_S, LINE_PER_S, float(resolution), duration_s)
         verdict = judge([counts], criteria)
         hint = forwarded_share([counts], criteria)
-        search = search.told(RateTry(asked.number, asked.full, verdict, hint))
+        search = search.after(RateTry(asked.number, asked.full, verdict, hint))
     return asked, search
 
 
@@ -103,7 +103,7 @@ def test_a_queue_does_not_pass_for_throughput_however_short_the_trials() -> None
 
 def test_the_line_rate_is_tried_first_and_confirmed() -> None:
     result, search = searched(device(1.0))
-    assert result == Found(200, None, "line rate", True)
+    assert result == SearchResult(200, None, "line rate", True)
     assert [(tried.number, tried.verdict) for tried in search.tries] == [(200, "passed")] * 2
 
 
@@ -121,15 +121,15 @@ def test_a_rate_fails_with_two_failures_of_three_and_not_with_one() -> None:
         for verdict in verdicts:
             asked = search.next()
             assert isinstance(asked, NextRate)
-            search = search.told(RateTry(asked.number, asked.full, verdict))
+            search = search.after(RateTry(asked.number, asked.full, verdict))
         return search
 
     assert told(["lost"]).next() == NextRate(2, True)
     assert told(["lost", "passed"]).next() == NextRate(2, True)
     assert told(["lost", "passed", "lost"]).next() == NextRate(1, True)
-    assert told(["lost", "passed", "passed"]).next() == Found(2, None, "line rate", True)
+    assert told(["lost", "passed", "passed"]).next() == SearchResult(2, None, "line rate", True)
     assert told(["absorbed", "lost"]).next() == NextRate(1, True)
-    assert told(["passed", "lost", "passed"]).next() == Found(2, None, "line rate", True)
+    assert told(["passed", "lost", "passed"]).next() == SearchResult(2, None, "line rate", True)
 
 
 def test_a_confirmation_that_fails_is_one_step_less() -> None:
@@ -287,10 +287,10 @@ def test_a_step_of_the_whole_line_rate_makes_a_grid_of_one_rate() -> None:
 def test_a_try_that_was_not_asked_for_is_refused() -> None:
     search = Search.over(RateGrid(Fraction(1, 10)))
     with pytest.raises(ValueError, match="was not requested"):
-        search.told(RateTry(3, True, "passed"))
+        search.after(RateTry(3, True, "passed"))
     ended = searched(device(1.0))[1]
     with pytest.raises(ValueError, match="was not requested"):
-        ended.told(RateTry(200, True, "passed"))
+        ended.after(RateTry(200, True, "passed"))
 
 
 # ---- the longest burst ---------------------------------------------------------------------------

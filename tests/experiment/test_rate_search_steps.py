@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from netlab.experiment.rate_search import Found, NextRate, RateGrid, RateTry, Search, TryVerdict
+from netlab.experiment.rate_search import SearchResult, NextRate, RateGrid, RateTry, Search, TryVerdict
 
 Told = tuple[TryVerdict, float | None]
 """A verdict, and the share of the line rate at which frames came out."""
@@ -21,7 +21,7 @@ def walked(search: Search, tries: Sequence[TryVerdict | Told]) -> tuple[Search, 
         asked = search.next()
         assert isinstance(asked, NextRate)
         numbers.append(asked.number)
-        search = search.told(RateTry(asked.number, asked.full, verdict, share))
+        search = search.after(RateTry(asked.number, asked.full, verdict, share))
     return search, numbers
 
 
@@ -60,7 +60,7 @@ def test_before_the_confirmation_one_pass_is_enough_and_then_it_takes_two() -> N
     assert search.next() == NextRate(4, True)
     search, numbers = walked(search, ["passed"])
     assert numbers == [4]
-    assert search.next() == Found(4, None, "line rate", True)
+    assert search.next() == SearchResult(4, None, "line rate", True)
 
 
 def test_a_sender_that_tires_at_full_length_is_asked_for_what_it_reached_and_named() -> None:
@@ -70,7 +70,7 @@ def test_a_sender_that_tires_at_full_length_is_asked_for_what_it_reached_and_nam
         over(20, short=True), ["passed", *slow, ("generator-bound", 0.55), "passed", "passed"]
     )
     assert numbers == [20, 20, 20, 20, 11, 11]
-    assert search.next() == Found(11, 20, "generator-bound", True)
+    assert search.next() == SearchResult(11, 20, "generator-bound", True)
 
 
 @pytest.mark.parametrize("reached", [None, 1.0, 0.99])
@@ -93,7 +93,7 @@ def test_a_rate_is_not_tried_again_whose_tries_of_full_length_decided_already() 
         over(4), ["lost", "lost", "lost", "passed", "passed", "passed", "lost", "lost"]
     )
     assert numbers == [4, 4, 2, 2, 2, 3, 3, 3]
-    assert search.next() == Found(2, 3, "device", False)
+    assert search.next() == SearchResult(2, 3, "device", False)
 
 
 def test_short_tries_decide_nothing_about_a_rate_at_full_length() -> None:
@@ -109,25 +109,25 @@ def test_the_lowest_rate_is_tried_at_full_length_before_none_is_said_to_hold() -
     search, _ = walked(over(2, short=True), ["passed", "lost", "lost"])
     assert search.next() == NextRate(1, True)
     search, _ = walked(search, ["absorbed", "absorbed"])
-    assert search.next() == Found(None, 1, "device", True)
+    assert search.next() == SearchResult(None, 1, "device", True)
 
 
 def test_the_lowest_rate_that_passed_once_and_failed_twice_is_no_rate_and_not_monotone() -> None:
     search, numbers = walked(over(2), ["lost", "lost", "passed", "lost", "lost"])
     assert numbers == [2, 2, 1, 1, 1]
-    assert search.next() == Found(None, 1, "device", False)
+    assert search.next() == SearchResult(None, 1, "device", False)
     assert (search.at, search.holds) == (0, 0)
 
 
 def test_an_upper_bound_at_the_line_rate_is_told() -> None:
     search, numbers = walked(over(2), ["lost", "lost", "passed", "passed"])
     assert numbers == [2, 2, 1, 1]
-    assert search.next() == Found(1, 2, "device", True)
+    assert search.next() == SearchResult(1, 2, "device", True)
 
 
 def test_at_its_end_a_search_has_no_rate_left_and_holds_what_it_found() -> None:
     search, _ = walked(over(4, short=True), ["passed", "lost", "lost", "passed", "passed"])
-    assert search.found == Found(3, 4, "device", True)
+    assert search.result == SearchResult(3, 4, "device", True)
     assert (search.at, search.holds) == (0, 3)
 
 
@@ -140,7 +140,7 @@ def test_a_failure_below_the_result_is_told_and_a_pass_in_its_place_is_none(
     search, numbers = walked(over(4), below)
     assert numbers == [4, 4, 2, 2, 2, 3]
     search, _ = walked(search, ["passed"])
-    assert search.next() == Found(3, 4, "device", False)
+    assert search.next() == SearchResult(3, 4, "device", False)
 
 
 @pytest.mark.parametrize(
@@ -157,5 +157,5 @@ def test_what_ends_a_rate_takes_so_many_tries_and_is_named(
 ) -> None:
     search, numbers = walked(over(1), [verdict] * tries)
     assert numbers == [1] * tries
-    assert search.next() == Found(None, 1, limit, True)  # type: ignore[arg-type]
+    assert search.next() == SearchResult(None, 1, limit, True)  # type: ignore[arg-type]
     assert search.tries == (RateTry(1, True, verdict),) * tries

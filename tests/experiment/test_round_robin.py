@@ -170,7 +170,7 @@ def trials_of(planned: Sequence[Cell], repeats: int) -> list[Trial]:
     return [Trial(each, number) for number in range(1, repeats + 1) for each in planned]
 
 
-def meeting_of(pairing: str) -> Match:
+def match_of(pairing: str) -> Match:
     server, _, client = pairing.partition("+")
     return Match(pairing, server, client)
 
@@ -182,7 +182,7 @@ def scheduled(planned: Sequence[Cell], repeats: int, order: str) -> tuple[Round,
         seed=1,
         hosts_of=lambda cell: frozenset(cell.pairing),
         parallel=True,
-        meeting_of=meeting_of,
+        match_of=match_of,
     )
 
 

@@ -130,7 +130,7 @@ def test_pairings_without_a_common_host_run_at_the_same_time_only_where_allowed(
 def test_what_waits_for_nobody_fills_every_round_that_its_hosts_are_free_in() -> None:
     """The rest of a block in which one pair has had enough of what the other still needs."""
 
-    def meeting_of(pairing: str) -> Match:
+    def match_of(pairing: str) -> Match:
         server, client = pairing.split("+")
         return Match(pairing, server, client)
 
@@ -141,7 +141,7 @@ def test_what_waits_for_nobody_fills_every_round_that_its_hosts_are_free_in() ->
             seed=1,
             hosts_of=lambda measured: frozenset(measured.pairing.split("+")),
             parallel=True,
-            meeting_of=meeting_of,
+            match_of=match_of,
             common=common,
         )
         return [

@@ -77,7 +77,7 @@ def test_no_device_that_keeps_to_one_rate_asks_for_more_or_fewer_tries(
         search = Search.over(grid, short=short is not None)
         while isinstance(asked := search.next(), NextRate):
             verdict: TryVerdict = "passed" if asked.number <= holds else "lost"
-            search = search.told(RateTry(asked.number, asked.full, verdict))
+            search = search.after(RateTry(asked.number, asked.full, verdict))
         full = sum(tried.full for tried in search.tries)
         taken.add((len(search.tries) - full, full))
     least, most = rate_tries(setup)

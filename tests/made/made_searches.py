@@ -79,7 +79,7 @@ def searched(truth: Truth, cell: PlannedCell, trial: int, random: Random) -> Rec
         tries.append(_tried(truth, size, grid.share(asked.number), random))
         tried_share, verdict = tries[-1][:2]
         out = min(float(tried_share) * line, *truth.limits(size).values(), line) / line
-        search = search.told(RateTry(asked.number, asked.full, verdict, out))
+        search = search.after(RateTry(asked.number, asked.full, verdict, out))
     record = Record(
         cell=cell.key,
         trial=trial,

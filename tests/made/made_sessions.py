@@ -69,7 +69,7 @@ class FakePool:
     def hosts_of(self, cell: Cell) -> frozenset[str]:
         return frozenset(cell.pairing)
 
-    def meeting_of(self, pairing: str) -> Match:
+    def match_of(self, pairing: str) -> Match:
         return Match(pairing, pairing[0], pairing[1])
 
     def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
@@ -87,7 +87,7 @@ class FakePool:
     def is_away(self, cell: Cell) -> bool:
         return cell.key in self.gone or self.away(Trial(cell, 1)) is Status.PENDING
 
-    def look_at_the_way(self, record: Record, cell: Cell) -> None:
+    def check_path_again(self, record: Record, cell: Cell) -> None:
         """It passes."""
 
     def ask_again(self) -> None:

@@ -12,7 +12,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.report import in_tables
 from netlab.report.draw.parallel import draw
-from netlab.report.sections.all_pairs import INSIDE, NOT_ASKED, part
+from netlab.report.sections.all_pairs import INSIDE, NOT_REQUESTED, part
 from netlab.report.sections.direction_ratio import ONE_EACH
 from netlab.report.tables.elements import HeatMap, Part, Table, TableCell
 from netlab.results.readings import FlowReading, Reading
@@ -76,7 +76,7 @@ def test_a_row_is_a_client_and_a_column_a_server() -> None:
     for host in ("nas", "desk"):
         blank = place(sheet, host, host)
         assert blank.value is None
-        assert why(sheet, blank) == NOT_ASKED[0].upper() + NOT_ASKED[1:]
+        assert why(sheet, blank) == NOT_REQUESTED[0].upper() + NOT_REQUESTED[1:]
 
 
 def test_within_a_machine_is_marked_and_in_no_mean_nor_on_the_maps_scale() -> None:

@@ -18,7 +18,14 @@ from netlab.findings.analysis import load
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
 from netlab.report.sections import parts_of
-from netlab.report.sections.concurrent import DRIFTED, MISSING, PARTLY, UNKNOWN, at_once, part
+from netlab.report.sections.concurrent import (
+    DRIFTED,
+    MISSING,
+    PARTLY,
+    UNKNOWN,
+    concurrent_rounds,
+    part,
+)
 from netlab.report.tables.elements import Part, TableCell
 from netlab.results.readings import FlowReading, Reading, readings
 from netlab.runner.asked import Options
@@ -170,7 +177,7 @@ def test_a_sum_is_that_of_its_whole_window_or_there_is_none(
             reading(f"s{n}+c{n}", rate, window=window, values=values)
             for n, rate in enumerate([1.0, *rates])
         ]
-    for together, (rates, whole, in_step) in zip(at_once(trials), rounds, strict=True):
+    for together, (rates, whole, in_step) in zip(concurrent_rounds(trials), rounds, strict=True):
         if whole and in_step:
             assert together.bit_per_s == pytest.approx(1e6 * (1 + sum(rates)))
         else:
@@ -216,7 +223,8 @@ def test_planted_offsets_do_not_keep_flows_from_being_added_up_and_a_planted_ske
     # One per cent of the third of a second before the window and of the window.
     assert (drifts_ns["c+d"] or 0) > 2e6
     rounds = {
-        frozenset(r.pairing for r in together.readings): together for together in at_once(of_cables)
+        frozenset(r.pairing for r in together.readings): together
+        for together in concurrent_rounds(of_cables)
     }
     assert rounds.keys() == {frozenset({"a+b", "c+d"}), frozenset({"b+a", "c+e"})}
     assert rounds[frozenset({"a+b", "c+d"})].why_not == DRIFTED

@@ -18,7 +18,7 @@ from netlab.findings.finding import Group, Kind, finding
 from netlab.report.text.findings import sentence
 from netlab.report.text.phrases import throughput
 from netlab.report.text.run_index import RunIndex
-from netlab.report.text.said import findings_json, said_findings
+from netlab.report.text.said import finding_sentences, findings_json
 
 RUNS = sorted(path.parent for path in REPORTS.glob("*/run.json"))
 
@@ -76,7 +76,7 @@ def test_sentences_are_of_what_netlab_load_reads_and_make_no_other_finding() -> 
     assert all(item.sentence for item in with_sentences.findings)
     assert not any(item.sentence for item in bare.findings)
     assert bare.findings == with_sentences.findings
-    every = said_findings(bare)
+    every = finding_sentences(bare)
     sentences = [item.sentence for item in with_sentences.findings]
     assert [item.sentence for item in every.findings] == sentences
     assert {item.kind for item in every.findings} <= {*every.kinds}

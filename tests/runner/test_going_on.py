@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from netlab.errors import UsageError
-from netlab.runner.asked import NOTE, Options, data_of, options_to_resume, to_go_on
+from netlab.runner.asked import NOTE, Options, data_of, options_to_resume, resume_command
 from netlab.store.run_folder import Plan, RunFolder
 
 ASKED = {
@@ -105,4 +105,4 @@ def test_a_damaged_note_is_reported_with_its_line(tmp_path: Path, data: dict[str
 
 
 def test_the_command_is_one_word_and_the_folder() -> None:
-    assert to_go_on(Path("my runs/one")) == "netlab resume 'my runs/one'"
+    assert resume_command(Path("my runs/one")) == "netlab resume 'my runs/one'"

@@ -22,21 +22,21 @@ from netlab.experiment.kinds import (
 )
 from netlab.measurement.payload_path import Direction
 from netlab.runner import path_mtu
-from netlab.runner.path_mtu import NarrowWay, narrow_ways
+from netlab.runner.path_mtu import NarrowPath, narrow_ways
 
-SILENT = NarrowWay(
+SILENT = NarrowPath(
     sender="right",
     receiver="left",
     sender_address="10.0.0.2",
     receiver_address="10.0.0.1",
     mtu_bytes=1500,
     interface_mtu_bytes=9000,
-    told=False,
+    is_reported=False,
     whole_passes=False,
     pieces_pass=False,
     segments_pass=False,
 )
-TOLD = replace(SILENT, told=True, whole_passes=True, pieces_pass=True, segments_pass=True)
+TOLD = replace(SILENT, is_reported=True, whole_passes=True, pieces_pass=True, segments_pass=True)
 SWITCH = replace(SILENT, segments_pass=True)
 ROUTER = replace(SILENT, pieces_pass=True)
 
@@ -79,7 +79,7 @@ ASKED = RoundTrip(protocol="TCP", message_bytes=64, response_bytes=4000)
     ],
 )
 def test_a_cell_is_stopped_where_what_it_sends_stays_longer_than_what_passes(
-    setup: TestSettings, whose: str, stopped_by: list[NarrowWay]
+    setup: TestSettings, whose: str, stopped_by: list[NarrowPath]
 ) -> None:
     sent = sent_by(whose, setup)
     ways = [SILENT, SWITCH, ROUTER, TOLD]
@@ -100,7 +100,7 @@ def test_a_cell_is_stopped_where_what_it_sends_stays_longer_than_what_passes(
     ],
 )
 def test_each_way_is_tried_with_the_longest_packet_of_its_own_interface(
-    path: Path, there: NarrowWay | None, back: NarrowWay | None
+    path: Path, there: NarrowPath | None, back: NarrowPath | None
 ) -> None:
     with hosts_on(path) as ends:
         found = {each.sender: each for each in narrow_ways(ends, 4)}
@@ -114,7 +114,7 @@ def test_each_way_is_tried_with_the_longest_packet_of_its_own_interface(
             ]
     if path.router:
         way = found["client"]
-        assert (way.mtu_bytes, way.told, way.segments_pass) == (1279, True, True)
+        assert (way.mtu_bytes, way.is_reported, way.segments_pass) == (1279, True, True)
         assert (way.whole_passes, way.pieces_pass) == (True, True)
         assert "its system knows that" in way.sentence
     assert found.keys() == {"client"} if there or path.router else found == {}
@@ -133,7 +133,7 @@ def test_a_router_that_says_nothing_stops_tcp_and_whole_messages_and_no_fragment
             *["rule", "add", "preference", "10", "iif", "lo", "ipproto", "icmp", "blackhole"],
         )
         (way,) = [each for each in narrow_ways(ends, 4) if each.sender == "client"]
-    assert (way.mtu_bytes, way.told) == (1400, False)
+    assert (way.mtu_bytes, way.is_reported) == (1400, False)
     assert (way.whole_passes, way.pieces_pass, way.segments_pass) == (False, True, False)
 
 

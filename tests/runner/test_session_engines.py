@@ -41,7 +41,7 @@ class PairsPool(FakePool):
     met: dict[tuple[str, int, int], int] = field(default_factory=dict)
     """(cell, trial, attempt) → number of pairs."""
 
-    def meeting_of(self, pairing: str) -> Match:
+    def match_of(self, pairing: str) -> Match:
         server, client = pairing.split("+")
         return Match(pairing, server, client)
 

@@ -10,7 +10,7 @@ from folders import REPORTS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.stats import strays_among_siblings, strays_on_axis
+from netlab.stats import outliers_among_siblings, outliers_on_axis
 
 LAB_REPORT = REPORTS / "lab-report" / "lab-report.csv"
 
@@ -25,7 +25,7 @@ def test_the_lab_reports_outliers_and_its_step_are_found_and_nothing_else() -> N
     kinds_of = {}
     for key, values in series.items():
         axis = sorted(values)
-        for stray in strays_on_axis([values[at] for at in axis], print_step=0.01):
+        for stray in outliers_on_axis([values[at] for at in axis], print_step=0.01):
             kinds_of[(*key, axis[stray.index])] = (stray.value, stray.kind)
     assert kinds_of == {
         ("WL", "UDP", 1500, 60): (1.89, "outlier"),
@@ -45,39 +45,39 @@ def test_one_slip_in_a_smooth_series_is_found_wherever_it_stands(
     at: int, level: float, share: float, noise: list[float]
 ) -> None:
     values = [level * (1 + share) for share in noise]
-    assert strays_on_axis(values) == ()
+    assert outliers_on_axis(values) == ()
     values[at] *= share
-    assert [(stray.index, stray.kind) for stray in strays_on_axis(values)] == [(at, "outlier")]
+    assert [(stray.index, stray.kind) for stray in outliers_on_axis(values)] == [(at, "outlier")]
     values[0 if at else 1] = values[at]
-    assert {stray.kind for stray in strays_on_axis(values)} <= {"outlier", "step"}
+    assert {stray.kind for stray in outliers_on_axis(values)} <= {"outlier", "step"}
 
 
 def test_a_series_of_normal_scatter_has_hardly_a_stray() -> None:
     chance = random.Random(1)  # noqa: S311  (nothing secret)
     series = [[chance.gauss(90, 3) for _ in range(13)] for _ in range(400)]
-    assert sum(len(strays_on_axis(values)) for values in series) < 0.015 * 400 * 13
+    assert sum(len(outliers_on_axis(values)) for values in series) < 0.015 * 400 * 13
 
 
 def test_a_slope_is_no_stray_and_blanks_are_stepped_over() -> None:
     slope: list[float | None] = [50.0 + step for step in range(13)]
-    assert strays_on_axis(slope) == ()
+    assert outliers_on_axis(slope) == ()
     flat: list[float | None] = [90.0, None, 90.1, 90.0, None, 20.0, 90.2, 90.1, 90.0]
-    assert [(stray.index, stray.kind) for stray in strays_on_axis(flat)] == [(5, "outlier")]
-    assert strays_on_axis([90.0, 20.0, 90.0, 90.0]) == ()
+    assert [(stray.index, stray.kind) for stray in outliers_on_axis(flat)] == [(5, "outlier")]
+    assert outliers_on_axis([90.0, 20.0, 90.0, 90.0]) == ()
 
 
 def test_a_trial_that_leaves_its_siblings_is_found_from_five_on() -> None:
     siblings = [94.1, 94.2, 94.0, 70.0, 94.1]
-    (stray,) = strays_among_siblings(siblings)
+    (stray,) = outliers_among_siblings(siblings)
     assert (stray.index, stray.value, stray.expected) == (3, 70.0, 94.1)
-    assert strays_among_siblings(siblings[:4]) == ()
-    assert strays_among_siblings([94.1, 94.2, 94.0, 92.0, 94.1]) == ()
-    assert strays_among_siblings(siblings, print_step=10.0) == ()
+    assert outliers_among_siblings(siblings[:4]) == ()
+    assert outliers_among_siblings([94.1, 94.2, 94.0, 92.0, 94.1]) == ()
+    assert outliers_among_siblings(siblings, print_step=10.0) == ()
 
 
 def kinds(values: list[float | None], **print_step: float) -> dict[int, str]:
     """Index → outlier or step."""
-    return {stray.index: stray.kind for stray in strays_on_axis(values, **print_step)}
+    return {stray.index: stray.kind for stray in outliers_on_axis(values, **print_step)}
 
 
 @pytest.mark.parametrize(("off", "expected"), [(6.0, {}), (6.001, {3: "outlier"})])
@@ -100,7 +100,7 @@ def test_the_scale_of_a_series_that_scatters_is_its_median_absolute_deviation(
     """Around 100 the six lie 3, 2, 1, 1, 2, 3 off: MAD 2, s = 2.9652, 6 s = 17.7912."""
     values: list[float | None] = [97.0, 98.0, 99.0, 100 + off, 101.0, 102.0, 103.0]
     assert kinds(values) == expected
-    for stray in strays_on_axis(values):
+    for stray in outliers_on_axis(values):
         assert (stray.value, stray.expected) == (100 + off, 100.0)
         assert stray.scale == pytest.approx(2.9652)
 
@@ -168,7 +168,7 @@ def test_a_value_is_held_against_the_six_nearest_and_no_other(place: int, near: 
     values = [1000.0 if at in near or at == place else 1.0 for at in range(9)]
     assert place not in kinds([*values])
     values[place] = 1.0
-    (stray,) = (stray for stray in strays_on_axis(values) if stray.index == place)
+    (stray,) = (stray for stray in outliers_on_axis(values) if stray.index == place)
     assert (stray.value, stray.expected, stray.scale) == (1.0, 1000.0, 10.0)
 
 
@@ -179,7 +179,7 @@ def test_a_sibling_strays_by_more_than_three_and_a_half_scales(
 ) -> None:
     """Four at 100: their deviation is 0, and the scale 1 % of the median."""
     values = [100.0, 100.0, 100 + sign * off, 100.0, 100.0]
-    strays = strays_among_siblings(values)
+    strays = outliers_among_siblings(values)
     assert [stray.index for stray in strays] == expected
     for stray in strays:
         assert (stray.expected, stray.scale, stray.kind) == (100.0, 1.0, "outlier")
@@ -188,7 +188,7 @@ def test_a_sibling_strays_by_more_than_three_and_a_half_scales(
 
 def test_siblings_that_scatter_are_held_against_their_own_deviation() -> None:
     """96, 98, 100, 102 and 100 + x: deviations 4, 2, 0, 2 and x, MAD 2, 3.5 s = 10.3782."""
-    assert strays_among_siblings([96.0, 98.0, 100.0, 102.0, 110.378]) == ()
-    (stray,) = strays_among_siblings([96.0, 98.0, 100.0, 102.0, 110.379])
+    assert outliers_among_siblings([96.0, 98.0, 100.0, 102.0, 110.378]) == ()
+    (stray,) = outliers_among_siblings([96.0, 98.0, 100.0, 102.0, 110.379])
     assert stray.index == 4
     assert stray.scale == pytest.approx(2.9652)

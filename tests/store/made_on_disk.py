@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from netlab.errors import LockedError, StoreError
-from netlab.store.files import keep_inside, make_folder, read_inside
+from netlab.store.files import make_folder, read_inside, write_private
 from netlab.store.journal import Journal, read_journal
 from netlab.store.lock import WriterLock, holder
 
@@ -26,7 +26,7 @@ def main(folder: Path) -> None:
     print([line.data["kind"] for line in lines], [place.line for place in damage])
 
     for data in (b"first\n", b"second\r\n\x1a\n"):
-        keep_inside(run, "inner", "kept", data)
+        write_private(run, "inner", "kept", data)
     print(read_inside(run / "inner" / "kept", 100), sorted(entry.name for entry in run.iterdir()))
 
     lock = WriterLock.acquire(run / "lock")
@@ -50,7 +50,7 @@ def refuse_links(run: Path) -> None:
     (run / "linked").symlink_to(outside)
     (run / "file").symlink_to(outside / "kept")
     for refused in (
-        lambda: keep_inside(run, "linked", "kept", b"ours"),
+        lambda: write_private(run, "linked", "kept", b"ours"),
         lambda: print(read_inside(run / "file", 100)),
         lambda: Journal.open(run / "file"),
         lambda: WriterLock.acquire(run / "file"),

@@ -19,7 +19,7 @@ from made_runs import made_plan, made_record
 from netlab.experiment.records import Value, to_json
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import encode_line
-from netlab.store.kept_values import KeptValues, kept
+from netlab.store.kept_values import PackedValues, kept
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import read
 from netlab.store.run_folder import RunFolder
@@ -70,11 +70,11 @@ def test_records_that_were_read_share_their_names() -> None:
     assert all(one is other for one, other in zip(first, second, strict=True))
 
 
-def _two_alike() -> tuple[KeptValues, KeptValues]:
-    seen: dict[tuple[str, ...], KeptValues] = {}
+def _two_alike() -> tuple[PackedValues, PackedValues]:
+    seen: dict[tuple[str, ...], PackedValues] = {}
     for record in read(MEASURED).records:
         values = record.values
-        assert isinstance(values, KeptValues)
+        assert isinstance(values, PackedValues)
         if tuple(values) in seen:
             return seen[tuple(values)], values
         seen[tuple(values)] = values

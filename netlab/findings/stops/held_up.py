@@ -37,7 +37,7 @@ accounting. If they do, ticks were late while the measuring thread ran."""
 
 
 @dataclass(frozen=True, slots=True)
-class _HeldUp:
+class _Delay:
     """One flow of a trial, its missing share, and the figures and words of the finding."""
 
     record: Record
@@ -56,13 +56,13 @@ def held_up(run: Run, link: Link | None) -> Iterator[Finding]:
     """
     if run.plan.source is not None:
         return
-    rules: tuple[tuple[Kind, Callable[[Record, str], _HeldUp | None]], ...] = (
+    rules: tuple[tuple[Kind, Callable[[Record, str], _Delay | None]], ...] = (
         (Kind.PROCESS_STALLED, _process_pause),
         (Kind.CPUS_TAKEN, _stolen_cpus),
         (Kind.MESSAGES_LEFT_OUT, lambda record, flow: _omitted_messages(record, flow, link)),
         (Kind.MESSAGES_LATE, _late_messages),
     )
-    by_rule: dict[tuple[Kind, str, str], list[_HeldUp]] = defaultdict(list)
+    by_rule: dict[tuple[Kind, str, str], list[_Delay]] = defaultdict(list)
     for record in run.latest.values():
         stopped = {interruption.flow for interruption in interruptions(record)}
         for flow in FLOWS if record.status is Status.OK else ():
@@ -85,7 +85,7 @@ def _trials_of(run: Run) -> dict[str, int]:
     return counts
 
 
-def _process_pause(record: Record, flow: str) -> _HeldUp | None:
+def _process_pause(record: Record, flow: str) -> _Delay | None:
     """The end whose process paused longest; ``None`` if both ran or it is not known."""
     whole_ns = number(record.values.get(f"{flow}elapsed_ns"))
     pauses = []
@@ -100,11 +100,11 @@ def _process_pause(record: Record, flow: str) -> _HeldUp | None:
         if stalled_ns + (thread_ns or 0) <= RAN * window_ns:
             figures: dict[str, float | None] = {"stalled_ns": stalled_ns, "window_ns": window_ns}
             words: dict[str, str] = {"cause": CAUSES[Cause.PROCESS, end]}
-            pauses.append(_HeldUp(record, stalled_ns / window_ns, figures, words))
+            pauses.append(_Delay(record, stalled_ns / window_ns, figures, words))
     return max(pauses, key=lambda pause: pause.share, default=None)
 
 
-def _stolen_cpus(record: Record, flow: str) -> _HeldUp | None:
+def _stolen_cpus(record: Record, flow: str) -> _Delay | None:
     """The end of a stream that lost most CPU time to a hypervisor, if that is at least 5 %.
 
     Round trips are left out: their median hardly changes.
@@ -115,7 +115,7 @@ def _stolen_cpus(record: Record, flow: str) -> _HeldUp | None:
     if shares[worst] <= STARVED:
         return None
     words: dict[str, str] = {"cause": CAUSES[Cause.STEAL, worst]}
-    return _HeldUp(record, shares[worst], {"steal_share": shares[worst]}, words)
+    return _Delay(record, shares[worst], {"steal_share": shares[worst]}, words)
 
 
 def _stolen_share(record: Record, end: str) -> float:
@@ -125,7 +125,7 @@ def _stolen_share(record: Record, end: str) -> float:
     return share if window_ns >= WINDOW_NS else 0.0
 
 
-def _omitted_messages(record: Record, flow: str, link: Link | None) -> _HeldUp | None:
+def _omitted_messages(record: Record, flow: str, link: Link | None) -> _Delay | None:
     """A paced sender that omitted messages and sent less than requested below the wire ceiling."""
     size, values = number(record.settings.get("message_bytes")), record.values
     offered = _offered_bit_per_s(record)
@@ -149,10 +149,10 @@ def _omitted_messages(record: Record, flow: str, link: Link | None) -> _HeldUp |
         "offered_bit_per_s": offered,
         "skipped_messages": skipped,
     }
-    return _HeldUp(record, 1 - sent / offered, figures, {})
+    return _Delay(record, 1 - sent / offered, figures, {})
 
 
-def _late_messages(record: Record, flow: str) -> _HeldUp | None:
+def _late_messages(record: Record, flow: str) -> _Delay | None:
     """A paced stream that received more within the window than was offered."""
     received = number(record.values.get(f"{flow}throughput_bit_per_s"))
     offered = _offered_bit_per_s(record)
@@ -163,7 +163,7 @@ def _late_messages(record: Record, flow: str) -> _HeldUp | None:
         "received_bit_per_s": received,
         "offered_bit_per_s": offered,
     }
-    return _HeldUp(record, received / offered - 1, figures, {})
+    return _Delay(record, received / offered - 1, figures, {})
 
 
 def _offered_bit_per_s(record: Record) -> float | None:

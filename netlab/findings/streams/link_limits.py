@@ -17,7 +17,7 @@ from netlab.findings.streams.host_limits import COSTS, WAITED
 from netlab.findings.streams.limits import FILLED, JudgedStream, is_above, lost_to_stops
 from netlab.findings.streams.one_rate import SAME, TCP_BELOW, RateFit, Stopped, fitted
 from netlab.findings.streams.path_limits import stood_in_queue
-from netlab.findings.streams.plateau import stood_for_cpu, stood_share
+from netlab.findings.streams.plateau import plateau_gap_share, stood_for_cpu
 from netlab.findings.streams.trial_counts import trials_of
 from netlab.messages import Message, _
 
@@ -196,7 +196,7 @@ def _stood_for_else(sample: StreamSample) -> bool:
 
     Then the cause of the stops lowered the figure, not the link.
     """
-    return stood_share(sample) > TCP_BELOW and not stood_for_cpu(sample)
+    return plateau_gap_share(sample) > TCP_BELOW and not stood_for_cpu(sample)
 
 
 def _is_robbed(sample: StreamSample) -> bool:

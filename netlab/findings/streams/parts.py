@@ -90,13 +90,13 @@ def wait_for_cpu(sample: StreamSample) -> Kind | None:
     plateau, ceiling = sample.plateau_bit_per_s, sample.ceiling_bit_per_s
     if plateau is None or not ceiling or not stood_for_cpu(sample):
         return None
-    stood_share = (plateau - sample.throughput_bit_per_s) / ceiling
+    plateau_gap_share = (plateau - sample.throughput_bit_per_s) / ceiling
     waits = {
         kind: end.waited_share
         for number, end in enumerate(sample.ends)
         for kind in _waits(end, number)
     }
-    if not waits or stood_share < 1 - plateau / ceiling:
+    if not waits or plateau_gap_share < 1 - plateau / ceiling:
         return None
     return max(waits, key=lambda kind: waits[kind])
 

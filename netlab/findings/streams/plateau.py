@@ -52,10 +52,10 @@ def flowing_bit_per_s(sample: StreamSample) -> float:
     """Its plateau, if that is above its throughput by more than a rate scatters; otherwise its
     throughput.
     """
-    return sample.throughput_bit_per_s / (1 - stood_share(sample))
+    return sample.throughput_bit_per_s / (1 - plateau_gap_share(sample))
 
 
-def stood_share(sample: StreamSample) -> float:
+def plateau_gap_share(sample: StreamSample) -> float:
     """What throughput lacks of the plateau, as a share of it; 0 without a plateau."""
     plateau = sample.plateau_bit_per_s
     if plateau is None:
@@ -66,7 +66,7 @@ def stood_share(sample: StreamSample) -> float:
 
 def stood_for_cpu(sample: StreamSample) -> bool:
     """Whether data stood still, and an end had no CPU for at least half of that time."""
-    stood = stood_share(sample)
+    stood = plateau_gap_share(sample)
     return stood > 0 and sample.longest_wait_share >= COSTS * stood
 
 

@@ -16,7 +16,7 @@ def trials_of(samples: Sequence[StreamSample]) -> tuple[tuple[str, int], ...]:
     return tuple(dict.fromkeys((sample.cell, sample.trial) for sample in samples))
 
 
-def in_those_trials(
+def trial_count_words(
     shown: Sequence[StreamSample], all_samples: Sequence[StreamSample]
 ) -> dict[str, str]:
     """The word ``in_trials``: how many trials of their cells; empty if it is all of them."""

@@ -15,7 +15,7 @@ from netlab.errors import ProbeError
 from netlab.experiment.estimate import LOSS_STEPS
 from netlab.experiment.host_counters import Watched, busiest
 from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.rate_search import Found, NextRate, RateGrid, Search, TryVerdict
+from netlab.experiment.rate_search import SearchResult, NextRate, RateGrid, Search, TryVerdict
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, OnGoodput
@@ -43,7 +43,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
         if trials:
             time.sleep(setup.settle_s)
         trials.append(runner.trial(grid.share(step.number), full=step.full))
-        search = search.told(trials[-1].as_try(step))
+        search = search.after(trials[-1].as_try(step))
     result = step
     limiting = _limiting(result, setup, trials)
     if result.number is None and result.limit != "device":
@@ -62,7 +62,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     return values | _further(result, grid, runner)
 
 
-def _further(found: Found, grid: RateGrid, runner: TrialRunner) -> dict[str, Value]:
+def _further(found: SearchResult, grid: RateGrid, runner: TrialRunner) -> dict[str, Value]:
     """Values of the standard's other tests that the matrix requests."""
     setup, line_per_s = runner.setup, runner.line.frames_per_s
     values: dict[str, Value] = {}
@@ -82,7 +82,7 @@ def _further(found: Found, grid: RateGrid, runner: TrialRunner) -> dict[str, Val
 
 
 def _of_result(
-    found: Found, grid: RateGrid, line: LineRate, trials: Sequence[TrialResult]
+    found: SearchResult, grid: RateGrid, line: LineRate, trials: Sequence[TrialResult]
 ) -> dict[str, Value]:
     """The headline values and both bounds of the found rate."""
     values: dict[str, Value] = {}
@@ -105,7 +105,7 @@ def _of_result(
     }
 
 
-def _confirming(found: Found, grid: RateGrid, trials: Sequence[TrialResult]) -> list[TrialResult]:
+def _confirming(found: SearchResult, grid: RateGrid, trials: Sequence[TrialResult]) -> list[TrialResult]:
     """The trials of full length that passed at the found rate."""
     if found.number is None:
         return []
@@ -114,7 +114,7 @@ def _confirming(found: Found, grid: RateGrid, trials: Sequence[TrialResult]) -> 
 
 
 def _limiting(
-    found: Found, setup: ThroughputSearch, trials: Sequence[TrialResult]
+    found: SearchResult, setup: ThroughputSearch, trials: Sequence[TrialResult]
 ) -> Watched | None:
     """The host that was the limit, at its highest load in the trials that failed because of it.
 

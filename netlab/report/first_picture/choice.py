@@ -15,7 +15,7 @@ from netlab.report.first_picture.intervals import Axis, IntervalRow, interval_pi
 from netlab.report.first_picture.lines import chart_picture
 from netlab.report.first_picture.scene import FirstPicture, titled
 from netlab.report.first_picture.strips import strip_picture
-from netlab.report.sections.all_pairs import INSIDE, NOT_ASKED, PairMatrix, boards_of
+from netlab.report.sections.all_pairs import INSIDE, NOT_REQUESTED, PairMatrix, pair_matrices
 from netlab.report.sections.comparisons import in_words, interval_words
 from netlab.report.sections.latency_under_load.names import chart_names
 from netlab.report.sections.pooled import pooled
@@ -88,7 +88,7 @@ def _hosts(readings: Sequence[Reading]) -> list[FirstPicture]:
     by_name = [reading for reading in readings if is_by_name(reading.pairing)]
     if not by_name:
         return []
-    boards = boards_of(by_name)
+    boards = pair_matrices(by_name)
     shown = [board for board in boards if len(board.roles) ** 2 <= MOST_PLACES][:2]
     if not shown:
         return []
@@ -108,7 +108,7 @@ def _host_panel(board: PairMatrix) -> HeatPanel:
             pair, head = board.spots.get((client, server)), f"{client} → {server}"
             if pair is None or pair.value is None:
                 inside = pair is not None and pair.inside
-                why = NOT_ASKED if pair is None else pair.readings[0].why_blank
+                why = NOT_REQUESTED if pair is None else pair.readings[0].why_blank
                 title = titled(head, why, INSIDE) if inside else titled(head, why)
                 row.append(Spot(None, "", title, "" if pair is None else pair.readings[0].cell))
                 continue
@@ -215,7 +215,7 @@ def _trials(grids: Sequence[BinGrid], link: Link | None) -> list[FirstPicture]:
 
 def _of_trials(label: str, values: tuple[float, ...], cell: str) -> IntervalRow:
     return IntervalRow(
-        label, mean(values), min(values), max(values), dots=values, told=label, cell=cell
+        label, mean(values), min(values), max(values), dots=values, description=label, cell=cell
     )
 
 
@@ -249,8 +249,8 @@ def _distributions(
             (histogram.percentile(share) or 0) / 1e3 for share in _SHARES
         )
         label = joined(" ", [trials[0].pairing, names[cell]]) if several else names[cell]
-        told = titled(label, joined(" ", [figure(middle, 1), "µs"]))
-        yield IntervalRow(label, middle, low, high, (first, third), told=told, cell=cell)
+        description = titled(label, joined(" ", [figure(middle, 1), "µs"]))
+        yield IntervalRow(label, middle, low, high, (first, third), description=description, cell=cell)
 
 
 def _partly(title: Message, shown: int, every: int) -> Message:
@@ -298,6 +298,6 @@ def _ratio(row: Judged) -> IntervalRow:
         verdict.low,
         verdict.high,
         shown=verdict.verdict == "different",
-        told=titled(aligned.label, words, interval_words(verdict)),
+        description=titled(aligned.label, words, interval_words(verdict)),
         cell=aligned.cells[1],
     )

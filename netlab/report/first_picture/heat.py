@@ -34,7 +34,7 @@ class Spot:
     """Share of the ceiling, or of the highest value; it decides the colour."""
     words: str
     """Text on the place, if there is room."""
-    told: str
+    description: str
     """Text shown when the pointer is over it."""
     cell: str = ""
     inside: bool = False
@@ -98,7 +98,7 @@ def _scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
         line = panels[start : start + abreast]
         for at, panel in enumerate(line):
             x = left + at * (panel_wide + _GAP)
-            marks += _panel(panel, x, top, panel_wide, row_high, told=wide == WIDE)
+            marks += _panel(panel, x, top, panel_wide, row_high, with_titles=wide == WIDE)
             if at == 0:
                 marks += _rows(panel, left, top + _TITLE, row_high)
             if start + abreast >= len(panels):
@@ -109,14 +109,14 @@ def _scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
 
 
 def _panel(
-    panel: HeatPanel, x: float, top: float, wide: float, row_high: float, *, told: bool
+    panel: HeatPanel, x: float, top: float, wide: float, row_high: float, *, with_titles: bool
 ) -> Iterator[Mark]:
     step = wide / len(panel.columns)
     yield words(x, top + TYPE + 1, panel.title, "strong", room=wide)
     for down, row in enumerate(panel.spots):
         for across, spot in enumerate(row):
             look, y = look_of(spot), top + _TITLE + down * row_high
-            title = "" if spot is None or not told else spot.told
+            title = "" if spot is None or not with_titles else spot.description
             cell = "" if spot is None else spot.cell
             yield rect(x + across * step, y, step - 1, row_high - 1, look, title=title, cell=cell)
             fits = spot is not None and len(spot.words) * LETTER <= step - 2

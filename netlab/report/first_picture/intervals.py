@@ -39,7 +39,7 @@ class IntervalRow:
     """Single trials."""
     shown: bool = True
     """Whether a difference is shown: the point is filled, else hollow."""
-    told: str = ""
+    description: str = ""
     cell: str = ""
 
 
@@ -58,14 +58,14 @@ class Axis:
 
 def interval_picture(
     title: str,
-    told: str,
+    description: str,
     rows: Sequence[IntervalRow],
     axis: Axis,
     legend: tuple[tuple[str, str], ...] = (),
 ) -> FirstPicture:
     """The rows from top to bottom."""
     scenes = tuple(_scene(rows, axis, wide) for wide in (WIDE, NARROW))
-    return FirstPicture(title, told, scenes, legend)
+    return FirstPicture(title, description, scenes, legend)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +150,9 @@ def _row(row: IntervalRow, ruler: _Ruler, y: float) -> Iterator[Mark]:
         yield line(ruler(row.low), y, ruler(row.high), y, "whisker")
     if row.inner is not None:
         low, high = (ruler(quartile) for quartile in row.inner)
-        yield rect(low, y - 5, high - low, 10, "box", title=row.told, cell=row.cell)
+        yield rect(low, y - 5, high - low, 10, "box", title=row.description, cell=row.cell)
     for value in row.dots:
         yield dot(ruler(value), y, 2.2, "trial-dot")
     if row.middle is not None:
         look = "point" if row.shown else "point hollow"
-        yield dot(ruler(row.middle), y, 4.2, look, title=row.told, cell=row.cell)
+        yield dot(ruler(row.middle), y, 4.2, look, title=row.description, cell=row.cell)

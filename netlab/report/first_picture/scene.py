@@ -51,7 +51,7 @@ class FirstPicture:
     """One drawing in both widths, with a description for screen readers."""
 
     title: str
-    told: str
+    description: str
     scenes: tuple[Scene, ...]
     legend: tuple[tuple[str, str], ...] = ()
     """(class, words)."""

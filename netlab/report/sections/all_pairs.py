@@ -22,7 +22,7 @@ from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import Quantity, names_of, quantities_of
 from netlab.results.readings import Reading
 from netlab.stats import mean
-from netlab.stats.host_effects import strays_of_round_trips
+from netlab.stats.host_effects import round_trip_deviations
 from netlab.stats.mesh import judge_mesh
 from netlab.units import format_rate
 
@@ -31,7 +31,7 @@ MAX_SHOWN_ROLES = 20
 MAX_MAPS = 16
 
 INSIDE = _("within one machine: no cable was touched, and it is in no mean.")
-NOT_ASKED = _("not requested by the matrix.")
+NOT_REQUESTED = _("not requested by the matrix.")
 PARTLY = _("measured at the same time as others, but did not send over the whole common window.")
 
 
@@ -130,7 +130,7 @@ class PairMatrix:
             if not pair_value.inside and pair_value.values
         }
         if self.quantity.unit == "µs":
-            return strays_of_round_trips(values)
+            return round_trip_deviations(values)
         verdict = judge_mesh(values)
         return {} if verdict is None else {**verdict.undecided, **verdict.strays}
 
@@ -140,7 +140,7 @@ def part(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> P
     by_name = [reading for reading in readings if is_by_name(reading.pairing)]
     if not by_name:
         return None
-    boards = boards_of(by_name)
+    boards = pair_matrices(by_name)
     tables = [_sheet(pair_matrix, link, imported=imported) for pair_matrix in boards]
     many = len(boards[0].roles) > MAX_SHOWN_ROLES
     names = names_of(by_name)
@@ -160,7 +160,7 @@ def part(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> P
     )
 
 
-def boards_of(readings: Sequence[Reading]) -> list[PairMatrix]:
+def pair_matrices(readings: Sequence[Reading]) -> list[PairMatrix]:
     """A matrix for each quantity and set of conditions, from readings of named pairs."""
     names = names_of(readings)
     groups: dict[tuple[str, str], dict[tuple[str, str], list[Reading]]] = {}
@@ -208,7 +208,7 @@ def _sheet(pair_matrix: PairMatrix, link: Link | None, *, imported: bool) -> Tab
         places = [
             pair_value.place(notes, link, strays.get((client, server)), imported=imported)
             if pair_value
-            else TableCell(notes=notes([NOT_ASKED]))
+            else TableCell(notes=notes([NOT_REQUESTED]))
             for server, pair_value in row.items()
         ]
         lines.append(

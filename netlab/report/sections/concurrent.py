@@ -32,7 +32,7 @@ UNKNOWN = _("whether the hosts’ clocks drifted from the controller’s is not 
 
 
 @dataclass(frozen=True, slots=True)
-class AtOnce:
+class ConcurrentTrials:
     """The trials of one round, evaluated over one common window."""
 
     readings: tuple[Reading, ...]
@@ -68,24 +68,24 @@ class AtOnce:
         return sum(flow.throughput_bit_per_s or 0 for flow in self.flows)
 
 
-def at_once(readings: Sequence[Reading]) -> tuple[AtOnce, ...]:
+def concurrent_rounds(readings: Sequence[Reading]) -> tuple[ConcurrentTrials, ...]:
     """The rounds with more than one flow, in the order of the readings."""
     rounds: dict[object, list[Reading]] = {}
     for reading in readings:
         opens_ns = reading.values.get("common_window_open_ns")
         if opens_ns is not None:
             rounds.setdefault(opens_ns, []).append(reading)
-    every = (AtOnce(tuple(trials)) for trials in rounds.values())
+    every = (ConcurrentTrials(tuple(trials)) for trials in rounds.values())
     return tuple(round_ for round_ in every if _planned(round_) > 1 and not round_.inside)
 
 
 def part(readings: Sequence[Reading]) -> Part | None:
     """A line for all rounds of one kind; ``None`` if nothing ran at the same time."""
-    rounds = at_once(readings)
+    rounds = concurrent_rounds(readings)
     if not rounds:
         return None
     names = names_of([reading for round_ in rounds for reading in round_.readings])
-    kinds: dict[tuple[str, int], list[AtOnce]] = {}
+    kinds: dict[tuple[str, int], list[ConcurrentTrials]] = {}
     for round_ in rounds:
         kinds.setdefault((_label(round_, names), _planned(round_)), []).append(round_)
     notes = Notes()
@@ -119,7 +119,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
     )
 
 
-def _paragraphs(rounds: Sequence[AtOnce]) -> tuple[str, ...]:
+def _paragraphs(rounds: Sequence[ConcurrentTrials]) -> tuple[str, ...]:
     every = [reading for round_ in rounds for reading in round_.readings]
     bound_ns = max(reading.number("clock_bound_ns") or 0 for reading in every)
     most = max(_planned(round_) for round_ in rounds)
@@ -135,7 +135,7 @@ def _paragraphs(rounds: Sequence[AtOnce]) -> tuple[str, ...]:
     return (meaning,)
 
 
-def _line(label: str, flows: int, rounds: Sequence[AtOnce], notes: Notes) -> TableLine:
+def _line(label: str, flows: int, rounds: Sequence[ConcurrentTrials], notes: Notes) -> TableLine:
     sums = [bit_per_s / 1e6 for one in rounds if (bit_per_s := one.bit_per_s) is not None]
     why = notes(reason for one in rounds if (reason := one.why_not) is not None)
     of = _("{some} of {all}", some=len(sums), all=len(rounds))
@@ -150,7 +150,7 @@ def _mbit_per_s(value: float) -> TableCell:
     return TableCell(figure(value), value, "Mbit/s")
 
 
-def _label(round_: AtOnce, names: Mapping[str, str]) -> str:
+def _label(round_: ConcurrentTrials, names: Mapping[str, str]) -> str:
     """``TCP 1448, 3 pairs``; pairings by letters are listed, with their setups if these differ."""
     setups = dict.fromkeys(names[reading.cell] for reading in round_.readings)
     if len(setups) > 1:
@@ -169,12 +169,12 @@ def _together(names: Sequence[str]) -> str:
     return joined(" ", [first, *(_("with {other}", other=name) for name in others)])
 
 
-def _trials(round_: AtOnce) -> int:
+def _trials(round_: ConcurrentTrials) -> int:
     """Number of trials that ran at the same time, with or without a figure."""
     return max(int(reading.number("common_window_trials") or 1) for reading in round_.readings)
 
 
-def _planned(round_: AtOnce) -> int:
+def _planned(round_: ConcurrentTrials) -> int:
     """Number of flows of these trials."""
     flows_a_trial = max(len(reading.flows) for reading in round_.readings)
     return max(len(round_.flows), _trials(round_) * flows_a_trial)

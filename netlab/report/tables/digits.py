@@ -28,7 +28,7 @@ _Place = tuple[int, str]
 """Number of a column, and the unit of a figure in it."""
 
 
-def evened(table: AnyTable) -> AnyTable:
+def align_digits(table: AnyTable) -> AnyTable:
     """The table with one unit for throughputs and one for times, and with sensible decimals.
 
     Large figures have fewer decimals. If the next column has intervals, these decide the decimals.
@@ -36,7 +36,7 @@ def evened(table: AnyTable) -> AnyTable:
     return _evened(with_small_times(in_one_unit(table, unit_of(table))), {})
 
 
-def evened_section(section: TableSection) -> TableSection:
+def align_section_digits(section: TableSection) -> TableSection:
     """All tables of a section; a table of intervals has the unit of the table it belongs to."""
     evened_tables: list[GridTable] = []
     units: dict[object, str] = {}
@@ -54,9 +54,9 @@ def evened_section(section: TableSection) -> TableSection:
     return replace(section, tables=tuple(evened_tables))
 
 
-def evened_part(part: Part) -> Part:
+def align_part_digits(part: Part) -> Part:
     """All tables of a part."""
-    sheets, details = (tuple(map(evened, tables)) for tables in (part.sheets, part.details))
+    sheets, details = (tuple(map(align_digits, tables)) for tables in (part.sheets, part.details))
     return replace(part, sheets=sheets, details=details)
 
 

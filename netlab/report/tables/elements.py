@@ -191,7 +191,7 @@ class Chart:
     share_label: str = _("% of the wire ceiling")
     share_note: str = ""
     """Names the lines that the shares leave out."""
-    told: str = ""
+    description: str = ""
     """``alt`` in the report's language."""
 
     @property
@@ -221,7 +221,7 @@ class Chart:
             sentences.append(_("Below, the same lines as shares of the wire ceiling."))
         if self.has_bars:
             sentences.append(_("Bars are the 95 % interval of each mean."))
-        return self.told or joined(" ", [*sentences, _("The tables hold the same figures.")])
+        return self.description or joined(" ", [*sentences, _("The tables hold the same figures.")])
 
     @property
     def has_bars(self) -> bool:
@@ -259,13 +259,13 @@ class Strip:
     from_zero: bool = False
     """Whether y starts at zero; if not, zero is in the middle of each panel."""
     decimal_marker: str = "."
-    told: str = ""
+    description: str = ""
 
     @property
     def alt(self) -> str:
         """The description for readers who cannot see the diagrams."""
-        if self.told:
-            return self.told
+        if self.description:
+            return self.description
         names = joined("; ", [joined(", ", [panel.title, panel.unit]) for panel in self.panels])
         head = _("Line charts: {title}, over {x_label}.", title=self.title, x_label=self.x_label)
         panels = counted(
@@ -296,14 +296,14 @@ class HeatMap:
     y_label: str = _("client")
     inside_label: str = _("grey: within one machine, not on the scale")
     decimal_marker: str = "."
-    told: str = ""
+    description: str = ""
 
     @property
     def alt(self) -> str:
         """The description for readers who cannot see the map."""
         clients = counted("{number} client", "{number} clients", len(self.rows))
         servers = counted("{number} server", "{number} servers", len(self.columns))
-        return self.told or _(
+        return self.description or _(
             "Map of colours: {title}, {clients} by {servers}. The table holds the same figures.",
             title=self.title,
             clients=clients,

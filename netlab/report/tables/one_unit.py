@@ -39,7 +39,7 @@ def unit_of(table: AnyTable) -> str:
 def in_one_unit(table: AnyTable, unit: str) -> AnyTable:
     """The table with all throughputs in ``unit``, and with that unit in the headings.
 
-    The figures have more digits than a reader wants; ``digits.evened`` removes them.
+    The figures have more digits than a reader wants; ``digits.align_digits`` removes them.
     """
     if unit == MBIT_PER_S:
         return table

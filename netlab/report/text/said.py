@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from netlab.compare.forbidden import SaidFinding, SaidFindings
+from netlab.compare.forbidden import FindingSentence, FindingSentences
 from netlab.findings.finding import Finding, Kind
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
@@ -23,16 +23,16 @@ def in_english(run: Run) -> Callable[[Finding], str]:
     return lambda finding: str(sentence(finding, index))
 
 
-def said_findings(run: Run) -> SaidFindings:
+def finding_sentences(run: Run) -> FindingSentences:
     """All findings of a run, for ``netlab check``."""
     from netlab.findings.analysis import Analysis
 
     in_words = in_english(run)
     findings = run.findings if isinstance(run, Analysis) else Analysis(run.stored).findings
-    return SaidFindings(
+    return FindingSentences(
         [*map(str, Kind)],
         [
-            SaidFinding(str(finding.kind), finding.severity, finding.cells, in_words(finding))
+            FindingSentence(str(finding.kind), finding.severity, finding.cells, in_words(finding))
             for finding in findings
         ],
     )

@@ -33,7 +33,7 @@ FIRST_LOOK_S = 10.0
 """Time after which a way that never passed is checked again: its cable may have been unplugged."""
 
 
-class Ways:
+class PathChecks:
     """The checks of all pairings. A way is the path of one protocol between two test addresses.
 
     A way on which packets do not pass is **cut**. If it passed before, the run waits for it as for

@@ -131,7 +131,7 @@ def plan_of(
     busy = {pairing: kept_busy(pair) for pairing, pair in pairs.items()}
     busy = busy or {pairing: frozenset(machines) for pairing, machines in ends.items()}
     measured = tuple(cell for cell in chosen if cell not in refused)
-    meeting_of = None if inventory is None else inventory.match
+    match_of = None if inventory is None else inventory.match
 
     def drawn(times: Callable[[Cell], int]) -> tuple[Round, ...]:
         return rounds(
@@ -140,7 +140,7 @@ def plan_of(
             seed=matrix.seed,
             hosts_of=lambda cell: busy[cell.pairing],
             parallel=matrix.parallel,
-            meeting_of=meeting_of,
+            match_of=match_of,
             common=matrix.common_window,
         )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from netlab.errors import IncompleteRun
 from netlab.experiment.matrix import Link
-from netlab.runner.asked import Options, to_go_on
+from netlab.runner.asked import Options, resume_command
 from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
@@ -55,7 +55,7 @@ class Measurable:
 
 def without_result(folder: Path) -> IncompleteRun:
     """The error of a question whose trials all failed."""
-    return IncompleteRun(f"there is no result; to try again: {to_go_on(folder)}")
+    return IncompleteRun(f"there is no result; to try again: {resume_command(folder)}")
 
 
 @contextmanager

@@ -17,8 +17,8 @@ from netlab.findings.streams.by_trials import limits
 from netlab.findings.streams.plateau import (
     flowing_bit_per_s,
     plateau_bit_per_s,
+    plateau_gap_share,
     stood_for_cpu,
-    stood_share,
 )
 from netlab.results.tcp_series import TcpSeries
 
@@ -77,12 +77,12 @@ def trials(plateau: float, throughputs: Iterable[float], **more: StreamEnd) -> l
 
 def test_what_it_lacks_of_it_is_the_time_in_which_it_stood() -> None:
     (one,) = trials(0.9, [0.72], receiver=waiting(0.15))
-    assert stood_share(one) == pytest.approx(0.2)
+    assert plateau_gap_share(one) == pytest.approx(0.2)
     assert flowing_bit_per_s(one) == pytest.approx(0.9 * CEILING)
     assert stood_for_cpu(one)
     assert not stood_for_cpu(replace(one, receiver=waiting(0.05)))
     (steady,) = trials(0.9, [0.89], receiver=waiting(0.15))
-    assert (stood_share(steady), stood_for_cpu(steady)) == (0.0, False)
+    assert (plateau_gap_share(steady), stood_for_cpu(steady)) == (0.0, False)
     assert flowing_bit_per_s(steady) == steady.throughput_bit_per_s
 
 

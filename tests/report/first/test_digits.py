@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from netlab.report.tables.digits import evened
+from netlab.report.tables.digits import align_digits
 from netlab.report.tables.elements import Table, TableCell, TableLine
 
 
 def texts(columns: tuple[str, ...], *rows: tuple[str, ...]) -> list[list[str]]:
     lines = tuple(TableLine("row", tuple(TableCell(text) for text in row)) for row in rows)
-    table = evened(Table("title", "cell", columns, lines))
+    table = align_digits(Table("title", "cell", columns, lines))
     return [[place.text for place in line.places] for line in table.lines]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from netlab.messages import _, joined
-from netlab.report.tables.digits import evened, evened_section
+from netlab.report.tables.digits import align_digits, align_section_digits
 from netlab.report.tables.elements import (
     GridTable,
     Table,
@@ -38,21 +38,21 @@ def words(table: Table) -> list[list[str]]:
 
 
 def test_from_1000_mbit_per_s_on_all_figures_are_in_gbit_per_s() -> None:
-    table = evened(grid((12.3456e6, 2386.17e6), (34.5e6, 940e6)))
+    table = align_digits(grid((12.3456e6, 2386.17e6), (34.5e6, 940e6)))
     assert words(table) == [["0.01235 (3)", "2.386 (3)"], ["0.03450 (3)", "0.940 (3)"]]
     assert table.title == "LL, offered 500 Mbit/s: throughput, Gbit/s (number of trials)"
     assert {line.unit for line in table.lines} == {"Gbit/s"}
 
 
 def test_the_largest_figure_as_printed_decides() -> None:
-    assert "Mbit/s (" in evened(grid((1e6, 999.994e6))).title
-    table = evened(grid((1e6, 999.996e6)))
+    assert "Mbit/s (" in align_digits(grid((1e6, 999.994e6))).title
+    table = align_digits(grid((1e6, 999.996e6)))
     assert "Gbit/s (" in table.title
     assert words(table)[0][1] == "1.000 (3)"
 
 
 def test_below_1_mbit_per_s_all_figures_are_in_kbit_per_s() -> None:
-    table = evened(grid((0.25312e6, 0.0012e6)))
+    table = align_digits(grid((0.25312e6, 0.0012e6)))
     assert words(table) == [["253.1 (3)", "1.200 (3)"]]
     assert "throughput, kbit/s (" in table.title
 
@@ -60,7 +60,7 @@ def test_below_1_mbit_per_s_all_figures_are_in_kbit_per_s() -> None:
 def test_intervals_have_the_unit_and_the_decimals_of_the_table_they_belong_to() -> None:
     tables = (grid((90e6, 2386.17e6)), grid((0.4e6, 249.01e6), half_widths=True))
     layout = BinGrid.__new__(BinGrid)
-    evened_tables = evened_section(TableSection(layout, "", tables)).tables
+    evened_tables = align_section_digits(TableSection(layout, "", tables)).tables
     assert [words(table) for table in evened_tables] == [
         [["0.0900 (3)", "2.39 (3)"]],
         [["0.0004 (3)", "0.25 (3)"]],
@@ -72,7 +72,7 @@ def test_a_figure_with_its_unit_behind_it_and_a_column_named_by_it_change_with_t
     def cell(value: float) -> TableCell:
         return TableCell(joined(" ", [f"{value:.2f}", "Mbit/s"]), value, "Mbit/s")
 
-    table = evened(
+    table = align_digits(
         Table(
             "compared",
             "cell",
@@ -105,14 +105,14 @@ def test_the_variance_goes_with_the_square_of_the_unit() -> None:
         TableLine("throughput", cells),
         TableLine("elapsed", tuple(TableCell("1.25", 1.25, "s") for _cell in cells)),
     )
-    table = evened(Table("repeats", "repeat", ("1", "deviation", "variance"), lines))
+    table = align_digits(Table("repeats", "repeat", ("1", "deviation", "variance"), lines))
     assert words(table)[0] == ["2.000", "0.348", "0.1212"]
     assert words(table)[1] == ["1.25"] * 3
 
 
 def test_a_table_below_1000_mbit_per_s_stays_as_it_was_made() -> None:
     table = grid((12.34e6, 94.1e6))
-    assert evened(table) == table
+    assert align_digits(table) == table
 
 
 def times(*values_ms: float, heading: str = "increase") -> Table:
@@ -122,13 +122,13 @@ def times(*values_ms: float, heading: str = "increase") -> Table:
 
 
 def test_times_that_are_all_below_a_millisecond_are_in_microseconds() -> None:
-    table = evened(times(0.099567, 0.25))
+    table = align_digits(times(0.099567, 0.25))
     assert table.columns == ("increase, µs", "increase, µs")
     assert words(table) == [["99.57", "250.0"]]
-    assert evened(times(0.099567, 1.0)).columns == ("increase, ms", "increase, ms")
-    assert evened(times(0.0)).columns == ("increase, ms",)
+    assert align_digits(times(0.099567, 1.0)).columns == ("increase, ms", "increase, ms")
+    assert align_digits(times(0.0)).columns == ("increase, ms",)
 
 
 def test_a_heading_that_cannot_name_another_unit_keeps_the_table_s() -> None:
     table = replace(times(0.5), columns=("at line rate, ms",))
-    assert evened(table) == table
+    assert align_digits(table) == table

@@ -12,7 +12,7 @@ from netlab.errors import HostGone
 from netlab.experiment.hosts import Host
 from netlab.experiment.records import Status
 from netlab.runner.absence import Absence
-from netlab.runner.hosts.ways import FIRST_LOOK_S, Ways, way_of
+from netlab.runner.hosts.ways import FIRST_LOOK_S, PathChecks, way_of
 from netlab.runner.preflight import Blocked, Preflight
 
 PAIRS = {
@@ -24,9 +24,11 @@ PAIRS = {
 PASSES = Preflight(blocked=(), warnings=())
 
 
-def cut_ways(check: Callable[[str], Preflight]) -> Ways:
-    """Ways with one that is cut and due."""
-    ways = Ways(PAIRS, check, lambda _sentence: None, keep=lambda error, name: f"{name} {error!r}")
+def cut_ways(check: Callable[[str], Preflight]) -> PathChecks:
+    """PathChecks with one that is cut and due."""
+    ways = PathChecks(
+        PAIRS, check, lambda _sentence: None, keep=lambda error, name: f"{name} {error!r}"
+    )
     way = way_of(CELL, PAIRS)
     assert way is not None
     ways.cut[way] = Absence.begin("path-blocked", "TCP is blocked", time.monotonic(), 0.0)
@@ -86,11 +88,11 @@ def test_a_defect_is_no_hosts_fault_and_its_traceback_is_kept() -> None:
 SHUT = Preflight(blocked=(Blocked("TCP", "10.0.0.1", "10.0.0.2", "TCP is blocked"),), warnings=())
 
 
-def never_passed(*found: Preflight) -> tuple[Ways, list[str]]:
-    """Ways with these results of the first and later checks; and their messages."""
+def never_passed(*found: Preflight) -> tuple[PathChecks, list[str]]:
+    """PathChecks with these results of the first and later checks; and their messages."""
     said: list[str] = []
     answers = iter(found)
-    ways = Ways(PAIRS, lambda _: next(answers), said.append, keep=lambda *_: "")
+    ways = PathChecks(PAIRS, lambda _: next(answers), said.append, keep=lambda *_: "")
     ways.try_all([["LL"]])
     blocked = ways.obstacle(CELL)
     assert blocked is not None

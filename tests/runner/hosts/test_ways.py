@@ -44,7 +44,7 @@ def test_a_cable_that_is_pulled_is_waited_for(
 ) -> None:
     assert pool.reason_not_to_measure(CELL) is None
     ip("-n", wires.client, "link", "set", "test0", "down")
-    pool.look_at_the_way(failed("connect-timeout"), CELL)
+    pool.check_path_again(failed("connect-timeout"), CELL)
     assert pool.is_away(CELL)
     left = pool.reason_left(CELL)
     assert left is not None
@@ -71,12 +71,12 @@ def test_a_cable_that_is_pulled_is_waited_for(
 
 
 def test_a_trial_that_failed_while_packets_pass_is_no_cut(pool: HostPool) -> None:
-    pool.look_at_the_way(failed("connect-timeout"), CELL)
+    pool.check_path_again(failed("connect-timeout"), CELL)
     assert not pool.is_away(CELL)
     assert pool.reason_left(CELL) is None
 
 
 def test_a_fault_of_the_test_itself_is_not_looked_into(pool: HostPool, wires: Wires) -> None:
     ip("-n", wires.client, "link", "set", "test0", "down")
-    pool.look_at_the_way(failed("too-few-messages"), CELL)
+    pool.check_path_again(failed("too-few-messages"), CELL)
     assert not pool.is_away(CELL)
