@@ -95,7 +95,7 @@ def _answer(question: Question, between: Between, into: File | None, *, quiet: b
     from netlab.runner.start.one_question import found, without_result
 
     progress = LiveFigures(quiet=quiet)
-    with found(question, between, _choose, progress.tell) as measurable:
+    with found(question, between, _choose, progress.notify) as measurable:
         folder = measurable.measure(None if into is None else Path(into), progress)
     if progress.failed:
         raise without_result(folder)

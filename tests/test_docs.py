@@ -157,7 +157,7 @@ def test_every_kind_of_finding_says_where_it_is_stated() -> None:
 
 SILENT_KINDS = """
 from netlab.findings.kinds.catalogue import Kind
-print(*(kind for kind in Kind if not (kind.section and kind.stated)))
+print(*(kind for kind in Kind if not (kind.section and kind.condition)))
 """
 
 

@@ -1,9 +1,9 @@
 """Writes the tables of docs/findings.md from the table of kinds: one per section, a row per kind.
 
 ``python docs/scripts/findings_table.py`` (``make docs``). The tables have only what a row states
-(``section``, ``stated``); the prose around them belongs to the page. A section that the page lacks
-is added with its heading. Precision and recall of each kind come from ``findings_measured.json``
-next to this file, if it exists::
+(``section``, ``condition``); the prose around them belongs to the page. A section that the page
+lacks is added with its heading. Precision and recall of each kind come from
+``findings_measured.json`` next to this file, if it exists::
 
     {"outlier": {"said": 58, "right": 57, "planted": 60, "found": 57}}
 
@@ -52,7 +52,7 @@ def table(kinds: list[Kind], figures: Figures) -> str:
     names = ["kind", "severity", "stated where", *(["precision", "recall"] if figures else [])]
     lines = [_line(names), _line(["---"] * len(names)).replace(" ", "")]
     for kind in kinds:
-        cells = [f"`{kind}`", kind.severity, kind.stated.replace("|", BAR)]
+        cells = [f"`{kind}`", kind.severity, kind.condition.replace("|", BAR)]
         if figures:
             counts = figures.get(str(kind), {})
             cells += [_share(counts, "right", "said"), _share(counts, "found", "planted")]

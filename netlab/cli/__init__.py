@@ -37,11 +37,11 @@ from netlab.cli.options import (
 from netlab.cli.output import (
     Loudness,
     loudness,
+    notify,
     set_loudness,
     show,
     show_data,
     show_usage,
-    tell,
     width,
 )
 from netlab.cli.probes import probes
@@ -265,7 +265,7 @@ def plan(
     from netlab.runner.planning.plan import plan_of
     from netlab.runner.planning.plan_text import plan_text
 
-    ask = None if hosts is None or offline else asking(tell)
+    ask = None if hosts is None or offline else asking(notify)
     expanded = plan_of(matrix, hosts, only, overrides, ask)
     if as_json:
         show_data(expanded.as_json())
@@ -298,7 +298,7 @@ def hosts(file: Path, as_json: bool) -> None:
     """Check each host of the inventory FILE, and report whether it is fit to measure."""
     from netlab.runner.survey import survey
 
-    result = survey(file, tell)
+    result = survey(file, notify)
     if as_json:
         show_data(result.as_json())
     elif text := result.as_text(width(), only_unfit=loudness() is Loudness.QUIET):

@@ -11,7 +11,7 @@ import click
 
 from netlab.cli.completion import INVENTORY
 from netlab.cli.options import FILE, hosts_option, loudness_options, pairs_of
-from netlab.cli.output import chosen_line, show, show_question, tell
+from netlab.cli.output import chosen_line, notify, show, show_question
 from netlab.errors import UnknownHostKey, UsageError
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ def init(
         if file.exists():
             raise UsageError(f"{file} exists already; name another file (--hosts, --matrix)")
     asks = not yes and sys.stdin.isatty() and sys.stderr.isatty()
-    with AgentGroup(tell) as agents:
+    with AgentGroup(notify) as agents:
         confirm = _confirm if asks else _nobody_confirms
         listed = with_keys(agents, hosts_to_ask(names, keys), confirm)
         probed = look(agents, listed)
         for candidate in probed:
-            tell(f"{candidate.host.name}: {candidate.words}")
+            notify(f"{candidate.host.name}: {candidate.words}")
         networks = _networks(probed)
         if asks and len(networks) > 1:
             networks = _first(networks)
@@ -84,7 +84,7 @@ def init(
         if candidate.host.name not in {h.name for h in members}
     ]
     if left_out:
-        tell(f"left out, because they share no network with another host: {', '.join(left_out)}")
+        notify(f"left out, because they share no network with another host: {', '.join(left_out)}")
     show(f"{hosts}: {many(len(members), 'host')}; {matrix}: a first matrix. Next:")
     show(f"  netlab run {matrix} --hosts {hosts}")
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 
 from netlab.cli.options import JSON, MTU_HELP, MTU_RANGE, QUIET, hosts_option, rate_of
-from netlab.cli.output import show, show_data, tell
+from netlab.cli.output import notify, show, show_data
 from netlab.errors import HostError, IncompleteRun, UsageError
 
 T = TypeVar("T")
@@ -159,7 +159,7 @@ def lab_up(
         cpu_shares=_of_hosts("--cpu-quota", cpu_quota, parse_share),
         frames=frames,
     )
-    show(up(options, say=tell).as_text())
+    show(up(options, say=notify).as_text())
 
 
 def _of_hosts(option: str, words: tuple[str, ...], read: Callable[[str], T]) -> dict[str, T]:
@@ -192,9 +192,9 @@ def lab_status(name: str, as_json: bool) -> None:
     else:
         show(state.as_text())
     for piece, why in broken.items():
-        tell(f"{piece}: {why}")
+        notify(f"{piece}: {why}")
     if broken:
-        tell(f"to repair it: netlab lab down --name {name}, then netlab lab up")
+        notify(f"to repair it: netlab lab down --name {name}, then netlab lab up")
     if broken or not state.up:
         raise SystemExit(IncompleteRun.exit_code)
 

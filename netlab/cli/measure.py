@@ -20,7 +20,7 @@ from netlab.cli.options import (
     rate_of,
     with_default,
 )
-from netlab.cli.output import Loudness, chosen_line, loudness, show, show_data, tell
+from netlab.cli.output import Loudness, chosen_line, loudness, notify, show, show_data
 from netlab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,14 +90,14 @@ def measure(
     question = _question(**settings)
     quiet = loudness() is Loudness.QUIET
     progress = LiveFigures(quiet=quiet, verbose=loudness() is Loudness.VERBOSE)
-    with found(question, _between(names, inventory, **settings), _choose, tell) as measurable:
+    with found(question, _between(names, inventory, **settings), _choose, notify) as measurable:
         if print_matrix:
             show_data(measurable.matrix.rstrip("\n"))
             return
         sender, receiver = measurable.ends.client.name, measurable.ends.server.name
-        tell(f"within {sender}" if sender == receiver else f"{sender} to {receiver}")
+        notify(f"within {sender}" if sender == receiver else f"{sender} to {receiver}")
         if question.load:
-            tell(f"idle for {IDLE_S:g} s, loaded for {question.seconds:g} s, then idle again")
+            notify(f"idle for {IDLE_S:g} s, loaded for {question.seconds:g} s, then idle again")
         with interruptible():
             folder = measurable.measure(into, progress)
     show(answer_of(folder))

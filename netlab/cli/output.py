@@ -73,7 +73,7 @@ def show_data(text: str) -> None:
     click.echo(printable_lines(text))
 
 
-def tell(sentence: str) -> None:
+def notify(sentence: str) -> None:
     """Print a progress message on standard error, unless quiet. Safe in several threads."""
     if loudness() is not Loudness.QUIET:
         show(sentence, err=True)

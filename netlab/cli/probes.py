@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from netlab.cli.options import QUIET, into_option
-from netlab.cli.output import show, tell, width
+from netlab.cli.output import notify, show, width
 
 
 @click.group()
@@ -33,10 +33,10 @@ def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> No
         from netlab.build.local import local_probe
         from netlab.build.release import copied
 
-        built = local_probe(tell)
+        built = local_probe(notify)
         show(built if into is None else copied(built, into / built.name))
         return
     from netlab.build.release import as_table, build_all, targets_named
     from netlab.build.targets import TARGETS
 
-    show(as_table(build_all(TARGETS if every else targets_named(targets), into, tell), width()))
+    show(as_table(build_all(TARGETS if every else targets_named(targets), into, notify), width()))

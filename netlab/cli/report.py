@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from netlab.cli.options import JSON, RUN, loudness_options, output_option
-from netlab.cli.output import Loudness, loudness, show, tell, width, write_output
+from netlab.cli.output import Loudness, loudness, notify, show, width, write_output
 from netlab.errors import Interrupted, UsageError
 from netlab.report.language.catalogues import languages
 from netlab.runner.ending import interruptible
@@ -70,7 +70,7 @@ def report(
     os.nice(LOWEST_PRIORITY)
     try:
         with interruptible():
-            watch(folder, language, tell, narrow=narrow)
+            watch(folder, language, notify, narrow=narrow)
     except Interrupted as interrupt:
         if interrupt.signal_number != signal.SIGINT:
             raise
@@ -142,9 +142,9 @@ def show_report(
     page = result.write()
     wrote_s = time.monotonic() - start_s - read_s
     if loudness() is Loudness.VERBOSE:
-        tell(f"{folder}: read in {format_seconds(read_s)}, drawn in {format_seconds(wrote_s)}")
+        notify(f"{folder}: read in {format_seconds(read_s)}, drawn in {format_seconds(wrote_s)}")
     if as_json:
-        tell(str(page))
+        notify(str(page))
     elif loudness() is Loudness.QUIET:
         show(page)
     else:

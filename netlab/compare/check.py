@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal, get_args
 
 from netlab.compare.align import NO_RATIO, AlignedPair, align_runs, by_cell, namer, plain_cell
-from netlab.compare.check_figures import Held, limited_figures
+from netlab.compare.check_figures import LimitedFigure, limited_figures
 from netlab.compare.forbidden import FindingSentences, held_against_findings
 from netlab.compare.runs import agreed_on
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
@@ -261,7 +261,7 @@ def _against_limit(
     return "met", f"{expectation.words(worst)} or better, {number_of_figures}"
 
 
-def _why_not(blank: Sequence[Held], of: int) -> str:
+def _why_not(blank: Sequence[LimitedFigure], of: int) -> str:
     reasons = "; ".join(dict.fromkeys(figure.why_not.rstrip(".") for figure in blank))
     return f"{len(blank)} of {of} without a figure: {reasons}"
 
@@ -293,7 +293,9 @@ def _against_baseline(
     headlines = aligned[trials[0].cell]
     judged = [_judge_no_worse(headline, expectation.limit) for headline in headlines]
     blank = [
-        Held(trial.trial, "", None, NO_RATIO if trial.status == Status.OK else trial.why_blank)
+        LimitedFigure(
+            trial.trial, "", None, NO_RATIO if trial.status == Status.OK else trial.why_blank
+        )
         for trial in trials
         if any(trial.trial not in headline.contender for headline in headlines)
     ]

@@ -14,7 +14,7 @@ from netlab.results.readings import FLOWS, FlowReading, Reading
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LimitedFigure:
     """One figure of one trial, or the reason why there is none."""
 
     trial: int
@@ -32,10 +32,10 @@ class Held:
 
 def limited_figures(
     expectation: Expectation, reading: Reading, link: Link | None
-) -> Iterator[Held]:
+) -> Iterator[LimitedFigure]:
     """Each figure of a trial that an expectation (other than ``baseline``) limits."""
     if reading.status != Status.OK:
-        yield Held(reading.trial, "", None, reading.why_blank)
+        yield LimitedFigure(reading.trial, "", None, reading.why_blank)
         return
     match expectation.what:
         case "throughput" | "loss":
@@ -61,10 +61,10 @@ def limited_figures(
             yield _held_figure(reading, "", _number(reading, "rtt_mean_ns"))
 
 
-def _held_figure(reading: Reading, flow: str, figure: float | str) -> Held:
+def _held_figure(reading: Reading, flow: str, figure: float | str) -> LimitedFigure:
     if isinstance(figure, str):
-        return Held(reading.trial, flow, None, figure)
-    return Held(reading.trial, flow, figure)
+        return LimitedFigure(reading.trial, flow, None, figure)
+    return LimitedFigure(reading.trial, flow, figure)
 
 
 def _number(reading: Reading, name: str) -> float | str:

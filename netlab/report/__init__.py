@@ -292,7 +292,7 @@ def _clear(folder: Path, keep: frozenset[str]) -> None:
 
     A folder of charts that is a link is refused: what it leads to is not the report's.
     """
-    from netlab.store.files import folder_inside, refused
+    from netlab.store.files import disk_error, folder_inside
 
     try:
         narrow = any(name.startswith(f"{CHARTS}/{COLUMN}/") for name in keep)
@@ -306,4 +306,4 @@ def _clear(folder: Path, keep: frozenset[str]) -> None:
         if FIGURES not in keep:
             (folder / FIGURES).unlink(missing_ok=True)
     except OSError as error:
-        raise refused(error, folder, "keep the report there") from None
+        raise disk_error(error, folder, "keep the report there") from None

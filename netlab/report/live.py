@@ -18,7 +18,7 @@ from netlab.messages import _, counted, joined
 from netlab.report import PAGE, reloading, write_report
 from netlab.report.language import wording_in
 from netlab.results.run import read_checked
-from netlab.store.files import read_inside, refused, write_inside
+from netlab.store.files import disk_error, read_inside, write_inside
 from netlab.store.reader import JOURNAL, StoredRun, holder_of
 from netlab.store.this_machine import measures_here
 
@@ -126,7 +126,7 @@ def _size_bytes(folder: Path) -> int:
     except FileNotFoundError:
         return 0
     except OSError as error:
-        raise refused(error, journal, "read the journal") from None
+        raise disk_error(error, journal, "read the journal") from None
 
 
 def _settle(folder: Path) -> None:

@@ -128,7 +128,7 @@ class Progress:
                 "loss (--patience); a signal ends the run"
             )
 
-    def tell(self, sentence: str) -> None:
+    def notify(self, sentence: str) -> None:
         """Show a message, such as about a slow step; several threads may call it."""
         self._print(sentence)
 

@@ -136,7 +136,7 @@ def _measure(
         owner=owner,
         wait_s=wait_s,
         keep=lambda error, name: keep_traceback(error, folder.path, name),
-        notify=progress.tell,
+        notify=progress.notify,
         opened=work.agents,
     ) as pool:
         if options.strict and pool.missing:

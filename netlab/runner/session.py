@@ -144,7 +144,7 @@ class Session:
             detail=record.detail,
         )
         if record.status is not Status.PENDING:
-            self.progress.tell(
+            self.progress.notify(
                 f"{record.cell}: repeated without a result ({record.detail or record.reason}); "
                 "the earlier result stays"
             )
@@ -236,7 +236,7 @@ class Session:
         records = [self.folder.latest[trial.cell.key, trial.number] for trial in again]
         with shielded():
             rule.note(self.folder, records)
-        self.progress.tell(f"measured again: {'; '.join(rule.reasons(records))}")
+        self.progress.notify(f"measured again: {'; '.join(rule.reasons(records))}")
         return with_partners(again, self.cells)
 
     def _rounds(self, block: tuple[Trial, ...]) -> tuple[Round, ...]:

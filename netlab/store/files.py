@@ -30,7 +30,7 @@ _ADVICE = {
 }
 
 
-def refused(error: OSError, path: Path, doing: str) -> StoreError:
+def disk_error(error: OSError, path: Path, doing: str) -> StoreError:
     """An error of the disk as one sentence: where, what failed, what to do."""
     name = errno.errorcode.get(error.errno or 0, "no error number")
     advice = _ADVICE.get(error.errno or 0)
@@ -59,7 +59,7 @@ def make_folder(path: Path) -> None:
         except OSError as error:
             if error.errno == errno.EEXIST and folder.is_dir():
                 continue
-            raise refused(error, folder, "create the folder") from None
+            raise disk_error(error, folder, "create the folder") from None
         sync_folder(folder.parent)
 
 
@@ -72,7 +72,7 @@ def sync_folder(path: Path) -> None:
         finally:
             folder.close()
     except OSError as error:
-        raise refused(error, path, "make the folder durable") from None
+        raise disk_error(error, path, "make the folder durable") from None
 
 
 @contextlib.contextmanager
@@ -158,7 +158,7 @@ def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> No
                 raise
             folder.sync()
     except OSError as error:
-        raise refused(error, root / name, "write the file") from None
+        raise disk_error(error, root / name, "write the file") from None
 
 
 def write_private(root: Path, folder: str, name: str, data: bytes) -> None:
@@ -167,7 +167,7 @@ def write_private(root: Path, folder: str, name: str, data: bytes) -> None:
         with folder_inside(root, folder, make=0o700):
             pass
     except OSError as error:
-        raise refused(error, root / folder, "create the folder") from None
+        raise disk_error(error, root / folder, "create the folder") from None
     write_inside(root, f"{folder}/{name}", data)
 
 
@@ -176,7 +176,7 @@ def read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise refused(error, path, "read the file") from None
+        raise disk_error(error, path, "read the file") from None
 
 
 def read_inside(path: Path, most_bytes: int) -> bytes:
@@ -187,7 +187,7 @@ def read_inside(path: Path, most_bytes: int) -> bytes:
         with os.fdopen(open_inside(path), "rb") as file:
             data = file.read(most_bytes + 1)
     except OSError as error:
-        raise refused(error, path, "read the file") from None
+        raise disk_error(error, path, "read the file") from None
     if len(data) > most_bytes:
         raise StoreError(f"{path}: longer than {most_bytes >> 20} MiB; no run writes such a file")
     return data

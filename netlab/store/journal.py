@@ -26,7 +26,7 @@ from netlab.errors import StoreError
 from netlab.experiment.records import refuse_constant
 from netlab.messages import _, counted
 from netlab.store.background_sync import BackgroundSync
-from netlab.store.files import open_inside, refused, sync_folder, write_all
+from netlab.store.files import disk_error, open_inside, sync_folder, write_all
 from netlab.store.system import open_file, read_at
 
 MAX_LINE_BYTES = 16 * 2**20
@@ -213,7 +213,7 @@ class Journal:
                 os.close(descriptor)
                 raise
         except OSError as error:
-            raise refused(error, path, "open the journal") from None
+            raise disk_error(error, path, "open the journal") from None
 
     def append(self, json_text: str, *, durable: bool = True) -> None:
         """Write one line; with ``durable`` it is on the disk when this returns.
@@ -273,19 +273,19 @@ class Journal:
             if not self._broken:
                 raise
         except OSError as error:
-            raise refused(error, self._path, "make the journal durable") from None
+            raise disk_error(error, self._path, "make the journal durable") from None
 
     def _write(self, data: bytes) -> None:
         try:
             write_all(self._descriptor, data)
         except OSError as error:
-            raise refused(error, self._path, "write a record") from None
+            raise disk_error(error, self._path, "write a record") from None
 
     def _sync(self) -> None:
         try:
             os.fsync(self._descriptor)
         except OSError as error:
-            raise refused(error, self._path, "write a record") from None
+            raise disk_error(error, self._path, "write a record") from None
 
 
 def _is_fresh(path: Path, descriptor: int) -> bool:
@@ -314,5 +314,5 @@ def scan_journal(path: Path) -> Iterator[JournalLine | Damage]:
             yield from _scan(_pieces(file))
     except OSError as error:
         if error.errno != errno.ENOENT:
-            raise refused(error, path, "read the journal") from None
+            raise disk_error(error, path, "read the journal") from None
         yield Damage(1, _("the journal is missing"))

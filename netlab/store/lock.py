@@ -11,7 +11,7 @@ from pathlib import Path
 
 from netlab.errors import LockedError
 from netlab.experiment.records import utc_now
-from netlab.store.files import refused
+from netlab.store.files import disk_error
 from netlab.store.system import NO_WAITING, lock, open_file, read_at, unlock, write_from_begin
 
 _TRIES = 5
@@ -35,7 +35,7 @@ class WriterLock:
         try:
             descriptor = open_file(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
-            raise refused(error, path, "open the lock") from None
+            raise disk_error(error, path, "open the lock") from None
         for number in range(_TRIES):
             try:
                 lock(descriptor)
@@ -45,7 +45,7 @@ class WriterLock:
                     time.sleep(_PAUSE_S)
             except OSError as error:
                 os.close(descriptor)
-                raise refused(error, path, "lock the folder") from None
+                raise disk_error(error, path, "lock the folder") from None
         else:
             described = _describe(descriptor)
             os.close(descriptor)
@@ -66,7 +66,7 @@ class WriterLock:
             write_from_begin(descriptor, text.encode("ascii"))
         except OSError as error:
             os.close(descriptor)
-            raise refused(error, path, "write the lock") from None
+            raise disk_error(error, path, "write the lock") from None
         return cls(descriptor)
 
     def release(self) -> None:

@@ -16,7 +16,7 @@ from netlab.errors import StoreError, UsageError
 from netlab.experiment.records import Record, Value, check_text, from_data
 from netlab.experiment.stopping import CellProgress, progress_of
 from netlab.messages import _
-from netlab.store.files import read_inside, refused
+from netlab.store.files import disk_error, read_inside
 from netlab.store.journal import Damage, JournalLine, scan_journal
 from netlab.store.kept_values import all_shared, kept, shared
 from netlab.store.lock import holder
@@ -204,7 +204,7 @@ def _refuse_no_run(path: Path) -> None:
         missing = f"it has no {HEADER}" if os.path.lexists(path) else "there is no such folder"
         raise UsageError(f"{path}: not a run folder: {missing}") from None
     except OSError as error:
-        raise refused(error, path, "read the folder") from None
+        raise disk_error(error, path, "read the folder") from None
 
 
 def gather(

@@ -18,7 +18,7 @@ from netlab.errors import StoreError, UsageError
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, to_json, utc_now
 from netlab.experiment.stopping import CellProgress, outline
-from netlab.store.files import exists, make_folder, refused, write_file
+from netlab.store.files import disk_error, exists, make_folder, write_file
 from netlab.store.journal import Damage, Journal, read_journal
 from netlab.store.lock import WriterLock
 from netlab.store.plan import Plan, PlannedCell, plan_differences, to_text
@@ -267,7 +267,7 @@ def _check_folder(path: Path, beside: frozenset[str]) -> None:
     try:
         names = {entry.name for entry in path.iterdir()}
     except OSError as error:
-        raise refused(error, path, "read the folder") from None
+        raise disk_error(error, path, "read the folder") from None
     if HEADER in names:
         return  # another process has created the run meanwhile
     own = {MATRIX, JOURNAL, LOCK}

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from netlab.experiment.rate_search import (
     CONFIRMATIONS,
-    SearchResult,
     NextRate,
     RateGrid,
     RateTry,
     Search,
+    SearchResult,
     TryVerdict,
 )
 from netlab.experiment.trial_verdict import Counts, Criteria, forwarded_share, judge

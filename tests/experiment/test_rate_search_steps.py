@@ -7,7 +7,14 @@ from fractions import Fraction
 
 import pytest
 
-from netlab.experiment.rate_search import SearchResult, NextRate, RateGrid, RateTry, Search, TryVerdict
+from netlab.experiment.rate_search import (
+    NextRate,
+    RateGrid,
+    RateTry,
+    Search,
+    SearchResult,
+    TryVerdict,
+)
 
 Told = tuple[TryVerdict, float | None]
 """A verdict, and the share of the line rate at which frames came out."""

@@ -45,30 +45,30 @@ warning(
     _("its facts changed during the run: {facts}"), rule="link_checks:hosts", rank=6,
     advice=_("the trials before and after the change do not describe the same host: measure "
         "again"),
-    section=RUN, stated="a fact that only a change of the host can alter had different values "
+    section=RUN, condition="a fact that only a change of the host can alter had different values "
         "during the run")
 warning(
     "link-speed",
     _("{interface} runs at {interface_speed_bit_per_s}, but the matrix states a link of "
         "{link_rate_bit_per_s}"),
     rank=3, advice=_("state the rate that the interfaces negotiated, or replace the cable"),
-    section=RUN, stated="the interface of a host that measured over a cable is slower than the "
+    section=RUN, condition="the interface of a host that measured over a cable is slower than the "
         "stated link")
 warning(
     "link-mtu",
     _("{interface} has an MTU of {interface_mtu_bytes} bytes, but the matrix states "
         "{link_mtu_bytes}"),
     rank=4, advice=_("state the MTU that the interfaces have, or set it"),
-    section=RUN, stated="the interface of a host that measured over a cable has another MTU "
+    section=RUN, condition="the interface of a host that measured over a cable has another MTU "
         "than the stated link")
 warning(
     "duplex", _("{interface} runs at half duplex"), rank=5,
     advice=_("let both ends negotiate, or set both to full duplex"),
-    section=RUN, stated="the interface of a host that measured over a cable runs at half duplex")
+    section=RUN, condition="the interface of a host that measured over a cable runs at half duplex")
 note(
     "virtual-machine", _("virtual machines under {hypervisor}: {hosts}"),
     advice=_("their CPUs and clocks are shared with other machines"),
-    section=RUN, stated="the hosts run under a hypervisor")
+    section=RUN, condition="the hosts run under a hypervisor")
 # Its rule finds "above-ceiling" as well.
 warning(
     "path-mtu",
@@ -76,13 +76,13 @@ warning(
         "{link_mtu_bytes}"),
     rule="validity:doubts", figures=("path_mtu_bytes", "link_mtu_bytes"),
     advice=_("state the MTU that the path has, or set it"),
-    section=DOUBTFUL, stated="the sender's system knows a path MTU to the receiver that is "
+    section=DOUBTFUL, condition="the sender's system knows a path MTU to the receiver that is "
         "smaller than the MTU of the stated link")
 warning(
     "congestion-differs",
     _("the senders use different congestion controls, which the matrix does not set ({controls})"),
     advice=_("set `congestion` in the matrix, so that all senders use the same"),
-    section=DOUBTFUL, stated="senders used different congestion controls, and the matrix "
+    section=DOUBTFUL, condition="senders used different congestion controls, and the matrix "
         "requests none")
 warning(
     "data-stopped",
@@ -94,7 +94,7 @@ warning(
     _("no data for {stopped_ns} of {window_ns}, {when}; {cause}"),
     rule="stops.data_stopped:stopped", rank=1,
     advice=_("the figure includes a time without data: remove the cause, then measure again"),
-    section=DOUBTFUL, stated="[data stopped](#when-data-stop) in a trial that counts. The "
+    section=DOUBTFUL, condition="[data stopped](#when-data-stop) in a trial that counts. The "
         "finding has how long, when, the cause, and the results of all attempts at the worst "
         "trial")
 note(
@@ -106,7 +106,7 @@ note(
     _("measured again after no data for {stopped_ns} of {window_ns}, {when}; {cause}"),
     rank=76, leads=False,
     advice=_("the last attempt counts; if this happens often, check the host and the cable"),
-    section=DOUBTFUL, stated="data stopped in an earlier attempt at a trial, but not in the "
+    section=DOUBTFUL, condition="data stopped in an earlier attempt at a trial, but not in the "
         "attempt that counts. The finding has the results of all attempts")
 warning(
     "process-stalled",
@@ -115,7 +115,7 @@ warning(
     rule="stops.held_up:held_up", rank=51,  # what it waited for comes first
     advice=_("find what stops or throttles the probe on that host (a quota, a debugger, other "
         "work, the hypervisor), then measure again"),
-    section=DOUBTFUL, stated="the probe's process at one end did not run for at least 3 % of "
+    section=DOUBTFUL, condition="the probe's process at one end did not run for at least 3 % of "
         "its window, counting all pauses of at least 40 ms (its ticks came late, and no thread "
         "of its test had a CPU meanwhile). Not stated if data stopped, which already reports "
         "it. Such a trial is not repeated: a quota or a busy host would have the same effect "
@@ -127,7 +127,7 @@ warning(
     rank=9,
     advice=_("measure on hosts that do not share their CPUs, or let `quiet` in the matrix "
         "repeat such trials"),
-    section=DOUBTFUL, stated="a hypervisor gave more than 5 % of the CPU time of one end of a "
+    section=DOUBTFUL, condition="a hypervisor gave more than 5 % of the CPU time of one end of a "
         "stream to other machines during a trial of at least 0.2 s, and neither "
         "`process-stalled` nor `data-stopped` reports more")
 warning(
@@ -138,7 +138,7 @@ warning(
         "{left_out}"),
     rank=10,
     advice=_("the sender limited the figure: find what slowed it down, or request a lower rate"),
-    section=DOUBTFUL, stated="a paced sender left out messages that were due, and sent less "
+    section=DOUBTFUL, condition="a paced sender left out messages that were due, and sent less "
         "than 98 % of the requested rate. Not stated if the wire carries no more, or if one of "
         "the two findings above gives the cause")
 warning(
@@ -150,7 +150,7 @@ warning(
     rank=10,
     advice=_("the figure includes a queue that drained: find what delayed the data, then repeat "
         "such trials"),
-    section=DOUBTFUL, stated="more than 103 % of the requested rate of a paced stream arrived "
+    section=DOUBTFUL, condition="more than 103 % of the requested rate of a paced stream arrived "
         "within the window (and its receive calls are too short to explain it): it includes "
         "messages that were delayed before, for instance in a queue in front of a cable that "
         "was out")
@@ -159,19 +159,19 @@ note(
     _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while others had"),
     rule="stops.data_stopped:silent_streams", rank=77,
     advice=_("check how the streams share the path, and whether the path loses packets"),
-    section=DOUBTFUL, stated="one of several streams had no data for as long, and for at least "
+    section=DOUBTFUL, condition="one of several streams had no data for as long, and for at least "
         "20 mean intervals between its messages, while other streams had")
 warning(
     "clock-step", _("its clock was set by {clock_step_ns} during a trial"),
     rule="validity:clock_steps_of_round_trips", rank=7,
     advice=_("something set the clock during the trial: prevent that, then measure again"),
-    section=DOUBTFUL, stated="wall time and monotonic time moved apart by more than 0.5 s "
+    section=DOUBTFUL, condition="wall time and monotonic time moved apart by more than 0.5 s "
         "during a trial, at one end of a stream or of round trips")
 warning(
     "clock-rate", _("its clock differs from the undisciplined clock by {clock_ppm}"),
     advice=_("time synchronisation is correcting the clock: wait until it is in step, then "
         "measure again"),
-    section=DOUBTFUL, stated="the rates of the monotonic and the undisciplined clock differed "
+    section=DOUBTFUL, condition="the rates of the monotonic and the undisciplined clock differed "
         "by more than 100 ppm")
 note(
     "other-load",
@@ -180,13 +180,13 @@ note(
     _("other work used its CPUs: at worst, the test waited for a CPU {waited} of the time"),
     _("other work used its CPUs: at worst, {stolen} of the CPU time went to other machines"),
     advice=_("measure while nothing else runs on the host"),
-    section=DOUBTFUL, stated="a thread of the test waited for a CPU for more than 5 % of the "
+    section=DOUBTFUL, condition="a thread of the test waited for a CPU for more than 5 % of the "
         "window, or the hypervisor gave more than 5 % to other machines, but that is not the "
         "bottleneck")
 note(
     "power-saving", _("power saving is on ({savings}): its speed varies with its load"),
     advice=_("set the governor or the power plan to performance before measuring"),
-    section=DOUBTFUL, stated="the CPU governor, the power plan or the interface (EEE) saves "
+    section=DOUBTFUL, condition="the CPU governor, the power plan or the interface (EEE) saves "
         "power")
 warning(
     "off-time",
@@ -194,7 +194,7 @@ warning(
     _("trials took {shortest_s} to {longest_s} instead of {asked_s} ({source})"),
     rule="durations:off_time", rank=64,
     advice=_("compare such trials only with others of the same length"),
-    section=RUN, stated="a trial's window, without its longest gap, differs by more than 2 % "
+    section=RUN, condition="a trial's window, without its longest gap, differs by more than 2 % "
         "from the requested time; or an imported document reports that of its trials")
 warning(
     "outlier",
@@ -202,7 +202,7 @@ warning(
         "{expected} ({means})"),
     _("{value} is an outlier; its neighbours have {expected} ({means})"), rule="outliers:outliers",
     rank=9, advice=_("measure the cell again; until then use the median, or the mean without it"),
-    section=RUN, stated="a cell differs by more than 6 s from the median m of the 6 nearest "
+    section=RUN, condition="a cell differs by more than 6 s from the median m of the 6 nearest "
         "others along the socket buffer (at least 4), with s = max(1.4826 MAD, 1 % of m, 3 "
         "print steps). The finding has the mean of its column with and without it, and the "
         "median (Hampel’s identifier with a floor)")
@@ -211,7 +211,7 @@ note(
     _("a step to {value} at socket buffers of {buffers}; the neighbouring cells have {expected}"),
     rank=67, advice=_("neighbouring cells confirm each other: look for what changes at this "
         "buffer size"),
-    section=RUN, stated="two or more adjacent cells differ in the same direction, by more than "
+    section=RUN, condition="two or more adjacent cells differ in the same direction, by more than "
         "5 s each: they confirm each other (s as for `outlier`)")
 note(
     "stray-trial",
@@ -219,7 +219,7 @@ note(
         "{expected} ({means})"),
     _("{which_trial} is an outlier: {value}; the others have {expected} ({means})"),
     rank=71, advice=_("check what happened at that time of the run; use the median"),
-    section=RUN, stated="one of at least 5 trials has a modified z score above 3.5, with the "
+    section=RUN, condition="one of at least 5 trials has a modified z score above 3.5, with the "
         "same floor (Iglewicz and Hoaglin 1993)")
 note(
     "wire-ceiling",
@@ -229,7 +229,7 @@ note(
         _("at the wire’s limit, at least {filled} of its ceiling")),
     rule=lambda reported_limits: reported_limits,
     section="What limited a stream",
-    stated="throughput is at least 98 % of the wire ceiling, with data both ways 96 %. \"In "
+    condition="throughput is at least 98 % of the wire ceiling, with data both ways 96 %. \"In "
         "every cell\" is stated if every trial of every cell shows it; otherwise the finding "
         "names the cells. Not stated of throughput above its ceiling",
     rank=61, limit=_("the wire"), explains=False,
@@ -241,7 +241,7 @@ warning(
     rule="ceilings:above_any", rank=1, figures=("highest_ceiling_bit_per_s",),
     advice=_("no link carries that: check the stated rate, the offloads and the receiver's "
         "clock"),
-    section=DOUBTFUL, stated="throughput is above the highest wire ceiling that the TCP options "
+    section=DOUBTFUL, condition="throughput is above the highest wire ceiling that the TCP options "
         "can leave: by more than 0.1 % (0.2 % in printed tables), and by more than the length "
         "of its receive calls explains (`coarse`)")
 note(
@@ -250,7 +250,7 @@ note(
         "the other direction"),
     rule="asymmetry:one_way", rank=66,
     advice=_("compare the two ends: operating system, driver, connection"),
-    section=RUN, stated="a pairing carries less than half of what the same two ends carry in "
+    section=RUN, condition="a pairing carries less than half of what the same two ends carry in "
         "the other direction, by the medians over the buffers that both have")
 note(
     "unexplained-fall",
@@ -258,7 +258,7 @@ note(
         "nothing recorded explains it"),
     rule="ceilings:falls", rank=62,
     advice=_("nothing recorded shows the cause: measure again with the counters of both hosts"),
-    section=RUN, stated="at least 4 cells run at the wire ceiling, at least 3 cells behind the "
+    section=RUN, condition="at least 4 cells run at the wire ceiling, at least 3 cells behind the "
         "last of them are more than 5 s lower, and there is no evidence of a limit")
 note(
     "no-timestamps",
@@ -266,7 +266,7 @@ note(
         "{ceiling_without_bit_per_s}; with timestamps {ceiling_with_bit_per_s}); the TCP "
         "options are not recorded"),
     rule="ceilings:without_timestamps", rank=68, advice=_("record the TCP options to be sure"),
-    section=RUN, stated="TCP without recorded options whose throughput is above the ceiling "
+    section=RUN, condition="TCP without recorded options whose throughput is above the ceiling "
         "with timestamps in most cells, and above the ceiling without them in none; by more "
         "than 0.1 %, in printed tables 0.2 % (RFC 7323, section 3: 12 bytes a segment)")
 warning(
@@ -276,13 +276,13 @@ warning(
     _("socket buffers of {asked} were capped by {ends}"),
     rule="buffers:buffers", rank=65,
     advice=_("raise rmem_max and wmem_max of the host, or leave these sizes out"),
-    section=RUN, stated="a system reported that it capped a requested buffer")
+    section=RUN, condition="a system reported that it capped a requested buffer")
 note(
     "same-buffer",
     _("socket buffers of {asked} all have an effective size of {effective_bytes}: {its_cells} "
         "measure the same point"),
     advice=_("these cells repeat one measurement"),
-    section=RUN, stated="cells with different requested buffers whose four effective buffers "
+    section=RUN, condition="cells with different requested buffers whose four effective buffers "
         "are the same")
 note(
     "buffer-no-effect",
@@ -291,12 +291,12 @@ note(
     _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
         "{to_socket_buffer_bytes}: {least} to {most}"),
     rank=72, advice=_("the buffer does not need to be varied here"),
-    section=RUN, stated="at least 4 sizes, and the largest figure is within 1 % of the "
+    section=RUN, condition="at least 4 sizes, and the largest figure is within 1 % of the "
         "smallest, without outliers")
 note(
     "buffer-doubled", _("socket buffers of {asked} were doubled by the system {of_ends}"),
     leads=False, advice=_("compare the buffers of two systems by their effective sizes"),
-    section=RUN, stated="a system reported that it doubled a requested buffer (Linux, "
+    section=RUN, condition="a system reported that it doubled a requested buffer (Linux, "
         "`socket(7)`: SO_RCVBUF, SO_SNDBUF)")
 note(
     "fragmented",
@@ -305,7 +305,7 @@ note(
     rule="fragments:fragmented", rank=75,
     advice=_("one lost fragment loses the whole message: use the next smaller size that fits "
         "one frame"),
-    section=RUN, stated="a UDP message is longer than a frame of the path carries. The finding "
+    section=RUN, condition="a UDP message is longer than a frame of the path carries. The finding "
         "has the longest that fits")
 note(
     "cannot-tell",
@@ -313,7 +313,7 @@ note(
         "{difference} Mbit/s"),
     rule="single_trials:unrepeated", rank=63, says_of_what=True,
     advice=_("repeat each cell at least three times, better five"),
-    section=RUN, stated="two pairings with one trial per cell: no test can tell them apart")
+    section=RUN, condition="two pairings with one trial per cell: no test can tell them apart")
 # fmt: on
 
 # The last rows: rules run, and findings are sorted, in the order of the table.

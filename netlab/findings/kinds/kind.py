@@ -63,7 +63,7 @@ class Kind(str, metaclass=_OfTable):
     """Whether the limit explains why a cell is below the ceiling."""
     section: str = ""
     """Its heading in docs/findings.md."""
-    stated: str = ""
+    condition: str = ""
     """When it is stated: the rule with its thresholds and, in brackets, its source. English, for
     docs/findings.md."""
 

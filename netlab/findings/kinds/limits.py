@@ -14,7 +14,7 @@ warning(
     figures=("thread_share", "sender_run_queue_share", "calls_per_s"), of_host=True,
     advice=_("the sender limits the figure: use larger messages, more streams or a faster CPU"),
     section=_SECTION,
-    stated="the only sending thread was on a CPU for at least 95 % of the window, waited for "
+    condition="the only sending thread was on a CPU for at least 95 % of the window, waited for "
         "its CPU for less than 2 % and for anything else for less than 2 %; not paced")
 warning(
     "sender-call-rate",
@@ -26,14 +26,14 @@ warning(
         *("in_ordinary_calls_share", "send_room_share", "thread_share")), of_host=True,
     advice=_("the sender's system limits the figure: use larger messages or more streams"),
     section=_SECTION,
-    stated="send calls fill at least 80 % of the window, all but the longest of them at least "
+    condition="send calls fill at least 80 % of the window, all but the longest of them at least "
         "half of it, and nine of ten found room in the socket")
 warning(
     "sender-cpu-quota", _("throttled in {sender_throttled_share} of the quota’s periods"),
     limit=_("the sender’s CPU quota"), figures=("sender_throttled_share", "thread_share"),
     of_host=True, advice=_("raise the sender's CPU quota, or measure outside its container"),
     section=_SECTION,
-    stated="throttled in more than 5 % of the periods of its CPU quota (cgroups of Linux, "
+    condition="throttled in more than 5 % of the periods of its CPU quota (cgroups of Linux, "
         "`nr_throttled`), which costs as much as `sender-starved` requires")
 warning(
     "sender-starved", _("ready to run but without a CPU {sender_run_queue_share} of the time"),
@@ -41,7 +41,7 @@ warning(
     figures=("sender_run_queue_share", "thread_share"), of_host=True,
     advice=_("stop the other programs on the sender's CPU, or give the test its own CPU"),
     section=_SECTION,
-    stated="the sending thread was ready to run but had no CPU for more than 5 % of the window, "
+    condition="the sending thread was ready to run but had no CPU for more than 5 % of the window, "
         "and waited for nothing else. Also stated if that time is at least half of what "
         "throughput lacks and no rule of this table except `not-determined` holds; or if TCP "
         "has a plateau (`link-or-shaper`), stood still for longer than its plateau lacks to the "
@@ -51,7 +51,7 @@ warning(
     figures=("local_drops",),
     advice=_("lengthen the queue of the sender's interface, or offer a lower rate"),
     section=_SECTION,
-    stated="the sender's own system dropped more than 5 % of the messages")
+    condition="the sender's own system dropped more than 5 % of the messages")
 warning(
     "sender-buffer",
     _("TCP waited {sndbuf_limited_share} of the time for room in a send buffer of "
@@ -61,7 +61,7 @@ warning(
     figures=("sndbuf_limited_share", "send_buffer_bytes", "min_rtt_us"),
     advice=_("the socket limits the figure: enlarge the sender's buffer"),
     section=_SECTION,
-    stated="TCP waited for its send buffer for at least half of the time")
+    condition="TCP waited for its send buffer for at least half of the time")
 warning(
     "receiver-cpu", _("its receive queue was full in {queue_full_share} of the samples, "
     "{useful_share} of its receive calls found data"),
@@ -72,7 +72,7 @@ warning(
     of_host=True,
     advice=_("the receiver limits the figure: use larger messages, more streams or a faster CPU"),
     section=_SECTION,
-    stated="the receive queue was at least 80 % full in most samples; or at least 95 % of the "
+    condition="the receive queue was at least 80 % full in most samples; or at least 95 % of the "
         "receive calls that did not wait found data, and the receiving thread was on a CPU for "
         "at least 80 % of the window")
 warning(
@@ -81,7 +81,7 @@ warning(
     figures=("receiver_throttled_share", "receiver_thread_share"), of_host=True,
     advice=_("raise the receiver's CPU quota, or measure outside its container"),
     section=_SECTION,
-    stated="throttled in more than 5 % of the periods of its CPU quota, and the receiver fell "
+    condition="throttled in more than 5 % of the periods of its CPU quota, and the receiver fell "
         "behind, as for `receiver-starved`")
 warning(
     "receiver-starved", _("ready to run but without a CPU {receiver_run_queue_share} of the "
@@ -90,7 +90,7 @@ warning(
     figures=("receiver_run_queue_share", "receiver_thread_share"), of_host=True,
     advice=_("stop the other programs on the receiver's CPU, or give the test its own CPU"),
     section=_SECTION,
-    stated="a receiving thread was ready to run but had no CPU for more than 5 % of the window, "
+    condition="a receiving thread was ready to run but had no CPU for more than 5 % of the window, "
         "and fell behind: its queue was full, it waited for nothing else, its socket dropped "
         "messages, or its window was closed for half of the time and that time is half of what "
         "throughput lacks. Over TCP also stated if no other rule holds, and the wait and the "
@@ -103,7 +103,7 @@ warning(
     figures=("rwnd_limited_share", "window_bytes", "min_rtt_us", "window_limit_bit_per_s"),
     of_host=True, advice=_("the socket limits the figure: enlarge the receiver's buffer"),
     section=_SECTION,
-    stated="TCP waited for the receiver's window for at least half of the time; that window per "
+    condition="TCP waited for the receiver's window for at least half of the time; that window per "
         "shortest round trip allows at most 1.25 times the throughput; the receiver is not "
         "behind")
 warning(
@@ -112,14 +112,14 @@ warning(
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit"),
     section=_SECTION,
-    stated="loss is the limit, and the receiving socket had no room for at least half of what "
+    condition="loss is the limit, and the receiving socket had no room for at least half of what "
         "was lost")
 warning(
     "host-drops", _("{lost_share} lost"), limit=_("drops at a host’s interface or backlog"),
     figures=("lost_share", "lost_messages"), of_host=True,
     advice=_("check rings, queues, MTU and interrupts of the host that dropped them"),
     section=_SECTION,
-    stated="loss is the limit, and is half of what throughput lacks or a fifth of all messages; "
+    condition="loss is the limit, and is half of what throughput lacks or a fifth of all messages; "
         "an interface, its queue or the backlog of one of the two hosts dropped at least half "
         "of it. With data both ways, a drop that may belong to the other direction is not "
         "counted")
@@ -130,7 +130,7 @@ warning(
     advice=_("the hypervisor gave the CPU to other machines: measure on a dedicated machine, or "
         "let `quiet` in the matrix repeat such trials"),
     section=_SECTION,
-    stated="the hypervisor gave more than 5 % of a host's CPU time to other machines, and the "
+    condition="the hypervisor gave more than 5 % of a host's CPU time to other machines, and the "
         "thread waited for a CPU for at most three times as long (a longer wait is due to other "
         "programs). The wait must have an effect, or its cost, as for `receiver-starved` and "
         "`sender-starved`")
@@ -139,7 +139,7 @@ warning(
     figures=("sender_busiest_core_share", "receiver_busiest_core_share"), of_host=True,
     advice=_("spread interrupts and threads over more CPUs, or pin them apart"),
     section=_SECTION,
-    stated="one core was busy for at least 97 % of the window, no thread of the test keeps it "
+    condition="one core was busy for at least 97 % of the window, no thread of the test keeps it "
         "busy, none of them waited for a CPU for more than 5 %, and at least 10,000 messages or "
         "full frames a second passed: fewer fill no core")
 note(
@@ -150,14 +150,14 @@ note(
     figures=("cwnd_limited_share", "retransmissions", "min_rtt_us"),
     advice=_("check the path for a slower link or a short queue"),
     section=_SECTION,
-    stated="for at least half of the time neither the receiver's window nor the send buffer "
+    condition="for at least half of the time neither the receiver's window nor the send buffer "
         "limited TCP although it had data, and it sent segments again (its account in TCP_INFO)")
 warning(
     "path-loss", _("{lost_share} lost"), limit=_("loss on the path"),
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("check the path for a slower link, a short queue or errors"),
     section=_SECTION,
-    stated="loss is the limit, as for `host-drops`; the counters of interface and backlog of "
+    condition="loss is the limit, as for `host-drops`; the counters of interface and backlog of "
         "both hosts, of the queue and of the socket were read, and show no drop of it")
 warning(
     "unplaced-loss", _("{lost_share} lost"), limit=_("loss at an unknown place"),
@@ -165,7 +165,7 @@ warning(
     advice=_("the two hosts do not count all their drops: watch them with the systems' own "
         "tools"),
     section=_SECTION,
-    stated="loss is the limit, as for `host-drops`, but neither is shown: a counter is missing, "
+    condition="loss is the limit, as for `host-drops`, but neither is shown: a counter is missing, "
         "or the hosts dropped only a part of it")
 note(
     "packet-rate", _("{frames_per_s} frames a second, as with other sizes"), rank=69,
@@ -173,14 +173,14 @@ note(
     advice=_("the forwarding device or the receiver handles this many packets a second, "
         "whatever their size"),
     section=_SECTION,
-    stated="at least three message sizes over a factor of four, of one frame each over UDP, "
+    condition="at least three message sizes over a factor of four, of one frame each over UDP, "
         "arrive at the same frames a second within 5 %, each under 95 % of its ceiling, and no "
         "host is shown to be the limit")
 note(
     "pacing", _("{offered_bit_per_s} offered"), leads=False, limit=_("the offered rate"),
     figures=("offered_bit_per_s",), advice=_("offer more to find the limit"),
     section=_SECTION,
-    stated="throughput is at least 98 % of the offered rate")
+    condition="throughput is at least 98 % of the offered rate")
 note(
     "not-determined",
     says=(
@@ -190,5 +190,5 @@ note(
     leads=False, limit=_("not determined"), explains=False,
     advice=_("the records do not show the limit"),
     section=_SECTION,
-    stated="all evidence for these rules is recorded, and no rule holds. If evidence is "
+    condition="all evidence for these rules is recorded, and no rule holds. If evidence is "
         "missing, there is no finding")

@@ -28,7 +28,7 @@ warning(
     rule="link_checks:links", rank=2, limit=_("a slower link"), section="About a run",
     advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
         "link"),
-    stated="a pairing reaches at most 11 % of the ceiling in its best unpaced cell. Also stated "
+    condition="a pairing reaches at most 11 % of the ceiling in its best unpaced cell. Also stated "
         "if the best of several cells (three, or two with different ceilings) are between 2 % "
         "below and 0.5 % above the ceiling of a rate that links negotiate (10, 100, 1000, 2500, "
         "5000, 10,000 Mbit/s and higher), and that rate is at most 90 % of the stated one; or "
@@ -46,7 +46,7 @@ warning(
     rank=2, limit=_("a slower link"), section=_SECTION,
     advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
         "link"),
-    stated="for one direction of a pairing: unpaced streams that nothing else explains, with at "
+    condition="for one direction of a pairing: unpaced streams that nothing else explains, with at "
         "least three ceilings that differ pairwise by 5 %, stop within 0.5 % of one rate in "
         "bytes on the wire (TCP up to 3 % below UDP), and this rate fits three times as closely "
         "as one in bytes of frames or IP packets. No cell is more than 0.5 % above it, and the "
@@ -64,7 +64,7 @@ warning(
             "rate")),
     rank=2, limit=_("a shaper or policer"), section=_SECTION,
     advice=_("look for a rate limit on the path: in a switch, a router or a host's queue"),
-    stated="as `slower-link`, but the rate in bytes of frames (with or without FCS) or of IP "
+    condition="as `slower-link`, but the rate in bytes of frames (with or without FCS) or of IP "
         "packets fits three times as closely as the rate in bytes on the wire")
 warning(
     "link-or-shaper", _("{rate_limit_bit_per_s} on the wire"),
@@ -81,7 +81,7 @@ warning(
     rank=2, limit=_("a slower link or a shaper"), section=_SECTION,
     advice=_("check the speed of the links at both ends and the stated rate, and look for a "
         "rate limit on the path"),
-    stated="as `slower-link` with fewer ceilings: at least three trials, all those that nothing "
+    condition="as `slower-link` with fewer ceilings: at least three trials, all those that nothing "
         "else explains, stop within 0.5 % of one share of the wire. A wait for a CPU gives way "
         "if nothing shows its effect, and congestion gives way if TCP kept a queue filled (its "
         "round trip at least twice the shortest, by at least 16 frames). Trials are left out if "

@@ -33,7 +33,7 @@ warning(
     _("receives at most {receives_at_most_bit_per_s} from every peer; sends {sends_bit_per_s}"),
     _("receives at most {receives_at_most_bit_per_s} from every peer; others {others_bit_per_s}"),
     rule=lambda mesh: mesh, rank=2, section=SECTION,
-    stated="among at least three hosts, in streams with the same protocol, message size and "
+    condition="among at least three hosts, in streams with the same protocol, message size and "
         "other settings: the largest share of the ceiling that a host reaches as the sender, or "
         "as the receiver, is below the mesh's largest share by more than max(2 %, 3 pooled "
         "deviations within pairs), and at least two of its peers reach the largest share with "
@@ -48,7 +48,7 @@ warning(
     _("from {sending} to {receiving} {throughput_bit_per_s}, but each of them reaches "
         "{expected_bit_per_s} with other hosts"),
     rank=3, says_of_what=True, section=SECTION,
-    stated="a pair is below the smaller of what its sender and its receiver reach with others, "
+    condition="a pair is below the smaller of what its sender and its receiver reach with others, "
         "by the same margin, and no limit of a host explains it",
     advice=_("check what only these two share: the link between their switches, a route, a "
         "filter"))
@@ -57,7 +57,7 @@ warning(
     _("all {pairs} pairs reach {throughput_bit_per_s}, {ceiling_share} of what a link of "
         "{link_rate_bit_per_s} carries: no host stands out"),
     rank=3, section=SECTION,
-    stated="all pairs of at least three hosts are within that margin of each other, none "
+    condition="all pairs of at least three hosts are within that margin of each other, none "
         "reaches 98 % of the ceiling (both ways at once: 96 %) under any settings, and at least "
         "half of the trials have no limit of a host",
     advice=_("check what all of them share, such as the switch, and the stated rate of the link"))
@@ -65,7 +65,7 @@ note(
     "far-host",
     _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
     rule="mesh.round_trips:far_hosts", rank=67, section=SECTION,
-    stated="among at least four hosts that were all measured with each other, the median polish "
+    condition="among at least four hosts that were all measured with each other, the median polish "
         "of the medians of the round trips (Tukey, Exploratory Data Analysis, 1977) gives a "
         "host more than max(10 % of the typical round trip, 3 times 1.4826 the median of the "
         "residuals, 3 pooled deviations within pairs) above the median host",

@@ -14,32 +14,32 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost: the receiving socket of {at_host} had no "
         "room for {dropped_frames}"), rule="streams.places:lost", rank=56,
     advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit"),
-    section=LOST, stated="the drops of both hosts are at least half of what was lost, most of "
+    section=LOST, condition="the drops of both hosts are at least half of what was lost, most of "
         "them in the receiving socket (SO_RXQ_OVFL, SO_MEMINFO)")
 warning(
     "lost-in-backlog",
     _("{lost_messages} of {sent_messages} messages lost: the backlog of {at_host}’s CPUs had no "
         "room for {those_frames}"), rank=56,
     advice=_("spread interrupts over more CPUs, or raise net.core.netdev_max_backlog"),
-    section=LOST, stated="the same, most of them in the backlog of a host's CPUs (softnet)")
+    section=LOST, condition="the same, most of them in the backlog of a host's CPUs (softnet)")
 warning(
     "lost-at-interface",
     _("{lost_messages} of {sent_messages} messages lost: the interface of {at_host} dropped "
         "{those_frames}"), rank=56,
     advice=_("check its rings, its driver, and the MTU at both ends of its cable"),
-    section=LOST, stated="the same, most of them at a host's interface")
+    section=LOST, condition="the same, most of them at a host's interface")
 warning(
     "lost-in-queue",
     _("{lost_messages} of {sent_messages} messages lost: the queue in front of {at_host}’s "
         "interface dropped {those_frames}"), rank=56,
     advice=_("lengthen that queue, or offer a lower rate"),
-    section=LOST, stated="the same, most of them in the queue in front of a host's interface")
+    section=LOST, condition="the same, most of them in the queue in front of a host's interface")
 warning(
     "dropped-unsent",
     _("{never_sent}: refused by the interface of {at_host}, or by the queue in front of it"),
     rank=57,
     advice=_("lengthen the queue of the sender's interface, or offer a lower rate"),
-    section=LOST, stated="the sender's interface or the queue in front of it refused messages: "
+    section=LOST, condition="the sender's interface or the queue in front of it refused messages: "
         "the send calls reported it, and these messages count as not sent")
 warning(
     "lost-on-path",
@@ -48,7 +48,7 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all their "
         "drops, and there were none"), rank=56,
     advice=_("check the path for a slower link, a short queue or errors"),
-    section=LOST, stated="all these counters are known, and none of them grew by more than "
+    section=LOST, condition="all these counters are known, and none of them grew by more than "
         "frames of unhandled protocols explain, nor by half of what was lost")
 warning(
     "loss-not-placed",
@@ -59,7 +59,7 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost at an unknown place"), rank=58,
     leads=False,
     advice=_("watch both hosts with their systems' own tools while you measure again"),
-    section=LOST, stated="neither is shown: a counter is not known (of Windows and others: "
+    section=LOST, condition="neither is shown: a counter is not known (of Windows and others: "
         "those of socket, queue and backlog; of a VLAN, a bond or a bridge: that of the "
         "interface below), grew by less than half of the loss, or may have grown for the other "
         "direction")
@@ -72,20 +72,20 @@ note(
     _("{segments} sent again; the place of the loss is unknown"),
     rank=78, leads=False,
     advice=_("TCP needs a few losses to find the rate of the path; many cost throughput"),
-    section=LOST, stated="TCP sent segments again; the place of the loss follows the same rules")
+    section=LOST, condition="TCP sent segments again; the place of the loss follows the same rules")
 warning(
     "failed-trials", _("{counted_trials} failed, messages of {of_bytes}: {why}"),
     _("{counted_trials} failed: {why}"), rule="coverage:missing", rank=8,
     advice=_("run the matrix again: failed trials are repeated"),
-    section=RUN, stated="trials failed. The finding has the reason")
+    section=RUN, condition="trials failed. The finding has the reason")
 note(
     "missing-cells",
     _("{cells} of {all_cells} without a result, messages of {of_bytes}: {why}"),
     _("{cells} of {all_cells} without a result: {why}"), rank=73,
     advice=_("blank cells are not part of any mean"),
-    section=RUN, stated="cells have no result at all. The finding has the reason")
+    section=RUN, condition="cells have no result at all. The finding has the reason")
 note(
     "fewer-cells", _("its mean is over {counted_cells}, the means next to it are over "
     "{most_cells}"),
     rule="coverage:fewer_cells", rank=74, advice=_("compare means over the cells that both have"),
-    section=RUN, stated="a mean is over fewer cells than the means next to it")
+    section=RUN, condition="a mean is over fewer cells than the means next to it")

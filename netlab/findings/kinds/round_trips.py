@@ -26,7 +26,7 @@ warning(
     advice=_("state the real rate and routers of the link; on a shaped link use rates, not "
         "times"),
     section=SECTION,
-    stated="The shortest round trip of a trial is shorter than its frames take on the stated "
+    condition="The shortest round trip of a trial is shorter than its frames take on the stated "
         "link, by more than 1 % and 1 µs. Each way counts with its own frames: all of them with "
         "preamble, FCS and the gaps between them once at the link's rate, and the last one "
         "again for each stated router (`hops`). For a connection, the packets that open it, "
@@ -45,7 +45,7 @@ warning(
     advice=_("the host causes this time, not the path: stop other programs there, raise the "
         "quota, or let `quiet` in the matrix repeat such trials"),
     section=SECTION,
-    stated="The ends of a trial waited for a CPU for at least 5 % of the time of its round "
+    condition="The ends of a trial waited for a CPU for at least 5 % of the time of its round "
         "trips (run-queue delay or quota of both ends together, or the larger steal if that is "
         "more; windows of at least 0.2 s). Every trial of the same cell with less than half of "
         "its waits was faster, in the median by 5 % and by three standard deviations of those "
@@ -64,7 +64,7 @@ warning(
     rule="round_trips.connections:first_packet_lost", rank=13,
     advice=_("check the path for loss, and the server for a listen queue that overflows"),
     section=SECTION,
-    stated="Some connections took 1, 2, 3, 4, 5 or 7 s (at most an eighth and four medians "
+    condition="Some connections took 1, 2, 3, 4, 5 or 7 s (at most an eighth and four medians "
         "more), while the median is at most 0.2 s. They are at least four in five of all "
         "connections of 0.9 s and longer, and half of them took 1 s. No process was held up for "
         "half of their time [RFC 6298, section 2: the first time-out of TCP is 1 s].")
@@ -82,7 +82,7 @@ note(
     advice=_("the mean describes neither group: use percentiles, and find what switches between "
         "them"),
     section=SECTION,
-    stated="In more than half of the trials the histogram of at least 200 single times has two "
+    condition="In more than half of the trials the histogram of at least 200 single times has two "
         "peaks at least 20 % apart, with at least a tenth of all times within 30 % of each. "
         "Between them the density is at most half of the lower peak's, and lower by at least 5 "
         "standard deviations of its counts [Gaussian kernel of 3 % on the logarithms: "
@@ -113,7 +113,7 @@ note(
     rule="round_trips.shape:outliers", rank=68,
     advice=_("use the median, and find what delays single messages"),
     section=SECTION,
-    stated="In more than half of the trials at least five round trips took over ten times the "
+    condition="In more than half of the trials at least five round trips took over ten times the "
         "median, and their excess is at least a tenth of the time of all round trips. Segments "
         "that TCP sent again are named if there are at least half as many of them; waits for a "
         "CPU if they make at least half of that excess. Not stated of trials that "
@@ -129,7 +129,7 @@ note(
     rule="round_trips.variants:variants", rank=65,
     advice=_("the table of round trips has each cell with its interval"),
     section=SECTION,
-    stated="Cells of one pairing differ in one setting only, with two to four levels (protocol, "
+    condition="Cells of one pairing differ in one setting only, with two to four levels (protocol, "
         "version of IP, how the ends receive, TCP_NODELAY, UDP's checksum, congestion control, "
         "how connections are closed). Student's t on the logarithms of the trials' means, over "
         "all such pairs of cells together, paired by block (imported ones: Welch), with at "
@@ -143,7 +143,7 @@ note(
     rank=80, leads=False,
     advice=_("more trials show smaller differences"),
     section=SECTION,
-    stated="The same comparison, but neither the mean nor a single pair of cells shows a "
+    condition="The same comparison, but neither the mean nor a single pair of cells shows a "
         "difference. The difference that could have been detected is found in four of five such "
         "runs [Bloom, Evaluation Review 19, 1995].")
 note(
@@ -152,7 +152,7 @@ note(
     rule="round_trips.parts:made_of", rank=79, leads=False,
     advice=_("shortening the largest part gains the most"),
     section=SECTION,
-    stated="One request in flight, and not paced: medians over the trials of the recorded parts "
+    condition="One request in flight, and not paced: medians over the trials of the recorded parts "
         "of a mean time. The parts are: at least on the wire (as `below-floor` computes it, if "
         "no round trip was below it); in the server's stack by its time stamps, or held back by "
         "the server, or the server's thread on a CPU; the client's thread on a CPU; ready to "

@@ -21,7 +21,7 @@ note(
     _("the same frame rate {sizes}, {found_frames_per_s}/s: the device handles this many frames "
         "of any length, as if its CPU were the limit; the link is not the limit"),
     rule="searches.limits:search_limits", rank=60, section=RATES,
-    stated="the device limits at least three frame sizes over a factor of four, and one frame "
+    condition="the device limits at least three frame sizes over a factor of four, and one frame "
         "rate is between the rate that passed and the rate that did not for each of them "
         "(within 1 %; at most 10 % apart for three), each under 95 % of the line rate. The "
         "device’s core is named if the device is observed, is not one of the testing machines, "
@@ -33,14 +33,14 @@ note(
     _("line rate {sizes}: no frame is lost at the full rate of the link of "
         "{link_rate_bit_per_s}, so the link is the limit there"),
     _("line rate {sizes}: the link is the limit there"), rank=61, section=RATES,
-    stated="the line rate itself passed, and the sender was not faster than it [RFC 2544, 26.1]",
+    condition="the line rate itself passed, and the sender was not faster than it [RFC 2544, 26.1]",
     advice=_("the device may do more than this link can show"))
 note(
     "search-policer",
     _("the same bit rate {sizes}, {policed_bit_per_s} counted {accounted}: the limit there is a "
         "slower link, a shaper or a policer, not the cost of a frame"),
     rank=62, section=RATES,
-    stated="the device limits at least three frame sizes over a factor of four, and one rate in "
+    condition="the device limits at least three frame sizes over a factor of four, and one rate in "
         "bit/s is between the bounds of each (within 1 %; at most 5 % apart for three), counted "
         "on the wire, in frames with or without FCS, or in IP packets; each under 95 % of the "
         "line rate. If the bounds allow several ways to count, all are named",
@@ -52,7 +52,7 @@ note(
     _("the device is the limit {sizes}: above {rates} it lost or delayed frames, and our own "
         "hosts dropped too few to explain that"),
     rank=63, section=RATES,
-    stated="the search ended because frames were lost or delayed between the hosts, beyond what "
+    condition="the search ended because frames were lost or delayed between the hosts, beyond what "
         "the hosts count as their own drops, at sizes that share neither a frame rate nor a bit "
         "rate. The device's CPU is named as for `search-frame-rate`",
     advice=_("that is the result; `observe` in the matrix records the device’s own load and drops"))
@@ -61,7 +61,7 @@ note(
     _("{sizes} the device lost nothing at the next higher rate, but its queue grew by "
         "{queue_ns} within a trial: shorter trials would have passed at higher rates"),
     rank=64, section=RATES,
-    stated="at the lowest rate that did not pass, no trial lost frames, and at least one was "
+    condition="at the lowest rate that did not pass, no trial lost frames, and at least one was "
         "`absorbed`: frames took longer to come out than to go in by more than half a step of "
         "the trial’s time",
     advice=_("use long trials: short ones measure the device’s queue"))
@@ -71,7 +71,7 @@ warning(
         "than {rates}"),
     _("our own sender is the limit {sizes}, not the device: it could not send more than {rates}"),
     rank=11, section=RATES,
-    stated="a requested rate was not reached in three trials, by more than 0.1 % and by half a "
+    condition="a requested rate was not reached in three trials, by more than 0.1 % and by half a "
         "step; nothing was lost there",
     advice=_("the device may do more: use several `streams`, `send_method: batch`, or a faster "
         "host"))
@@ -84,19 +84,19 @@ warning(
     _("our own receiver is the limit {sizes}, not the device: above {rates} it dropped as many "
         "frames as were lost"),
     rank=11, section=RATES,
-    stated="a rate failed three times by loss that our own hosts’ drops (interface, backlog, "
+    condition="a rate failed three times by loss that our own hosts’ drops (interface, backlog, "
         "socket) cover",
     advice=_("the device may do more: enlarge `socket_buffer`, or use a faster receiver"))
 warning(
     "search-no-rate",
     _("no rate {sizes}: {because}"), rank=12, section=RATES,
-    stated="a search ended without a rate; stated of these frame sizes only",
+    condition="a search ended without a rate; stated of these frame sizes only",
     advice=_("check the trials of these sizes; other sizes are not affected"))
 warning(
     "search-not-monotone",
     _("no sharp limit {sizes}: a rate above the one found passed, or one below it failed"),
     rule="searches.doubts:doubts", rank=13, section=RATES,
-    stated="a trial of full length passed more than a step above the result, or one below it "
+    condition="a trial of full length passed more than a step above the result, or one below it "
         "failed because of the device",
     advice=_("the limit comes and goes: look for other work or traffic of the device"))
 warning(
@@ -106,21 +106,21 @@ warning(
     _("frames were sent faster than the line rate {sizes}: the link has another rate, and "
         "shares refer to the stated one"),
     rank=14, section=RATES,
-    stated="in two trials a sender without a schedule was faster than 1.25 times the line rate, by "
-        "more frames than its socket’s buffer holds",
+    condition="in two trials a sender without a schedule was faster than 1.25 times the line rate, "
+        "by more frames than its socket’s buffer holds",
     advice=_("state the rate that the link has"))
 warning(
     "search-buffer-capped",
     _("requested socket buffers of {asked_buffer_bytes} were capped at {least_buffer_bytes} "
         "{sizes}"), rank=65, section=RATES,
-    stated="one end of a search has a smaller effective buffer than requested",
+    condition="one end of a search has a smaller effective buffer than requested",
     advice=_("raise rmem_max and wmem_max of the host; otherwise its receiver may be the limit"))
 note(
     "search-paused",
     _("flow control {sizes}: interfaces counted {pause_frames} pause frames, which slow the "
         "sender down before frames are lost"),
     rule="searches.doubts:doubts", rank=66, section=RATES,
-    stated="an interface of one of the hosts sent or received pause frames in a trial [IEEE "
+    condition="an interface of one of the hosts sent or received pause frames in a trial [IEEE "
         "802.3 annex 31B, counters of 30.3.4; Linux reports them since 5.10, for drivers that "
         "count them]",
     advice=_("switch flow control off (ethtool -A INTERFACE rx off tx off) to see what is lost"))
@@ -128,7 +128,7 @@ note(
     "search-overload",
     _("overload slows the device {sizes}: at a higher offered rate it forwards {overloads}"),
     rule="searches.beyond:beyond", rank=65, section=RATES,
-    stated="at a rate of the frame loss test above the result, the device lost frames and "
+    condition="at a rate of the frame loss test above the result, the device lost frames and "
         "forwarded fewer than 90 % of the frames a second that it forwards without loss [RFC "
         "2544, 26.3; Mogul and Ramakrishnan 1997: receive livelock]",
     advice=_("the device spends its time on frames that it drops: limit what it accepts"))
@@ -137,7 +137,7 @@ note(
     _("{sizes} the device drops the excess over the rate found, and keeps forwarding at that "
         "rate: {losses}"),
     rank=79, leads=False, section=RATES,
-    stated="as `search-overload`, but it forwarded at least 90 %. The finding has the highest "
+    condition="as `search-overload`, but it forwarded at least 90 %. The finding has the highest "
         "offered rate at which it lost frames",
     advice=_("above that rate the device has no room for the excess"))
 warning(
@@ -145,20 +145,20 @@ warning(
     _("the frame loss rate {sizes} is partly caused by our own hosts: at {shares} of the line "
         "rate they dropped as many frames as were lost, or sent fewer than requested"),
     rank=55, section=RATES,
-    stated="in a trial of the frame loss rate the tester lost the frames, or the sender was the "
+    condition="in a trial of the frame loss rate the tester lost the frames, or the sender was the "
         "limit",
     advice=_("at these rates the figure does not describe the device: use faster hosts"))
 note(
     "search-burst",
     _("{sizes} the device passes a burst of {bursts} at line rate"),
     rank=80, leads=False, section=RATES,
-    stated="the device’s loss ended the search for back-to-back frames; the waiting frames are "
+    condition="the device’s loss ended the search for back-to-back frames; the waiting frames are "
         "those that it did not send on meanwhile [RFC 2544, 26.4; RFC 9004]",
     advice=_("its queue has room for this many frames of that size"))
 warning(
     "search-burst-own",
     _("the longest burst {sizes} is not known: {because}"), rank=55, section=RATES,
-    stated="our own hosts ended the search for back-to-back frames, or its trials failed",
+    condition="our own hosts ended the search for back-to-back frames, or its trials failed",
     advice=_("use faster hosts or a larger `socket_buffer`: nothing is known about the device"))
 warning(
     "black-hole",
@@ -167,7 +167,7 @@ warning(
     _("{way} packets of more than {path_mtu_bytes} bytes vanish without an ICMP message to the "
         "sender: a black hole"),
     rule="searches.payloads:payloads", rank=5, section=PAYLOADS,
-    stated="messages that may not be fragmented, or TCP’s segments, are answered up to a length "
+    condition="messages that may not be fragmented, or TCP’s segments, are answered up to a length "
         "under the MTU of the sender’s interface; none of three longer ones is answered, and "
         "the sender gets no ICMP message [RFC 2923]. The finding names a host whose interface "
         "has that MTU",
@@ -184,7 +184,7 @@ warning(
         "{link_mtu_bytes}: {known_by}"),
     _("{way} the path carries packets of {path_mtu_bytes} bytes: {known_by}"),
     rank=5, section=PAYLOADS,
-    stated="the search ended below the MTU of the sender’s interface: a router reported the "
+    condition="the search ended below the MTU of the sender’s interface: a router reported the "
         "limit to the sender, or an interface dropped what its system sent [RFC 1191; RFC "
         "8201]. For TCP also stated if the negotiated segment size leaves the link’s MTU unused",
     advice=_("use one MTU on the whole path, or state the one that it has"))
@@ -193,7 +193,7 @@ warning(
     _("{way} messages of {next_message_bytes} bytes do not arrive, although the sender may "
         "fragment them: fragments do not pass"),
     rank=5, section=PAYLOADS,
-    stated="UDP messages one byte longer than the result, without DF, came back in none of "
+    condition="UDP messages one byte longer than the result, without DF, came back in none of "
         "three tries, although the sender knows how long its packets may be and fragments the "
         "messages",
     advice=_("look for a firewall that drops fragments; until then do not send longer messages"))
@@ -205,7 +205,7 @@ note(
     _("{payload_message_bytes} bytes fill a frame {way}: {known_by}"),
     _("{payload_message_bytes} bytes fill a frame {way}"),
     rank=66, section=PAYLOADS,
-    stated="the result of a search: the longest message that came back in one packet, each way",
+    condition="the result of a search: the longest message that came back in one packet, each way",
     advice=_("messages of this length have the least header overhead"))
 note(
     "byte-more",
@@ -220,7 +220,7 @@ note(
     _("one byte more than {payload_message_bytes} costs {cost_share} of throughput: "
         "{whole_bit_per_s} before, {next_bit_per_s} after"),
     rule="searches.byte_more:byte_more", rank=67, section=PAYLOADS,
-    stated="in a UDP sweep, the median of the two sizes above the payload is lower than that of "
+    condition="in a UDP sweep, the median of the two sizes above the payload is lower than that of "
         "the three sizes up to it, by at least 1 % and by at least twice the spread on either "
         "side, in most trials",
     advice=_("keep messages within one frame, or make them many frames long"))

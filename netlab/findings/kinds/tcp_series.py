@@ -18,7 +18,7 @@ note(
     advice=_("other traffic on the path waits as long (a test of latency under load shows it): "
         "use a shorter queue, or one with CoDel"),
     section="TCP over time",
-    stated="TCP's smoothed round trip, sampled every 10 ms, was above the shortest by at least "
+    condition="TCP's smoothed round trip, sampled every 10 ms, was above the shortest by at least "
         "5 ms and by at least half of it in half of the window, and followed the congestion "
         "window (r of at least 0.5) or was steady; at most 1.25 congestion windows were in "
         "flight. What waited is (95th percentile - shortest) x throughput, at least ten "
@@ -35,7 +35,7 @@ note(
     advice=_("recovery takes longer over a longer round trip: check the path for errors or a "
         "short queue, or try another congestion control"),
     section="TCP over time",
-    stated="In one stream, at least two consecutive spans of 100 ms (of three round trips, if "
+    condition="In one stream, at least two consecutive spans of 100 ms (of three round trips, if "
         "that is more) each have less than 95 % of the window's median rate of acknowledged "
         "bytes, and one of them has at most 85 %. They start at a span with a segment sent "
         "again, or at one of the two spans after it. Chance gives as many such runs with a "

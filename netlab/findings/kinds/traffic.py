@@ -24,7 +24,7 @@ warning(
     limit=_("other traffic on the link"), figures=("other_bit_per_s", "link_filled_share"),
     advice=_("stop the other traffic on that interface, or measure on a dedicated link"),
     section="What limited a stream",
-    stated=_STATED + "and together with ours it fills at least 98 % of the link (IEEE 802.3 "
+    condition=_STATED + "and together with ours it fills at least 98 % of the link (IEEE 802.3 "
         "framing). Also stated if no rule except `not-determined` holds, and what others "
         "probably used (at least 3 % of the link, twice what the counters may be off) is the "
         "largest part of what is missing, and is at least three quarters of it together with "
@@ -38,4 +38,4 @@ note(
     advice=_("the link was not full: the other traffic did not limit the streams, but may have "
         "delayed them"),
     section="What limited a stream",
-    stated=_STATED + "and the link has room left; one finding per host and direction")
+    condition=_STATED + "and the link has room left; one finding per host and direction")

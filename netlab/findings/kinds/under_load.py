@@ -17,7 +17,7 @@ warning(
     rule="under_load:under_load", rank=20, section=SECTION,
     advice=_("raise the rate, use more streams, or load for longer if TCP has not reached the "
         "rate yet"),
-    stated="The load's throughput is less than 90 % of the wire ceiling of the stated link (the "
+    condition="The load's throughput is less than 90 % of the wire ceiling of the stated link (the "
         "better direction, if both carry load), both medians are known, and there is no "
         "standing queue (below): with such a queue the path is full, whatever rate is stated.")
 note(
@@ -31,7 +31,7 @@ note(
     rank=30, section=SECTION,
     advice=_("other traffic on the path waits as long: use a shorter queue, one with CoDel, or "
         "a congestion control that does not fill it"),
-    stated="The loaded median is above the idle one by at least 5 ms and by at least half of "
+    condition="The loaded median is above the idle one by at least 5 ms and by at least half of "
         "it. What waits is the increase x the load's throughput, for a load in one direction (5 "
         "ms: RFC 8289, CoDel's target).")
 note(
@@ -42,7 +42,7 @@ note(
         "under load, {idle_rtt_ns} before it"),
     rank=31, section=SECTION,
     advice=_("that is the result: other traffic on the path hardly waits"),
-    stated="The loaded median is above the idle one by less than 5 ms or less than half of it, "
+    condition="The loaded median is above the idle one by less than 5 ms or less than half of it, "
         "and the load is at least 90 % of the wire ceiling.")
 note(
     "requests-lost-under-load",
@@ -53,5 +53,5 @@ note(
     rank=32, section=SECTION,
     advice=_("a full tail-drop queue drops packets of every flow; a queue that is fair to flows "
         "(fq_codel) does not"),
-    stated="At least five requests of the loaded phase were lost, and their share is at least "
+    condition="At least five requests of the loaded phase were lost, and their share is at least "
         "ten times that of the idle phase.")

@@ -15,7 +15,7 @@ from netlab.errors import ProbeError
 from netlab.experiment.estimate import LOSS_STEPS
 from netlab.experiment.host_counters import Watched, busiest
 from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.rate_search import SearchResult, NextRate, RateGrid, Search, TryVerdict
+from netlab.experiment.rate_search import NextRate, RateGrid, Search, SearchResult, TryVerdict
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, OnGoodput
@@ -105,7 +105,9 @@ def _of_result(
     }
 
 
-def _confirming(found: SearchResult, grid: RateGrid, trials: Sequence[TrialResult]) -> list[TrialResult]:
+def _confirming(
+    found: SearchResult, grid: RateGrid, trials: Sequence[TrialResult]
+) -> list[TrialResult]:
     """The trials of full length that passed at the found rate."""
     if found.number is None:
         return []

@@ -250,7 +250,9 @@ def _distributions(
         )
         label = joined(" ", [trials[0].pairing, names[cell]]) if several else names[cell]
         description = titled(label, joined(" ", [figure(middle, 1), "µs"]))
-        yield IntervalRow(label, middle, low, high, (first, third), description=description, cell=cell)
+        yield IntervalRow(
+            label, middle, low, high, (first, third), description=description, cell=cell
+        )
 
 
 def _partly(title: Message, shown: int, every: int) -> Message:

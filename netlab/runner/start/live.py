@@ -42,12 +42,12 @@ class LiveFigures(Progress):
         figure = figure_of(cell, [step])
         when = f"{so_far.elapsed_s - step.elapsed_s:5.1f} to {so_far.elapsed_s:4.1f} s"
         which = FLOWS.get(so_far.flow, "")
-        self.tell(f"{when}  {figure}{f'  {which}' if which else ''}")
+        self.notify(f"{when}  {figure}{f'  {which}' if which else ''}")
 
     def record(self, record: Record) -> None:
         """Show why the trial has no result, if it has none."""
         if self.is_verbose:
-            self.tell(self.line_of(record))
+            self.notify(self.line_of(record))
         self.failed = record.status is not Status.OK
         if self.failed:
-            self.tell(f"{record.status}: {record.detail or record.reason}")
+            self.notify(f"{record.status}: {record.detail or record.reason}")
