@@ -11,7 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from netlab.messages import Message, _
+from netlab.messages import Message, _, sentence_case
 
 Value = str | int | float | bool | list[int] | list[float]
 """Types of a record's values. Never NaN, never a sentinel: an unknown value is absent."""
@@ -57,12 +57,17 @@ class Status(StrEnum):
 class Reason:
     """Why a trial has no result."""
 
-    words: Message
-    """A sentence without its full stop."""
+    clause: Message
+    """A sentence without its capital and its full stop."""
     impossible: bool
     """The host, the path or the protocol refuses the cell."""
     lasting: bool = False
     """Whether it always will: a system or a protocol can never do it."""
+
+    @property
+    def words(self) -> str:
+        """The clause with a capital at its beginning; a program's name keeps its small letter."""
+        return self.clause if self.clause.startswith("netlab ") else sentence_case(self.clause)
 
     @property
     def sentence(self) -> Message:
@@ -75,57 +80,57 @@ class Reason:
 
 _WORDS = {
     # Reported by a probe: the error words of docs/protocol.md.
-    "bad-request": _("The probe could not parse the request"),
-    "line-too-long": _("The request was longer than the control protocol's 8192 bytes"),
-    "unknown-verb": _("The probe does not know the request's verb"),
-    "unknown-key": _("The probe does not know a key of the request"),
-    "missing-key": _("The request lacked a key that the probe needs"),
-    "bad-value": _("A value of the request was outside the range that the probe accepts"),
-    "id-in-use": _("The request's id was already in use"),
-    "unknown-test": _("The probe knows no test of that id"),
-    "too-many-tests": _("More than 64 tests at once were requested of one agent"),
-    "message-too-long": _("The message is longer than the protocol or the path can carry"),
-    "no-buffers": _("The system refused every send call: it had no buffer space"),
-    "capability-missing": _("The host's system cannot do what the cell requests"),
-    "permission-denied": _("The host's system requires rights that the probe does not have"),
-    "connect-refused": _("The other host refused the connection"),
-    "unreachable": _("There was no route to the other host"),
-    "connect-timeout": _("The other host did not answer the connection in time"),
-    "address-in-use": _("The address or port was already in use"),
-    "address-not-available": _("The host does not have the address that it should use"),
-    "no-such-interface": _("The host has no network interface of that name"),
-    "no-peer": _("The other probe did not come before the deadline"),
-    "peer-vanished": _("The connection was reset or ended early"),
-    "no-traffic": _("The other probe came, but no message arrived"),
-    "too-few-messages": _("Fewer than 20 marks fell into the window: too few for a figure"),
-    "deadline": _("The trial's own deadline passed before it ended"),
-    "stopped": _("The trial was stopped before it had a result"),
-    "cannot-pin": _("The CPU to pin to may not be used, or spinning would occupy every CPU"),
-    "out-of-memory": _("The host had no memory for the trial"),
-    "system": _("A system call failed with an error that has no error word of its own"),
-    "locked": _("Another controller was measuring with this host"),
+    "bad-request": _("the probe could not parse the request"),
+    "line-too-long": _("the request was longer than the control protocol's 8192 bytes"),
+    "unknown-verb": _("the probe does not know the request's verb"),
+    "unknown-key": _("the probe does not know a key of the request"),
+    "missing-key": _("the request lacked a key that the probe needs"),
+    "bad-value": _("a value of the request was outside the range that the probe accepts"),
+    "id-in-use": _("the request's id was already in use"),
+    "unknown-test": _("the probe knows no test of that id"),
+    "too-many-tests": _("more than 64 tests at once were requested of one agent"),
+    "message-too-long": _("the message is longer than the protocol or the path can carry"),
+    "no-buffers": _("the system refused every send call: it had no buffer space"),
+    "capability-missing": _("the host's system cannot do what the cell requests"),
+    "permission-denied": _("the host's system requires rights that the probe does not have"),
+    "connect-refused": _("the other host refused the connection"),
+    "unreachable": _("there was no route to the other host"),
+    "connect-timeout": _("the other host did not answer the connection in time"),
+    "address-in-use": _("the address or port was already in use"),
+    "address-not-available": _("the host does not have the address that it should use"),
+    "no-such-interface": _("the host has no network interface of that name"),
+    "no-peer": _("the other probe did not come before the deadline"),
+    "peer-vanished": _("the connection was reset or ended early"),
+    "no-traffic": _("the other probe came, but no message arrived"),
+    "too-few-messages": _("fewer than 20 marks fell into the window: too few for a figure"),
+    "deadline": _("the trial's own deadline passed before it ended"),
+    "stopped": _("the trial was stopped before it had a result"),
+    "cannot-pin": _("the CPU to pin to may not be used, or spinning would occupy every CPU"),
+    "out-of-memory": _("the host had no memory for the trial"),
+    "system": _("a system call failed with an error that has no error word of its own"),
+    "locked": _("another controller was measuring with this host"),
     # Reported by the controller.
-    "host-away": _("The host did not answer, or runs its other operating system"),
-    "no-host": _("The inventory has no hosts for the pairing"),
-    "not-as-set-up": _("The hosts, as they are set up, cannot do what the cell requests"),
-    "host-gone": _("The host stopped answering during the trial"),
-    "host-refused": _("The host refused the login, or its key differs from the known key"),
-    "probe-died": _("The probe ended during the trial"),
-    "bad-answer": _("The probe's answer could not be read"),
-    "no-answer": _("No answer came in time: from the probe, or to any request of the test"),
-    "path-blocked": _("The check before the run found that packets do not pass on this path"),
+    "host-away": _("the host did not answer, or runs its other operating system"),
+    "no-host": _("the inventory has no hosts for the pairing"),
+    "not-as-set-up": _("the hosts, as they are set up, cannot do what the cell requests"),
+    "host-gone": _("the host stopped answering during the trial"),
+    "host-refused": _("the host refused the login, or its key differs from the known key"),
+    "probe-died": _("the probe ended during the trial"),
+    "bad-answer": _("the probe's answer could not be read"),
+    "no-answer": _("no answer came in time: from the probe, or to any request of the test"),
+    "path-blocked": _("the check before the run found that packets do not pass on this path"),
     "path-mtu": _(
-        "The path drops packets as long as those of the cell, and nothing fragments them"
+        "the path drops packets as long as those of the cell, and nothing fragments them"
     ),
-    "wrong-path": _("The traffic did not use the test network"),
-    "interrupted": _("The run was interrupted during the trial"),
+    "wrong-path": _("the traffic did not use the test network"),
+    "interrupted": _("the run was interrupted during the trial"),
     "tester-bound": _(
-        "The measuring hosts lost frames, or could not send them, at every rate tried"
+        "the measuring hosts lost frames, or could not send them, at every rate tried"
     ),
-    "pair-gone": _("Another pair of hosts left the search that both ran together"),
-    "not-measured-yet": _("Not measured yet"),
-    "not-recorded": _("The imported document has no value here"),
-    "unknown-error": _("The probe reported an error word that this netlab does not know"),
+    "pair-gone": _("another pair of hosts left the search that both ran together"),
+    "not-measured-yet": _("not measured yet"),
+    "not-recorded": _("the imported document has no value here"),
+    "unknown-error": _("the probe reported an error word that this netlab does not know"),
     "internal": _("netlab itself failed; this is a fault of the program"),
 }
 
@@ -133,7 +138,7 @@ _LASTING = frozenset({"capability-missing"})
 _IMPOSSIBLE = _LASTING | {"not-as-set-up", "message-too-long", "no-buffers", "path-mtu"}
 
 REASONS: Mapping[str, Reason] = MappingProxyType(
-    {word: Reason(words, word in _IMPOSSIBLE, word in _LASTING) for word, words in _WORDS.items()}
+    {word: Reason(clause, word in _IMPOSSIBLE, word in _LASTING) for word, clause in _WORDS.items()}
 )
 """The closed list of reason words: those of docs/protocol.md and those of the controller."""
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from babel.messages.pofile import read_po
 from folders import FIXTURES, REPORTS
 
 from netlab.config.matrix_file import comparisons_in
@@ -16,6 +17,7 @@ from netlab.errors import MatrixError
 from netlab.experiment.pairings import is_by_name, labels_of
 from netlab.experiment.records import REASONS
 from netlab.findings.analysis import Analysis
+from netlab.report.language.catalogues import FOLDER
 from netlab.results.labels import NAMING
 from netlab.results.run import Run
 from netlab.store.source_facts import stated_of
@@ -33,10 +35,26 @@ PLACE = re.compile(r"(\{\w+\}|%\(\w+\)s)")
 """Of a value in a message, or in a text of a template of the page."""
 
 
+@cache
+def texts_of_catalogues() -> frozenset[str]:
+    """Every text that a catalogue of this netlab can translate."""
+    with (FOLDER / "de.po").open("rb") as file:
+        messages = [message.id for message in read_po(file)]
+    return frozenset(
+        text for ids in messages for text in (ids if isinstance(ids, tuple) else (ids,)) if text
+    )
+
+
 class Pseudo(gettext.NullTranslations):
-    """Says the words of every message between brackets that no text has, and no value in them."""
+    """Says the words of every message between brackets that no text has, and no value in them.
+
+    A message that is in no catalogue stays as it is: it was put together where no catalogue sees
+    it.
+    """
 
     def gettext(self, message: str) -> str:
+        if message not in texts_of_catalogues():
+            return message
         parts = PLACE.split(message)
         return "".join(
             part if not part.strip() or PLACE.fullmatch(part) else f"⟦{part}⟧" for part in parts

@@ -56,8 +56,8 @@ warning(
         "{at_host}’s own drops are known"),
     _("{lost_messages} of {sent_messages} messages lost at an unknown place: the two hosts "
         "dropped only {those_frames}"),
-    _("{lost_messages} of {sent_messages} messages lost at an unknown place"), rank=58,
-    leads=False,
+    _("{lost_messages} of {sent_messages} messages lost at an unknown place"),
+    _("messages lost at an unknown place"), rank=58, leads=False,
     advice=_("watch both hosts with their systems' own tools while you measure again"),
     section=LOST, condition="neither is shown: a counter is not known (of Windows and others: "
         "those of socket, queue and backlog; of a VLAN, a bond or a bridge: that of the "

@@ -139,7 +139,7 @@ class Translated(Wording):
             "title": self.text(chart.title),
             "x_label": self.text(chart.x_label),
             "decimal_marker": self.decimal_marker,
-            "told": self.text(chart.alt),
+            "description": self.text(chart.alt),
         }
         match chart:
             case Strip():

@@ -33,7 +33,7 @@ def statement(finding: Finding, index: RunIndex | None = None) -> Message:
     """
     kind = finding.kind
     templates = kind.says or (_LIMITED if kind.limit else ())
-    text = _filled(templates, finding, index) or _(kind.replace("-", " "))
+    text = _filled(templates, finding, index) or _("finding {kind}", kind=str(kind))
     in_trials = finding.words.get("in_trials")
     if kind.limit is None or in_trials is None or "{in_cells}" in templates[0].id:
         return text
@@ -70,10 +70,7 @@ def why(finding: Finding, *, begins: bool = True) -> Message:
     reason = REASONS.get(word)
     if reason is None:
         return _("{reason}", reason=word)
-    text = reason.sentence.rstrip(".")
-    clause = _(text[:1].lower() + text[1:])
-    capitalised = sentence_case(clause) if begins and text[:1].isupper() else clause
-    return _("{reason} ({word})", reason=capitalised, word=word)
+    return _("{reason} ({word})", reason=reason.words if begins else reason.clause, word=word)
 
 
 def _filled(

@@ -99,6 +99,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "_s": format_seconds,
     "_ppm": lambda ppm: f"{ppm:+.0f} ppm",
     "packets": lambda count: f"{count:,.0f}",
+    "_messages": lambda count: f"{count:,.0f}",
     "ratio": lambda ratio: plain_figures(ratio, 2),
     "": _whole,
 }
