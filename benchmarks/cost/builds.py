@@ -68,10 +68,10 @@ def main() -> int:
     print(table(HEAD, [row.cells() for row in rows]))
     warnings = sum(row.warnings for row in rows)
     same = sum(row.same for row in rows)
-    expected = {target.name for target in targets}
+    target_names = {target.name for target in targets}
     verdicts = [
-        Verdict({row.target.name for row in rows} == expected, "every target is built",
-                f"{len({row.target.name for row in rows})} of {len(expected)}"),
+        Verdict({row.target.name for row in rows} == target_names, "every target is built",
+                f"{len({row.target.name for row in rows})} of {len(target_names)}"),
         Verdict(warnings == 0, "no warning of a compiler or linker", str(warnings)),
         Verdict(same == len(rows), "built twice, the same bytes", f"{same} of {len(rows)}"),
     ]  # fmt: skip
@@ -94,19 +94,19 @@ def built(target: Target, compiler: Compiler) -> Row:
         first = cross.build(
             Sources.of_checkout(copied(folder / "first")), target, compiler=compiler
         )
-        other = Sources.of_checkout(copied(folder / "a-folder-with-a-longer-name"))
-        again = cross.build(other, target, compiler=compiler)
-        tests = cross.build_contract(other, target, compiler)
+        second_sources = Sources.of_checkout(copied(folder / "a-folder-with-a-longer-name"))
+        again = cross.build(second_sources, target, compiler=compiler)
+        tests = cross.build_contract(second_sources, target, compiler)
         assert first.seconds is not None and again.seconds is not None
         binary = first.path.read_bytes()
-        said = [line for each in (first, again, tests) for line in each.said.splitlines()]
+        messages = [line for build in (first, again, tests) for line in build.said.splitlines()]
         return Row(
             target,
             compiler.name,
             len(binary),
             first.seconds,
             again.seconds,
-            sum("warning" in line.lower() for line in said),
+            sum("warning" in line.lower() for line in messages),
             binary == again.path.read_bytes() and scratch.encode() not in binary,
             hashlib.sha256(binary).hexdigest(),
         )

@@ -73,20 +73,20 @@ def main() -> int:
         small, large = Path(scratch) / "run", Path(scratch) / "large"
         shutil.copytree(ROOT / "reports" / "lab-report-lab", small)
         make_large(large, arguments.cells)
-        found = {}
+        figures_by_page = {}
         for name, folder in (("416 cells", small), (f"{arguments.cells:,} cells", large)):
             netlab("report", str(folder))
-            found[name] = measured(browser, folder / "index.html", arguments.rounds)
+            figures_by_page[name] = measured(browser, folder / "index.html", arguments.rounds)
     rows = [
         [
             name,
-            f"{each.page_bytes / 1e6:.1f}",
-            *(seconds(f) for f in (each.seen_s, each.load_s, each.open_s)),
+            f"{page_figures.page_bytes / 1e6:.1f}",
+            *(seconds(f) for f in (page_figures.seen_s, page_figures.load_s, page_figures.open_s)),
         ]
-        for name, each in found.items()
+        for name, page_figures in figures_by_page.items()
     ]
     print(table(["page", "MB", "first words, s", "loaded, s", "a cell opened, s"], rows))
-    small_one, large_one = found.values()
+    small_one, large_one = figures_by_page.values()
     return finish(
         [
             under(max(small_one.load_s), MOST_LOAD_S, "416 cells loaded"),
@@ -118,7 +118,10 @@ def take_pictures(folder: Path) -> int:
     """PNG files of few colours: a page needs no more, and a repository is kept small."""
     with tempfile.TemporaryDirectory() as scratch, a_browser() as browser:
         pages = {}
-        for name in (*(f"reports/{each}" for each in FIRST_SCREENS), "tests/fixtures/limits-linux"):
+        for name in (
+            *(f"reports/{report}" for report in FIRST_SCREENS),
+            "tests/fixtures/limits-linux",
+        ):
             copy = Path(scratch) / Path(name).name
             shutil.copytree(ROOT / name, copy)
             netlab("report", str(copy))
@@ -193,9 +196,9 @@ def seconds(values: list[float]) -> str:
     return f"{statistics.median(values):.2f} ({max(values):.2f} at most)"
 
 
-def under(most_measured_s: float, most_s: float, what: str) -> Verdict:
+def under(most_measured_s: float, most_s: float, subject: str) -> Verdict:
     return Verdict(
-        most_measured_s < most_s, f"{what} in under {most_s:g} s", f"{most_measured_s:.2f} s"
+        most_measured_s < most_s, f"{subject} in under {most_s:g} s", f"{most_measured_s:.2f} s"
     )
 
 

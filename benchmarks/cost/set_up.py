@@ -65,27 +65,27 @@ def main() -> int:
     words.add_argument("--iperf3", type=int, default=10, metavar="N", help="cells with iperf3")
     arguments = words.parse_args()
     with a_lab(100e6) as lab, tempfile.TemporaryDirectory() as scratch:
-        before = iperf3_costs_ms(lab, arguments.iperf3 // 2)
+        first_half_ms = iperf3_costs_ms(lab, arguments.iperf3 // 2)
         costs = netlab_costs(lab, Path(scratch), arguments.repeats)
-        iperf3_ms = before + iperf3_costs_ms(lab, arguments.iperf3 - arguments.iperf3 // 2)
+        iperf3_ms = first_half_ms + iperf3_costs_ms(lab, arguments.iperf3 - arguments.iperf3 // 2)
     costs_ms = [cost.cost_ms for cost in costs]
-    drains = [each for each in costs if each.drains_ms]
+    drains = [cost for cost in costs if cost.drains_ms]
     rows = [spread("netlab, a cell", costs_ms)]
     for number, part in enumerate(PARTS):
-        rows.append(spread(f"  {part}", [each.parts_ms[number] for each in costs]))
+        rows.append(spread(f"  {part}", [cost.parts_ms[number] for cost in costs]))
     rows.append(spread("netlab, drain of UDP (not in it)", [sum(d.drains_ms) for d in drains]))
     for number, part in enumerate(DRAIN_PARTS):
         rows.append(spread(f"  {part}", [drain.drains_ms[number] for drain in drains]))
     rows.append(spread("ssh host iperf3, ControlMaster", iperf3_ms))
     print(table(["ms", "cells", "least", "median", "90 %", "most"], rows))
     median = statistics.median(costs_ms)
-    met = Verdict(
+    verdict = Verdict(
         median <= MOST_MS, f"set-up cost a cell, median at most {MOST_MS:g} ms", f"{median:.1f} ms"
     )
     return finish(
-        [met],
+        [verdict],
         f"set-up: median {median:.1f} ms a cell over {len(costs_ms)} cells (drain of UDP "
-        f"{statistics.median(sum(each.drains_ms) for each in drains):.1f} ms apart); ssh iperf3 "
+        f"{statistics.median(sum(cost.drains_ms) for cost in drains):.1f} ms apart); ssh iperf3 "
         f"over ControlMaster "
         f"{statistics.median(iperf3_ms):.1f} ms",
     )
@@ -124,7 +124,7 @@ def netlab_costs(
     wall_ns = time.time_ns() - time.monotonic_ns()
     arrivals = list(_arrivals(matrix, lab, into))
     records = {(record.cell, record.trial): record for record in netlab.load(into).stored.records}
-    began = {trial: _ns_of(each.started_at) - wall_ns for trial, each in records.items()}
+    began = {trial: _ns_of(record.started_at) - wall_ns for trial, record in records.items()}
     measured_ns = round((WARM_UP_S + duration_s) * 1e9)
     return [
         _cost(before_ns, began[trial], records[trial], end_ns, measured_ns)
@@ -162,7 +162,7 @@ def _cost(before_ns: int, began_ns: int, record: Record, end_ns: int, measured_n
     )
     told_ns = min(drain_ns, max(0, number["sender_last_send_ns"] - closes_ns))
     drains = (told_ns, drain_ns - told_ns) if has_drain else ()
-    in_ms = [tuple(each / 1e6 for each in those) for those in (parts, drains)]
+    in_ms = [tuple(time_ns / 1e6 for time_ns in times_ns) for times_ns in (parts, drains)]
     return Cost(sum(in_ms[0]), *in_ms)
 
 
@@ -193,8 +193,8 @@ def iperf3_costs_ms(lab: LabState, count: int) -> list[float]:
         try:
             with kept_connection(lab, client.name) as words:
                 time.sleep(1.0)  # the server is there: not a part of what is timed
-                asked = [*words, *iperf3_client(server.addresses[0])]
-                return [timed_ms(asked, of_it_s=1.0) for _ in range(count)]
+                command = [*words, *iperf3_client(server.addresses[0])]
+                return [timed_ms(command, of_it_s=1.0) for _ in range(count)]
         finally:
             listening.kill()
 
@@ -204,13 +204,13 @@ def kept_connection(lab: LabState, host: str) -> Iterator[list[str]]:
     """The words of an ssh that goes to a host over one connection, kept meanwhile."""
     with tempfile.TemporaryDirectory() as folder:
         ssh = ["ssh", "-F", str(lab.ssh_config), "-o", "BatchMode=yes"]
-        kept = [*ssh, "-o", f"ControlPath={folder}/%h"]
-        master = [*kept, "-o", "ControlMaster=yes", "-o", "ControlPersist=60", "-Nf", host]
+        prefix = [*ssh, "-o", f"ControlPath={folder}/%h"]
+        master = [*prefix, "-o", "ControlMaster=yes", "-o", "ControlPersist=60", "-Nf", host]
         subprocess.run(master, check=True, capture_output=True, timeout=30)
         try:
-            yield [*kept, host]
+            yield [*prefix, host]
         finally:
-            leave = [*kept, "-O", "exit", host]
+            leave = [*prefix, "-O", "exit", host]
             subprocess.run(leave, check=False, capture_output=True, timeout=30)
 
 
@@ -221,17 +221,17 @@ def iperf3_client(to: str) -> list[str]:
 def timed_ms(argv: list[str], of_it_s: float = 0.0) -> float:
     """How long a program runs, less the seconds that it was asked to."""
     begin = time.monotonic()
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    process = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     elapsed_s = time.monotonic() - begin
-    if done.returncode:
-        raise SystemExit(f"{' '.join(argv)}: {done.stdout}{done.stderr}")
+    if process.returncode:
+        raise SystemExit(f"{' '.join(argv)}: {process.stdout}{process.stderr}")
     return (elapsed_s - of_it_s) * 1e3
 
 
 def spread(name: str, values: list[float]) -> list[str]:
-    ordered = sorted(values)
-    upper = ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
-    figures = (ordered[0], statistics.median(ordered), upper, ordered[-1])
+    ranking = sorted(values)
+    upper = ranking[min(len(ranking) - 1, int(0.9 * len(ranking)))]
+    figures = (ranking[0], statistics.median(ranking), upper, ranking[-1])
     return [name, str(len(values)), *(f"{figure:.1f}" for figure in figures)]
 
 

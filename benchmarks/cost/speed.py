@@ -79,7 +79,7 @@ def main() -> int:
         larges = [cost(*NETLAB, "report", str(large)) for _ in range(2)]
         loads = [cost(sys.executable, "-c", LOAD, str(large)) for _ in range(arguments.rounds)]
         page_bytes = (large / "index.html").stat().st_size
-    measured = {
+    costs = {
         "netlab --help": helps,
         f"netlab report, {cells} cells": reports,
         f"netlab report, {arguments.cells:,} cells": larges,
@@ -88,7 +88,7 @@ def main() -> int:
     print(
         table(
             ["seconds", "least", "median", "most", "MB"],
-            [*map(row, *zip(*measured.items(), strict=False))],
+            [*map(row, *zip(*costs.items(), strict=False))],
         )
     )
     parts = [json.loads(load.said) for load in loads]
@@ -112,7 +112,7 @@ def judge(
     load_s: float,
 ) -> int:
     """Each figure against its criterion; ``import_s`` and ``load_s`` are parts of a load."""
-    help_s = statistics.median(each.wall_s for each in helps)
+    help_s = statistics.median(sample.wall_s for sample in helps)
     report_s, large_s, whole_load_s = (
         max(e.wall_s for e in own) for own in (reports, larges, loads)
     )
@@ -138,15 +138,15 @@ def judge(
 
 
 def row(name: str, costs: Sequence[Cost]) -> list[str]:
-    times = [each.wall_s for each in costs]
+    times = [sample.wall_s for sample in costs]
     figures = (min(times), statistics.median(times), max(times))
-    megabytes = max(each.most_bytes for each in costs) / 1e6
+    megabytes = max(sample.most_bytes for sample in costs) / 1e6
     return [name, *(f"{figure:.2f}" for figure in figures), f"{megabytes:.0f}"]
 
 
-def verdict(measured_s: float, most_s: float, what: str, which: str) -> Verdict:
+def verdict(measured_s: float, most_s: float, subject: str, statistic: str) -> Verdict:
     return Verdict(
-        measured_s < most_s, f"{what} in under {most_s:g} s ({which})", f"{measured_s:.2f} s"
+        measured_s < most_s, f"{subject} in under {most_s:g} s ({statistic})", f"{measured_s:.2f} s"
     )
 
 
@@ -173,34 +173,34 @@ def make_large(folder: Path, cells: int) -> None:
     """A run of so many cells, one trial each, of measured records; a few failed, and a few were not
     measured.
     """
-    measured = netlab.load(MEASURED)
-    planned = tuple(islice(many_cells(measured.plan.cells), cells))
+    run = netlab.load(MEASURED)
+    plan_cells = tuple(islice(many_cells(run.plan.cells), cells))
     plan = Plan(
         title=f"{cells} cells, made up",
         content={"made up": True},
         content_hash="0" * 64,
         matrix_text="title: made up\n",
-        link=measured.plan.link,
-        cells=planned,
+        link=run.plan.link,
+        cells=plan_cells,
         repeats=1,
     )
-    recorded = [measured.latest.get((cell.key, 1)) for cell in measured.plan.cells]
+    recorded = [run.latest.get((cell.key, 1)) for cell in run.plan.cells]
     rng = random.Random(20)  # noqa: S311 - figures, no secrets
-    with RunFolder.open_for_writing(folder, plan) as opened:
-        for note in measured.notes:
+    with RunFolder.open_for_writing(folder, plan) as run_folder:
+        for note in run.notes:
             if note.kind in ("session", "facts", "route"):
-                opened.note(note.kind, durable=False, **note.data)
-        for number, cell in enumerate(planned):
+                run_folder.note(note.kind, durable=False, **note.data)
+        for number, cell in enumerate(plan_cells):
             record = recorded[number % len(recorded)]
             if record is not None and rng.random() < 0.99:
-                opened.note("attempt", durable=False, cell=cell.key, trial=1, attempt=1)
-                opened.append(made_record(cell, record, rng), durable=False)
+                run_folder.note("attempt", durable=False, cell=cell.key, trial=1, attempt=1)
+                run_folder.append(made_record(cell, record, rng), durable=False)
 
 
-def many_cells(measured: Sequence[PlannedCell]) -> Iterator[PlannedCell]:
+def many_cells(cells: Sequence[PlannedCell]) -> Iterator[PlannedCell]:
     """The measured cells again and again, each time with another DSCP."""
     for dscp in count():
-        for cell in measured:
+        for cell in cells:
             settings = {**cell.settings, "dscp": dscp}
             yield replace(cell, key=f"{cell.key}-{dscp}", settings=settings)
 
@@ -216,7 +216,7 @@ def made_record(cell: PlannedCell, record: Record, rng: random.Random) -> Record
         if name in _RATES and isinstance(value, int | float):
             values[name] = value * min(1.0, factor)
         elif name.endswith(_SERIES) and isinstance(value, list):
-            values[name] = [round(each * rng.uniform(0.98, 1)) for each in value]
+            values[name] = [round(figure * rng.uniform(0.98, 1)) for figure in value]
     return replace(record, cell=cell.key, settings=cell.settings, values=values)
 
 

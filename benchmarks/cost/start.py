@@ -57,12 +57,16 @@ def main() -> int:
     verdicts, figures = [], []
     with tempfile.TemporaryDirectory() as scratch:
         for hosts in arguments.hosts:
-            with labs(hosts) as those:
-                found = starts(those, Path(scratch), arguments.rounds)
-            whole_s = [each.whole_s for each in found]
-            rows = [spread("command to first message", [1e3 * each for each in whole_s])]
+            with labs(hosts) as lab_states:
+                run_starts = starts(lab_states, Path(scratch), arguments.rounds)
+            whole_s = [run_start.whole_s for run_start in run_starts]
+            rows = [spread("command to first message", [1e3 * run_start for run_start in whole_s])]
             for number, part in enumerate(PARTS):
-                rows.append(spread(f"  {part}", [1e3 * each.parts_s[number] for each in found]))
+                rows.append(
+                    spread(
+                        f"  {part}", [1e3 * run_start.parts_s[number] for run_start in run_starts]
+                    )
+                )
             print(table([f"{hosts} hosts, ms", "runs", "least", "median", "90 %", "most"], rows))
             median_s = statistics.median(whole_s)
             criterion = f"first cell of {hosts} hosts, median at most {MOST_S[hosts]:g} s"
@@ -75,43 +79,43 @@ def main() -> int:
 def labs(hosts: int) -> Iterator[list[LabState]]:
     """So many hosts, in labs of four at most."""
     with ExitStack() as stack:
-        made = []
+        lab_states = []
         for number in range(-(-hosts // HOSTS_A_LAB)):
-            here = min(HOSTS_A_LAB, hosts)
-            wish: dict[str, Any] = {"name": f"start-{number}", "linux": here}
-            made.append(stack.enter_context(a_lab(100e6, **wish)))
-        yield made
+            host_count = min(HOSTS_A_LAB, hosts)
+            wish: dict[str, Any] = {"name": f"start-{number}", "linux": host_count}
+            lab_states.append(stack.enter_context(a_lab(100e6, **wish)))
+        yield lab_states
 
 
-def starts(those: Sequence[LabState], scratch: Path, rounds: int) -> list[Start]:
+def starts(lab_states: Sequence[LabState], scratch: Path, rounds: int) -> list[Start]:
     """The beginnings of runs; one before them puts the probe there."""
     inventory, pairings = scratch / "hosts.yaml", []
     lines = ["hosts:"]
-    for number, lab in enumerate(those):
+    for number, lab in enumerate(lab_states):
         names = [host.name for host in lab.hosts]
         text = Path(str(lab.hosts_file)).read_text(encoding="utf-8").partition("hosts:\n")[2]
         for name in names:
             text = text.replace(f"  {name}:\n", f"  {name}-{number}:\n")
         lines.append(text.rstrip("\n"))
         pairs = zip(names[::2], names[1::2], strict=True)
-        pairings += [f"{one}-{number}+{other}-{number}" for one, other in pairs]
+        pairings += [f"{server}-{number}+{client}-{number}" for server, client in pairs]
     inventory.write_text("\n".join(lines) + "\n", encoding="utf-8")
     matrix = scratch / "start.yaml"
     matrix.write_text(MATRIX.format(pairings=", ".join(pairings)), encoding="utf-8")
-    found = []
+    run_starts = []
     for number in range(rounds + 1):
-        into = scratch / f"run-{len(those)}-{number}"
-        found.append(start_of(matrix, inventory, into))
-    return found[1:]
+        into = scratch / f"run-{len(lab_states)}-{number}"
+        run_starts.append(start_of(matrix, inventory, into))
+    return run_starts[1:]
 
 
 def start_of(matrix: Path, inventory: Path, into: Path) -> Start:
     """How long one run took until its first message went out."""
     wall_s, began_ns = time.time(), time.monotonic_ns()
     words = [*NETLAB, *run_words(matrix, inventory, into, "--quiet")]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(done.stderr)
+    process = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise SystemExit(process.stderr)
     run = netlab.load(into)
     first_ns = min(int(str(record.values["sender_first_send_ns"])) for record in run.stored.records)
     whole_s = (first_ns - began_ns) / 1e9

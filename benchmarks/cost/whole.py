@@ -41,49 +41,49 @@ def main() -> int:
         run = library.load(folder)
         cells = run.stored.plan.cells
         courses = [run.stored.progress(cell) for cell in cells]
-        states = Counter(str(each.status) for each in run.stored.latest.values())
+        states = Counter(str(record.status) for record in run.stored.latest.values())
         trials = len(run.stored.records)
         together = at_once(folder)
     loose = sum(course.precise is False for course in courses)
-    whole = len(cells) == CELLS
-    printed = f"{len(cells) * PRINTED_S / 60:.0f} minutes as printed"
+    is_whole = len(cells) == CELLS
+    comparison = f"{len(cells) * PRINTED_S / 60:.0f} minutes as printed"
     minutes = took_s / 60
     verdicts = [
         Verdict(
             minutes <= MOST_MINUTES * len(cells) / CELLS,
             f"{len(cells)} cells in {MOST_MINUTES * len(cells) / CELLS:.1f} minutes"
-            + ("" if whole else f", their part of {MOST_MINUTES:g}"),
-            f"{minutes:.1f}, beside {printed}",
+            + ("" if is_whole else f", their part of {MOST_MINUTES:g}"),
+            f"{minutes:.1f}, beside {comparison}",
         ),
-        Verdict(not loose, "each ends because it is tight, or impossible", f"{loose} did not"),
+        Verdict(not loose, "each ends because it is precise, or impossible", f"{loose} did not"),
         Verdict(together > 0.8, "two pairs send at once", f"{100 * together:.0f} % of the time"),
     ]
     counts = ", ".join(f"{count} {word}" for word, count in sorted(states.items()))
     return finish(
         verdicts,
-        f"whole: {len(cells)} cells to ±1 % in {minutes:.1f} minutes, {printed}; {trials} trials "
+        f"whole: {len(cells)} cells to ±1 % in {minutes:.1f} minutes, {comparison}; {trials} trials "
         f"({counts}), {took_s / max(1, trials):.2f} s each",
     )
 
 
-def measured_s(lab: LabState, scratch: Path, folder: Path, asked: argparse.Namespace) -> float:
+def measured_s(lab: LabState, scratch: Path, folder: Path, arguments: argparse.Namespace) -> float:
     """How long `netlab run` takes, from the command to its end."""
     names = [host.name for host in lab.hosts]
     ways = [*zip(names[::2], names[1::2], strict=True), *zip(names[1::2], names[::2], strict=True)]
     pairings = ", ".join(f"{server}+{client}" for server, client in ways)
     text = LAB_REPORT.read_text(encoding="utf-8")
     text = re.sub(r"(?m)^pairings: .*$", f"pairings: [{pairings}]", text)
-    text = text.replace("step: 4KiB", f"step: {asked.step}")
+    text = text.replace("step: 4KiB", f"step: {arguments.step}")
     matrix = scratch / "whole.yaml"
     matrix.write_text(text, encoding="utf-8")
-    said = {
-        "duration": f"{asked.seconds:g}s",
-        "warm_up": f"{asked.warm_up:g}s",
+    overrides = {
+        "duration": f"{arguments.seconds:g}s",
+        "warm_up": f"{arguments.warm_up:g}s",
         "until": UNTIL,
         "parallel": "true",
         "common_window": "false",
     }
-    settings = [word for key, value in said.items() for word in ("--set", f"{key}={value}")]
+    settings = [word for key, value in overrides.items() for word in ("--set", f"{key}={value}")]
     began = time.monotonic()
     netlab(*run_words(matrix, lab.hosts_file, folder, "--quiet", *settings))
     return time.monotonic() - began
@@ -96,11 +96,11 @@ def at_once(folder: Path) -> float:
         if record.status == "ok":
             begin, end = (int(str(record.values[f"sender_{key}_send_ns"])) for key in ENDS)
             edges += [(begin, 1), (end, -1)]
-    busy_ns = both_ns = running = before_ns = 0
+    busy_ns = both_ns = sender_count = before_ns = 0
     for at_ns, change in sorted(edges):
-        busy_ns += (at_ns - before_ns) * (running > 0)
-        both_ns += (at_ns - before_ns) * (running > 1)
-        running, before_ns = running + change, at_ns
+        busy_ns += (at_ns - before_ns) * (sender_count > 0)
+        both_ns += (at_ns - before_ns) * (sender_count > 1)
+        sender_count, before_ns = sender_count + change, at_ns
     return both_ns / max(1, busy_ns)
 
 

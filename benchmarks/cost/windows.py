@@ -76,10 +76,10 @@ def main() -> int:
             verdicts += ends(lab, scratch)
         if not arguments.quick:
             verdicts += goes_on_after_its_lab_was_taken_down(scratch, arguments.seconds)
-    met = sum(verdict.met for verdict in verdicts)
+    met_count = sum(verdict.met for verdict in verdicts)
     return finish(
         verdicts,
-        f"windows: {met} of {len(verdicts)} criteria met; {verdicts[0].measured}; "
+        f"windows: {met_count} of {len(verdicts)} criteria met; {verdicts[0].measured}; "
         f"{verdicts[5].measured}",
     )
 
@@ -92,8 +92,8 @@ def every_cell_is_explained(run: Analysis) -> Verdict:
         for row in rows
         if row["status"] != "ok" and not (row["status"] == "impossible" and row["errno"] > 0)
     ]
-    for each in odd:
-        print(f"  unexplained: {each}")
+    for description in odd:
+        print(f"  unexplained: {description}")
     fine = sum(row["status"] == "ok" for row in rows)
     return Verdict(
         len(rows) == CELLS and not odd,
@@ -105,13 +105,13 @@ def every_cell_is_explained(run: Analysis) -> Verdict:
 def the_report_is_whole(folder: Path) -> Verdict:
     """A table of throughput a pairing, and the overview of all."""
     text = (folder / "tables.md").read_text()
-    found = [pairing for pairing in PAIRINGS if f"## {pairing}: throughput" in text]
+    tables = [pairing for pairing in PAIRINGS if f"## {pairing}: throughput" in text]
     overview = "| all pairings |" in text
     page = (folder / "index.html").stat().st_size
     return Verdict(
-        len(found) == len(PAIRINGS) and overview and page > 100_000,
+        len(tables) == len(PAIRINGS) and overview and page > 100_000,
         "its report has four tables and the overview",
-        f"{len(found)} tables, {'an' if overview else 'no'} overview",
+        f"{len(tables)} tables, {'an' if overview else 'no'} overview",
     )
 
 
@@ -130,10 +130,10 @@ def ceiling_shares(lab: LabState, scratch: Path, pairing: str, seconds: float) -
     matrix, into = scratch / f"{pairing}.yaml", scratch / f"at-64-kib-{pairing}"
     matrix.write_text(AT_64_KIB.format(pairing=pairing, seconds=max(seconds, 1.0)))
     netlab(*run_words(matrix, lab.hosts_file, into))
-    found: dict[int, list[float]] = {}
+    shares: dict[int, list[float]] = {}
     for sample in samples(load(into)):
-        found.setdefault(sample.message_bytes, []).append(sample.ceiling_share or 0.0)
-    return {size: statistics.median(values) for size, values in found.items()}
+        shares.setdefault(sample.message_bytes, []).append(sample.ceiling_share or 0.0)
+    return {size: statistics.median(values) for size, values in shares.items()}
 
 
 def small_messages_are_named(run: Analysis) -> Verdict:
@@ -145,27 +145,29 @@ def small_messages_are_named(run: Analysis) -> Verdict:
         and sample.protocol == "TCP"
         and sample.message_bytes <= 576
     ]
-    below = [each for each in small if limit_of(each) is not Kind.WIRE_CEILING]
-    named = [each for each in below if limit_of(each) is Kind.SENDER_CALL_RATE]
+    below = [sample for sample in small if limit_of(sample) is not Kind.WIRE_CEILING]
+    slow_senders = [sample for sample in below if limit_of(sample) is Kind.SENDER_CALL_RATE]
     for pairing in ("LW", "WW"):
         for size in (64, 576):
             print(f"  {rates(pairing, size, below)}")
     return Verdict(
-        len(small) == 52 and len(named) >= 0.9 * len(below),
+        len(small) == 52 and len(slow_senders) >= 0.9 * len(below),
         "LW and WW, TCP up to 576 bytes, below the ceiling: the sender's call rate is named",
-        f"{len(named)} of {len(below)} cells",
+        f"{len(slow_senders)} of {len(below)} cells",
     )
 
 
 def rates(pairing: str, size: int, below: Sequence[StreamSample]) -> str:
     """Calls a second and what each takes, medians of the cells below the ceiling."""
-    those = [each for each in below if (each.pairing, each.message_bytes) == (pairing, size)]
+    cells = [
+        sample for sample in below if (sample.pairing, sample.message_bytes) == (pairing, size)
+    ]
     name = f"{pairing} TCP {size}"
-    if not those:
+    if not cells:
         return f"{name}: at the ceiling"
-    calls = statistics.median(each.calls_per_s or 0.0 for each in those)
-    half_ns = statistics.median(each.call_percentile_ns(0.5) or 0 for each in those)
-    return f"{name}: {len(those)} cells, {calls:,.0f} calls a second, {half_ns / 1e3:.1f} µs each"
+    calls = statistics.median(sample.calls_per_s or 0.0 for sample in cells)
+    half_ns = statistics.median(sample.call_percentile_ns(0.5) or 0 for sample in cells)
+    return f"{name}: {len(cells)} cells, {calls:,.0f} calls a second, {half_ns / 1e3:.1f} µs each"
 
 
 def one_cpu(lab: LabState, scratch: Path, seconds: float) -> Verdict:
@@ -189,13 +191,13 @@ def pinned(lab: LabState, name: str, cpus: int) -> Iterator[None]:
     host = next(host for host in lab.hosts if host.name == name)
     network = (Path("/run/netns") / host.namespace).stat().st_ino
 
-    def tie(wanted: set[int]) -> None:
+    def tie(cpu_set: set[int]) -> None:
         for process in Path("/proc").glob("[0-9]*"):
             try:
                 if (process / "ns/net").stat().st_ino != network:
                     continue
                 for thread in (process / "task").iterdir():
-                    os.sched_setaffinity(int(thread.name), wanted)
+                    os.sched_setaffinity(int(thread.name), cpu_set)
             except OSError:
                 continue  # it ended meanwhile
 
@@ -210,7 +212,7 @@ def set_up_cost(lab: LabState, scratch: Path, repeats: int) -> Verdict:
     """Beyond warm-up, window and drain, as set_up.py has it."""
     costs = netlab_costs(lab, scratch, repeats, "[WL, LW, WW]")
     costs_ms = [cost.cost_ms for cost in costs]
-    drains_ms = [sum(each.drains_ms) for each in costs if each.drains_ms]
+    drains_ms = [sum(cost.drains_ms) for cost in costs if cost.drains_ms]
     rows = [
         spread("netlab, a cell with a Windows host", costs_ms),
         spread("netlab, drain of UDP (not in it)", drains_ms),
@@ -226,8 +228,8 @@ def set_up_cost(lab: LabState, scratch: Path, repeats: int) -> Verdict:
 
 def at_64_kib(run: Analysis, of: Sequence[StreamSample]) -> list[StreamSample]:
     """Those whose cell asks for socket buffers of 64 KiB."""
-    wanted: Mapping[str, Any] = {cell.key: cell.settings for cell in run.plan.cells}
-    return [each for each in of if wanted[each.cell]["socket_buffer_bytes"] == BUFFER_BYTES]
+    settings: Mapping[str, Any] = {cell.key: cell.settings for cell in run.plan.cells}
+    return [sample for sample in of if settings[sample.cell]["socket_buffer_bytes"] == BUFFER_BYTES]
 
 
 def per_cent(shares: Mapping[int, float]) -> str:

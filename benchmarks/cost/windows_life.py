@@ -38,12 +38,12 @@ def goes_on_after_its_lab_was_taken_down(scratch: Path, seconds: float) -> list[
     """`netlab lab down` under the run whenever a pairing is complete; up again, and on."""
     into = scratch / "interrupted"
     options = labs.LabOptions(name=f"gone-{os.getpid()}", rate=100e6, windows=2)
-    lost = downs = 0
+    losses = downs = 0
     try:
         complete: set[str] = set()
         while len(complete) < 4 and downs < MOST_DOWNS:
             lab = labs.up(options)
-            before = record_lines(into)
+            earlier_lines = record_lines(into)
             words = run_words(LAB_REPORT, lab.hosts_file, into, "--set", f"duration={seconds:g}s")
             with running([*words, "--patience", "3"]) as run:
                 while run.poll() is None and pairings_complete(into) <= complete:
@@ -52,33 +52,33 @@ def goes_on_after_its_lab_was_taken_down(scratch: Path, seconds: float) -> list[
                 labs.down(options.name)
                 code = run.wait(300)
             downs += 1
-            lost += changed(before, record_lines(into))
+            losses += changed(earlier_lines, record_lines(into))
             print(f"  lab down after {', '.join(sorted(complete))}: the run ended with {code}")
         lab = labs.up(options)
-        before = record_lines(into)
+        earlier_lines = record_lines(into)
         words = run_words(LAB_REPORT, lab.hosts_file, into, "--set", f"duration={seconds:g}s")
         with running(words) as run:
             code = run.wait(1800)
-        lost += changed(before, record_lines(into))
+        losses += changed(earlier_lines, record_lines(into))
     finally:
         labs.down(options.name, forget=True)
     records = records_of(into)
     final = {record["cell"] for record in records if record["status"] in ENDED}
-    counts = Counter(each["cell"] for each in records if from_data(each).is_final)
+    counts = Counter(record["cell"] for record in records if from_data(record).is_final)
     twice = sum(count > 1 for count in counts.values())
     return [
         Verdict(
-            len(final) == 4 * CELLS_OF_A_PAIRING and not twice and not lost and code == 0,
+            len(final) == 4 * CELLS_OF_A_PAIRING and not twice and not losses and code == 0,
             f"interrupted by `netlab lab down` after each pairing: {4 * CELLS_OF_A_PAIRING} cells, "
             "each measured once, no finished record changed",
-            f"{len(final)} cells, {twice} twice, {lost} changed, {downs} times down",
+            f"{len(final)} cells, {twice} twice, {losses} changed, {downs} times down",
         )
     ]
 
 
 def ends(lab: LabState, scratch: Path) -> list[Verdict]:
     """No netprobe is left on any host after the run is ended, killed, or cut off."""
-    after = {
+    durations_s = {
         "Ctrl-C": interrupted(lab, scratch / "ctrl-c"),
         "kill -9 of the controller": killed(lab, scratch / "killed"),
         "the SSH connections were cut": cut(lab, scratch / "cut"),
@@ -86,11 +86,11 @@ def ends(lab: LabState, scratch: Path) -> list[Verdict]:
     most_s = {"Ctrl-C": 3.0}
     return [
         Verdict(
-            gone_s is not None and gone_s <= most_s.get(what, GONE_S),
-            f"no netprobe {most_s.get(what, GONE_S):g} s after {what}",
+            gone_s is not None and gone_s <= most_s.get(ending, GONE_S),
+            f"no netprobe {most_s.get(ending, GONE_S):g} s after {ending}",
             "some left" if gone_s is None else f"gone after {gone_s:.1f} s",
         )
-        for what, gone_s in after.items()
+        for ending, gone_s in durations_s.items()
     ]
 
 
@@ -164,22 +164,24 @@ def gone_after_s(lab: LabState) -> float | None:
 def probes_of(lab: LabState) -> list[str]:
     """Every netprobe of the lab's users by its command line: under wine the program is wine's."""
     users = {host.uid for host in lab.hosts}
-    found = []
+    probes = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if process.stat().st_uid in users and b"netprobe" in (process / "cmdline").read_bytes():
-                found.append(process.name)
+                probes.append(process.name)
         except OSError:
             continue  # it ended meanwhile
-    return found
+    return probes
 
 
 def pairings_complete(into: Path) -> set[str]:
     """Pairings whose cells all have their final records."""
-    ended = {
-        (each["pairing"], each["cell"]) for each in records_of(into) if each["status"] in ENDED
+    cells = {
+        (record["pairing"], record["cell"])
+        for record in records_of(into)
+        if record["status"] in ENDED
     }
-    counts = Counter(pairing for pairing, _ in ended)
+    counts = Counter(pairing for pairing, _ in cells)
     return {pairing for pairing, count in counts.items() if count >= CELLS_OF_A_PAIRING}
 
 

@@ -46,12 +46,12 @@ class ChaosHost:
 
     def probes(self) -> list[int]:
         """Its agents: their file is below its home."""
-        found = []
+        process_numbers = []
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if (entry / "exe").readlink().is_relative_to(self.sshd.home):
-                    found.append(int(entry.name))
-        return found
+                    process_numbers.append(int(entry.name))
+        return process_numbers
 
     def link(self, device: str, state: str) -> None:
         """Pull a cable (``down``) or plug it in (``up``)."""
@@ -234,7 +234,7 @@ class ChaosSite:
 
     def draw(self, chance: random.Random) -> tuple[LiveFault, ChaosHost]:
         """A fault, and a host to do it to."""
-        fault = chance.choices(self.faults, [each.weight for each in self.faults])[0]
+        fault = chance.choices(self.faults, [candidate.weight for candidate in self.faults])[0]
         return fault, chance.choice(self.hosts)
 
 
@@ -249,23 +249,23 @@ def chaos_site(folder: Path) -> Iterator[ChaosSite]:
         for host in hosts:
             host.sshd.start()
             stack.callback(host.sshd.stop)
-        known = "".join(host.sshd.line() for host in hosts)
-        (home / ".ssh" / "known_hosts").write_text(known)
+        known_hosts = "".join(host.sshd.line() for host in hosts)
+        (home / ".ssh" / "known_hosts").write_text(known_hosts)
         faults = tuple(fault for fault in FAULTS if hosts[0].namespace or not fault.cables)
         yield ChaosSite(hosts, home, faults)
 
 
 def _in_lab(folder: Path, key: Path, stack: ExitStack) -> tuple[ChaosHost, ChaosHost]:
     lab = stack.enter_context(a_lab(RATE_BIT_PER_S))
-    made = []
+    chaos_hosts = []
     for host in lab.hosts:
         # Its probes come before whatever else this machine computes: what disturbs is ours alone.
         within = ("nsenter", f"--net={NAMESPACES / host.namespace}", "chrt", "--rr", "1")
         sshd = Sshd(
             folder / host.name, key, port=PORT, address=host.management_address, within=within
         )
-        made.append(ChaosHost(host.name, sshd, host.addresses[0], host.namespace))
-    return made[0], made[1]
+        chaos_hosts.append(ChaosHost(host.name, sshd, host.addresses[0], host.namespace))
+    return chaos_hosts[0], chaos_hosts[1]
 
 
 def _on_loopback(folder: Path, key: Path) -> tuple[ChaosHost, ChaosHost]:

@@ -59,10 +59,14 @@ class Toll:
 
     def verdicts(self) -> list[Verdict]:
         """One a promise."""
-        done = self.trials - len(self.lost)
+        measured_count = self.trials - len(self.lost)
         slowest = max(self.gone_after_s, default=0.0)
         return [
-            Verdict(not self.lost, "no cell is lost", f"{done} of {self.trials} trials measured"),
+            Verdict(
+                not self.lost,
+                "no cell is lost",
+                f"{measured_count} of {self.trials} trials measured",
+            ),
             Verdict(not self.twice, "a finished trial is not measured again", shown(self.twice)),
             Verdict(not self.changed, "what is written stays, byte by byte", shown(self.changed)),
             Verdict(
@@ -167,7 +171,7 @@ def _kill_sessions(
     The next begins at once: what the last one left on the hosts may still be there.
     """
     while toll.kills < kills:
-        before = contents(into)
+        old_contents = contents(into)
         moment_s = chance.uniform(0, clean_s)
         began = time.monotonic()
         child = _start(bench, into)
@@ -178,8 +182,8 @@ def _kill_sessions(
         killed_at = time.monotonic()
         orphans.note(bench, killed_at)
         output = child.communicate()[1]
-        now = contents(into)
-        toll.changed += changes(before, now, into.name)
+        new_contents = contents(into)
+        toll.changed += changes(old_contents, new_contents, into.name)
         if child.returncode == 0:
             return
         if child.returncode > 0:
@@ -188,15 +192,15 @@ def _kill_sessions(
         toll.kills += 1
         in_trial = _kinds(into)[-1:] == ["attempt"]
         toll.in_trial += in_trial
-        where = "in a trial" if in_trial else "between trials"
+        phase = "in a trial" if in_trial else "between trials"
         records = _kinds(into).count("record")
-        print(f"kill {toll.kills} after {moment_s:.2f} s: {records} records, {where}", flush=True)
+        print(f"kill {toll.kills} after {moment_s:.2f} s: {records} records, {phase}", flush=True)
 
 
 def _until_done(bench: Bench, into: Path, toll: Toll, orphans: Orphans) -> None:
     """Resume without a kill until the run says that all is measured."""
     for _ in range(MOST_SESSIONS):
-        before = contents(into)
+        old_contents = contents(into)
         child, give_up = _start(bench, into), time.monotonic() + RUN_S
         while child.poll() is None:
             orphans.look()
@@ -206,7 +210,7 @@ def _until_done(bench: Bench, into: Path, toll: Toll, orphans: Orphans) -> None:
                 toll.unended.append(f"{into.name}: no end in {RUN_S:g} s")
                 return
         output = child.communicate()[1]
-        toll.changed += changes(before, contents(into), into.name)
+        toll.changed += changes(old_contents, contents(into), into.name)
         if child.returncode == 0:
             return
     toll.unended.append(f"{into.name}: exit status {child.returncode}: {output.strip()}")
@@ -218,14 +222,18 @@ def contents(into: Path) -> dict[str, bytes]:
     return {name: (into / name).read_bytes() for name in names if (into / name).exists()}
 
 
-def changes(before: dict[str, bytes], now: dict[str, bytes], where: str) -> list[str]:
+def changes(
+    old_contents: dict[str, bytes], new_contents: dict[str, bytes], folder_name: str
+) -> list[str]:
     """Files that do not begin as they were before; the journal alone may be longer."""
-    found = []
-    for name, then in before.items():
-        is_kept = now.get(name, b"").startswith(then) if then else name in now
-        if not is_kept or (name != "journal.jsonl" and now[name] != then):
-            found.append(f"{where}/{name}")
-    return found
+    paths = []
+    for name, old_bytes in old_contents.items():
+        is_kept = (
+            new_contents.get(name, b"").startswith(old_bytes) if old_bytes else name in new_contents
+        )
+        if not is_kept or (name != "journal.jsonl" and new_contents[name] != old_bytes):
+            paths.append(f"{folder_name}/{name}")
+    return paths
 
 
 def _kinds(into: Path) -> list[str]:
@@ -237,8 +245,8 @@ def _kinds(into: Path) -> list[str]:
 def judge(into: Path, toll: Toll) -> None:
     """Count what a finished run lacks and what it has twice."""
     plan = json.loads((into / "run.json").read_text())
-    wanted = {(cell["key"], number) for cell in plan["cells"] for number in (1, 2)}
-    toll.trials += len(wanted)
+    trials = {(cell["key"], number) for cell in plan["cells"] for number in (1, 2)}
+    toll.trials += len(trials)
     finished: Counter[tuple[str, int]] = Counter()
     for line in read_journal(into / "journal.jsonl")[0]:
         kind = line.data["kind"]
@@ -249,4 +257,4 @@ def judge(into: Path, toll: Toll) -> None:
         if finished[trial]:
             toll.twice.append(f"{into.name}, line {line.number}: {kind} of {trial}")
         finished[trial] += kind == "record" and from_data(data).is_final
-    toll.lost += [f"{into.name}: {trial}" for trial in sorted(wanted) if not finished[trial]]
+    toll.lost += [f"{into.name}: {trial}" for trial in sorted(trials) if not finished[trial]]

@@ -190,8 +190,8 @@ class Hurt:
         code = self._end_of(child)
         took_s = time.monotonic() - began
         self.harm.took_s.append(took_s)
-        standing = self._judge(code, clean)
-        words = ", ".join(f"{count} {word}" for word, count in sorted(standing.items()))
+        status_counts = self._judge(code, clean)
+        words = ", ".join(f"{count} {word}" for word, count in sorted(status_counts.items()))
         print(f"{self.into}: {took_s:.0f} s, {words}; {'; '.join(self.told)}", flush=True)
         self._resume(clean)
 
@@ -226,49 +226,49 @@ class Hurt:
             return None
 
     def _judge(self, code: int | None, clean: Analysis) -> Counter[str]:
-        said = _said(self.bench, self.into)
+        output = _said(self.bench, self.into)
         if code is not None and code not in MAY_END:
-            self._complain(self.harm.unended, f"exit status {code}: {said[-300:]}")
+            self._complain(self.harm.unended, f"exit status {code}: {output[-300:]}")
         for phrase in UNTRUE:
-            if phrase in said:
-                self._complain(self.harm.untrue, f"it says {phrase!r}: {said[-300:]}")
+            if phrase in output:
+                self._complain(self.harm.untrue, f"it says {phrase!r}: {output[-300:]}")
         if not (self.bench.folder / self.into / "run.json").exists():
-            return self._judge_start(code, said)
+            return self._judge_start(code, output)
         run = self._load()
         if run is None:
             return Counter({"unreadable": 1})
         for complaint in _by_cell(wrong_ok(clean, run)).values():
             self._complain(self.harm.wrong, complaint)
-        standing = Counter(f"{r.status} {r.reason or ''}".strip() for r in run.latest.values())
+        status_counts = Counter(f"{r.status} {r.reason or ''}".strip() for r in run.latest.values())
         for record in run.latest.values():
             self._judge_record(record)
         if not run.latest:
-            return self._judge_start(code, said)
-        missing = sum(by_status(run).values()) - len(run.latest)
-        if missing:
-            standing["without a record"] = missing
-            self._complain(self.harm.away, f"exit status {code}, {missing} without a record")
-        self.harm.statuses += standing
-        return standing
+            return self._judge_start(code, output)
+        gap_count = sum(by_status(run).values()) - len(run.latest)
+        if gap_count:
+            status_counts["without a record"] = gap_count
+            self._complain(self.harm.away, f"exit status {code}, {gap_count} without a record")
+        self.harm.statuses += status_counts
+        return status_counts
 
-    def _judge_start(self, code: int | None, said: str) -> Counter[str]:
+    def _judge_start(self, code: int | None, output: str) -> Counter[str]:
         """A run that could not begin says which host is the reason, one that was hurt."""
-        if code != 4 or not any(f"{each.host}: " in said for each in self.done):
-            self._complain(self.harm.untrue, f"exit status {code} without a trial: {said[-300:]}")
+        if code != 4 or not any(f"{deed.host}: " in output for deed in self.done):
+            self._complain(self.harm.untrue, f"exit status {code} without a trial: {output[-300:]}")
         self.harm.not_begun += 1
         return Counter({"run that could not begin": 1})
 
     def _judge_record(self, record: Record) -> None:
-        told = f"{record.status} {record.reason}: {record.detail}"
-        if any(phrase in told for phrase in UNTRUE):
-            self._complain(self.harm.untrue, told)
+        description = f"{record.status} {record.reason}: {record.detail}"
+        if any(phrase in description for phrase in UNTRUE):
+            self._complain(self.harm.untrue, description)
         elif record.status is Status.PENDING:
-            self._complain(self.harm.away, told)
+            self._complain(self.harm.away, description)
         elif record.status is not Status.OK and (
             record.status is Status.IMPOSSIBLE
-            or not any(each.explains(record) for each in self.done)
+            or not any(deed.explains(record) for deed in self.done)
         ):
-            self._complain(self.harm.untrue, told)
+            self._complain(self.harm.untrue, description)
 
     def _load(self) -> Analysis | None:
         try:
@@ -283,16 +283,16 @@ class Hurt:
         code = self._end_of(child)
         run = self._load()
         if run is not None:
-            standing = by_status(run)
-            if code != 0 or set(standing) != {"ok"}:
-                said = _said(self.bench, self.into)
-                self._complain(self.harm.lost, f"resumed: {code}, {standing}: {said[-300:]}")
+            status_counts = by_status(run)
+            if code != 0 or set(status_counts) != {"ok"}:
+                output = _said(self.bench, self.into)
+                self._complain(self.harm.lost, f"resumed: {code}, {status_counts}: {output[-300:]}")
             for cell, complaint in _by_cell(wrong_ok(clean, run)).items():
-                if not any(cell in each for each in self.harm.wrong if self.into in each):
+                if not any(cell in entry for entry in self.harm.wrong if self.into in entry):
                     self._complain(self.harm.wrong, f"resumed: {complaint}")
         for pid in self.bench.probes_left(MEASURING_LEFT_S):
             self._complain(self.harm.alive, f"process {pid}")
 
-    def _complain(self, where: list[str], complaint: str) -> None:
-        where.append(f"{self.into}: {complaint}")
+    def _complain(self, complaints: list[str], complaint: str) -> None:
+        complaints.append(f"{self.into}: {complaint}")
         print(f"  NOT MET {self.into}: {complaint}", flush=True)

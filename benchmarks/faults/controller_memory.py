@@ -73,10 +73,10 @@ class FakeAgent:
 
     skipped_lines = 0
 
-    def __init__(self, name: str, said: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, name: str, answers: Mapping[str, Mapping[str, Any]]) -> None:
         self.host = SimpleNamespace(name=name, port_range=None, address=lambda *_: "127.0.0.1")
         self.hello = {"capabilities": "stream,tcp,udp"}
-        self._said = {verb: json.dumps(record) for verb, record in said.items()}
+        self._said = {verb: json.dumps(record) for verb, record in answers.items()}
         self._running: dict[str, tuple[Callable[..., None], Any, str]] = {}
         self._number = 0
 
@@ -84,8 +84,8 @@ class FakeAgent:
         self._number += 1
         pending = SimpleNamespace(id=str(self._number))
         if verb == "stop":
-            tell, asked, verb = self._running.pop(keys["test"])
-            tell(asked, {"type": "result"} | json.loads(self._said[verb]))
+            tell, question, verb = self._running.pop(keys["test"])
+            tell(question, {"type": "result"} | json.loads(self._said[verb]))
             return pending
         self._running[pending.id] = inbox, pending, verb
         if keys["open"] == "listen":
@@ -99,8 +99,8 @@ class FakePool:
     """Two hosts that are always there."""
 
     def __init__(self) -> None:
-        said = results()
-        self.server, self.client = (FakeAgent(name, said) for name in ("a", "b"))
+        answers = results()
+        self.server, self.client = (FakeAgent(name, answers) for name in ("a", "b"))
 
     def hosts_of(self, cell: Cell) -> frozenset[str]:
         return frozenset({"a", "b"})
@@ -139,7 +139,7 @@ class FakePool:
 
 def measure(into: Path, cells: int, trials: int) -> None:
     """In a process of its own: all that is outstanding; prints the most memory it took, bytes."""
-    sizes = [100 + each for each in range(-(-cells // len(BUFFERS)))]
+    sizes = [100 + number for number in range(-(-cells // len(BUFFERS)))]
     file = into.parent / "matrix.yaml"
     file.write_text(MATRIX.format(trials=trials, sizes=sizes, buffers=", ".join(BUFFERS)))
     matrix = load_matrix(file)
@@ -178,24 +178,24 @@ def main() -> int:
         return 0
     verdicts = []
     with tempfile.TemporaryDirectory() as scratch:
-        for what in ("measured", "opened again"):
+        for stage in ("measured", "opened again"):
             began = time.monotonic()
             size_words = ["--into", f"{scratch}/run", "--cells", str(arguments.cells)]
-            done = subprocess.run(
+            process = subprocess.run(
                 [sys.executable, "-m", MODULE, *size_words, "--trials", str(arguments.trials)],
                 cwd=ROOT,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 check=True,
             )
-            seen = json.loads(done.stdout)
+            figures = json.loads(process.stdout)
             took_s = time.monotonic() - began
             print(
-                f"{seen['cells']} cells x {arguments.trials} trials, {seen['left']} {what}: "
-                f"{seen['bytes'] / 1e6:.0f} MB at most, {took_s:.0f} s"
+                f"{figures['cells']} cells x {arguments.trials} trials, {figures['left']} {stage}: "
+                f"{figures['bytes'] / 1e6:.0f} MB at most, {took_s:.0f} s"
             )
-            most = f"{seen['bytes'] / 1e6:.0f} MB"
-            verdicts.append(Verdict(seen["bytes"] < MOST_BYTES, f"{what} in 300 MB", most))
+            most = f"{figures['bytes'] / 1e6:.0f} MB"
+            verdicts.append(Verdict(figures["bytes"] < MOST_BYTES, f"{stage} in 300 MB", most))
         size = (Path(scratch) / "run" / "journal.jsonl").stat().st_size
     return finish(
         verdicts, f"{arguments.cells} cells x {arguments.trials}, journal {size / 1e6:.0f} MB"

@@ -51,29 +51,29 @@ CRASHED = 70
 
 def create_at_once(path: Path, processes: int) -> list[int]:
     """The exit codes of so many processes, sorted; StoreError where the folder cannot be read."""
-    (start, starter), (others, over) = os.pipe(), os.pipe()
+    (start, starter), (peers, over) = os.pipe(), os.pipe()
     children = []
     for _ in range(processes):
         child = os.fork()
         if child == 0:
             os.close(starter)
-            _create(path, start, others, over)
+            _create(path, start, peers, over)
         children.append(child)
-    for each in (start, others, over, starter):  # the end of the starter wakes all of them
-        os.close(each)
+    for descriptor in (start, peers, over, starter):  # the end of the starter wakes all of them
+        os.close(descriptor)
     codes = sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
     stored = read(path)
     assert (stored.records, stored.damage) == ((RECORD,), ())
     return codes
 
 
-def _create(path: Path, start: int, others: int, over: int) -> NoReturn:
+def _create(path: Path, start: int, peers: int, over: int) -> NoReturn:
     code = CRASHED
     try:
         os.read(start, 1)
         with RunFolder.open_for_writing(path, PLAN) as folder:
             os.close(over)
-            os.read(others, 1)  # ends when no other process has its end open
+            os.read(peers, 1)  # ends when no other process has its end open
             folder.append(RECORD)
         code = 0
     except NetlabError as error:
@@ -96,8 +96,8 @@ def main() -> int:
             codes = create_at_once(Path(aside, f"new-{number}", "run"), processes)
             losers += processes - 1
             wrong += codes != [0] + [6] * (processes - 1)
-    measured = f"{wrong} of {arguments.creations} creations with another end, {losers} losers"
-    verdict = Verdict(wrong == 0, "one creates the folder, every loser ends with exit 6", measured)
+    outcome = f"{wrong} of {arguments.creations} creations with another end, {losers} losers"
+    verdict = Verdict(wrong == 0, "one creates the folder, every loser ends with exit 6", outcome)
     figures = f"n = {arguments.creations}, seed {arguments.seed}, {time.monotonic() - began:.0f} s"
     return finish([verdict], figures)
 

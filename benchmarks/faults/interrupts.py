@@ -79,7 +79,7 @@ class Ends:
 
     def all_s(self) -> list[float]:
         """Of all stages."""
-        return [each for times in self.after_s.values() for each in times]
+        return [time_s for times in self.after_s.values() for time_s in times]
 
 
 @contextmanager
@@ -104,11 +104,11 @@ def _start(bench: Bench, into: str) -> subprocess.Popen[str]:
 
 def draw(chance: random.Random, clean: list[Said], clean_s: float) -> Draw:
     """A stage at random, one of its messages, and a moment; for one without messages another."""
-    stages = [*dict.fromkeys(each.stage for each in clean), NEVER]
+    stages = [*dict.fromkeys(message.stage for message in clean), NEVER]
     stage = chance.choice(stages)
     if stage == NEVER:
         return Draw(stage, None, chance.uniform(0, clean_s))
-    most = chance.choice([n for n, each in enumerate(clean) if each.stage == stage])
+    most = chance.choice([n for n, message in enumerate(clean) if message.stage == stage])
     silent_s = clean[most].after_s
     if chance.random() < BEFORE:
         return Draw(stage, most, chance.uniform(0, silent_s))
@@ -116,23 +116,28 @@ def draw(chance: random.Random, clean: list[Said], clean_s: float) -> Draw:
 
 
 def interrupt(
-    bench: Bench, server: StallingServer, drawn: Draw, number: signal.Signals, into: str, ends: Ends
+    bench: Bench,
+    server: StallingServer,
+    choice: Draw,
+    number: signal.Signals,
+    into: str,
+    ends: Ends,
 ) -> None:
     """One run, one signal; how long until it has ended, and what it left."""
-    server.begin(drawn.most)
+    server.begin(choice.most)
     child = _start(bench, into)
     began = time.monotonic()
-    while child.poll() is None and time.monotonic() - began < drawn.moment_s:
+    while child.poll() is None and time.monotonic() - began < choice.moment_s:
         time.sleep(0.002)
-        if drawn.in_silence and not server.is_silent:
+        if choice.in_silence and not server.is_silent:
             began = time.monotonic()
     if child.poll() is not None:
         child.communicate()
         ends.early += 1
         return
-    since = "of silence" if drawn.in_silence else "of the run"
-    where = f"{into}: {number.name} after {drawn.moment_s:.2f} s {since}, silent at {drawn.stage}"
-    where += "" if drawn.most is None else f" after {drawn.most} messages"
+    since = "of silence" if choice.in_silence else "of the run"
+    label = f"{into}: {number.name} after {choice.moment_s:.2f} s {since}, silent at {choice.stage}"
+    label += "" if choice.most is None else f" after {choice.most} messages"
     # The terminal signals all processes in the foreground; `kill` means one.
     (os.kill if number == signal.SIGTERM else os.killpg)(child.pid, number)
     signalled_at = time.monotonic()
@@ -141,41 +146,41 @@ def interrupt(
     except subprocess.TimeoutExpired:
         child.kill()
         output = child.communicate()[1]
-        ends.late.append(f"{where}: no end in {HANG_S:g} s")
+        ends.late.append(f"{label}: no end in {HANG_S:g} s")
     took_s = time.monotonic() - signalled_at
-    left = bench.probes_left(max(0.0, MOST_S - took_s))
-    stage = drawn.stage if server.is_silent else NEVER
+    probes = bench.probes_left(max(0.0, MOST_S - took_s))
+    stage = choice.stage if server.is_silent else NEVER
     ends.after_s[stage].append(took_s)
     if MOST_S < took_s < HANG_S:
-        ends.late.append(f"{where}: {took_s:.1f} s")
-    if left:
-        ends.alive.append(f"{where}: {len(left)} {MOST_S:g} s after the signal")
+        ends.late.append(f"{label}: {took_s:.1f} s")
+    if probes:
+        ends.alive.append(f"{label}: {len(probes)} {MOST_S:g} s after the signal")
     complaint = _placed_fault(bench.folder / into, child.returncode, output, number)
     if complaint and took_s < HANG_S:
-        ends.bad.append(f"{where}: {complaint}")
+        ends.bad.append(f"{label}: {complaint}")
     word = "" if not complaint else f"; {complaint}"
-    print(f"{where}: {took_s:.2f} s, exit status {child.returncode}{word}", flush=True)
+    print(f"{label}: {took_s:.2f} s, exit status {child.returncode}{word}", flush=True)
     server.hang_up()
     bench.probes_left(HANG_S)
 
 
-def _placed_fault(folder: Path, code: int, said: str, number: signal.Signals) -> str:
+def _placed_fault(folder: Path, code: int, output: str, number: signal.Signals) -> str:
     """What is wrong with how it ended; empty where nothing is."""
-    if "Traceback" in said and PACKAGE in said:
-        return f"a traceback: {said[said.rindex(PACKAGE) :].strip()[-300:]!r}"
-    if code == 1 and said.strip().endswith("KeyboardInterrupt"):
+    if "Traceback" in output and PACKAGE in output:
+        return f"a traceback: {output[output.rindex(PACKAGE) :].strip()[-300:]!r}"
+    if code == 1 and output.strip().endswith("KeyboardInterrupt"):
         return ""  # Python itself was not up yet: it loads its `site`, and nothing of netlab's
     if code not in (128 + number, -number):
-        return f"exit status {code}: {said.strip()[-200:]!r}"
+        return f"exit status {code}: {output.strip()[-200:]!r}"
     journal = folder / "journal.jsonl"
     damages = read_journal(journal)[1] if journal.exists() else ()
     return f"journal: {damages[0]}" if damages else ""
 
 
-def signals_of(times: int, others: int) -> Iterator[signal.Signals]:
+def signals_of(times: int, other_count: int) -> Iterator[signal.Signals]:
     """The signals, in their order."""
     yield from [signal.SIGINT] * times
-    yield from [signal.SIGTERM, signal.SIGHUP] * others
+    yield from [signal.SIGTERM, signal.SIGHUP] * other_count
 
 
 def main() -> int:
@@ -186,19 +191,21 @@ def main() -> int:
     words.add_argument("--first", type=int, default=1, help="number of the first")
     words.add_argument("--seed", type=int, default=1)
     arguments = words.parse_args()
-    for each in (signal.SIGINT, signal.SIGHUP):
+    for signal_number in (signal.SIGINT, signal.SIGHUP):
         # What starts us without a terminal may ignore them, and runs would inherit that.
-        if signal.getsignal(each) is signal.SIG_IGN:
-            signal.signal(each, signal.SIG_DFL)
+        if signal.getsignal(signal_number) is signal.SIG_IGN:
+            signal.signal(signal_number, signal.SIG_DFL)
     ends, began = Ends(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="netlab-") as name, _prepared(Path(name)) as prepared:
         bench, server = prepared
         clean, clean_s = _clean(bench, server)
-        for count, each in enumerate(
+        for count, signal_number in enumerate(
             signals_of(arguments.times, arguments.others), arguments.first
         ):
             chance = random.Random(f"{arguments.seed}-{count}")  # noqa: S311 - what can be repeated
-            interrupt(bench, server, draw(chance, clean, clean_s), each, f"run{count}", ends)
+            interrupt(
+                bench, server, draw(chance, clean, clean_s), signal_number, f"run{count}", ends
+            )
     return _judge(ends, f"seed {arguments.seed}, {time.monotonic() - began:.0f} s")
 
 
@@ -215,14 +222,14 @@ def _clean(bench: Bench, server: StallingServer) -> tuple[list[Said], float]:
         if child.returncode not in (0, 3):  # a trial may fail where the machine is busy
             raise SystemExit(f"the run without a signal: {child.returncode}\n{output}")
     took_s = time.monotonic() - began
-    stages = list(dict.fromkeys(each.stage for each in server.said))
+    stages = list(dict.fromkeys(message.stage for message in server.said))
     print(f"a run without a signal: {len(server.said)} messages, {took_s:.1f} s", flush=True)
     if stages != list(STAGES):
         raise SystemExit(f"the host received requests for {stages}, not for {list(STAGES)}")
     return server.said, took_s
 
 
-def _judge(ends: Ends, how: str) -> int:
+def _judge(ends: Ends, details: str) -> int:
     rows = [
         (stage, str(len(times)), f"{statistics.median(times):.2f}", f"{max(times):.2f}")
         for stage in (*STAGES, NEVER)
@@ -241,7 +248,7 @@ def _judge(ends: Ends, how: str) -> int:
     return finish(
         verdicts,
         f"interrupts: {len(ends.all_s())} signals, {ends.early} runs over before theirs; "
-        f"{longest}; {how}",
+        f"{longest}; {details}",
     )
 
 

@@ -55,18 +55,18 @@ def main() -> int:
         )  # fmt: skip
         for number in range(arguments.kills):
             kill_once(lab, command, into, chance, toll, number)
-        before = record_lines(into)
+        earlier_lines = record_lines(into)
         netlab(*command)
-        after = record_lines(into)
-    toll.changed += changed(before, after)
-    records = [json.loads(line) for line in after]
-    measured = {
-        (record["cell"], record["trial"]) for record in records if record["status"] in ENDED
-    }
-    final = Counter((each["cell"], each["trial"]) for each in records if from_data(each).is_final)
+        later_lines = record_lines(into)
+    toll.changed += changed(earlier_lines, later_lines)
+    records = [json.loads(line) for line in later_lines]
+    trials = {(record["cell"], record["trial"]) for record in records if record["status"] in ENDED}
+    final = Counter(
+        (record["cell"], record["trial"]) for record in records if from_data(record).is_final
+    )
     twice = [key for key, count in final.items() if count > 1]
     verdicts = [
-        Verdict(len(measured) == CELLS, f"{CELLS} cells, none lost", f"{len(measured)}"),
+        Verdict(len(trials) == CELLS, f"{CELLS} cells, none lost", f"{len(trials)}"),
         Verdict(not twice, "none measured twice", f"{len(twice)} twice"),
         Verdict(toll.changed == 0, "finished records unchanged", f"{toll.changed} changed"),
         Verdict(
@@ -82,7 +82,7 @@ def main() -> int:
     ]
     return finish(
         verdicts,
-        f"kill: {arguments.kills} kills, {toll.active} during a test; {len(measured)} cells, "
+        f"kill: {arguments.kills} kills, {toll.active} during a test; {len(trials)} cells, "
         f"{len(twice)} twice, {toll.changed} records changed, {len(toll.alive)} netprobe left",
     )
 
@@ -91,13 +91,13 @@ def kill_once(
     lab: LabState, command: list[str], into: Path, chance: random.Random, toll: Toll, number: int
 ) -> None:
     """Begin or resume the run, kill it in a trial's middle, and look at what is left."""
-    before = record_lines(into)
-    wanted = len(before) + chance.randint(1, 3)
+    earlier_lines = record_lines(into)
+    record_count = len(earlier_lines) + chance.randint(1, 3)
     with subprocess.Popen(
         [*NETLAB, *command], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as run:
         end = time.monotonic() + 60
-        while len(record_lines(into)) < wanted or not trial_begun(into):
+        while len(record_lines(into)) < record_count or not trial_begun(into):
             if run.poll() is not None or time.monotonic() > end:
                 run.kill()
                 assert run.stderr is not None
@@ -122,7 +122,7 @@ def kill_once(
     toll.gone_after_s.append(gone_after_s)
     toll.alive += alive
     now = record_lines(into)
-    toll.changed += changed(before, now)
+    toll.changed += changed(earlier_lines, now)
     print(
         f"kill {number + 1}: {len(now)} records, {'in a test' if during else 'between tests'}, "
         f"no netprobe after {gone_after_s:.2f} s",
@@ -147,10 +147,10 @@ def trial_begun(into: Path) -> bool:
     return bool(lines) and lines[-1].data["kind"] == "attempt"
 
 
-def changed(before: list[str], after: list[str]) -> int:
+def changed(earlier_lines: list[str], later_lines: list[str]) -> int:
     """How many of the earlier records are not there any more as they were."""
-    return sum(old != new for old, new in zip(before, after, strict=False)) + max(
-        0, len(before) - len(after)
+    return sum(old != new for old, new in zip(earlier_lines, later_lines, strict=False)) + max(
+        0, len(earlier_lines) - len(later_lines)
     )
 
 
@@ -169,16 +169,16 @@ def received_frames(lab: LabState) -> int:
 def probes_of(lab: LabState) -> list[str]:
     """Every netprobe that runs as one of the lab's users, by the path of its program."""
     users = {host.uid for host in lab.hosts}
-    found = []
+    probes = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if process.stat().st_uid in users:
                 path = str((process / "exe").readlink())
                 if "netprobe" in path:
-                    found.append(f"{process.name} {path}")
+                    probes.append(f"{process.name} {path}")
         except OSError:
             continue  # it ended meanwhile
-    return found
+    return probes
 
 
 if __name__ == "__main__":

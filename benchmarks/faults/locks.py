@@ -106,15 +106,15 @@ def overlaps(holds: Iterable[Hold]) -> list[str]:
     by_host: dict[str, list[Hold]] = defaultdict(list)
     for hold in holds:
         by_host[hold.host].append(hold)
-    found = []
-    for host, each in by_host.items():
-        each.sort(key=lambda hold: hold.began)
-        last = each[0]
-        for hold in each[1:]:
+    sentences = []
+    for host, host_holds in by_host.items():
+        host_holds.sort(key=lambda hold: hold.began)
+        last = host_holds[0]
+        for hold in host_holds[1:]:
             if hold.began < last.ended:
-                found.append(f"{host}: {last.run} until {last.ended}, {hold.run} {hold.began}")
-            last = max(last, hold, key=lambda one: one.ended)
-    return found
+                sentences.append(f"{host}: {last.run} until {last.ended}, {hold.run} {hold.began}")
+            last = max(last, hold, key=lambda candidate: candidate.ended)
+    return sentences
 
 
 def holds_of(folder: Path, lock_of: dict[str, str]) -> list[Hold]:
@@ -126,8 +126,8 @@ def holds_of(folder: Path, lock_of: dict[str, str]) -> list[Hold]:
     began = [line for line in lines if line["kind"] == "session"]
     if not began:
         return []
-    ended = [line for line in lines if line["kind"] == "session-end"] or lines[-1:]
-    first, last = _moment(began[0]), _moment(ended[-1])
+    ends = [line for line in lines if line["kind"] == "session-end"] or lines[-1:]
+    first, last = _moment(began[0]), _moment(ends[-1])
     locks = {lock_of[name] for name in began[0]["data"]["hosts"]}
     return [Hold(lock, folder.name, first, last) for lock in sorted(locks)]
 
@@ -154,13 +154,13 @@ def contend(
     bench: Bench, lock_of: dict[str, str], controllers: int, chance: random.Random, batch: int
 ) -> list[Contender]:
     """Start so many runs at once, and wait for none of them."""
-    started = []
+    contenders = []
     pairs = list(permutations(sorted(lock_of), 2))
     for number in range(1, controllers + 1):
         run = f"batch{batch}-{number}"
-        drawn = chance.sample(pairs, min(len(pairs), chance.randint(1, 3)))
+        sample = chance.sample(pairs, min(len(pairs), chance.randint(1, 3)))
         matrix = bench.folder / f"{run}.yaml"
-        pairings = [f"{server}+{client}" for server, client in drawn]
+        pairings = [f"{server}+{client}" for server, client in sample]
         matrix.write_text(MATRIX.format(pairings=json.dumps(pairings)))
         waits = chance.random() >= IMPATIENT
         child = bench.start(
@@ -168,9 +168,9 @@ def contend(
             *(("--wait", f"{WAIT_S:g}") if waits else ()),
             stdout=subprocess.DEVNULL,
         )
-        hosts = frozenset(lock_of[name] for pair in drawn for name in pair)
-        started.append(Contender(run, hosts, waits, child))
-    return started
+        hosts = frozenset(lock_of[name] for pair in sample for name in pair)
+        contenders.append(Contender(run, hosts, waits, child))
+    return contenders
 
 
 def settle(
@@ -190,8 +190,10 @@ def settle(
             continue
         had = holds_of(bench.folder / contender.run, lock_of)
         holds += had
-        others = frozenset().union(*(other.hosts for other in contenders if other is not contender))
-        contest.acquired += sum(hold.host in others for hold in had)
+        rival_hosts = frozenset().union(
+            *(rival.hosts for rival in contenders if rival is not contender)
+        )
+        contest.acquired += sum(hold.host in rival_hosts for hold in had)
         code = contender.child.returncode
         if code == 6 and not contender.waits and not had:
             contest.turned_away += 1

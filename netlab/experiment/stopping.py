@@ -24,7 +24,7 @@ JUDGED = (
     "payload_bytes",
     "frames_per_s",
 )
-"""Values of a record whose means must be tight, each by itself, if the record has them."""
+"""Values of a record whose means must be precise, each by itself, if the record has them."""
 
 STEAL = "_host_steal_share"
 """Ending of the names of values with the share of a host's CPU time that a hypervisor stole."""
@@ -32,16 +32,16 @@ STEAL = "_host_steal_share"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRule:
-    """A cell is measured until the interval of its mean is tight at two successive checks."""
+    """A cell is measured until its mean is precise at two successive checks."""
 
     within: float
     """Half the interval's width, as a share of the mean."""
     confidence: float
-    """Confidence of Student's interval; the real coverage is a little less, see ``stats.tight``."""
+    """Confidence of Student’s interval; the true coverage is slightly less (``stats.precise``)."""
     at_least: int
     """Fewest trials of a cell, at least 3."""
     at_most: int
-    """Most trials of a cell; one that is not tight then is reported."""
+    """Most trials of a cell; one that is not precise then is reported."""
 
     def __str__(self) -> str:
         share, confidence = (
@@ -91,7 +91,7 @@ class CellProgress:
     ended: bool
     """Whether no further trials will be requested."""
     precise: bool | None = None
-    """``False``: all trials are recorded, and the cell is not tight. ``None``: not judged (yet)."""
+    """``False``: all trials are recorded, the cell is not precise. ``None``: not judged (yet)."""
 
 
 def outline(record: Record) -> Record:

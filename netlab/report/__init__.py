@@ -216,7 +216,7 @@ class Report:
                 for heading, lines in (
                     (_("Answers"), told.first.answers),
                     (_("Comparisons"), told.first.comparisons),
-                    (_("Take care"), told.first.warnings),
+                    (_("Warnings"), told.first.warnings),
                 )
             ],
             overviews=told.means,

@@ -58,12 +58,12 @@ def half_width_share(values: Sequence[float], confidence: float = 0.95) -> float
 def precise(values: Sequence[float], within: float, confidence: float = 0.95) -> bool:
     """Whether the interval of the mean is within ± ``within`` (a share of the mean) at two
     successive checks: with all ``values``, in the order of their trials, and without the last one.
-    Fewer than 4 values are never tight.
+    Fewer than 4 values are never precise.
 
     Stopping at the first such check stops early if the scatter happens to look small, so the true
     coverage of the interval is below the requested one. For normal trials, with ± 2.5 % at 95 %
     requested of 5 to 30 of them: 93 to 95 % over all cells, and 84 % over the cells that scatter by
-    8 % and became tight by chance (20,000 simulated cells each).
+    8 % and became precise by chance (20,000 simulated cells each).
     """
     if len(values) <= MIN_TRIALS:
         return False

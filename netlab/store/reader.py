@@ -84,7 +84,7 @@ class StoredRun:
     """The trials that the last session began without a record so far, and when they began."""
 
     def progress(self, cell: PlannedCell) -> CellProgress:
-        """The progress of a planned cell; ``tight`` if it is measured until it is tight."""
+        """The progress of a planned cell; ``precise`` if it is measured until it is precise."""
         return progress_in(self.plan, cell, self.latest)
 
     def trials(self) -> Iterator[tuple[PlannedCell, int, Record | None]]:

@@ -157,7 +157,7 @@ class RunFolder:
 
         These are the trials without a record, those that failed or are pending, and those that the
         path or the host refused in its state at the time (``Record.is_final``); and all trials of
-        the cells to ``redo``, done or not. Of a cell that is measured until it is tight, they are
+        the cells to ``redo``, done or not. Of a cell that is measured until it is precise, they are
         the trials that its records require so far. UsageError for a cell that is not in the plan.
         """
         unknown = sorted(redo - {cell.key for cell in self.plan.cells})

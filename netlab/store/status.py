@@ -40,11 +40,11 @@ class RunStatus:
     pending: int
     """Includes the trials that are not measured yet."""
     undecided: int
-    """Cells that are measured until they are tight, and may need more trials than ``total``."""
+    """Cells that are measured until they are precise, and may need more trials than ``total``."""
     not_tight: tuple[str, ...]
-    """Keys of the cells that had all their trials and did not become tight; final."""
+    """Keys of the cells that had all their trials and did not become precise; final."""
     until: StopRule | None
-    """The rule by which a cell is tight, if that ends its trials."""
+    """The rule by which a cell is precise, if that ends its trials."""
     quiet: StealRule | None
     """The rule by which the last session repeated disturbed trials; ``None``: it did not."""
     disturbed: int

@@ -43,7 +43,7 @@ class BlockTable:
 def tables(run: Run, series: Iterable[Series]) -> tuple[BlockTable, ...]:
     """One table per quantity, without paced streams.
 
-    If cells are repeated until their interval is tight, their numbers of trials differ: the number
+    If cells are repeated until their mean is precise, their numbers of trials differ: the number
     of blocks is then chosen so that the table has the most figures.
     """
     by_quantity: dict[str, dict[CellFlow, dict[int, float]]] = {}

@@ -67,7 +67,7 @@ def test_markdown_begins_with_its_sentences_and_shows_charts_beside_their_tables
         [means],
         ["Link: 100 Mbit/s."],
         [Part(name="further", title="Further", sheets=(sheet,), charts=(chart("further-1"),))],
-        first=[("Answers", ["TCP: *90* Mbit/s", "UDP: <b>"]), ("Take care", [])],
+        first=[("Answers", ["TCP: *90* Mbit/s", "UDP: <b>"]), ("Warnings", [])],
         overviews=[overview],
         charts=[chart("means", "a](x) <b>"), chart("no) [name")],
     )
@@ -80,7 +80,7 @@ def test_markdown_begins_with_its_sentences_and_shows_charts_beside_their_tables
     assert positions == sorted(positions)
     assert "![Line chart: a\\](x) \\<b\\>, in Mbit/s" in text
     assert text.count("![") == 2
-    assert "Take care" not in text
+    assert "Warnings" not in text
 
 
 def test_a_terminal_gets_no_escape_sequence() -> None:
