@@ -61,9 +61,9 @@ def main() -> int:
     if not arguments.names:
         write_table(outcomes, datetime.datetime.now(datetime.UTC).date())
     total_s = sum(outcome.duration_s for outcome in outcomes)
-    met = sum(each.exit_status == 0 for each in outcomes)
-    print(f"benchmarks: {met} of {len(outcomes)} met, in {total_s / 60:.0f} min")
-    return 0 if met == len(outcomes) and total_s <= MOST_S else 1
+    met_count = sum(outcome.exit_status == 0 for outcome in outcomes)
+    print(f"benchmarks: {met_count} of {len(outcomes)} met, in {total_s / 60:.0f} min")
+    return 0 if met_count == len(outcomes) and total_s <= MOST_S else 1
 
 
 def run(name: str) -> Outcome:
@@ -73,12 +73,12 @@ def run(name: str) -> Outcome:
     with file.open("w", encoding="utf-8") as output:
         try:
             words = [sys.executable, "-m", BENCHMARKS[name]]
-            done = subprocess.run(words, cwd=ROOT, stdout=output, timeout=MOST_S, check=False)
+            process = subprocess.run(words, cwd=ROOT, stdout=output, timeout=MOST_S, check=False)
         except subprocess.TimeoutExpired:
             return Outcome(name, 1, f"not over in {MOST_S / 60:.0f} min", time.monotonic() - begin)
     lines = file.read_text("utf-8").splitlines()
     figures = lines[-1] if lines else "no figures"
-    return Outcome(name, done.returncode, figures, time.monotonic() - begin)
+    return Outcome(name, process.returncode, figures, time.monotonic() - begin)
 
 
 def write_table(outcomes: list[Outcome], day: datetime.date) -> None:
@@ -88,8 +88,8 @@ def write_table(outcomes: list[Outcome], day: datetime.date) -> None:
         rows.append(f"| {outcome.figures.replace('|', '/')} | `make benchmark-{outcome.name}` |")
     page = TABLE.read_text("utf-8")
     between = re.compile(re.escape(BEGIN) + r".*?" + re.escape(END), re.DOTALL)
-    made = "\n".join([BEGIN, *rows, END])
-    page, places = between.subn(lambda _: made, page, count=1)
+    block = "\n".join([BEGIN, *rows, END])
+    page, places = between.subn(lambda _: block, page, count=1)
     if not places:
         raise SystemExit(f"{TABLE}: no place between {BEGIN} and {END} for the table")
     TABLE.write_text(page, "utf-8")

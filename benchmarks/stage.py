@@ -32,14 +32,14 @@ def netlab(
     *words: str, accept: Sequence[int] = (0,), timeout_s: float = 1800
 ) -> subprocess.CompletedProcess[str]:
     """Run netlab's command to its end; its words are shown when its exit status is another."""
-    done = subprocess.run(
+    process = subprocess.run(
         [*NETLAB, *words], cwd=ROOT, capture_output=True, text=True, timeout=timeout_s, check=False
     )
-    if done.returncode not in accept:
+    if process.returncode not in accept:
         raise SystemExit(
-            f"netlab {' '.join(words)}: exit status {done.returncode}\n{done.stderr.strip()}"
+            f"netlab {' '.join(words)}: exit status {process.returncode}\n{process.stderr.strip()}"
         )
-    return done
+    return process
 
 
 def run_words(matrix: Path, hosts: Path | None, into: Path, *more: str) -> list[str]:

@@ -32,8 +32,10 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_heavy_is_imported_with_it() -> None:
     heavy = {"pandas", "paramiko", "click", "matplotlib"}
     words = f"import sys, netlab; print(*{heavy} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
+    process = subprocess.run(
+        [sys.executable, "-c", words], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == ""
 
 
 def test_what_it_does_not_have_is_an_attribute_error() -> None:
@@ -93,7 +95,7 @@ def test_a_fault_in_a_matrix_is_said_with_its_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("question", "sentence"),
     [
         ({"size": "1 furlong"}, "furlong"),
         ({"link": "fast"}, "fast"),
@@ -101,10 +103,10 @@ def test_a_fault_in_a_matrix_is_said_with_its_place() -> None:
     ],
 )
 def test_a_question_that_nobody_can_ask_is_a_usage_error(
-    asked: dict[str, str], sentence: str
+    question: dict[str, str], sentence: str
 ) -> None:
     with pytest.raises(UsageError, match=sentence):
-        netlab.measure(**asked)  # type: ignore[arg-type]  # strings all
+        netlab.measure(**question)  # type: ignore[arg-type]  # strings all
 
 
 def test_errors_of_folders_and_matrices_are_those_documented() -> None:
@@ -136,16 +138,18 @@ tests:
 def test_latency_under_load_of_real_probes_accounts_for_every_request() -> None:
     Path("load.yaml").write_text(UNDER_LOAD)
     run = netlab.run("load.yaml", into="loaded", quiet=True)
-    assert [each.status for each in run.records] == ["ok", "ok"], [e.detail for e in run.records]
+    assert [record.status for record in run.records] == ["ok", "ok"], [
+        e.detail for e in run.records
+    ]
     for record in run.records:
         values = record.values
-        trips, lost = values["trip_ns"], values["lost_trips"]
+        trips, lost_trips = values["trip_ns"], values["lost_trips"]
         assert isinstance(trips, list | tuple)
-        assert isinstance(lost, list | tuple)
+        assert isinstance(lost_trips, list | tuple)
         # 100 a second for the three phases, a time-out and half a second.
-        assert len(trips) + len(lost) == 500 == values["client_sent_messages"]
+        assert len(trips) + len(lost_trips) == 500 == values["client_sent_messages"]
         assert sum(trips) == values["client_rtt_sum_ns"]
-        assert len(lost) == values["client_lost_messages"]
+        assert len(lost_trips) == values["client_lost_messages"]
         assert values["idle_rtt_count"] == 100
         assert values["loaded_rtt_count"] == pytest.approx(100, abs=1)
         edges = ("idle_open", "load_open", "settled", "load_close", "drained", "after_close")
@@ -153,10 +157,10 @@ def test_latency_under_load_of_real_probes_accounts_for_every_request() -> None:
         assert times == sorted(times)
         assert values["load_close_ns"] - values["load_open_ns"] == 2_000_000_000  # type: ignore[operator]
         assert values["increase_ns"] == values["loaded_rtt_p50_ns"] - values["idle_rtt_p50_ns"]  # type: ignore[operator]
-    both, udp = run.records
-    assert both.values["to_server_throughput_bit_per_s"] > 1e6  # type: ignore[operator]
-    assert both.values["to_client_throughput_bit_per_s"] > 1e6  # type: ignore[operator]
-    assert both.values["idle_connections"] == pytest.approx(10, abs=1)
+    both_ways, udp = run.records
+    assert both_ways.values["to_server_throughput_bit_per_s"] > 1e6  # type: ignore[operator]
+    assert both_ways.values["to_client_throughput_bit_per_s"] > 1e6  # type: ignore[operator]
+    assert both_ways.values["idle_connections"] == pytest.approx(10, abs=1)
     assert "idle_connections" not in udp.values
     assert udp.values["throughput_bit_per_s"] < 10.5e6  # type: ignore[operator]
     assert run.frame["increase_ns"].tolist() == [e.values["increase_ns"] for e in run.records]

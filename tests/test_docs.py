@@ -30,8 +30,8 @@ def test_the_packages_and_the_files_are_named_with_what_they_say_of_themselves(
 
 
 def test_the_drawing_of_who_imports_whom_is_of_this_code(made: dict[str, Any]) -> None:
-    drawn = ROOT / "docs" / "pictures" / "storeys.svg"
-    assert drawn.read_text() == made["drawing"](), "run `make docs`"
+    picture = ROOT / "docs" / "pictures" / "storeys.svg"
+    assert picture.read_text() == made["drawing"](), "run `make docs`"
     storeys = runpy.run_path(str(ROOT / "docs" / "scripts" / "storeys.py"))
     assert 9 <= len(storeys["storeys"]()) <= 10
     assert storeys["against"](storeys["storeys"](), storeys["imports"]()) == []
@@ -61,8 +61,8 @@ def test_every_link_in_a_text_leads_somewhere(text: Path) -> None:
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.name)
 def test_every_row_of_a_table_has_as_many_cells_as_its_head(text: Path) -> None:
-    for found in re.findall(r"(?:^\|.*\n)+", text.read_text(), re.M):
-        rows = found.splitlines()
+    for table in re.findall(r"(?:^\|.*\n)+", text.read_text(), re.M):
+        rows = table.splitlines()
         cells = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
         assert [row for row, count in zip(rows, cells, strict=True) if count != cells[0]] == []
 
@@ -90,10 +90,10 @@ except SystemExit: pass
 loaded = [name for name in ({heavy}) if name in sys.modules]
 sys.exit(', '.join(loaded) or 0)
 """
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 def test_the_matrix_of_the_documentation_is_the_one_that_runs(tmp_path: Path) -> None:
@@ -128,9 +128,9 @@ def test_every_setting_of_a_matrix_is_documented() -> None:
 
 
 def test_the_page_of_faults_has_a_row_for_each_file_of_the_suite() -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "scripts" / "reliability.py"))
-    assert made["PAGE"].read_text("utf-8") == made["updated"](made["figures_of_before"]())
-    for of_folder in made["rows"]().values():
+    script = runpy.run_path(str(ROOT / "docs" / "scripts" / "reliability.py"))
+    assert script["PAGE"].read_text("utf-8") == script["updated"](script["figures_of_before"]())
+    for of_folder in script["rows"]().values():
         numbers = [row.number for row in of_folder]
         assert len(numbers) == len({*numbers})
 
@@ -149,10 +149,10 @@ def test_the_findings_of_the_documentation_are_those_of_the_table_of_kinds(
 
 def test_every_kind_of_finding_says_where_it_is_stated() -> None:
     # Of netlab's own kinds, not of those that other tests add.
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", SILENT_KINDS], capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == []
+    assert process.stdout.split() == []
 
 
 SILENT_KINDS = """

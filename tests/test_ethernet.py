@@ -114,7 +114,7 @@ def test_whatever_is_asked_the_ceiling_of_a_link_is_its_exact_share_of_the_rate(
         mss_bytes=mss,
         vlan=vlan,
     )
-    found = ceiling_bit_per_s(
+    ceiling = ceiling_bit_per_s(
         rate,
         protocol,
         message,
@@ -124,7 +124,7 @@ def test_whatever_is_asked_the_ceiling_of_a_link_is_its_exact_share_of_the_rate(
         mss_bytes=mss,
         vlan=vlan,
     )
-    assert found == float(rate * share)
+    assert ceiling == float(rate * share)
 
 
 def test_unless_told_otherwise_a_link_is_ipv4_with_timestamps_and_without_a_tag() -> None:
@@ -250,7 +250,7 @@ def test_fragments_carry_the_whole_message_within_the_mtu(
     payloads = [packet - header for packet in packets]
     assert sum(payloads) == message + 8
     assert all(payload % 8 == 0 for payload in payloads[:-1])
-    assert all(each > 0 for each in payloads)
+    assert all(payload > 0 for payload in payloads)
     # Nothing is cut that would have fitted.
     assert message + 8 + IP_BYTES[ip_version] > mtu
 

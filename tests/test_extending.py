@@ -40,7 +40,7 @@ def test_the_code_is_what_the_tests_run(section: str) -> None:
 @pytest.mark.parametrize("section", MOST_FILES)
 def test_the_files_to_touch_are_named_few_and_there(section: str) -> None:
     (line,) = re.findall(r"^Files: (.*)$", SECTIONS[section], re.MULTILINE)
-    named = re.findall(r"`([\w/.]+)`", line)
-    assert 1 <= len(named) <= MOST_FILES[section]
-    missing = [each for each in named if not (ROOT / each.replace("CODE", "de")).exists()]
-    assert missing == []
+    paths = re.findall(r"`([\w/.]+)`", line)
+    assert 1 <= len(paths) <= MOST_FILES[section]
+    absent_paths = [path for path in paths if not (ROOT / path.replace("CODE", "de")).exists()]
+    assert absent_paths == []

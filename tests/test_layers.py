@@ -60,12 +60,12 @@ NEIGHBOURS = {
 
 def broken(folder: Path) -> set[str]:
     """The first words of the contracts that a copy of the package breaks."""
-    done = subprocess.run(
+    process = subprocess.run(
         LINT, cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
-    told = [line for line in done.stdout.splitlines() if line.endswith((" KEPT", " BROKEN"))]
-    assert len(told) == len(CONTRACTS), done.stdout + done.stderr
-    return {line.partition(":")[0] for line in told if line.endswith(" BROKEN")}
+    lines = [line for line in process.stdout.splitlines() if line.endswith((" KEPT", " BROKEN"))]
+    assert len(lines) == len(CONTRACTS), process.stdout + process.stderr
+    return {line.partition(":")[0] for line in lines if line.endswith(" BROKEN")}
 
 
 @pytest.fixture
@@ -83,9 +83,9 @@ def test_the_contracts_hold(package: Path) -> None:
     assert {name.partition(":")[0] for name in CONTRACTS} == PLANTED.keys()
 
 
-def plant(package: Path, name: str, how: str, imported: str) -> None:
+def plant(package: Path, name: str, template: str, imported: str) -> None:
     file = package / "netlab" / name
-    file.write_text(file.read_text("utf-8") + how.format(imported), encoding="utf-8")
+    file.write_text(file.read_text("utf-8") + template.format(imported), encoding="utf-8")
 
 
 @pytest.mark.parametrize("contract", PLANTED)
@@ -97,12 +97,12 @@ def test_an_import_that_is_not_allowed_breaks_its_contract(package: Path, contra
 def test_neighbours_of_one_storey_do_not_know_each_other(package: Path) -> None:
     for name, imported in NEIGHBOURS.items():
         plant(package, name, FUNCTION, imported)
-    told = subprocess.run(
+    output = subprocess.run(
         LINT, cwd=package, capture_output=True, text=True, timeout=120, check=False
     ).stdout
     for name, imported in NEIGHBOURS.items():
-        planted = "netlab." + name.removesuffix(".py").replace("/", ".")
-        assert f"{planted} -> {imported}" in told
+        module = "netlab." + name.removesuffix(".py").replace("/", ".")
+        assert f"{module} -> {imported}" in output
 
 
 def python_files() -> Iterator[Path]:
@@ -130,14 +130,14 @@ def names_imported(node: ast.AST) -> Iterator[str]:
 
 
 def test_no_folder_holds_more_files_than_a_person_looks_through() -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", "ls-files", "benchmarks", "docs", "netlab", "probes", "tests"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    names = [Path(name) for name in done.stdout.splitlines() if (ROOT / name).exists()]
+    names = [Path(name) for name in process.stdout.splitlines() if (ROOT / name).exists()]
     counts = Counter(path.parent.as_posix() for path in names)
     assert {folder: count for folder, count in counts.items() if count > MOST_FILES} == {}
     assert len(counts) > 40
@@ -180,5 +180,5 @@ def test_the_name_of_a_type_exists_once() -> None:
     for path in sorted((ROOT / "netlab").rglob("*.py")):
         for name in types_of(ast.parse(path.read_text("utf-8"))):
             places[name].append(path.relative_to(ROOT).as_posix())
-    assert {name: each for name, each in places.items() if len(each) > 1} == {}
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
     assert len(places) > 300

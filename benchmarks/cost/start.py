@@ -60,7 +60,7 @@ def main() -> int:
             with labs(hosts) as lab_states:
                 run_starts = starts(lab_states, Path(scratch), arguments.rounds)
             whole_s = [run_start.whole_s for run_start in run_starts]
-            rows = [spread("command to first message", [1e3 * run_start for run_start in whole_s])]
+            rows = [spread("command to first message", [1e3 * time_s for time_s in whole_s])]
             for number, part in enumerate(PARTS):
                 rows.append(
                     spread(

@@ -61,8 +61,8 @@ def main() -> int:
     counts = ", ".join(f"{count} {word}" for word, count in sorted(states.items()))
     return finish(
         verdicts,
-        f"whole: {len(cells)} cells to ±1 % in {minutes:.1f} minutes, {comparison}; {trials} trials "
-        f"({counts}), {took_s / max(1, trials):.2f} s each",
+        f"whole: {len(cells)} cells to ±1 % in {minutes:.1f} minutes, {comparison}; "
+        f"{trials} trials ({counts}), {took_s / max(1, trials):.2f} s each",
     )
 
 

@@ -147,8 +147,8 @@ def measure(into: Path, cells: int, trials: int) -> None:
     with RunFolder.open_for_writing(into, plan_of(matrix, all_cells)) as folder:
         folder.note("session")
         progress = Progress()
-        left: tuple[Trial, ...] = outstanding(folder, all_cells, frozenset())
-        progress.begin(folder.path, left, done=0, matrix=matrix)
+        due_trials: tuple[Trial, ...] = outstanding(folder, all_cells, frozenset())
+        progress.begin(folder.path, due_trials, done=0, matrix=matrix)
         Session(
             folder=folder,
             pool=cast(HostPool, FakePool()),
@@ -158,7 +158,7 @@ def measure(into: Path, cells: int, trials: int) -> None:
             redo=frozenset(),
             retries=0,
         ).measure()
-        print(json.dumps({"cells": len(all_cells), "left": len(left), "bytes": peak_bytes()}))
+        print(json.dumps({"cells": len(all_cells), "left": len(due_trials), "bytes": peak_bytes()}))
 
 
 def peak_bytes() -> int:

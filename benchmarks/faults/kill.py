@@ -121,10 +121,11 @@ def kill_once(
     gone_after_s = time.monotonic() - killed_at
     toll.gone_after_s.append(gone_after_s)
     toll.alive += alive
-    now = record_lines(into)
-    toll.changed += changed(earlier_lines, now)
+    later_lines = record_lines(into)
+    toll.changed += changed(earlier_lines, later_lines)
     print(
-        f"kill {number + 1}: {len(now)} records, {'in a test' if during else 'between tests'}, "
+        f"kill {number + 1}: {len(later_lines)} records, "
+        f"{'in a test' if during else 'between tests'}, "
         f"no netprobe after {gone_after_s:.2f} s",
         flush=True,
     )

@@ -219,11 +219,11 @@ def main() -> int:
         while contest.acquired < arguments.acquisitions and not contest.stuck:
             batch += 1
             chance = random.Random(f"{arguments.seed}-{batch}")  # noqa: S311 - can be repeated
-            controllers, before = chance.randint(2, arguments.most), contest.acquired
+            controllers, earlier_count = chance.randint(2, arguments.most), contest.acquired
             contenders = contend(bench, lock_of, controllers, chance, batch)
             settle(bench, lock_of, contenders, contest)
             print(
-                f"batch {batch}: {controllers} controllers, {contest.acquired - before} "
+                f"batch {batch}: {controllers} controllers, {contest.acquired - earlier_count} "
                 f"acquisitions, over in {contest.batch_s[-1]:.1f} s",
                 flush=True,
             )

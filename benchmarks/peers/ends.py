@@ -80,7 +80,7 @@ def run_to_end(
     cpu: int | None = SENDER_CPU,
 ) -> str:
     """Run the sending side; what it printed. Raises ToolFailedError with it."""
-    done = subprocess.run(
+    process = subprocess.run(
         _inside(cable.sender, cpu, argv),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -89,9 +89,9 @@ def run_to_end(
         env=_environment(more),
         check=False,
     )
-    if done.returncode:
-        raise ToolFailedError(f"{' '.join(argv)}: {done.stdout}{done.stderr}".strip())
-    return done.stdout
+    if process.returncode:
+        raise ToolFailedError(f"{' '.join(argv)}: {process.stdout}{process.stderr}".strip())
+    return process.stdout
 
 
 def rest_of(receiver: subprocess.Popen[str], seconds: float) -> str:
@@ -126,19 +126,19 @@ def await_socket(receiver: subprocess.Popen[str], protocol: str, port: int) -> N
 # ---- what programs say ----
 
 
-def result_of(said: str) -> dict[str, Any]:
+def result_of(output: str) -> dict[str, Any]:
     """The last `result` among a probe's records; ToolFailedError with all it said without one."""
-    records = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    records = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     results: list[dict[str, Any]] = [record for record in records if record["type"] == "result"]
     if not results:
-        raise ToolFailedError(said.strip())
+        raise ToolFailedError(output.strip())
     return results[-1]
 
 
-def netperf_omni(cable: Cable, seconds: int, wanted: str, words: Sequence[str]) -> dict[str, str]:
-    """What netperf's omni test says under the names ``wanted``, THROUGHPUT among them."""
+def netperf_omni(cable: Cable, seconds: int, fields: str, words: Sequence[str]) -> dict[str, str]:
+    """What netperf's omni test says in its ``fields``, THROUGHPUT among them."""
     ask = ["netperf", "-H", cable.to, "-p", str(CONTROL_PORT), "-t", "omni", "-l", str(seconds)]
-    ask += [*words, "-P", f",{PORT}", "-k", wanted]
+    ask += [*words, "-P", f",{PORT}", "-k", fields]
     with start(cable, ["netserver", "-D", "-p", str(CONTROL_PORT)]) as server:
         await_socket(server, "tcp", CONTROL_PORT)
         try:
@@ -177,13 +177,13 @@ def those_installed(
     """
     if (os.cpu_count() or 1) < 2:
         raise SystemExit("two CPUs are needed: one for each end")
-    found = [tool for tool in tools if tool.installed]
+    present_tools = [tool for tool in tools if tool.installed]
     for tool in tools:
-        if tool not in found:
+        if tool not in present_tools:
             print(f"{tool.name} is not installed and left out: apt-get install {tool.package}")
-    if all(tool.name in ours for tool in found):
+    if all(tool.name in ours for tool in present_tools):
         raise SystemExit("nothing to compare with")
-    return found
+    return present_tools
 
 
 def interleaved(
@@ -198,35 +198,35 @@ def interleaved(
     readings: dict[Case, list[dict[str, Reading]]] = {case: [] for case in cases}
     for number in range(rounds):
         print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
-        turned = [*tools[number % len(tools) :], *tools[: number % len(tools)]]
+        tool_order = [*tools[number % len(tools) :], *tools[: number % len(tools)]]
         for case in cases:
-            found, stolen = _turn(case, turned, cable)
-            if stolen > MOST_STOLEN or len(found) < len(tools):
+            turn_readings, stolen = _turn(case, tool_order, cable)
+            if stolen > MOST_STOLEN or len(turn_readings) < len(tools):
                 print(f"{case}: again, {100 * stolen:.1f} % stolen", file=sys.stderr, flush=True)
-                found, _ = _turn(case, turned, cable)
-            readings[case].append(found)
+                turn_readings, _ = _turn(case, tool_order, cable)
+            readings[case].append(turn_readings)
     return readings
 
 
 def by_tool(rounds: Sequence[dict[str, Reading]]) -> dict[str, list[Reading]]:
     """What each tool measured in the rounds that it gave a figure in, by its name."""
-    names = dict.fromkeys(name for found in rounds for name in found)
-    return {name: [found[name] for found in rounds if name in found] for name in names}
+    names = dict.fromkeys(name for readings in rounds for name in readings)
+    return {name: [readings[name] for readings in rounds if name in readings] for name in names}
 
 
 def _turn(
     case: Case, tools: Sequence[Tool[Case, Reading]], cable: Cable
 ) -> tuple[dict[str, Reading], float]:
     """What each tool measured that gave a figure; the share of the CPUs' time that was stolen."""
-    found: dict[str, Reading] = {}
+    readings: dict[str, Reading] = {}
     stolen, total = _cpu_times()
     for tool in tools:
         try:
-            found[tool.name] = tool.measure(case, cable)
+            readings[tool.name] = tool.measure(case, cable)
         except (ToolFailedError, KeyError, ValueError) as error:
             print(f"{case}: {tool.name} gave no figure: {error}", file=sys.stderr)
     stolen_then, total_then = _cpu_times()
-    return found, (stolen_then - stolen) / max(1, total_then - total)
+    return readings, (stolen_then - stolen) / max(1, total_then - total)
 
 
 def _cpu_times() -> tuple[int, int]:

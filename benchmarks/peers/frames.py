@@ -122,9 +122,9 @@ class Way:
 def ways(hosts: Path, methods: Sequence[str]) -> list[Way]:
     """All that there are for frames past the systems at one end or at both."""
     return [
-        Way(hosts, method, taken, steered)
+        Way(hosts, method, socket_kind, steered)
         for method in methods
-        for taken in ("socket", "packet")
+        for socket_kind in ("socket", "packet")
         for steered in (False, True)
     ]
 
@@ -137,7 +137,7 @@ def per_s(reading: Reading) -> float:
 def without_loss(way: Way, case: Case, cable: Cable) -> tuple[float, Way] | None:
     """What a way receives a second with hardly a loss: unpaced, else paced. None: at no rate."""
     reading = way.measure(case, cable)
-    low, high, found = 0.0, 1.5 * per_s(reading), None
+    low, high, best = 0.0, 1.5 * per_s(reading), None
     rate = per_s(reading)
     print(f"{way}: {rate:,.0f}/s, loss {reading.loss:.4f}", file=sys.stderr, flush=True)
     if _fits(reading):
@@ -146,12 +146,12 @@ def without_loss(way: Way, case: Case, cable: Cable) -> tuple[float, Way] | None
         paced = replace(way, rate_per_s=rate)
         reading = paced.measure(case, cable)
         if _fits(reading) and per_s(reading) > 0.98 * rate:
-            low, found = rate, (per_s(reading), paced)
+            low, best = rate, (per_s(reading), paced)
         else:
             high = rate
         rate = (low + high) / 2 if low else 0.8 * rate
-    print(f"{way}: {found[0]:,.0f}/s, paced" if found else f"{way}: always some", file=sys.stderr)
-    return found
+    print(f"{way}: {best[0]:,.0f}/s, paced" if best else f"{way}: always some", file=sys.stderr)
+    return best
 
 
 def _fits(reading: Reading) -> bool:
@@ -160,9 +160,11 @@ def _fits(reading: Reading) -> bool:
 
 def contenders(candidates: Sequence[Way], case: Case, cable: Cable) -> list[Way]:
     """Those that took the most without loss."""
-    found = [each for way in candidates if (each := without_loss(way, case, cable)) is not None]
-    found.sort(key=lambda each: each[0], reverse=True)
-    return [way for _, way in found[:CONTENDERS]]
+    finalists = [
+        finalist for way in candidates if (finalist := without_loss(way, case, cable)) is not None
+    ]
+    finalists.sort(key=lambda finalist: finalist[0], reverse=True)
+    return [way for _, way in finalists[:CONTENDERS]]
 
 
 def main() -> int:
@@ -189,35 +191,37 @@ def main() -> int:
 
 def judge(readings: dict[str, list[Reading]], ours: list[str]) -> int:
     """A line a way, and the ratio of our best one without loss to the best of the others."""
-    rows, took, lost = [], {}, {}
-    for name, found in readings.items():
-        rates = sorted(per_s(each) for each in found)
+    rows, took, losses = [], {}, {}
+    for name, tool_readings in readings.items():
+        rates = sorted(per_s(reading) for reading in tool_readings)
         took[name] = statistics.median(rates)
-        lost[name] = statistics.median(each.loss for each in found if each.loss is not None)
-        worst = max(each.loss for each in found if each.loss is not None)
+        losses[name] = statistics.median(
+            reading.loss for reading in tool_readings if reading.loss is not None
+        )
+        worst = max(reading.loss for reading in tool_readings if reading.loss is not None)
         rows.append(
             [
                 *(name, f"{took[name]:,.0f}", f"{rates[0]:,.0f}", f"{rates[-1]:,.0f}"),
-                *(f"{100 * lost[name]:.3f}", f"{100 * worst:.3f}"),
+                *(f"{100 * losses[name]:.3f}", f"{100 * worst:.3f}"),
             ]
         )
     head = ["64-byte frames", "received/s, median", "least", "most", "loss, %", "worst"]
     print(table(head, rows))
-    fit = [name for name in ours if name in took and lost[name] < MOST_LOSS]
-    others = [name for name in took if name not in ours]
-    if not fit or not others:
+    fit = [name for name in ours if name in took and losses[name] < MOST_LOSS]
+    rivals = [name for name in took if name not in ours]
+    if not fit or not rivals:
         return finish([Verdict(False, "a way of ours without loss, and a rival", "none")], "none")
-    best, rival = (max(names, key=lambda name: took[name]) for names in (fit, others))
+    best, rival = (max(names, key=lambda name: took[name]) for names in (fit, rivals))
     ratio = took[best] / took[rival]
     figures = (
-        f"{ratio:.2f}: {best} {took[best]:,.0f}/s, loss {100 * lost[best]:.3f} %; {rival} "
-        f"{took[rival]:,.0f}/s, loss {100 * lost[rival]:.3f} %"
+        f"{ratio:.2f}: {best} {took[best]:,.0f}/s, loss {100 * losses[best]:.3f} %; {rival} "
+        f"{took[rival]:,.0f}/s, loss {100 * losses[rival]:.3f} %"
     )
-    wanted = (
+    criterion = (
         f"at least {LEAST_RATIO} times what the best of the others received, with loss under "
         f"{100 * MOST_LOSS:g} %"
     )
-    return finish([Verdict(ratio >= LEAST_RATIO, wanted, figures)], f"frames: {figures}")
+    return finish([Verdict(ratio >= LEAST_RATIO, criterion, figures)], f"frames: {figures}")
 
 
 if __name__ == "__main__":

@@ -97,19 +97,19 @@ def reading_of(raw: dict[str, list[dict[str, Any]]], seconds: int) -> LoadReadin
     """flent's points by their wall clock: pings, and each stream's rate over the time before."""
     streams = [name for name in raw if name.startswith("TCP") and raw[name]]
     downloads = [name for name in streams if "download" in name]
-    begins = min(each["t"] - each["dur"] for name in streams for each in raw[name][:1])
+    begins = min(point["t"] - point["dur"] for name in streams for point in raw[name][:1])
     window = begins + SETTLED_S, begins + seconds
-    pings = [(each["t"], each["val"]) for each in raw["Ping (ms) ICMP"]]
-    idle = [value for at, value in pings if at < begins]
-    loaded = [value for at, value in pings if window[0] <= at < window[1]]
+    pings = [(point["t"], point["val"]) for point in raw["Ping (ms) ICMP"]]
+    idle_ms = [value for at, value in pings if at < begins]
+    load_ms = [value for at, value in pings if window[0] <= at < window[1]]
     rate = sum(_mean_over(raw[name], window) for name in downloads or streams)
-    return LoadReading(1e6 * rate, statistics.median(loaded) - statistics.median(idle))
+    return LoadReading(1e6 * rate, statistics.median(load_ms) - statistics.median(idle_ms))
 
 
 def _mean_over(points: Sequence[dict[str, Any]], window: tuple[float, float]) -> float:
     inside = [point for point in points if window[0] <= point["t"] < window[1]]
-    whole_s = sum(each["dur"] for each in inside)
-    return float(sum(each["val"] * each["dur"] for each in inside) / whole_s)
+    whole_s = sum(point["dur"] for point in inside)
+    return float(sum(point["val"] * point["dur"] for point in inside) / whole_s)
 
 
 @contextmanager
@@ -148,15 +148,16 @@ def main() -> int:
             for number in range(arguments.rounds):
                 tools: dict[str, Measure] = {"flent": partial(flent, program), "netlab": ours}
                 turn = list(tools) if number % 2 else list(tools)[::-1]
-                found = {
-                    each: tools[each](name, lab, arguments.seconds, Path(folder)) for each in turn
+                turn_readings = {
+                    tool_name: tools[tool_name](name, lab, arguments.seconds, Path(folder))
+                    for tool_name in turn
                 }
-                pairs.append((found["netlab"], found["flent"]))
+                pairs.append((turn_readings["netlab"], turn_readings["flent"]))
             rows += _lines(name, pairs)
             off[name] = _off(pairs)
     print(table(["test", "Mbit/s", "increase ms", "to flent's", "in rounds"], rows))
-    throughput = max(abs(each[0] - 1) for each in off.values())
-    increase = max(abs(each[1] - 1) for each in off.values())
+    throughput = max(abs(ratios[0] - 1) for ratios in off.values())
+    increase = max(abs(ratios[1] - 1) for ratios in off.values())
     return finish(
         [
             Verdict(throughput <= WITHIN_THROUGHPUT, "throughput as flent's", f"{throughput:.1%}"),
@@ -177,11 +178,11 @@ def _off(pairs: Sequence[tuple[LoadReading, LoadReading]]) -> tuple[float, float
 
 def _lines(name: str, pairs: Sequence[tuple[LoadReading, LoadReading]]) -> list[list[str]]:
     lines = []
-    for index, who in enumerate(("netlab", "flent")):
+    for index, tool_name in enumerate(("netlab", "flent")):
         readings = [pair[index] for pair in pairs]
-        rate = statistics.median(each.throughput_bit_per_s for each in readings) / 1e6
+        rate = statistics.median(reading.throughput_bit_per_s for reading in readings) / 1e6
         increase = statistics.median(reading.increase_ms for reading in readings)
-        lines.append([f"{name}, {who}", f"{rate:.2f}", f"{increase:.1f}", "", ""])
+        lines.append([f"{name}, {tool_name}", f"{rate:.2f}", f"{increase:.1f}", "", ""])
     throughput, increase = _off(pairs)
     ratios = [a.increase_ms / b.increase_ms for a, b in pairs]
     lines[0][3:] = [f"{throughput:.3f}, {increase:.3f}", f"{min(ratios):.2f} to {max(ratios):.2f}"]

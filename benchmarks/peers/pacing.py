@@ -56,10 +56,13 @@ def matrix(seconds: float, repeats: int) -> str:
 
 def error_of(record: Record) -> float | None:
     """Share by which the sent rate is off the offered one; ``None`` without a result."""
-    sent, offered = record.values.get("sent_bit_per_s"), record.settings.get("rate_bit_per_s")
-    if record.status is not Status.OK or sent is None:
+    sent_rate, offered_rate = (
+        record.values.get("sent_bit_per_s"),
+        record.settings.get("rate_bit_per_s"),
+    )
+    if record.status is not Status.OK or sent_rate is None:
         return None
-    return float(str(sent)) / float(str(offered)) - 1
+    return float(str(sent_rate)) / float(str(offered_rate)) - 1
 
 
 def late_ns(records: Sequence[Record], share: float) -> int | None:
@@ -73,10 +76,10 @@ def late_ns(records: Sequence[Record], share: float) -> int | None:
         histogram = record.values.get("sender_late_histogram_ns")
         for bucket, count in enumerate(histogram if isinstance(histogram, list) else []):
             buckets[bucket] += int(count)
-    wanted, seen = share * buckets.total(), 0
+    threshold, tally = share * buckets.total(), 0
     for bucket in sorted(buckets):
-        seen += buckets[bucket]
-        if seen and seen >= wanted:
+        tally += buckets[bucket]
+        if tally and tally >= threshold:
             return int(2 ** (bucket + 1))
     return None
 
@@ -103,27 +106,27 @@ def lines_of(
     for (size, rate), trials in sorted(cells.items(), key=lambda item: (-item[0][0], item[0][1])):
         errors = [error for trial in trials if (error := error_of(trial)) is not None]
         skipped = sum(int(str(r.values.get("sender_skipped_messages", 0))) for r in trials)
-        sent = sum(int(str(r.values.get("sent_messages", 0))) for r in trials)
+        message_count = sum(int(str(r.values.get("sent_messages", 0))) for r in trials)
         bursts = [int(str(r.values.get("sender_largest_burst", 0))) for r in trials]
-        what = f"{size} bytes, {format_rate(rate)}"
+        label = f"{size} bytes, {format_rate(rate)}"
         if not errors:
-            verdicts.append(Verdict(False, what, "no result"))
+            verdicts.append(Verdict(False, label, "no result"))
             continue
         middle, worst = statistics.median(errors), max(errors, key=abs)
-        share = skipped / (sent + skipped)
+        share = skipped / (message_count + skipped)
         half_ns, most_ns = late_ns(trials, 0.5), late_ns(trials, 0.99)
         if half_ns is None or most_ns is None:
-            verdicts.append(Verdict(False, what, "no distribution of lateness in the records"))
+            verdicts.append(Verdict(False, label, "no distribution of lateness in the records"))
             continue
         lines.append(
             [
-                *(what, f"{100 * middle:+.3f}", f"{100 * worst:+.3f}", f"{100 * share:.3f}"),
+                *(label, f"{100 * middle:+.3f}", f"{100 * worst:+.3f}", f"{100 * share:.3f}"),
                 *(f"{half_ns / 1e3:.1f}", f"{most_ns / 1e3:.1f}"),
                 *(str(max(bursts)), str(len(errors))),
             ]
         )
         verdicts.append(
-            Verdict(abs(middle) < MOST_ERROR, what, f"{100 * middle:+.3f} % off, median")
+            Verdict(abs(middle) < MOST_ERROR, label, f"{100 * middle:+.3f} % off, median")
         )
         figures.append(
             {
@@ -144,12 +147,12 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
-    before = os.getloadavg()[0]
+    load_before = os.getloadavg()[0]
     lines, verdicts, figures = lines_of(measured(arguments.seconds, arguments.repeats))
     head = ["offered", "median, %", "worst, %", "skipped, %", "half late ≤ µs", "99 % late ≤ µs"]
     head += ["largest burst", "trials"]
     print(table(head, lines))
-    print(f"load before {before:.2f}, after {os.getloadavg()[0]:.2f}, {os.cpu_count()} CPUs")
+    print(f"load before {load_before:.2f}, after {os.getloadavg()[0]:.2f}, {os.cpu_count()} CPUs")
     return finish(verdicts, json.dumps(figures))
 
 

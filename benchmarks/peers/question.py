@@ -38,12 +38,12 @@ def main() -> int:
         address = load_inventory(lab.hosts_file).host("linux-a").address(None)
         for number in range(arguments.rounds):
             into = Path(scratch) / f"run{number}"
-            first, whole, rate = asked_of_netlab(lab, into, arguments.seconds)
+            first, whole_s, rate = asked_of_netlab(lab, into, arguments.seconds)
             first_s.append(first - 1)
-            beyond_s.append(whole - arguments.seconds)
+            beyond_s.append(whole_s - arguments.seconds)
             ours.append(rate)
             theirs.append(asked_of_iperf3(lab, address, arguments.seconds))
-    ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
+    ratios = [our_rate / their_rate for our_rate, their_rate in zip(ours, theirs, strict=True)]
     rows = [
         row("netlab, Mbit/s", [rate / 1e6 for rate in ours]),
         row("iperf3, Mbit/s", [rate / 1e6 for rate in theirs]),
@@ -52,7 +52,7 @@ def main() -> int:
         row("to the first figure, s", first_s),
     ]
     print(table(["", "least", "median", "most"], rows))
-    ratio, beyond, first = (statistics.median(each) for each in (ratios, beyond_s, first_s))
+    ratio, beyond, first = (statistics.median(figures) for figures in (ratios, beyond_s, first_s))
     verdicts = [
         Verdict(abs(ratio - 1) <= MOST_APART, "the same figure within 1 %", f"{ratio:.4f}"),
         Verdict(beyond <= MOST_BEYOND_S, "at most 2 s beyond the seconds", f"{beyond:.2f} s"),
@@ -82,11 +82,11 @@ def asked_of_netlab(lab: LabState, into: Path, seconds: int) -> tuple[float, flo
             text.append(line)
             if first is None and re.match(r" *0\.0 to ", line):
                 first = time.monotonic() - began
-    whole = time.monotonic() - began
+    whole_s = time.monotonic() - began
     if process.returncode != 0 or first is None:
         raise SystemExit("".join(text))
     (record,) = load(into).records
-    return first, whole, float(str(record.values["throughput_bit_per_s"]))
+    return first, whole_s, float(str(record.values["throughput_bit_per_s"]))
 
 
 def asked_of_iperf3(lab: LabState, address: str, seconds: int) -> float:
@@ -100,15 +100,15 @@ def asked_of_iperf3(lab: LabState, address: str, seconds: int) -> float:
             if server.poll() is not None:
                 raise SystemExit("iperf3 does not listen")
         try:
-            done = subprocess.run(ask, capture_output=True, text=True, timeout=60, check=True)
+            process = subprocess.run(ask, capture_output=True, text=True, timeout=60, check=True)
         finally:
             server.communicate(timeout=60)
-    return float(json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"])
+    return float(json.loads(process.stdout)["end"]["sum_received"]["bits_per_second"])
 
 
 def row(name: str, values: list[float], digits: int = 2) -> list[str]:
-    shown = (min(values), statistics.median(values), max(values))
-    return [name, *(f"{each:.{digits}f}" for each in shown)]
+    figures = (min(values), statistics.median(values), max(values))
+    return [name, *(f"{figure:.{digits}f}" for figure in figures)]
 
 
 if __name__ == "__main__":

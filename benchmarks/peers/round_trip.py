@@ -96,10 +96,10 @@ def _us(time_ns: int | None) -> float | None:
 
 
 def sockperf(case: Case, cable: Cable) -> Reading:
-    where = ["-i", cable.to, "-p", str(PORT), *(["--tcp"] if case.protocol == "TCP" else [])]
-    ask = ["sockperf", "ping-pong", *where, "-t", str(case.seconds), "--full-rtt"]
+    endpoint = ["-i", cable.to, "-p", str(PORT), *(["--tcp"] if case.protocol == "TCP" else [])]
+    ask = ["sockperf", "ping-pong", *endpoint, "-t", str(case.seconds), "--full-rtt"]
     ask += ["--msg-size", str(case.message_bytes)]
-    with start(cable, ["sockperf", "server", *where]) as server:
+    with start(cable, ["sockperf", "server", *endpoint]) as server:
         await_socket(server, case.protocol, PORT)
         try:
             output = run_to_end(cable, ask, case.seconds)
@@ -161,25 +161,25 @@ def judge(readings: Readings) -> int:
     for case, rounds in readings.items():
         of_tools = by_tool(rounds)
         medians = {
-            name: statistics.median(each.per_s for each in found)
-            for name, found in of_tools.items()
+            name: statistics.median(reading.per_s for reading in tool_readings)
+            for name, tool_readings in of_tools.items()
         }
         rivals = {name: medians[name] for name in medians if name not in OURS}
         best = max(rivals, key=lambda name: rivals[name], default="")
-        for name, found in of_tools.items():
+        for name, tool_readings in of_tools.items():
             within = ratios_of(rounds, name, best) if name in OURS else []
             row = [f"{case}, {name}", f"{medians[name]:.0f}", "", ""]
             if within:
                 ratios[name].append(statistics.median(within))
                 row[2:] = [f"{ratios[name][-1]:.3f}", f"{min(within):.2f} to {max(within):.2f}"]
-            rows.append(row + [_median(found, of) for of in ("p50_us", "p99_us")])
+            rows.append(row + [_median(tool_readings, of) for of in ("p50_us", "p99_us")])
     head = ["median of the rounds", "round trips/s", "to the best", "in rounds", "p50 µs", "p99 µs"]
     print(table(head, rows))
-    least = {name: min(found, default=0.0) for name, found in ratios.items()}
+    least = {name: min(tool_ratios, default=0.0) for name, tool_ratios in ratios.items()}
     return finish(
         [
             Verdict(
-                all(len(found) == len(readings) for found in ratios.values())
+                all(len(tool_ratios) == len(readings) for tool_ratios in ratios.values())
                 and least["netlab"] >= LEAST_BLOCKING,
                 f"blocking: at least {LEAST_BLOCKING} of the best of the others",
                 f"{least['netlab']:.3f} at least",
@@ -197,11 +197,15 @@ def judge(readings: Readings) -> int:
 
 def ratios_of(rounds: Sequence[dict[str, Reading]], name: str, to: str) -> list[float]:
     """Of the round trips a second, in each round in which both gave a figure."""
-    return [each[name].per_s / each[to].per_s for each in rounds if {name, to} <= each.keys()]
+    return [
+        readings[name].per_s / readings[to].per_s
+        for readings in rounds
+        if {name, to} <= readings.keys()
+    ]
 
 
-def _median(found: list[Reading], of: str) -> str:
-    values = [value for each in found if (value := getattr(each, of)) is not None]
+def _median(readings: list[Reading], of: str) -> str:
+    values = [value for reading in readings if (value := getattr(reading, of)) is not None]
     return f"{statistics.median(values):.1f}" if values else ""
 
 

@@ -122,35 +122,39 @@ class Row:
     way: str
     """The fastest of ours."""
 
-    def ratios(self, one: str, other: str) -> list[float]:
+    def ratios(self, name: str, rival: str) -> list[float]:
         """Of their throughput, in the rounds in which both gave a figure."""
-        pairs = [(each[one], each[other]) for each in self.rounds if {one, other} <= each.keys()]
+        pairs = [
+            (readings[name], readings[rival])
+            for readings in self.rounds
+            if {name, rival} <= readings.keys()
+        ]
         return [a.mbit_per_s / b.mbit_per_s for a, b in pairs]
 
-    def ratio(self, one: str, other: str) -> float:
+    def ratio(self, name: str, rival: str) -> float:
         """The median of these; 0 without any."""
-        return statistics.median(self.ratios(one, other) or [0.0])
+        return statistics.median(self.ratios(name, rival) or [0.0])
 
     def losses(self, name: str) -> list[float]:
         """Share of the datagrams that was lost, in each round."""
-        found = (each[name].loss for each in self.rounds if name in each)
-        return [loss for loss in found if loss is not None]
+        losses = (readings[name].loss for readings in self.rounds if name in readings)
+        return [loss for loss in losses if loss is not None]
 
     def loss(self, name: str) -> float:
         """The median of these."""
         return statistics.median(self.losses(name) or [0.0])
 
-    def loses_more(self, one: str, other: str) -> bool:
+    def loses_more(self, name: str, rival: str) -> bool:
         """Whether the one lost more than the other, in the median of the rounds."""
-        pairs = zip(self.losses(one), self.losses(other), strict=False)
+        pairs = zip(self.losses(name), self.losses(rival), strict=False)
         return statistics.median([a - b for a, b in pairs] or [0.0]) > 0
 
 
 def row_of(case: Case, rounds: Rounds, rivals: Sequence[str]) -> Row:
     """What the rounds of a case come to."""
     medians = {
-        name: statistics.median(each.mbit_per_s for each in found)
-        for name, found in by_tool([dict(each) for each in rounds]).items()
+        name: statistics.median(reading.mbit_per_s for reading in readings)
+        for name, readings in by_tool([dict(of_round) for of_round in rounds]).items()
     }
     return Row(
         case,
@@ -176,8 +180,8 @@ def print_rows(rows: Sequence[Row], tools: Sequence[str]) -> None:
     print(table(["Mbit/s at the receiver (loss %), medians", *tools], cells), end="\n\n")
     lines = []
     for row in rows:
-        found = row.ratios(BLOCKING, row.rival)
-        scatter = f"{min(found):.2f} to {max(found):.2f}" if found else ""
+        round_ratios = row.ratios(BLOCKING, row.rival)
+        scatter = f"{min(round_ratios):.2f} to {max(round_ratios):.2f}" if round_ratios else ""
         ratios = [f"{row.ratio(name, row.rival):.3f}" for name in OURS]
         lines.append([str(row.case), row.rival, *ratios, scatter, row.way])
     print(table(["ratio", "to", *OURS, "blocking, rounds", "best way"], lines), end="\n\n")
@@ -220,10 +224,11 @@ def judge(rows: Sequence[Row]) -> int:
             _least(adaptive, LEAST_ADAPTIVE),
         ),
     ]
-    met = sum(verdict.met for verdict in verdicts)
+    met_count = sum(verdict.met for verdict in verdicts)
     return finish(
         verdicts,
-        f"throughput: {met} of {len(verdicts)} criteria met; blocking {_least(blocking, 1.0)}",
+        f"throughput: {met_count} of {len(verdicts)} criteria met; "
+        f"blocking {_least(blocking, 1.0)}",
     )
 
 
@@ -234,11 +239,13 @@ def _of_best_ways(rows: Sequence[Row]) -> list[Verdict]:
         own = [
             row for row in rows if (row.case.protocol, row.case.message_bytes) == (protocol, size)
         ]
-        found = [(row.ratio(row.way, row.rival), row.way) for row in own]
-        if found:
-            words = " and ".join(f"{ratio:.3f} ({way})" for ratio, way in found)
-            met = all(ratio >= least for ratio, _way in found)
-            verdicts.append(Verdict(met, f"best way, {protocol} {size}: at least {least}", words))
+        way_ratios = [(row.ratio(row.way, row.rival), row.way) for row in own]
+        if way_ratios:
+            words = " and ".join(f"{ratio:.3f} ({way})" for ratio, way in way_ratios)
+            is_met = all(ratio >= least for ratio, _way in way_ratios)
+            verdicts.append(
+                Verdict(is_met, f"best way, {protocol} {size}: at least {least}", words)
+            )
     udp = [row for row in rows if row.case.udp]
     if udp:
         more = [row for row in udp if row.loss(row.way) > MOST_LOSS_SHARE * row.loss(row.rival)]
@@ -261,13 +268,15 @@ def _losses(rows: Sequence[Row], name: str) -> str:
     )
 
 
-def _least(ratios: Mapping[str, float], wanted: float) -> str:
+def _least(ratios: Mapping[str, float], threshold: float) -> str:
     """How many reach it, and the least of all."""
     if not ratios:
         return "no figures"
     least = min(ratios, key=lambda name: ratios[name])
-    reach = sum(ratio >= wanted for ratio in ratios.values())
-    return f"{reach} of {len(ratios)} rows at least {wanted}, least {ratios[least]:.3f} ({least})"
+    reach = sum(ratio >= threshold for ratio in ratios.values())
+    return (
+        f"{reach} of {len(ratios)} rows at least {threshold}, least {ratios[least]:.3f} ({least})"
+    )
 
 
 if __name__ == "__main__":

@@ -181,10 +181,10 @@ def netperf(case: Case, cable: Cable) -> Reading:
     if case.udp:
         words += ["-R", "1"]  # without it, it switches routing off
     if case.buffer_bytes is not None:
-        both = f"{case.buffer_bytes},{case.buffer_bytes}"
-        words += ["-s", both, "-S", both]
-    wanted = "THROUGHPUT,LOCAL_SEND_CALLS,REMOTE_RECV_CALLS"
-    values = netperf_omni(cable, case.seconds, wanted, words)
+        sizes = f"{case.buffer_bytes},{case.buffer_bytes}"
+        words += ["-s", sizes, "-S", sizes]
+    fields = "THROUGHPUT,LOCAL_SEND_CALLS,REMOTE_RECV_CALLS"
+    values = netperf_omni(cable, case.seconds, fields, words)
     loss = None
     if case.udp:
         loss = 1 - int(values["REMOTE_RECV_CALLS"]) / int(values["LOCAL_SEND_CALLS"])

@@ -113,7 +113,7 @@ def labs(hosts: int) -> Iterator[tuple[lab.LabState, lab.LabState]]:
         lab.LabOptions(name="compare-2", rate=RATE_BIT_PER_S, linux=hosts, rates=slower),
     ]
     try:
-        first, second = (lab.up(each) for each in options)
+        first, second = (lab.up(lab_options) for lab_options in options)
         yield first, second
     finally:
         for option in options:
@@ -136,13 +136,13 @@ def measured(
         )
         for number, state in enumerate((first, second), start=1)
     ]
-    left = {0, 1}
+    side_numbers = {0, 1}
     for turn in range(BLOCKS + MORE_TURNS):
         print(f"{name}: turn {turn + 1}", file=sys.stderr, flush=True)
-        for number in sorted(left, reverse=turn % 2 == 1):
+        for number in sorted(side_numbers, reverse=turn % 2 == 1):
             if one_block(sides[number]):
-                left.remove(number)
-        if not left:
+                side_numbers.remove(number)
+        if not side_numbers:
             break
     else:
         raise SystemExit(f"{name}: trials failed again and again; see {folder}")
@@ -165,17 +165,17 @@ def one_block(options: Options) -> bool:
 def judge(same: tuple[Analysis, Compared], slowed: tuple[Analysis, Compared]) -> int:
     """The criteria, with a line for each cell that was not as it should be."""
     nothing = outcome(same[1].rows)
-    shown = smallest_shown(same[1].rows)
-    touched, others = parted(*slowed)
-    found, wrong = outcome(touched), outcome(others)
+    difference = smallest_shown(same[1].rows)
+    touched, controls = parted(*slowed)
+    hits, wrong = outcome(touched), outcome(controls)
     rows = [
         *listed("same lab, different", same[1].rows, different=True),
         *listed("slowed cable, not found", touched, different=False),
-        *listed("other cells, different", others, different=True),
+        *listed("other cells, different", controls, different=True),
     ]
     if rows:
         print(table(["what", "cell", "ratio", "said"], rows))
-    smallest = 1.0 if shown is None else shown[1]
+    smallest = 1.0 if difference is None else difference[1]
     return finish(
         [
             Verdict(
@@ -189,9 +189,9 @@ def judge(same: tuple[Analysis, Compared], slowed: tuple[Analysis, Compared]) ->
                 f"{smallest:.2%}",
             ),
             Verdict(
-                found.different == found.cells > 0,
+                hits.different == hits.cells > 0,
                 "a cable slower by 3 %: found in all its cells above 98 % of their ceiling",
-                f"found {found}",
+                f"found {hits}",
             ),
             Verdict(
                 wrong.share <= MOST_DIFFERENT and wrong.cells > 0,
@@ -200,7 +200,7 @@ def judge(same: tuple[Analysis, Compared], slowed: tuple[Analysis, Compared]) ->
             ),
         ],
         f"compare: same lab, different {nothing}, smallest difference {smallest:.2%} at the "
-        f"median; cable slower by 3 %: found {found}, others different {wrong}",
+        f"median; cable slower by 3 %: found {hits}, others different {wrong}",
     )
 
 
@@ -227,14 +227,14 @@ def ceiling_share(baseline: Analysis, key: str) -> float:
     """Mean throughput of a cell as a share of its wire ceiling; 0 where it has none."""
     share = Expectation(what="throughput", bound="at least", limit=1.0, of="ceiling")
     trials = by_cell(readings(baseline))[key]
-    held = [h for trial in trials for h in limited_figures(share, trial, baseline.plan.link)]
-    values = [each.value for each in held if each.value is not None]
+    figures = [h for trial in trials for h in limited_figures(share, trial, baseline.plan.link)]
+    values = [figure.value for figure in figures if figure.value is not None]
     return mean(values) if values else 0.0
 
 
-def listed(what: str, rows: Sequence[Judged], *, different: bool) -> list[list[str]]:
+def listed(label: str, rows: Sequence[Judged], *, different: bool) -> list[list[str]]:
     return [
-        [what, row.aligned.label, f"{row.verdict.ratio or 0:.4f}", row.verdict.verdict]
+        [label, row.aligned.label, f"{row.verdict.ratio or 0:.4f}", row.verdict.verdict]
         for row in rows
         if is_different(row) == different
     ]

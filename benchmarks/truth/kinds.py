@@ -67,9 +67,9 @@ def measured(seconds: float, into: Path) -> Analysis:
     return load(into)
 
 
-def verdicts_of(found: Sequence[Reading], part: Part) -> list[Verdict]:
+def verdicts_of(cell_readings: Sequence[Reading], part: Part) -> list[Verdict]:
     """What the report has to show, and that no figure is more than its cable carries."""
-    ok = [reading for reading in found if reading.status == "ok"]
+    ok = [reading for reading in cell_readings if reading.status == "ok"]
     tables = [sheet for sheet in part.sheets if sheet.corner.startswith("client")]
     squares = [sheet.title for sheet in tables if len(sheet.columns) == len(ROLES) + 1]
     maps = [chart.title for chart in part.charts if isinstance(chart, HeatMap)]
@@ -83,7 +83,11 @@ def verdicts_of(found: Sequence[Reading], part: Part) -> list[Verdict]:
         if (flow.throughput_bit_per_s or 0) > _most(reading)
     ]
     return [
-        Verdict(len(ok) == len(found), "every cell measured", f"{len(ok)} of {len(found)}"),
+        Verdict(
+            len(ok) == len(cell_readings),
+            "every cell measured",
+            f"{len(ok)} of {len(cell_readings)}",
+        ),
         Verdict(len(squares) == 2, "a table a protocol", "; ".join(squares)),
         Verdict(len(maps) == 2, "a heat map a protocol", "; ".join(maps)),
         Verdict(
@@ -117,17 +121,19 @@ def main() -> int:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         run = measured(arguments.seconds, arguments.into or Path(name) / "run")
-        found = readings(run)
-        part = next(p for p in parts_of(run, found) if p.name == "every-host-with-every-other")
+        cell_readings = readings(run)
+        part = next(
+            p for p in parts_of(run, cell_readings) if p.name == "every-host-with-every-other"
+        )
     for sheet in part.sheets:
         print(plain(sheet) + "\n")
     figures = {
         f"{reading.protocol} {reading.pairing}": flow.throughput_bit_per_s
-        for reading in found
+        for reading in cell_readings
         for flow in reading.flows.values()
         if flow.throughput_bit_per_s is not None
     }
-    return finish(verdicts_of(found, part), json.dumps(figures))
+    return finish(verdicts_of(cell_readings, part), json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -51,22 +51,22 @@ def main() -> int:
             seconds = ("--set", f"duration={arguments.seconds:g}s")
             words_ = run_words(LAB_REPORT.resolve(), lab.hosts_file, folder.absolute())
             netlab(*words_, "--only", "LL", *seconds, accept=(0, 3))
-        measured = rows_of(folder)
+        rows = rows_of(folder)
         repeats = repeats_mbit_per_s(lab, Path(scratch), arguments.seconds)
     verdicts = [
-        every_cell_is_explained(measured),
+        every_cell_is_explained(rows),
         *(median_of_repeats(cell, repeats[cell]) for cell in LARGE),
-        small_datagrams(measured),
-        as_printed(measured),
-        never_above_the_wire(measured, repeats),
+        small_datagrams(rows),
+        as_printed(rows),
+        never_above_the_wire(rows, repeats),
     ]
-    met = sum(verdict.met for verdict in verdicts)
+    met_count = sum(verdict.met for verdict in verdicts)
     medians = ", ".join(
         f"{cell[0]} {cell[1]} {statistics.median(repeats[cell]):.3f} Mbit/s" for cell in LARGE
     )
     return finish(
         verdicts,
-        f"lab-report: {met} of {len(verdicts)} criteria met; {len(measured)} cells; {medians}; "
+        f"lab-report: {met_count} of {len(verdicts)} criteria met; {len(rows)} cells; {medians}; "
         f"{verdicts[-2].measured}",
     )
 
@@ -74,12 +74,12 @@ def main() -> int:
 def rows_of(folder: Path, pairing: str = "LL") -> dict[Cell, Mapping[str, Any]]:
     """The run's cells by what was set."""
     frame = load(folder).frame
-    chosen = frame[frame["pairing"] == pairing]
+    selection = frame[frame["pairing"] == pairing]
     return {
         (row["protocol"], int(row["message_bytes"]), int(row["socket_buffer_bytes"])): {
             str(column): value for column, value in row.items()
         }
-        for row in chosen.to_dict("records")
+        for row in selection.to_dict("records")
     }
 
 
@@ -89,13 +89,15 @@ def repeats_mbit_per_s(lab: LabState, scratch: Path, seconds: float) -> dict[Cel
     matrix.write_text(REPEATS.format(seconds=seconds))
     netlab(*run_words(matrix, lab.hosts_file, scratch / "repeats"), accept=(0, 3))
     frame = load(scratch / "repeats").frame
-    found: dict[Cell, list[float]] = {}
+    repeats: dict[Cell, list[float]] = {}
     for cell in LARGE:
         rows = frame[(frame["protocol"] == cell[0]) & (frame["message_bytes"] == cell[1])]
-        found[cell] = [float(each) / 1e6 for each in rows["throughput_bit_per_s"].dropna()]
-        if len(found[cell]) != 5:
-            raise SystemExit(f"{cell}: {len(found[cell])} of 5 repeats: {list(rows['detail'])}")
-    return found
+        repeats[cell] = [
+            float(throughput) / 1e6 for throughput in rows["throughput_bit_per_s"].dropna()
+        ]
+        if len(repeats[cell]) != 5:
+            raise SystemExit(f"{cell}: {len(repeats[cell])} of 5 repeats: {list(rows['detail'])}")
+    return repeats
 
 
 def mbit_per_s(row: Mapping[str, Any]) -> float | None:
@@ -103,38 +105,38 @@ def mbit_per_s(row: Mapping[str, Any]) -> float | None:
     return float(row["throughput_bit_per_s"]) / 1e6 if row["status"] == "ok" else None
 
 
-def every_cell_is_explained(measured: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
+def every_cell_is_explained(rows: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
     """Each ok, or one of the five impossible ones with the error number behind it."""
     odd = [
         f"{cell} {row['status']} {row['reason']}"
-        for cell, row in measured.items()
+        for cell, row in rows.items()
         if row["status"] != "ok"
         and not (cell in IMPOSSIBLE and row["status"] == "impossible" and row["errno"] > 0)
     ]
-    blank = sum(row["status"] == "impossible" for row in measured.values())
+    blank = sum(row["status"] == "impossible" for row in rows.values())
     return Verdict(
-        len(measured) == CELLS and not odd,
+        len(rows) == CELLS and not odd,
         f"{CELLS} cells ok, but UDP 64512 impossible up to 32 KiB",
-        f"{len(measured) - blank - len(odd)} ok, {blank} impossible, "
+        f"{len(rows) - blank - len(odd)} ok, {blank} impossible, "
         f"{'; '.join(odd) if odd else 'none unexplained'}",
     )
 
 
 def median_of_repeats(cell: Cell, values: list[float]) -> Verdict:
-    wanted, median = LARGE[cell], statistics.median(values)
+    reference, median = LARGE[cell], statistics.median(values)
     return Verdict(
-        abs(median / wanted - 1) <= 0.004,
-        f"{cell[0]} {cell[1]} at 64 KiB, median of five within 0.4 % of {wanted}",
-        f"{median:.3f} Mbit/s ({(median / wanted - 1) * 100:+.2f} %)",
+        abs(median / reference - 1) <= 0.004,
+        f"{cell[0]} {cell[1]} at 64 KiB, median of five within 0.4 % of {reference}",
+        f"{median:.3f} Mbit/s ({(median / reference - 1) * 100:+.2f} %)",
     )
 
 
-def small_datagrams(measured: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
+def small_datagrams(rows: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
     """UDP 64 at every buffer size, as a share of what the wire can carry."""
     ceiling = ceiling_bit_per_s(RATE_BIT_PER_S, "UDP", 64, MTU_BYTES) / 1e6
     shares = [
         value / ceiling
-        for cell, row in measured.items()
+        for cell, row in rows.items()
         if cell[:2] == ("UDP", 64) and (value := mbit_per_s(row)) is not None
     ]
     return Verdict(
@@ -144,38 +146,38 @@ def small_datagrams(measured: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
     )
 
 
-def as_printed(measured: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
+def as_printed(rows: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
     """The other cells beside the figures that the lab report printed."""
-    printed = rows_of(ROOT / "reports" / "lab-report")
-    others = [cell for cell in measured if cell[:2] != ("UDP", 64) and cell not in IMPOSSIBLE]
+    printed_rows = rows_of(ROOT / "reports" / "lab-report")
+    other_cells = [cell for cell in rows if cell[:2] != ("UDP", 64) and cell not in IMPOSSIBLE]
     off: dict[Cell, float] = {}
-    for cell in others:
-        value, expected = mbit_per_s(measured[cell]), mbit_per_s(printed[cell])
-        if value is None or expected is None:
+    for cell in other_cells:
+        value, reference = mbit_per_s(rows[cell]), mbit_per_s(printed_rows[cell])
+        if value is None or reference is None:
             off[cell] = float("nan")
-        elif abs(value / expected - 1) > 0.015:
-            off[cell] = (value / expected - 1) * 100
+        elif abs(value / reference - 1) > 0.015:
+            off[cell] = (value / reference - 1) * 100
     for (protocol, size, buffer), percent in sorted(off.items()):
         print(f"  {protocol} {size:5} at {buffer // 1024} KiB is {percent:+.1f} % off the print")
-    near = len(others) - len(off)
+    near = len(other_cells) - len(off)
     return Verdict(
-        len(others) == 86 and near >= 75,
+        len(other_cells) == 86 and near >= 75,
         "of the other 86 cells at least 75 within 1.5 % of the printed report",
-        f"{near} of {len(others)} near the print",
+        f"{near} of {len(other_cells)} near the print",
     )
 
 
 def never_above_the_wire(
-    measured: Mapping[Cell, Mapping[str, Any]], repeats: Mapping[Cell, list[float]]
+    rows: Mapping[Cell, Mapping[str, Any]], repeats: Mapping[Cell, list[float]]
 ) -> Verdict:
     """No cell and no repeat more than 0.1 % over the wire's ceiling for its segment size."""
     over: list[tuple[float, Cell]] = []
-    for cell, row in measured.items():
+    for cell, row in rows.items():
         value = mbit_per_s(row)
         if value is not None:
             over.append((value * 1e6 / ceiling_of(cell, row) - 1, cell))
     for cell, values in repeats.items():
-        over.append((max(values) * 1e6 / ceiling_of(cell, measured[cell]) - 1, cell))
+        over.append((max(values) * 1e6 / ceiling_of(cell, rows[cell]) - 1, cell))
     highest, cell = max(over)
     return Verdict(
         highest <= 0.001,

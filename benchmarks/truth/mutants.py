@@ -54,8 +54,8 @@ class Mutant:
     @property
     def group(self) -> str:
         """Which rooms it is counted with."""
-        found = (name for name, start in GROUPS.items() if self.room.startswith(start))
-        return next(found, FIRST_GROUP)
+        groups = (name for name, start in GROUPS.items() if self.room.startswith(start))
+        return next(groups, FIRST_GROUP)
 
 
 class Textless(ast.NodeTransformer):
@@ -88,11 +88,11 @@ def fate(status: int | None) -> str:
 
 def functions(body: Iterable[ast.stmt]) -> Iterator[Function]:
     """The functions of a module and of its classes."""
-    for each in body:
-        if isinstance(each, ast.ClassDef):
-            yield from functions(each.body)
-        elif isinstance(each, Function):
-            yield each
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from functions(node.body)
+        elif isinstance(node, Function):
+            yield node
 
 
 def bare(function: Function) -> str:
@@ -103,15 +103,16 @@ def bare(function: Function) -> str:
     return ast.unparse(copy)
 
 
-def is_sentence(before: str, after: str) -> bool:
+def is_sentence(old_text: str, new_text: str) -> bool:
     """Whether two functions differ only in texts for people."""
-    old, new = (ast.dump(Textless().visit(ast.parse(text))) for text in (before, after))
+    old, new = (ast.dump(Textless().visit(ast.parse(text))) for text in (old_text, new_text))
     return old == new
 
 
-def change(before: str, after: str) -> str:
+def change(old_text: str, new_text: str) -> str:
     """What differs, the lines that went → those that came."""
-    lines = [*difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")][2:]
+    diff = difflib.unified_diff(old_text.splitlines(), new_text.splitlines(), n=0, lineterm="")
+    lines = [*diff][2:]
     sides = [[line[1:].strip() for line in lines if line.startswith(sign)] for sign in "-+"]
     return " → ".join("; ".join(side) or "nothing" for side in sides)
 
@@ -124,9 +125,9 @@ def mutants_of(meta: Path, folder: Path) -> Iterator[Mutant]:
     texts = {function.name: bare(function) for function in functions(tree.body)}
     for name, status in statuses.items():
         key = name.rpartition(".")[2]
-        before, after = texts[re.sub(r"__mutmut_\d+$", "__mutmut_orig", key)], texts[key]
-        sentence = is_sentence(before, after)
-        yield Mutant(name, room, fate(status), sentence, change(before, after))
+        old_text, new_text = texts[re.sub(r"__mutmut_\d+$", "__mutmut_orig", key)], texts[key]
+        sentence = is_sentence(old_text, new_text)
+        yield Mutant(name, room, fate(status), sentence, change(old_text, new_text))
 
 
 def left_out(altered: Path) -> list[str]:
@@ -152,11 +153,11 @@ def score(mutants: Sequence[Mutant]) -> float:
 
 def row(name: str, mutants: Sequence[Mutant]) -> list[str]:
     """A line of the table."""
-    counted = [mutant for mutant in mutants if not mutant.sentence]
-    fates = [each.fate for each in counted]
-    counts = [len(mutants), len(mutants) - len(counted)]
+    code_mutants = [mutant for mutant in mutants if not mutant.sentence]
+    fates = [mutant.fate for mutant in code_mutants]
+    counts = [len(mutants), len(mutants) - len(code_mutants)]
     counts += [fates.count(word) for word in ("killed", "timeout", "survived", "untried")]
-    return [name, *map(str, counts), f"{100 * score(counted):.1f}" if counted else "-"]
+    return [name, *map(str, counts), f"{100 * score(code_mutants):.1f}" if code_mutants else "-"]
 
 
 HEAD = ["room", "mutants", "sentences", "killed", "timeout", "survived", "untried", "score %"]
@@ -168,33 +169,33 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / "mutants")
     parser.add_argument("--group", choices=[FIRST_GROUP, *GROUPS], help="this one alone")
     arguments = parser.parse_args()
-    found = [
-        each
+    mutants = [
+        mutant
         for meta in sorted(arguments.folder.rglob("*.meta"))
-        for each in mutants_of(meta, arguments.folder)
-        if arguments.group in (None, each.group)
+        for mutant in mutants_of(meta, arguments.folder)
+        if arguments.group in (None, mutant.group)
     ]
     groups = [FIRST_GROUP, *GROUPS] if arguments.group is None else [arguments.group]
-    rooms = sorted({each.room for each in found})
-    rows = [row(room, [each for each in found if each.room == room]) for room in rooms]
-    rows += [row(f"all of {name}", [m for m in found if m.group == name]) for name in groups]
+    rooms = sorted({mutant.room for mutant in mutants})
+    rows = [row(room, [mutant for mutant in mutants if mutant.room == room]) for room in rooms]
+    rows += [row(f"all of {name}", [m for m in mutants if m.group == name]) for name in groups]
     print(table(HEAD, rows))
     print("\nleft out, because decorated:")
     for room in rooms:
         if names := left_out(arguments.folder / room):
             print(f"  {room}: {', '.join(names)}")
     print("\nsurvivors:")
-    for each in found:
-        if each.fate == "survived" and not each.sentence:
-            print(f"  {each.name}: {each.change}")
+    for mutant in mutants:
+        if mutant.fate == "survived" and not mutant.sentence:
+            print(f"  {mutant.name}: {mutant.change}")
     print()
     verdicts, figures = [], {}
     for name in groups:
-        counted = [m for m in found if m.group == name and not m.sentence]
-        share = score(counted) if counted else 0.0
+        code_mutants = [m for m in mutants if m.group == name and not m.sentence]
+        share = score(code_mutants) if code_mutants else 0.0
         figures[name] = round(share, 4)
-        met = share >= LEAST_SCORE
-        verdicts.append(Verdict(met, f"{name}: {LEAST_SCORE:.0%} killed", f"{share:.1%}"))
+        is_met = share >= LEAST_SCORE
+        verdicts.append(Verdict(is_met, f"{name}: {LEAST_SCORE:.0%} killed", f"{share:.1%}"))
     return finish(verdicts, json.dumps(figures))
 
 

@@ -45,9 +45,9 @@ def main() -> int:
     words.add_argument("--quick", action="store_true", help="each search once")
     repeats = 1 if words.parse_args().quick else 5
     verdicts = [_planted_rates(repeats), _planted_queue(repeats), _no_limit_of_a_device()]
-    met = sum(verdict.met for verdict in verdicts)
-    found = "; ".join(verdict.measured for verdict in verdicts)
-    return finish(verdicts, f"planted: {met} of {len(verdicts)} met: {found}")
+    met_count = sum(verdict.met for verdict in verdicts)
+    outcomes = "; ".join(verdict.measured for verdict in verdicts)
+    return finish(verdicts, f"planted: {met_count} of {len(verdicts)} met: {outcomes}")
 
 
 def _planted_rates(repeats: int) -> Verdict:
@@ -60,13 +60,17 @@ def _planted_rates(repeats: int) -> Verdict:
             shares = {size: [_share(r) for r in records if _size(r) == size] for size in SIZES}
             searches += len(records)
             blamed += sum(record.values.get("limit") != "device" for record in records)
-        for size, found in shares.items():
-            offs = [abs(share - mbit / LINE_MBIT) if share is not None else 1.0 for share in found]
+        for size, size_shares in shares.items():
+            offs = [
+                abs(share - mbit / LINE_MBIT) if share is not None else 1.0 for share in size_shares
+            ]
             worst = max(worst, *offs)
-            each = " ".join("none" if share is None else f"{100 * share:.0f}" for share in found)
-            rows.append([f"{mbit} Mbit/s, {size} bytes", each])
+            percentages = " ".join(
+                "none" if share is None else f"{100 * share:.0f}" for share in size_shares
+            )
+            rows.append([f"{mbit} Mbit/s, {size} bytes", percentages])
     print(table(["planted, of 100 Mbit/s", "found, % of the line rate"], rows), end="\n\n")
-    measured = (
+    outcome = (
         f"{searches} searches, off by {100 * worst:.1f} % of the line rate at most, "
         f"{blamed} that named another limit than the device"
     )
@@ -74,7 +78,7 @@ def _planted_rates(repeats: int) -> Verdict:
     return Verdict(
         worst <= STEP * 1.001 and not blamed,
         f"each planted rate within a step of {100 * STEP:g} %, the device named",
-        measured,
+        outcome,
     )
 
 
@@ -82,36 +86,40 @@ def _planted_queue(repeats: int) -> Verdict:
     test = f"{{test: throughput_search, frame_size: 1518, burst: 10, back_to_back: {10 * repeats}}}"
     plant = {"device_rate": 40e6, "device_queue_frames": QUEUE_FRAMES}
     with _searched(test, 1, **plant) as (record,):
-        waiting = record.values.get("back_to_back_waiting_frames")
+        waiting_frames = record.values.get("back_to_back_waiting_frames")
         longest = record.values.get("back_to_back_frames")
         limit = record.values.get("back_to_back_limit")
-    said = f"a queue of {QUEUE_FRAMES} frames, and what else the router holds, in the longest burst"
-    if not isinstance(waiting, float) or not isinstance(longest, float):
-        return Verdict(False, said, f"no burst was found ({record.detail or limit})")
+    criterion = (
+        f"a queue of {QUEUE_FRAMES} frames, and what else the router holds, in the longest burst"
+    )
+    if not isinstance(waiting_frames, float) or not isinstance(longest, float):
+        return Verdict(False, criterion, f"no burst was found ({record.detail or limit})")
     return Verdict(
-        QUEUE_FRAMES - 1 <= waiting <= QUEUE_FRAMES + HELD_FRAMES,
-        said,
-        f"{waiting:.1f} frames waiting of a burst of {longest:.1f}",
+        QUEUE_FRAMES - 1 <= waiting_frames <= QUEUE_FRAMES + HELD_FRAMES,
+        criterion,
+        f"{waiting_frames:.1f} frames waiting of a burst of {longest:.1f}",
     )
 
 
 def _no_limit_of_a_device() -> Verdict:
     """The line rate is what the veth says of itself; no router, no shaper."""
-    said = []
-    met = True
+    descriptions = []
+    is_met = True
     test = "{test: throughput_search, frame_size: [64, 1518], resolution: 0.5 %}"
     with _searched(test, 1, rate=None) as records:
         for record in records:
             share, limit = _share(record), record.values.get("limit")
             core, host = record.values.get("limit_core"), record.values.get("limit_host")
-            named = limit in OF_THE_TESTER and core is not None
+            is_named = limit in OF_THE_TESTER and core is not None
             # A search that our own hosts bound all the way down has no rate, and says who did.
             none = record.reason == "tester-bound" and "busiest core: CPU" in str(record.detail)
-            met = met and (named or none) and (share or 0.0) < 1
+            is_met = is_met and (is_named or none) and (share or 0.0) < 1
             rate = "nothing" if share is None else f"{100 * share:.1f} %"
-            what = f"{limit}, CPU {core} of {host}" if limit else str(record.detail)
-            said.append(f"{_size(record)} bytes {rate} ({what})")
-    return Verdict(met, "an unshaped veth: our own host named, with its core", "; ".join(said))
+            explanation = f"{limit}, CPU {core} of {host}" if limit else str(record.detail)
+            descriptions.append(f"{_size(record)} bytes {rate} ({explanation})")
+    return Verdict(
+        is_met, "an unshaped veth: our own host named, with its core", "; ".join(descriptions)
+    )
 
 
 @contextmanager

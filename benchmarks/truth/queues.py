@@ -79,16 +79,16 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--frames", type=int, nargs="*", default=QUEUES_FRAMES)
     arguments = words.parse_args()
-    shown: list[list[str]] = []
+    lines: list[list[str]] = []
     off: dict[str, list[float]] = {"UDP": [], "TCP": []}
     between: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         for frames in arguments.frames:
             for row in measure(frames, Path(folder)):
-                shown.append(_line(frames, row, off, between))
+                lines.append(_line(frames, row, off, between))
     head = ["frames, load", "arithmetic ms", "idle", "loaded", "99 %", "after", "off by"]
-    print(table(head, shown))
-    udp, tcp = (max(map(abs, each), default=1.0) for each in off.values())
+    print(table(head, lines))
+    udp, tcp = (max(map(abs, deviations), default=1.0) for deviations in off.values())
     return finish(
         [
             Verdict(udp <= WITHIN_UDP, "UDP at 1.1 of the rate: increase", f"{udp:.1%} off"),
@@ -100,7 +100,7 @@ def main() -> int:
             ),
         ],
         f"queues: the increase under UDP within {udp:.1%} of the arithmetic, cubic's 99 % within "
-        f"{tcp:.1%}, {len(shown)} cells, medians {statistics.median(map(abs, off['UDP'])):.1%} and "
+        f"{tcp:.1%}, {len(lines)} cells, medians {statistics.median(map(abs, off['UDP'])):.1%} and "
         f"{statistics.median(map(abs, off['TCP'])):.1%}",
     )
 
@@ -110,8 +110,8 @@ def _line(
 ) -> list[str]:
     """Of TCP both ways its two streams hold each other's acknowledgements up, so that no queue is
     full at all times: that cell is shown, and has no arithmetic."""
-    both = row["direction"] == "both"
-    expected_ns = delay_ns(frames, 2 if both else 1)
+    is_both_ways = row["direction"] == "both"
+    expected_ns = delay_ns(frames, 2 if is_both_ways else 1)
     # Of UDP so many requests may be lost that there is no 99th percentile.
     idle_ns, half_ns, most_ns, after_ns = (
         float(row.get(f"{phase}_rtt_{name}_ns", math.nan))
@@ -119,14 +119,14 @@ def _line(
     )
     of_udp = row["protocol"] == "UDP"
     share = ((half_ns if of_udp else most_ns) - idle_ns) / expected_ns - 1
-    if of_udp or not both:
+    if of_udp or not is_both_ways:
         off[row["protocol"]].append(share)
     between.append(abs(after_ns - idle_ns))
-    known = (idle_ns, half_ns, most_ns, after_ns)
-    times = ["" if math.isnan(each) else f"{each / 1e6:.2f}" for each in known]
-    said = f"{share:+.1%}" if of_udp or not both else ""
+    times_ns = (idle_ns, half_ns, most_ns, after_ns)
+    times = ["" if math.isnan(time_ns) else f"{time_ns / 1e6:.2f}" for time_ns in times_ns]
+    deviation = f"{share:+.1%}" if of_udp or not is_both_ways else ""
     label = f"{frames}, {row['protocol']} {row['direction']}"
-    return [label, f"{expected_ns / 1e6:.1f}", *times, said]
+    return [label, f"{expected_ns / 1e6:.1f}", *times, deviation]
 
 
 if __name__ == "__main__":

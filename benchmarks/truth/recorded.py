@@ -136,17 +136,17 @@ RECORDINGS = (
 def record(of: Recording, scale: float, into: Path) -> tuple[int, int, float]:
     """Measure it; trials that are ok or impossible for a host, all trials, and the seconds."""
     began = time.monotonic()
-    with a_lab(of.rate_bit_per_s, **of.lab) as made, tempfile.TemporaryDirectory() as folder:
+    with a_lab(of.rate_bit_per_s, **of.lab) as lab, tempfile.TemporaryDirectory() as folder:
         matrix = Path(folder) / f"{of.matrix}.yaml"
         matrix.write_text(_matrix_of(of), "utf-8")
         settings = (*of.settings, *((f"scale={scale}",) if of.is_scaled else ()))
-        chosen = [word for setting in settings for word in ("--set", setting)]
-        with _echo(of, made, Path(folder)) as hosts:
+        options = [word for setting in settings for word in ("--set", setting)]
+        with _echo(of, lab, Path(folder)) as hosts:
             words = ["run", str(matrix), "--into", str(into), "--hosts", str(hosts)]
-            netlab(*words, *chosen, accept=(0, 3), timeout_s=LONGEST_RUN_S)
+            netlab(*words, *options, accept=(0, 3), timeout_s=LONGEST_RUN_S)
     frame = load(into).frame
-    told = int(frame["status"].isin(["ok", "impossible"]).sum())
-    return told, len(frame), time.monotonic() - began
+    explained_count = int(frame["status"].isin(["ok", "impossible"]).sum())
+    return explained_count, len(frame), time.monotonic() - began
 
 
 def _matrix_of(of: Recording) -> str:
@@ -156,29 +156,29 @@ def _matrix_of(of: Recording) -> str:
     file = Path(__file__).with_name(of.matrix) if of.matrix.endswith(".yaml") else shipped
     text = file.read_text("utf-8")
     if of.rate_bit_per_s is None:
-        changed, links = re.subn(r"^link: .*\n", "", text, flags=re.MULTILINE)
+        new_text, links = re.subn(r"^link: .*\n", "", text, flags=re.MULTILINE)
     else:
         rate = f"rate: {of.rate_bit_per_s / 1e6:g}Mbit"
-        changed, links = re.subn(r"(?<=^link: \{)rate: \w+", rate, text, flags=re.MULTILINE)
+        new_text, links = re.subn(r"(?<=^link: \{)rate: \w+", rate, text, flags=re.MULTILINE)
     if links != text.count("link:") or links > 1:
         raise SystemExit(f"{file}: not one line that begins with link:")
-    return changed
+    return new_text
 
 
 @contextmanager
-def _echo(of: Recording, made: LabState, folder: Path) -> Iterator[Path | None]:
+def _echo(of: Recording, lab: LabState, folder: Path) -> Iterator[Path | None]:
     """The inventory; with the echo in it, for as long as it runs."""
     if of.echo_at is None:
-        yield made.hosts_file
+        yield lab.hosts_file
         return
-    (host,) = (each for each in made.hosts if each.name == of.echo_at)
+    (host,) = (lab_host for lab_host in lab.hosts if lab_host.name == of.echo_at)
     conf = folder / "xinetd.conf"
     conf.write_text(ECHO_CONF.format(address=host.addresses[0], port=ECHO_PORT), "utf-8")
     hosts = folder / "hosts.yaml"
-    found = yaml.safe_load(made.hosts_file.read_text("utf-8")) if made.hosts_file else {}
+    inventory = yaml.safe_load(lab.hosts_file.read_text("utf-8")) if lab.hosts_file else {}
     mirror = {"address": host.addresses[0], "port": ECHO_PORT}
-    found["hosts"]["echo"] = {"os": "X", "mirror": mirror}
-    hosts.write_text(yaml.safe_dump(found, sort_keys=False), "utf-8")
+    inventory["hosts"]["echo"] = {"os": "X", "mirror": mirror}
+    hosts.write_text(yaml.safe_dump(inventory, sort_keys=False), "utf-8")
     inside = ("nsenter", f"--net={NAMESPACES / host.namespace}", "taskset", "--cpu-list", "1")
     words = [*inside, "xinetd", "-dontfork", "-f", str(conf), "-pidfile", str(folder / "pid")]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as echo:
@@ -194,22 +194,25 @@ def main() -> int:
     words.add_argument("--scale", type=float, default=0.1, help="times every count; %(default)s")
     words.add_argument("--into", type=Path, metavar="DIR", help="a new folder without it")
     arguments = words.parse_args()
-    known = [each.name for each in RECORDINGS]
-    if unknown := set(arguments.names) - set(known):
-        words.error(f"no recording {', '.join(sorted(unknown))}: {', '.join(known)}")
+    names = [recording.name for recording in RECORDINGS]
+    if unknown := set(arguments.names) - set(names):
+        words.error(f"no recording {', '.join(sorted(unknown))}: {', '.join(names)}")
     into = arguments.into or Path(tempfile.mkdtemp(prefix="recorded-"))
     verdicts = []
     for recording in RECORDINGS:
         if arguments.names and recording.name not in arguments.names:
             continue
-        told, trials, seconds = record(recording, arguments.scale, into / recording.name)
-        said = f"{told} of {trials}, in {seconds:.0f} s: {into / recording.name / 'index.html'}"
+        folder = into / recording.name
+        explained_count, trials, seconds = record(recording, arguments.scale, folder)
+        outcome = f"{explained_count} of {trials}, in {seconds:.0f} s: {folder / 'index.html'}"
         verdicts.append(
-            Verdict(told == trials, f"{recording.name}: ok, or impossible, told why", said)
+            Verdict(
+                explained_count == trials, f"{recording.name}: ok, or impossible, told why", outcome
+            )
         )
-    met = sum(verdict.met for verdict in verdicts)
+    met_count = sum(verdict.met for verdict in verdicts)
     return finish(
-        verdicts, f"recorded: {met} of {len(verdicts)} runs at {arguments.scale:g} of scale"
+        verdicts, f"recorded: {met_count} of {len(verdicts)} runs at {arguments.scale:g} of scale"
     )
 
 

@@ -27,7 +27,7 @@ SHOWN_COSTS: Dial = {"just": (0.005, 0.05), "plain": (0.06, 0.16), "gross": (0.3
 
 def times(threshold: float, *, by: tuple[float, float, float] = (2, 5, 20)) -> Dial:
     """So many times a rule's threshold, a tenth less to a tenth more."""
-    ranges = [(0.9 * threshold * each, 1.1 * threshold * each) for each in by]
+    ranges = [(0.9 * threshold * factor, 1.1 * threshold * factor) for factor in by]
     return dict(zip(STRENGTHS, ranges, strict=True))
 
 
@@ -81,18 +81,18 @@ class Effect:
     of_dial: Callable[[float], float] = lambda dial: dial
     """What the reading is to be at a dial."""
 
-    def cost(self, clean: float, planted: float) -> float:
+    def cost(self, clean: float, reading: float) -> float:
         """The share lost, or the reading."""
-        return 1 - planted / clean if isinstance(self.shown, Mapping) else planted
+        return 1 - reading / clean if isinstance(self.shown, Mapping) else reading
 
-    def holds(self, strength: Strength, dial: float, clean: float, planted: float) -> bool:
+    def holds(self, strength: Strength, dial: float, clean: float, reading: float) -> bool:
         """Whether the plant does what it is to do."""
-        seen = self.cost(clean, planted)
+        cost = self.cost(clean, reading)
         if isinstance(self.shown, Mapping):
             low, high = self.shown[strength]
-            return low <= seen <= high
-        asked = self.of_dial(dial)
-        return abs(seen - asked) <= self.shown * abs(asked)
+            return low <= cost <= high
+        target = self.of_dial(dial)
+        return abs(cost - target) <= self.shown * abs(target)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,19 +58,19 @@ def drawn(
     strengths: Collection[str] = STRENGTHS,
 ) -> tuple[Wanted, ...]:
     """All runs, in an order that the seed draws."""
-    found = [*_planted(causes, seed, runs, strengths)]
-    found += [_clean(causes, seed, number) for number in range(clean)]
+    planned_runs = [*_planted(causes, seed, runs, strengths)]
+    planned_runs += [_clean(causes, seed, number) for number in range(clean)]
     pairs = mixable(causes)
     if pairs:
-        found += [_mixture(causes, pairs, seed, number) for number in range(mixtures)]
-    _chance(seed, "order").shuffle(found)
-    return tuple(found)
+        planned_runs += [_mixture(causes, pairs, seed, number) for number in range(mixtures)]
+    _chance(seed, "order").shuffle(planned_runs)
+    return tuple(planned_runs)
 
 
-def experiment_of(causes: Mapping[str, Cause], wanted: Wanted) -> Experiment:
+def experiment_of(causes: Mapping[str, Cause], planned_run: Wanted) -> Experiment:
     """How it is measured, with what is stated falsely."""
-    experiment = causes[wanted.like].experiment
-    for part in wanted.parts:
+    experiment = causes[planned_run.like].experiment
+    for part in planned_run.parts:
         experiment = causes[part.cause].stated(experiment, part.dial)
     return experiment
 
@@ -79,10 +79,10 @@ def mixable(causes: Mapping[str, Cause]) -> list[tuple[str, str]]:
     """Every two causes that may be planted at once."""
     names = [name for name, cause in causes.items() if cause.mixes]
     return [
-        (one, other)
-        for number, one in enumerate(names)
-        for other in names[number + 1 :]
-        if causes[one].mixes == causes[other].mixes
+        (name, partner)
+        for number, name in enumerate(names)
+        for partner in names[number + 1 :]
+        if causes[name].mixes == causes[partner].mixes
     ]
 
 
@@ -119,7 +119,7 @@ def _mixture(
 ) -> Wanted:
     name = f"mixture-{number:03}"
     chance = _chance(seed, name)
-    pair = [causes[each] for each in chance.choice(pairs)]
+    pair = [causes[cause_name] for cause_name in chance.choice(pairs)]
     parts = tuple(_part(cause, chance.choice(MIXED_STRENGTHS), chance) for cause in pair)
     return Wanted(
         name, pair[0].name, parts, pair[0].experiment.tests[0], chance.randrange(1, 1 << 16)

@@ -55,14 +55,14 @@ class Effects:
         if path.exists():
             return Seen(**json.loads(path.read_text()))
         for _ in range(TRIES):
-            seen = _seen(site, cause, strength)
-            if seen.holds:
+            observation = _seen(site, cause, strength)
+            if observation.holds:
                 break
         path.parent.mkdir(parents=True, exist_ok=True)
         half = path.with_suffix(".new")
-        half.write_text(json.dumps(asdict(seen), indent=1) + "\n")
+        half.write_text(json.dumps(asdict(observation), indent=1) + "\n")
         half.rename(path)
-        return seen
+        return observation
 
     def all(self) -> dict[str, Seen]:
         """Those measured so far, by cause and strength."""
@@ -80,35 +80,35 @@ def _seen(site: Site, cause: Cause, strength: Strength) -> Seen:
     assert cause.effect is not None
     effect, plant = cause.effect, cause.steady or cause.plant
     low, high = cause.dial[strength]
-    asked = (low + high) / 2
+    target = (low + high) / 2
     clean = effect.measure(site)
     if cause.search is None:
-        dial, planted = asked, measured(site, plant, asked, effect.measure)
+        dial, reading = target, measured(site, plant, target, effect.measure)
     else:
-        dial, planted = _searched(site, cause, plant, asked, clean)
+        dial, reading = _searched(site, cause, plant, target, clean)
     return Seen(
         tool=effect.tool,
         dial=dial,
         clean=clean,
-        planted=planted,
-        cost=effect.cost(clean, planted),
-        holds=effect.holds(strength, asked, clean, planted),
+        planted=reading,
+        cost=effect.cost(clean, reading),
+        holds=effect.holds(strength, target, clean, reading),
     )
 
 
 def _searched(
-    site: Site, cause: Cause, plant: Plant, asked: float, clean: float
+    site: Site, cause: Cause, plant: Plant, target: float, clean: float
 ) -> tuple[float, float]:
     """The setting with the requested cost, by interpolation between the logarithms of two."""
     assert cause.search is not None and cause.effect is not None
-    low, high = (math.log(each) for each in cause.search)
-    tried: list[tuple[float, float, float]] = []
+    low, high = (math.log(bound) for bound in cause.search)
+    attempts: list[tuple[float, float, float]] = []
     for _ in range(LOOKS):
         dial = math.exp((low + high) / 2)
-        planted = measured(site, plant, dial, cause.effect.measure)
-        cost = 1 - planted / clean
-        tried.append((abs(cost - asked), dial, planted))
-        if abs(cost - asked) <= NEAR * asked:
+        reading = measured(site, plant, dial, cause.effect.measure)
+        cost = 1 - reading / clean
+        attempts.append((abs(cost - target), dial, reading))
+        if abs(cost - target) <= NEAR * target:
             break
-        low, high = (math.log(dial), high) if cost > asked else (low, math.log(dial))
-    return min(tried)[1:]
+        low, high = (math.log(dial), high) if cost > target else (low, math.log(dial))
+    return min(attempts)[1:]

@@ -37,9 +37,9 @@ TRIES = 5
 class Quiet(Progress):
     """Prints nothing, and notifies the plants that a trial begins."""
 
-    def __init__(self, told: list[OnTrial]) -> None:
+    def __init__(self, callbacks: list[OnTrial]) -> None:
         super().__init__()
-        self._to_tell = told
+        self._to_tell = callbacks
 
     def trial(self, trial: Trial) -> None:
         """Before it is measured."""
@@ -59,38 +59,44 @@ class Bench:
         self.effects = Effects(into)
         self._alone_clean: dict[str, float] = {}
 
-    def is_done(self, wanted: Wanted) -> bool:
+    def is_done(self, planned_run: Wanted) -> bool:
         """Whether it was measured before, and to its end."""
-        return (self.into / wanted.name / TRUTH).exists()
+        return (self.into / planned_run.name / TRUTH).exists()
 
-    def measure(self, wanted: Wanted, site: Site) -> dict[str, Any]:
+    def measure(self, planned_run: Wanted, site: Site) -> dict[str, Any]:
         """Until it was measured on CPUs of its own; what was written of it."""
         began = time.monotonic()
-        seen = {
+        observations = {
             part.cause: self.effects.of(site, self.causes[part.cause], part.strength)
-            for part in wanted.parts
+            for part in planned_run.parts
         }
-        alone = self._costs_alone(wanted, site, seen) if len(wanted.parts) > 1 else {}
+        single_costs = (
+            self._costs_alone(planned_run, site, observations) if len(planned_run.parts) > 1 else {}
+        )
         left_out = 0
         while True:
-            folder = self.into / wanted.name
+            folder = self.into / planned_run.name
             shutil.rmtree(folder, ignore_errors=True)
-            begun, before = time.monotonic(), _cpu_ticks()
-            failed = self._run(wanted, site, seen, folder)
-            stolen, took_s = _stolen_share(before, _cpu_ticks()), time.monotonic() - begun
-            if not any(self.causes[part.cause].plays_steal for part in wanted.parts):
+            attempt_start, ticks = time.monotonic(), _cpu_ticks()
+            failed = self._run(planned_run, site, observations, folder)
+            stolen, took_s = _stolen_share(ticks, _cpu_ticks()), time.monotonic() - attempt_start
+            if not any(self.causes[part.cause].plays_steal for part in planned_run.parts):
                 stolen = max(stolen, *_stolen_in_trials(folder))
             if stolen <= MOST_STOLEN or left_out == TRIES - 1:
                 break
             left_out += 1
-            kept = self.into / LEFT_OUT / f"{wanted.name}-{left_out}"
-            shutil.rmtree(kept, ignore_errors=True)
-            kept.parent.mkdir(exist_ok=True)
-            folder.rename(kept)
+            archive = self.into / LEFT_OUT / f"{planned_run.name}-{left_out}"
+            shutil.rmtree(archive, ignore_errors=True)
+            archive.parent.mkdir(exist_ok=True)
+            folder.rename(archive)
         truth = {
-            **wanted.as_json(),
-            "not_planted": [name for name, each in seen.items() if each and not each.holds],
-            "alone": alone,
+            **planned_run.as_json(),
+            "not_planted": [
+                name
+                for name, observation in observations.items()
+                if observation and not observation.holds
+            ],
+            "alone": single_costs,
             "stolen_share": stolen,
             "left_out": left_out,
             "failed": failed,
@@ -101,7 +107,7 @@ class Bench:
         return truth
 
     def _costs_alone(
-        self, wanted: Wanted, site: Site, seen: Mapping[str, Seen | None]
+        self, planned_run: Wanted, site: Site, observations: Mapping[str, Seen | None]
     ) -> dict[str, float]:
         """What each part of a mixture costs by itself, by iperf3: share of the clean rate."""
 
@@ -111,35 +117,37 @@ class Bench:
         if site.kind not in self._alone_clean:
             self._alone_clean[site.kind] = look(site)
         clean, costs = self._alone_clean[site.kind], {}
-        for part in wanted.parts:
-            dial = self._dial(part.cause, part.dial, seen[part.cause])
+        for part in planned_run.parts:
+            dial = self._dial(part.cause, part.dial, observations[part.cause])
             costs[part.cause] = (
                 1 - measured(site, self.causes[part.cause].plant, dial, look) / clean
             )
         return costs
 
-    def _dial(self, cause: str, drawn: float, seen: Seen | None) -> float:
+    def _dial(self, cause: str, dial: float, observation: Seen | None) -> float:
         """What the plant is given: the number drawn, or the one found for its strength."""
         searched = self.causes[cause].search is not None
-        return seen.dial if searched and seen is not None else drawn
+        return observation.dial if searched and observation is not None else dial
 
     def _run(
-        self, wanted: Wanted, site: Site, seen: Mapping[str, Seen | None], folder: Path
+        self, planned_run: Wanted, site: Site, observations: Mapping[str, Seen | None], folder: Path
     ) -> str | None:
         """Plant and measure; what went wrong with it, in a sentence."""
-        dial = wanted.parts[0].dial if wanted.parts else 0.0
-        experiment = experiment_of(self.causes, wanted)
-        matrix = self.into / f"{wanted.name}.yaml"
-        matrix.write_text(experiment.matrix(wanted.name, wanted.tests, dial, wanted.seed))
-        progress = Quiet(told := [])
+        dial = planned_run.parts[0].dial if planned_run.parts else 0.0
+        experiment = experiment_of(self.causes, planned_run)
+        matrix = self.into / f"{planned_run.name}.yaml"
+        matrix.write_text(
+            experiment.matrix(planned_run.name, planned_run.tests, dial, planned_run.seed)
+        )
+        progress = Quiet(callbacks := [])
         options = Options(
             matrix=matrix, hosts=site.state.hosts_file, into=folder, retries=0, patience_s=20
         )
-        with ExitStack() as planted:
-            for part in wanted.parts:
-                number = self._dial(part.cause, part.dial, seen[part.cause])
-                on_trial = planted.enter_context(self.causes[part.cause].plant(site, number))
-                told += [] if on_trial is None else [on_trial]
+        with ExitStack() as stack:
+            for part in planned_run.parts:
+                number = self._dial(part.cause, part.dial, observations[part.cause])
+                on_trial = stack.enter_context(self.causes[part.cause].plant(site, number))
+                callbacks += [] if on_trial is None else [on_trial]
             try:
                 run(options, progress).raise_for_status()
             except NetlabError as error:
@@ -180,6 +188,6 @@ def _stolen_in_trials(folder: Path) -> list[float]:
     return [0.0, *(share for share in shares if share is not None)]
 
 
-def _stolen_share(before: list[int], after: list[int]) -> float:
-    more = [b - a for a, b in zip(before, after, strict=True)]
+def _stolen_share(old_ticks: list[int], new_ticks: list[int]) -> float:
+    more = [b - a for a, b in zip(old_ticks, new_ticks, strict=True)]
     return more[7] / max(1, sum(more))

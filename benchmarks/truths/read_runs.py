@@ -28,11 +28,11 @@ def recorded(into: Path) -> list[tuple[Truth, tuple[Said, ...]]]:
 def truth_of(path: Path) -> Truth:
     """What was written when it was measured."""
     plain = json.loads(path.read_text())
-    wanted = wanted_from_json({name: plain[name] for name in WANTED})
+    planned_run = wanted_from_json({name: plain[name] for name in WANTED})
     return Truth(
-        name=wanted.name,
-        like=wanted.like,
-        parts=wanted.parts,
+        name=planned_run.name,
+        like=planned_run.like,
+        parts=planned_run.parts,
         not_planted=tuple(plain["not_planted"]),
         stolen=plain["stolen_share"] > MOST_STOLEN,
         alone=plain["alone"],
@@ -46,18 +46,20 @@ def said_of(folder: Path) -> tuple[Said, ...]:
     index = RunIndex(run)
     places = {kind: place for place, kind in enumerate(leading_kinds(run.findings))}
     pairings = {cell.key: cell.pairing for cell in run.plan.cells}
-    said = []
+    statements = []
     for finding in run.findings:
         of_cells = {pairings[cell] for cell in finding.cells if cell in pairings}
         # Of several it names none: a host's finding is about all of its cells.
         names = of_cells if len(of_cells) == 1 else set()
-        said.append(_said(finding, names, places, index))
-    return tuple(said)
+        statements.append(_said(finding, names, places, index))
+    return tuple(statements)
 
 
-def _said(found: Finding, pairings: Set[str], places: Mapping[Kind, int], index: RunIndex) -> Said:
-    kind, group = found.kind, found.group
-    names = {group.host, group.pairing, *pairings, *found.words.values()} - {""}
+def _said(
+    finding: Finding, pairings: Set[str], places: Mapping[Kind, int], index: RunIndex
+) -> Said:
+    kind, group = finding.kind, finding.group
+    names = {group.host, group.pairing, *pairings, *finding.words.values()} - {""}
     return Said(
         kind=str(kind),
         severity=kind.severity,
@@ -65,6 +67,6 @@ def _said(found: Finding, pairings: Set[str], places: Mapping[Kind, int], index:
         leads=kind.leads,
         rank=places.get(kind, len(places)),
         names=frozenset(names),
-        rates_bit_per_s=tuple(v for name, v in found.evidence.items() if name.endswith(RATE)),
-        sentence=str(sentence(found, index)),
+        rates_bit_per_s=tuple(v for name, v in finding.evidence.items() if name.endswith(RATE)),
+        sentence=str(sentence(finding, index)),
     )

@@ -50,8 +50,8 @@ def machine_to_ourselves() -> Iterator[None]:
 class Pace:
     """How long is left, by what runs in the same lab took so far."""
 
-    def __init__(self, left: Mapping[str, int], at_once: int) -> None:
-        self._left = dict(left)
+    def __init__(self, run_counts: Mapping[str, int], at_once: int) -> None:
+        self._left = dict(run_counts)
         self._took_s: dict[str, list[float]] = defaultdict(list)
         self._at_once = at_once
 
@@ -65,34 +65,39 @@ class Pace:
         return total / self._at_once
 
     def _mean_s(self, lab: str) -> float:
-        seen = self._took_s[lab]
-        return sum(seen) / len(seen) if seen else EXPECTED_S.get(lab, USUAL_S)
+        times_s = self._took_s[lab]
+        return sum(times_s) / len(times_s) if times_s else EXPECTED_S.get(lab, USUAL_S)
 
 
 def measure_all(
-    wanted: Sequence[Wanted], causes: Mapping[str, Cause], into: Path, at_once: int = 1
+    planned_runs: Sequence[Wanted], causes: Mapping[str, Cause], into: Path, at_once: int = 1
 ) -> list[str]:
     """Measure what is not there yet; a sentence for each run that broke."""
     bench = Bench(into, causes)
-    left = [each for each in wanted if not bench.is_done(each)]
-    alone = [each for each in left if is_alone(each, causes)]
-    shared = [each for each in left if not is_alone(each, causes)]
+    due_runs = [planned_run for planned_run in planned_runs if not bench.is_done(planned_run)]
+    lone_runs = [planned_run for planned_run in due_runs if is_alone(planned_run, causes)]
+    shared_runs = [planned_run for planned_run in due_runs if not is_alone(planned_run, causes)]
     if at_once == 1:
-        alone, shared = left, []
-    estimate_s = Pace(_labs(alone, causes), 1).left_s()
-    estimate_s += Pace(_labs(shared, causes), at_once).left_s()
-    _say(f"{len(wanted)} runs, {len(wanted) - len(left)} there already, about {_time(estimate_s)}")
-    broken = _in_workers(shared, causes, into, at_once) if shared else []
-    return broken + _measure(alone, causes, into, "0")
+        lone_runs, shared_runs = due_runs, []
+    estimate_s = Pace(_labs(lone_runs, causes), 1).left_s()
+    estimate_s += Pace(_labs(shared_runs, causes), at_once).left_s()
+    _say(
+        f"{len(planned_runs)} runs, {len(planned_runs) - len(due_runs)} there already, "
+        f"about {_time(estimate_s)}"
+    )
+    failures = _in_workers(shared_runs, causes, into, at_once) if shared_runs else []
+    return failures + _measure(lone_runs, causes, into, "0")
 
 
-def is_alone(wanted: Wanted, causes: Mapping[str, Cause]) -> bool:
+def is_alone(planned_run: Wanted, causes: Mapping[str, Cause]) -> bool:
     """Whether nothing may be measured beside it."""
-    return causes[wanted.like].alone or any(causes[part.cause].alone for part in wanted.parts)
+    return causes[planned_run.like].alone or any(
+        causes[part.cause].alone for part in planned_run.parts
+    )
 
 
 def _in_workers(
-    wanted: Sequence[Wanted], causes: Mapping[str, Cause], into: Path, at_once: int
+    planned_runs: Sequence[Wanted], causes: Mapping[str, Cause], into: Path, at_once: int
 ) -> list[str]:
     """Each worker has labs of its own; which runs are whose does not change when it is resumed."""
     context = multiprocessing.get_context("fork")
@@ -101,50 +106,54 @@ def _in_workers(
     def work(number: int) -> None:
         # Whoever waits for its answer is gone where it ends: it would go on by itself.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        answers.put(_measure(wanted[number::at_once], causes, into, str(number)))
+        answers.put(_measure(planned_runs[number::at_once], causes, into, str(number)))
 
     workers = [context.Process(target=work, args=(number,)) for number in range(at_once)]
     for worker in workers:
         worker.start()
-    broken: list[str] = []
+    failures: list[str] = []
     for worker in workers:
         worker.join()
         if worker.exitcode:
-            broken.append(f"a worker ended with {worker.exitcode}")
+            failures.append(f"a worker ended with {worker.exitcode}")
     while not answers.empty():
-        broken += answers.get()
-    return broken
+        failures += answers.get()
+    return failures
 
 
 def _measure(
-    wanted: Sequence[Wanted], causes: Mapping[str, Cause], into: Path, worker: str
+    planned_runs: Sequence[Wanted], causes: Mapping[str, Cause], into: Path, worker: str
 ) -> list[str]:
     """One lab after the other, each for all of its runs."""
-    bench, pace, broken = Bench(into, causes), Pace(_labs(wanted, causes), 1), []
+    bench, pace, failures = Bench(into, causes), Pace(_labs(planned_runs, causes), 1), []
     for lab in LABS:
-        its = [each for each in wanted if causes[each.like].experiment.lab == lab]
+        its = [
+            planned_run
+            for planned_run in planned_runs
+            if causes[planned_run.like].experiment.lab == lab
+        ]
         if not its:
             continue
         with standing(lab, f"truths{worker}-{lab}") as site:
-            for each in its:
+            for planned_run in its:
                 began = time.monotonic()
                 try:
-                    truth = bench.measure(each, site)
+                    truth = bench.measure(planned_run, site)
                 except Exception as error:  # one run's fault is not the others'
-                    broken.append(f"{each.name}: {type(error).__name__}: {error}")
-                    (into / f"{each.name}.broken").write_text(traceback.format_exc())
-                    truth = {"took_s": 0.0, "failed": broken[-1]}
+                    failures.append(f"{planned_run.name}: {type(error).__name__}: {error}")
+                    (into / f"{planned_run.name}.broken").write_text(traceback.format_exc())
+                    truth = {"took_s": 0.0, "failed": failures[-1]}
                 pace.add(lab, time.monotonic() - began)
                 note = f", {truth['failed']}" if truth["failed"] else ""
-                left = _time(pace.left_s())
-                _say(f"{each.name}: {truth['took_s']:.1f} s{note}; {left} left")
-    return broken
+                time_left = _time(pace.left_s())
+                _say(f"{planned_run.name}: {truth['took_s']:.1f} s{note}; {time_left} left")
+    return failures
 
 
-def _labs(wanted: Sequence[Wanted], causes: Mapping[str, Cause]) -> dict[str, int]:
+def _labs(planned_runs: Sequence[Wanted], causes: Mapping[str, Cause]) -> dict[str, int]:
     counts: dict[str, int] = defaultdict(int)
-    for each in wanted:
-        counts[causes[each.like].experiment.lab] += 1
+    for planned_run in planned_runs:
+        counts[causes[planned_run.like].experiment.lab] += 1
     return counts
 
 

@@ -105,69 +105,75 @@ def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
     return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
 
 
-def claims(said: Iterable[Said], causes: Mapping[str, Cause]) -> list[Said]:
+def claims(statements: Iterable[Said], causes: Mapping[str, Cause]) -> list[Said]:
     """Those that name a cause."""
     of_rows = {kind for cause in causes.values() for kind in (*cause.expected, *cause.also)}
     return [
-        each
-        for each in said
-        if each.kind not in NO_CLAIMS
-        and (each.severity == "warning" or each.explains or each.kind in of_rows)
+        statement
+        for statement in statements
+        if statement.kind not in NO_CLAIMS
+        and (statement.severity == "warning" or statement.explains or statement.kind in of_rows)
     ]
 
 
-def judge(truth: Truth, said: Sequence[Said], causes: Mapping[str, Cause]) -> Judged:
+def judge(truth: Truth, statements: Sequence[Said], causes: Mapping[str, Cause]) -> Judged:
     """What was right, what was missed, what was wrong."""
-    planted = [(part, causes[part.cause]) for part in truth.parts]
+    parts = [(part, causes[part.cause]) for part in truth.parts]
     true = set(causes[truth.like].experiment.anyway)
     denied: set[str] = set()
-    for part, cause in planted:
+    for part, cause in parts:
         true |= {*cause.expected, *cause.also}
         # What costs 2 % may still be within the limit of what is "at the wire".
         denied |= cause.denied if part.strength != "just" else set()
-    wrong = [claim for claim in claims(said, causes) if claim.kind not in true]
-    wrong += [each for each in said if each.kind in denied and each not in wrong]
+    wrong = [claim for claim in claims(statements, causes) if claim.kind not in true]
+    wrong += [
+        statement for statement in statements if statement.kind in denied and statement not in wrong
+    ]
     right: set[str] = set()
     missed = []
-    for part, cause in planted:
-        of_it = [each for each in said if each.kind in cause.expected]
-        good = [each for each in of_it if _is_of(each, cause, part)]
-        right |= {each.kind for each in good}
+    for part, cause in parts:
+        of_it = [statement for statement in statements if statement.kind in cause.expected]
+        good = [statement for statement in of_it if _is_of(statement, cause, part)]
+        right |= {statement.kind for statement in good}
         if cause.expected and not good:
             missed.append(cause.name)
-        if len(planted) == 1:
-            named = [each for each in of_it if _names_others(each, cause)]
-            wrong += [each for each in named if each not in wrong]
+        if len(parts) == 1:
+            misattributions = [statement for statement in of_it if _names_others(statement, cause)]
+            wrong += [statement for statement in misattributions if statement not in wrong]
             if of_it and not good:
-                wrong += [each for each in of_it if each not in wrong]
-    first = _first(truth, said, causes) if len(planted) > 1 else None
+                wrong += [statement for statement in of_it if statement not in wrong]
+    first = _first(truth, statements, causes) if len(parts) > 1 else None
     return Judged(truth, frozenset(right), tuple(missed), tuple(wrong), first)
 
 
-def _is_of(said: Said, cause: Cause, part: Part) -> bool:
+def _is_of(statement: Said, cause: Cause, part: Part) -> bool:
     """Whether it names what it should, and the rate that was planted."""
-    if cause.about and not set(cause.about) & _places(said):
+    if cause.about and not set(cause.about) & _places(statement):
         return False
-    if cause.rate_of is None or not said.rates_bit_per_s:
+    if cause.rate_of is None or not statement.rates_bit_per_s:
         return True
     rate = cause.rate_of(part.dial)
-    return any(abs(each / rate - 1) <= RATE_WITHIN for each in said.rates_bit_per_s)
+    return any(
+        abs(stated_rate / rate - 1) <= RATE_WITHIN for stated_rate in statement.rates_bit_per_s
+    )
 
 
-def _names_others(said: Said, cause: Cause) -> bool:
+def _names_others(statement: Said, cause: Cause) -> bool:
     """Whether it blames a host or pairing that nothing was done to."""
-    return bool(cause.about) and not set(cause.about) & _places(said)
+    return bool(cause.about) and not set(cause.about) & _places(statement)
 
 
-def _places(said: Said) -> set[str]:
+def _places(statement: Said) -> set[str]:
     """Hosts, pairings, and the hosts of the pairings."""
-    return {*said.names, *(host for name in said.names for host in name.split("+"))}
+    return {*statement.names, *(host for name in statement.names for host in name.split("+"))}
 
 
-def _first(truth: Truth, said: Sequence[Said], causes: Mapping[str, Cause]) -> bool:
+def _first(truth: Truth, statements: Sequence[Said], causes: Mapping[str, Cause]) -> bool:
     """Whether the first claim is of the larger cause; of nearly equal ones, of either."""
-    ordered = sorted(claims(said, causes), key=lambda each: (each.severity != "warning", each.rank))
-    leading = [each for each in ordered if each.leads]
+    ranking = sorted(
+        claims(statements, causes), key=lambda claim: (claim.severity != "warning", claim.rank)
+    )
+    leading = [claim for claim in ranking if claim.leads]
     if not leading:
         return False
     costs = sorted((truth.alone or {}).items(), key=lambda pair: -pair[1])
@@ -180,68 +186,89 @@ def _first(truth: Truth, said: Sequence[Said], causes: Mapping[str, Cause]) -> b
 # ---- tables --------------------------------------------------------------------------------------
 
 
-def counted(judged: Iterable[Judged]) -> list[Judged]:
+def counted(judgements: Iterable[Judged]) -> list[Judged]:
     """Those whose plant another tool saw, and that were measured on CPUs of their own."""
-    return [each for each in judged if not (each.truth.not_planted or each.truth.stolen)]
-
-
-def of_causes(judged: Collection[Judged], *, strength: Strength | None = None) -> list[Judged]:
-    """Runs of one cause; at one strength, or at all."""
     return [
-        each
-        for each in counted(judged)
-        if len(each.truth.parts) == 1 and strength in (None, each.truth.parts[0].strength)
+        judgement
+        for judgement in judgements
+        if not (judgement.truth.not_planted or judgement.truth.stolen)
     ]
 
 
-def mixtures(judged: Collection[Judged]) -> list[Judged]:
-    return [each for each in counted(judged) if len(each.truth.parts) > 1]
+def of_causes(judgements: Collection[Judged], *, strength: Strength | None = None) -> list[Judged]:
+    """Runs of one cause; at one strength, or at all."""
+    return [
+        judgement
+        for judgement in counted(judgements)
+        if len(judgement.truth.parts) == 1 and strength in (None, judgement.truth.parts[0].strength)
+    ]
 
 
-def clean(judged: Collection[Judged]) -> list[Judged]:
-    return [each for each in counted(judged) if not each.truth.parts]
+def mixtures(judgements: Collection[Judged]) -> list[Judged]:
+    return [judgement for judgement in counted(judgements) if len(judgement.truth.parts) > 1]
 
 
-def recall(judged: Collection[Judged], causes: Mapping[str, Cause]) -> Share:
+def clean(judgements: Collection[Judged]) -> list[Judged]:
+    return [judgement for judgement in counted(judgements) if not judgement.truth.parts]
+
+
+def recall(judgements: Collection[Judged], causes: Mapping[str, Cause]) -> Share:
     """Of the runs in which something is to be said, in how many it was."""
-    able = [each for each in judged if any(causes[p.cause].expected for p in each.truth.parts)]
-    return Share(sum(not each.missed for each in able), len(able))
+    able = [
+        judgement
+        for judgement in judgements
+        if any(causes[p.cause].expected for p in judgement.truth.parts)
+    ]
+    return Share(sum(not judgement.missed for judgement in able), len(able))
 
 
-def precision(judged: Collection[Judged], kind: str | None = None) -> Share:
+def precision(judgements: Collection[Judged], kind: str | None = None) -> Share:
     """Of the kinds that were claimed, a run and kind the unit, how many were right."""
     right = wrong = 0
-    for each in judged:
-        kinds = {said.kind for said in each.wrong}
-        right += sum(kind in (None, name) for name in each.right - kinds)
+    for judgement in judgements:
+        kinds = {statement.kind for statement in judgement.wrong}
+        right += sum(kind in (None, name) for name in judgement.right - kinds)
         wrong += sum(kind in (None, name) for name in kinds)
     return Share(right, right + wrong)
 
 
-def figures(judged: Collection[Judged], causes: Mapping[str, Cause]) -> dict[str, dict[str, int]]:
+def figures(
+    judgements: Collection[Judged], causes: Mapping[str, Cause]
+) -> dict[str, dict[str, int]]:
     """Kind → in how many runs it was claimed and how often rightly; how many had a cause whose best
     answer it is, and in how many of these an answer was right. Without mixtures.
     """
-    those = [*of_causes(judged), *clean(judged)]
-    kinds = {kind for each in those for kind in (*each.right, *(s.kind for s in each.wrong))}
+    simple_judgements = [*of_causes(judgements), *clean(judgements)]
+    kinds = {
+        kind
+        for judgement in simple_judgements
+        for kind in (*judgement.right, *(s.kind for s in judgement.wrong))
+    }
     kinds |= {cause.expected[0] for cause in causes.values() if cause.expected}
-    found = {}
+    counts_by_kind = {}
     for kind in sorted(kinds):
-        said, told = precision(those, kind), of_kind(of_causes(judged), causes, kind)
-        found[kind] = {
-            "said": said.of,
-            "right": said.count,
-            "planted": told.of,
-            "found": told.count,
+        precision_share, recall_share = (
+            precision(simple_judgements, kind),
+            of_kind(of_causes(judgements), causes, kind),
+        )
+        counts_by_kind[kind] = {
+            "said": precision_share.of,
+            "right": precision_share.count,
+            "planted": recall_share.of,
+            "found": recall_share.count,
         }
-    return {kind: each for kind, each in found.items() if each["said"] or each["planted"]}
+    return {
+        kind: counts
+        for kind, counts in counts_by_kind.items()
+        if counts["said"] or counts["planted"]
+    }
 
 
-def of_kind(judged: Collection[Judged], causes: Mapping[str, Cause], kind: str) -> Share:
+def of_kind(judgements: Collection[Judged], causes: Mapping[str, Cause], kind: str) -> Share:
     """Recall of a kind: over the causes whose best answer it is."""
     its = [
-        each
-        for each in judged
-        if any(causes[part.cause].expected[:1] == (kind,) for part in each.truth.parts)
+        judgement
+        for judgement in judgements
+        if any(causes[part.cause].expected[:1] == (kind,) for part in judgement.truth.parts)
     ]
     return recall(its, causes)

@@ -85,12 +85,14 @@ class Site:
 
     def run(self, host: str, *argv: str) -> str:
         """A program in the host's network, to its end; its standard output."""
-        done = subprocess.run(
+        process = subprocess.run(
             self.words(host, argv), capture_output=True, text=True, timeout=60, check=False
         )
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(argv)}: {done.stderr.strip() or done.stdout.strip()}")
-        return done.stdout
+        if process.returncode:
+            raise RuntimeError(
+                f"{' '.join(argv)}: {process.stderr.strip() or process.stdout.strip()}"
+            )
+        return process.stdout
 
     @contextmanager
     def running(
@@ -107,34 +109,34 @@ class Site:
 
     def group(self, host: str) -> Path | None:
         """The control group of a host, where it has one."""
-        found = quota.controller()
-        folder = None if found is None else found.folder / self.host(host).namespace
+        controller = quota.controller()
+        folder = None if controller is None else controller.folder / self.host(host).namespace
         return folder if folder is not None and folder.is_dir() else None
 
     def set_quota(self, host: str, share: float | None) -> None:
         """So much of one CPU for a host from now on; ``None``: as much as there is."""
-        found, group = quota.controller(), self.group(host)
-        if found is None or group is None:
+        controller, group = quota.controller(), self.group(host)
+        if controller is None or group is None:
             raise RuntimeError("this machine has no control group that sets a CPU quota")
-        limits = dict([NO_QUOTA[found.version]]) if share is None else found.limit(share)
+        limits = dict([NO_QUOTA[controller.version]]) if share is None else controller.limit(share)
         for name, value in limits.items():
             (group / name).write_text(value)
 
     def probes(self, host: str) -> list[int]:
         """Process numbers of the probes of a host, by its account."""
-        uid, found = self.host(host).uid, []
+        uid, process_numbers = self.host(host).uid, []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 is_probe = b"netprobe" in (process / "cmdline").read_bytes()
                 if is_probe and process.stat().st_uid == uid:
-                    found.append(int(process.name))
-        return found
+                    process_numbers.append(int(process.name))
+        return process_numbers
 
     def sshd(self, host: str) -> int:
         """The process whose mount namespace is the host's."""
         uid = self.host(host).namespace
         inode = (Path("/run/netns") / uid).stat().st_ino
-        for process in sorted(Path("/proc").glob("[0-9]*"), key=lambda each: int(each.name)):
+        for process in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
             with suppress(OSError):
                 words = (process / "cmdline").read_bytes()
                 if (process / "ns/net").stat().st_ino == inode and b"sshd" in words:

@@ -42,15 +42,15 @@ def iperf3(
 
 def _received(site: Site, sender: str, client: list[str]) -> float:
     argv = site.words(sender, client, in_group=True)
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    output = json.loads(done.stdout)
+    process = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    output = json.loads(process.stdout)
     if "error" in output:
         raise RuntimeError(f"iperf3: {output['error']}")
     end = output["end"]
     received = end.get("sum_received") or end["sum"]
     # Some versions give the sender's bytes for UDP, and what of it was lost beside it.
-    lost = 0.0 if end.get("sum_received") else end["sum"].get("lost_percent", 0.0) / 100
-    return float(received["bits_per_second"]) * (1 - lost)
+    loss = 0.0 if end.get("sum_received") else end["sum"].get("lost_percent", 0.0) / 100
+    return float(received["bits_per_second"]) * (1 - loss)
 
 
 def tcp(site: Site) -> float:
@@ -81,8 +81,11 @@ def tcp_small_messages(site: Site) -> float:
 def slowest_way(site: Site) -> float:
     """The least of what each host of a mesh gets from the next one and the one after, in bit/s."""
     names = [host.name for host in site.plan.hosts]
-    ways = [(one, other) for one in names for other in names if one != other]
-    return min(iperf3(site, sender=one, receiver=other, seconds=1, rounds=1) for one, other in ways)
+    ways = [(sender, receiver) for sender in names for receiver in names if sender != receiver]
+    return min(
+        iperf3(site, sender=sender, receiver=receiver, seconds=1, rounds=1)
+        for sender, receiver in ways
+    )
 
 
 def wire_rate(interface: str = "test", host: str = RECEIVER) -> Measure:
@@ -96,8 +99,8 @@ def wire_rate(interface: str = "test", host: str = RECEIVER) -> Measure:
 
         began, first = read()
         time.sleep(1)
-        ended, second = read()
-        return (second - first) / (ended - began)
+        end, second = read()
+        return (second - first) / (end - began)
 
     return measure
 
@@ -164,5 +167,5 @@ def stolen_share(site: Site) -> float:
         output = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
         shares.append([int(word) for word in output[1:9]])
         time.sleep(1)
-    more = [after - before for before, after in zip(*shares, strict=True)]
+    more = [new_ticks - old_ticks for old_ticks, new_ticks in zip(*shares, strict=True)]
     return float(more[7] / max(1, sum(more)))

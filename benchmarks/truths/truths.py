@@ -49,9 +49,9 @@ def main(words: list[str] | None = None) -> int:
         into, seed = into / HELD_BACK, held_back_seed(into / HELD_BACK)
     else:
         into, seed = into / f"seed-{arguments.seed}", arguments.seed
-    broken: list[str] = []
+    failures: list[str] = []
     if not arguments.score:
-        wanted = drawn(
+        planned_runs = drawn(
             causes,
             seed,
             runs=arguments.runs,
@@ -61,13 +61,15 @@ def main(words: list[str] | None = None) -> int:
         )
         into.mkdir(parents=True, exist_ok=True)
         with machine_to_ourselves():
-            broken = measure_all(wanted, causes, into, arguments.at_once)
-        for sentence in broken:
+            failures = measure_all(planned_runs, causes, into, arguments.at_once)
+        for sentence in failures:
             print(f"broken: {sentence}", file=sys.stderr)
         if arguments.held_back:
             print("measured; `--held-back --score` scores it, once")
-            return 1 if broken else 0
-    return score(into, causes, once=arguments.held_back, figures=arguments.figures) or bool(broken)
+            return 1 if failures else 0
+    return score(into, causes, once=arguments.held_back, figures=arguments.figures) or bool(
+        failures
+    )
 
 
 def score(
@@ -76,22 +78,24 @@ def score(
     """Judge and print all that is recorded, and write what is known of each kind; exit status."""
     if once and (into / SCORED).exists():
         raise SystemExit(f"{into} was scored before: hold back another seed, in another --into")
-    judged = [
-        judge(truth, said, CAUSES)
-        for truth, said in recorded(into)
+    judgements = [
+        judge(truth, statements, CAUSES)
+        for truth, statements in recorded(into)
         if all(part.cause in causes for part in truth.parts)
     ]
-    if not judged:
+    if not judgements:
         raise SystemExit(f"{into} has no complete run")
     if once:
         # Recorded before the figures are shown, because rules could then be tuned to them.
         write(into / SCORED, {"scored": True})
     left_out = sum(1 for _ in (into / LEFT_OUT).glob("*"))
-    print(printed(judged, causes, Effects(into).all(), left_out), end="\n\n")
-    found = verdicts(judged, causes)
+    print(printed(judgements, causes, Effects(into).all(), left_out), end="\n\n")
+    criteria = verdicts(judgements, causes)
     if figures is not None:
-        write(figures, kinds_of(judged, causes))
-    return finish(found, json.dumps({each.criterion: each.measured for each in found}))
+        write(figures, kinds_of(judgements, causes))
+    return finish(
+        criteria, json.dumps({verdict.criterion: verdict.measured for verdict in criteria})
+    )
 
 
 def held_back_seed(into: Path) -> str:
@@ -103,11 +107,11 @@ def held_back_seed(into: Path) -> str:
 
 
 def _strengths(words: str) -> list[str]:
-    found = words.split(",")
-    unknown = set(found) - {*STRENGTHS}
+    names = words.split(",")
+    unknown = set(names) - {*STRENGTHS}
     if unknown:
         raise argparse.ArgumentTypeError(f"{words}: some of {', '.join(STRENGTHS)}")
-    return found
+    return names
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -54,9 +54,9 @@ def files() -> str:
         for path in sorted([*folder.glob("*.py"), *folder.glob("*.[ch]")]):
             if path.suffix == ".c" and path.with_suffix(".h").exists():
                 continue
-            both = path.suffix == ".h" and path.with_suffix(".c").exists()
+            is_pair = path.suffix == ".h" and path.with_suffix(".c").exists()
             lines.append(
-                f"| `{path.stem + '.c, .h' if both else path.name}` | {first_line(path)} |"
+                f"| `{path.stem + '.c, .h' if is_pair else path.name}` | {first_line(path)} |"
             )
         lines.append("")
     return "\n".join(lines)
@@ -88,9 +88,9 @@ def commands() -> str:
 def architecture() -> str:
     """ARCHITECTURE.md with packages that are true."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{packages()}{END}{after}"
+    head, _, remainder = text.partition(BEGIN)
+    _, _, tail = remainder.partition(END)
+    return f"{head}{BEGIN}\n{packages()}{END}{tail}"
 
 
 def drawing() -> str:

@@ -64,10 +64,10 @@ def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def _share(counts: Mapping[str, int], part: str, whole: str) -> str:
-    if not counts.get(whole):
+def _share(counts: Mapping[str, int], part: str, total: str) -> str:
+    if not counts.get(total):
         return "–"
-    return f"{100 * counts[part] / counts[whole]:.3g} % ({counts[part]} of {counts[whole]})"
+    return f"{100 * counts[part] / counts[total]:.3g} % ({counts[part]} of {counts[total]})"
 
 
 def updated(text: str) -> str:
@@ -77,8 +77,8 @@ def updated(text: str) -> str:
         begin, rows = BEGIN.format(heading), table(kinds, figures)
         if begin not in text:
             text = text.replace(NEXT, f"## {heading}\n{begin}{END}\n{NEXT}", 1)
-        before, rest = text.split(begin, 1)
-        text = f"{before}{begin}{rows}{END}{rest.split(END, 1)[1]}"
+        head, tail = text.split(begin, 1)
+        text = f"{head}{begin}{rows}{END}{tail.split(END, 1)[1]}"
     return text
 
 

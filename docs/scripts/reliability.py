@@ -57,7 +57,7 @@ class FaultRow:
 
 def rows() -> dict[str, list[FaultRow]]:
     """Folder → its rows in the order of their numbers; ValueError if a file has no sentence."""
-    by_folder: dict[str, list[FaultRow]] = {where: [] for where in WHERE}
+    by_folder: dict[str, list[FaultRow]] = {folder: [] for folder in WHERE}
     for file in sorted(SUITE.glob("*/test_*.py")):
         number = re.match(r"test_(\d\d)_", file.name)
         docstring = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
@@ -82,10 +82,10 @@ def results_in(path: Path) -> Results:
             continue
         for entry in case.iter("property"):
             results[stem[0]][entry.get("name", "")].append(entry.get("value", ""))
-        others = [(word, element) for word in NOT_PASSED for element in case.iter(word)]
+        failures = [(word, element) for word in NOT_PASSED for element in case.iter(word)]
         cases[stem[0]] += 1
-        passed[stem[0]] += not others
-        for word, element in others:
+        passed[stem[0]] += not failures
+        for word, element in failures:
             reason = (element.get("message") or "").splitlines()[0]
             results[stem[0]]["figure"].append(f"{word}: {reason}")
     for name, number in cases.items():
@@ -110,18 +110,18 @@ def figures_of_before() -> Results:
 def table(results: Results) -> str:
     """The tables of all folders."""
     parts = []
-    for where, of_folder in rows().items():
+    for folder, of_folder in rows().items():
         lines = "".join(row.line(results) for row in of_folder)
         if lines:
-            parts.append(f"## {WHERE[where]}\n\n{HEAD}{lines}")
+            parts.append(f"## {WHERE[folder]}\n\n{HEAD}{lines}")
     return "\n".join(parts)
 
 
 def updated(results: Results) -> str:
     """The page with current tables."""
     text = PAGE.read_text("utf-8")
-    before, rest = text.split(BEGIN, 1)
-    return f"{before}{BEGIN}\n\n{table(results)}\n{END}{rest.split(END, 1)[1]}"
+    head, tail = text.split(BEGIN, 1)
+    return f"{head}{BEGIN}\n\n{table(results)}\n{END}{tail.split(END, 1)[1]}"
 
 
 if __name__ == "__main__":

@@ -55,13 +55,13 @@ def _imports() -> Iterator[tuple[str, str]]:
 def includes() -> Arrows:
     """(folder of the probe, folder whose header it includes)."""
     folder = ROOT / "probes" / "src"
-    found = set()
+    inclusions = set()
     for path in folder.rglob("*.[ch]"):
         includer = path.relative_to(folder).parts[0]
         for included in re.findall(r'^#include "(\w+)/', path.read_text("utf-8"), re.MULTILINE):
             if included != includer:
-                found.add((includer, included))
-    return frozenset(found)
+                inclusions.add((includer, included))
+    return frozenset(inclusions)
 
 
 def reduced(arrows: Arrows) -> Arrows:
@@ -70,14 +70,14 @@ def reduced(arrows: Arrows) -> Arrows:
     for start, end in arrows:
         below.setdefault(start, set()).add(end)
 
-    def reaches(start: str, end: str, seen: frozenset[str] = frozenset()) -> bool:
-        further = below.get(start, set()) - seen
-        return end in further or any(reaches(each, end, seen | {start}) for each in further)
+    def reaches(start: str, end: str, trail: frozenset[str] = frozenset()) -> bool:
+        further = below.get(start, set()) - trail
+        return end in further or any(reaches(name, end, trail | {start}) for name in further)
 
     return frozenset(
         (start, end)
         for start, end in arrows
-        if not any(each != end and reaches(each, end) for each in below[start])
+        if not any(name != end and reaches(name, end) for name in below[start])
     )
 
 
@@ -95,23 +95,23 @@ class Box:
     y: float
 
 
-def boxes(rows: Rows, left: float, columns: int, arrows: Arrows) -> dict[str, Box]:
+def boxes(rows: Rows, x: float, columns: int, arrows: Arrows) -> dict[str, Box]:
     """A place for each name: those of its row, in the columns where fewest arrows meet a box."""
     placed = {name: column for row in rows for column, name in enumerate(row)}
     better = True
     while better:
         better = False
         for row in rows:
-            before = _crossings(rows, placed, arrows)
+            crossings = _crossings(rows, placed, arrows)
             tries = [
                 placed | dict(zip(row, permutation, strict=True))
                 for permutation in permutations(range(columns), len(row))
             ]
-            best = min(tries, key=lambda each: _crossings(rows, each, arrows))
-            if _crossings(rows, best, arrows) < before:
+            best = min(tries, key=lambda placement: _crossings(rows, placement, arrows))
+            if _crossings(rows, best, arrows) < crossings:
                 placed, better = best, True
     return {
-        name: Box(left + placed[name] * (WIDE + GAP), HEAD + index * ROW)
+        name: Box(x + placed[name] * (WIDE + GAP), HEAD + index * ROW)
         for index, row in enumerate(rows)
         for name in row
     }
@@ -120,15 +120,15 @@ def boxes(rows: Rows, left: float, columns: int, arrows: Arrows) -> dict[str, Bo
 def _crossings(rows: Rows, placed: Mapping[str, int], arrows: Arrows) -> float:
     """How often an arrow goes behind a box, and how far all of them go sideways."""
     level = {name: index for index, row in enumerate(rows) for name in row}
-    found = 0.0
+    total = 0.0
     for start, end in sorted(arrows):
         high = level[end] - level[start]
         slope = (placed[end] - placed[start]) / high if high else 0
-        found += abs(slope) / 10
+        total += abs(slope) / 10
         for between in range(level[start] + 1, level[end]):
             x = placed[start] + slope * (between - level[start])
-            found += sum(abs(placed[name] - x) < NEAR for name in rows[between])
-    return found
+            total += sum(abs(placed[name] - x) < NEAR for name in rows[between])
+    return total
 
 
 def drawn(places: Mapping[str, Box], arrows: Arrows) -> Iterator[str]:
@@ -152,7 +152,7 @@ def picture() -> str:
     arrows, headers = reduced(imports()), reduced(includes())
     right = MARGIN + wide + 2 * GAP
     high = HEAD + len(rows) * ROW
-    whole = right + WIDE + MARGIN
+    width = right + WIDE + MARGIN
     shapes = [
         f'<text x="{MARGIN + wide / 2:g}" y="18">netlab/</text>',
         f'<text x="{right + WIDE / 2:g}" y="18">probes/src/</text>',
@@ -160,8 +160,8 @@ def picture() -> str:
         *drawn(boxes(probe, right, 1, headers), headers),
     ]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole:g} {high:g}" '
-        f'width="{whole:g}" height="{high:g}" role="img" aria-label="Who imports whom">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {high:g}" '
+        f'width="{width:g}" height="{high:g}" role="img" aria-label="Who imports whom">\n'
         "<style>rect{fill:#eef3f7;stroke:#0b3c5d}line{stroke:#6b737b;marker-end:url(#tip)}"
         "text{font:13px sans-serif;text-anchor:middle;fill:#1c2126}"
         "svg{background:#fff}</style>\n"

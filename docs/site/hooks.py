@@ -27,16 +27,16 @@ _LIST_OR_TABLE = re.compile(r"(?:[-*] |\d+\. |\|)")
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """The texts, pictures and recorded runs of the checkout in place of one folder's."""
-    found = [
+    additions = [
         File.generated(config, path.relative_to(ROOT).as_posix(), abs_src_path=str(path))
-        for shown in SHOWN
-        for path in sorted(ROOT.glob(shown))
+        for pattern in SHOWN
+        for path in sorted(ROOT.glob(pattern))
         if path.is_file()
     ]
     for path in sorted(ROOT.glob(NOTEBOOKS)):
-        found += _pages_of(path, config)
+        additions += _pages_of(path, config)
     of_theme = [file for file in files if file.src_dir != config.docs_dir]
-    return Files([*of_theme, *found])
+    return Files([*of_theme, *additions])
 
 
 def on_page_markdown(text: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -47,11 +47,11 @@ def on_page_markdown(text: str, *, page: Page, config: MkDocsConfig, files: File
     fenced = False
     for line in text.replace(".ipynb)", ".md)").splitlines():
         fenced ^= line.lstrip().startswith("```")
-        before = lines[-1] if lines else ""
+        last_line = lines[-1] if lines else ""
         begins = _LIST_OR_TABLE.match(line)
         # A row goes on a table, an item or an indented line a list.
-        goes_on = before[:1] in (" ", "|") if line.startswith("|") else _within_list(before)
-        if begins and before and not fenced and not goes_on:
+        goes_on = last_line[:1] in (" ", "|") if line.startswith("|") else _within_list(last_line)
+        if begins and last_line and not fenced and not goes_on:
             lines.append("")
         lines.append(line)
     return "\n".join(lines) + "\n"
@@ -67,9 +67,9 @@ def _pages_of(notebook: Path, config: MkDocsConfig) -> list[File]:
         nbformat.read(notebook, nbformat.NO_CONVERT),
         {"unique_key": notebook.stem},
     )
-    where = notebook.parent.relative_to(ROOT).as_posix()
+    folder = notebook.parent.relative_to(ROOT).as_posix()
     contents = {f"{notebook.stem}.md": text, **resources.get("outputs", {})}
     return [
-        File.generated(config, f"{where}/{name}", content=content)
+        File.generated(config, f"{folder}/{name}", content=content)
         for name, content in contents.items()
     ]

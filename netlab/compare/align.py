@@ -59,14 +59,16 @@ def align_cells(comparison: Comparison, readings: Sequence[Reading]) -> list[Ali
     cells = by_cell(readings)
     firsts = [trials[0] for trials in cells.values()]
     pairs = [
-        (firsts[index], firsts[other])
-        for index, other in comparison.pairs_in([plain_cell(reading) for reading in firsts])
+        (firsts[index], firsts[counterpart])
+        for index, counterpart in comparison.pairs_in([plain_cell(reading) for reading in firsts])
     ]
     name = namer([first for first, _ in pairs], comparison.baseline)
     return [
         aligned
-        for first, other in pairs
-        for aligned in _align_pair(name(first), cells[first.cell], cells[other.cell], paired=True)
+        for first, counterpart in pairs
+        for aligned in _align_pair(
+            name(first), cells[first.cell], cells[counterpart.cell], paired=True
+        )
     ]
 
 
@@ -78,8 +80,8 @@ def align_runs(
     name = namer([old[key][0] for key, _ in pairs], {})
     return [
         aligned
-        for key, other in pairs
-        for aligned in _align_pair(name(old[key][0]), old[key], new[other], paired=False)
+        for key, counterpart in pairs
+        for aligned in _align_pair(name(old[key][0]), old[key], new[counterpart], paired=False)
     ]
 
 

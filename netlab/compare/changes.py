@@ -43,24 +43,24 @@ def changes(baseline: Run, contender: Run) -> tuple[str, ...]:
 
 
 def _of_hosts(old: Iterable[str], new: Iterable[str]) -> Iterable[str]:
-    for side, own, other in (("baseline", old, new), ("contender", new, old)):
-        only = [host for host in own if host not in other]
+    for side, own, counterpart in (("baseline", old, new), ("contender", new, old)):
+        only = [host for host in own if host not in counterpart]
         if only:
             yield f"hosts only in the {side}: {', '.join(only)}"
 
 
-def _hosts(known: Known) -> list[str]:
-    return [*dict.fromkeys(host for host, _ in known if host)]
+def _hosts(fact_values: Known) -> list[str]:
+    return [*dict.fromkeys(host for host, _ in fact_values if host)]
 
 
 def _known(run: Run) -> Known:
     """The latest value of each fact."""
-    known: dict[tuple[str, str], str] = {}
+    fact_values: dict[tuple[str, str], str] = {}
     for session in run.sessions:
-        known["", "netlab"] = as_words(session.get("netlab"))
+        fact_values["", "netlab"] = as_words(session.get("netlab"))
     for note in run.facts:
         facts: Any = note.get("facts")
         if isinstance(facts, Mapping):
             host = str(note.get("host", ""))
-            known |= {(host, name): as_words(facts[name]) for name in _FACTS if name in facts}
-    return known
+            fact_values |= {(host, name): as_words(facts[name]) for name in _FACTS if name in facts}
+    return fact_values

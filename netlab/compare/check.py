@@ -89,10 +89,8 @@ class Checked:
         """Text for a terminal: a paragraph per expectation, with a line per cell that fails it."""
         against = "" if self.baseline is None else f", baseline {self.baseline}"
         lines = [f"{self.run}{against}: {_counted(self.counts)}"]
-        for expectation, judged in groupby(
-            self.judgements, lambda judgement: judgement.expectation
-        ):
-            of_expectation = [*judged]
+        for expectation, group in groupby(self.judgements, lambda judgement: judgement.expectation):
+            of_expectation = [*group]
             lines += ["", f"{in_words(expectation)}: {_counted(_counts(of_expectation))}"]
             lines += [
                 f"  {judgement.verdict:16}  {judgement.label}: {judgement.words}"
@@ -104,7 +102,7 @@ class Checked:
 
     def as_json(self) -> str:
         """JSON: one object with every judgement."""
-        whole = {
+        document = {
             "schema": SCHEMA,
             "run": self.run,
             **({} if self.baseline is None else {"baseline": self.baseline}),
@@ -122,7 +120,7 @@ class Checked:
                 for judgement in self.judgements
             ],
         }
-        return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def check(
@@ -141,14 +139,14 @@ def check(
     UsageError if nothing is expected or the baseline cannot be compared, MatrixError if the matrix
     or the file cannot be read.
     """
-    expected = _expected(run, baseline, no_worse_by, expect)
-    findings = _computed_findings(run, expected, say, expect)
+    expectations = _expected(run, baseline, no_worse_by, expect)
+    findings = _computed_findings(run, expectations, say, expect)
     all_readings = readings(run)
     cells = by_cell(all_readings)
     name = namer([trials[0] for trials in cells.values()], {})
     aligned = _aligned_with_baseline(run, baseline, all_readings)
     judgements: list[Judgement] = []
-    for expectation in expected:
+    for expectation in expectations:
         about = [key for key in cells if expectation.is_about(plain_cell(cells[key][0]))]
         if not about:
             words = "no cell of the run matches"
@@ -173,20 +171,20 @@ def check(
 def _expected(
     run: Run, baseline: Run | None, no_worse_by: float, expect: Path | None
 ) -> tuple[Expectation, ...]:
-    expected = _read_expectations(run, expect)
-    if baseline is not None and all(expectation.what != "baseline" for expectation in expected):
+    expectations = _read_expectations(run, expect)
+    if baseline is not None and all(expectation.what != "baseline" for expectation in expectations):
         by_default = Expectation(what="baseline", bound="at most", limit=no_worse_by, of="baseline")
-        expected = (*expected, by_default)
-    if not expected:
-        where = (
+        expectations = (*expectations, by_default)
+    if not expectations:
+        remedy = (
             "write `expect:` into its matrix.yaml, or name a file with --expect FILE or a run with "
             "--baseline RUN"
             if run.plan.source is None
             else "it was imported and has no matrix: name a file that has `expect:` with "
             "--expect FILE, or a run with --baseline RUN"
         )
-        raise UsageError(f"{run.path}: nothing is expected: {where}")
-    return expected
+        raise UsageError(f"{run.path}: nothing is expected: {remedy}")
+    return expectations
 
 
 def _read_expectations(
@@ -208,7 +206,7 @@ def _read_expectations(
 
 def _computed_findings(
     run: Run,
-    expected: Iterable[Expectation],
+    expectations: Iterable[Expectation],
     say: Callable[[Run], FindingSentences] | None,
     expect: Path | None,
 ) -> FindingSentences | None:
@@ -216,7 +214,7 @@ def _computed_findings(
 
     MatrixError if a forbidden kind does not exist.
     """
-    if say is None or all(expectation.what != "no" for expectation in expected):
+    if say is None or all(expectation.what != "no" for expectation in expectations):
         return None
     findings = say(run)
     _read_expectations(run, expect, findings.kinds)
@@ -235,8 +233,10 @@ def _by_findings(
         None: "cannot be judged",
     }
     return [
-        Judgement(expectation, key, name(cells[key][0]) if key else "the run", verdicts[met], words)
-        for key, met, words in held_against_findings(expectation, cells, findings)
+        Judgement(
+            expectation, key, name(cells[key][0]) if key else "the run", verdicts[outcome], words
+        )
+        for key, outcome, words in held_against_findings(expectation, cells, findings)
     ]
 
 
@@ -245,8 +245,8 @@ def _against_limit(
 ) -> tuple[CheckVerdict, str]:
     """Whether every trial meets the limit."""
     figures = [figure for trial in trials for figure in limited_figures(expectation, trial, link)]
-    measured = [(figure.value, figure) for figure in figures if figure.value is not None]
-    missed = [pair for pair in measured if not expectation.is_met_by(pair[0])]
+    pairs = [(figure.value, figure) for figure in figures if figure.value is not None]
+    missed = [pair for pair in pairs if not expectation.is_met_by(pair[0])]
     blanks = [figure for figure in figures if figure.value is None]
     if missed:
         worst = (min if expectation.bound == "at least" else max)(value for value, _ in missed)
@@ -255,7 +255,7 @@ def _against_limit(
         return "not met", f"{expectation.words(worst)} in {worst_figure.place}{of}"
     if blanks:
         return "cannot be judged", _why_not(blanks, len(figures))
-    values = [value for value, _ in measured]
+    values = [value for value, _ in pairs]
     worst = min(values) if expectation.bound == "at least" else max(values)
     number_of_figures = counted("{number} figure", "{number} figures", len(values))
     return "met", f"{expectation.words(worst)} or better, {number_of_figures}"
@@ -291,7 +291,7 @@ def _against_baseline(
     if aligned is None:
         return "cannot be judged", "no baseline is given (--baseline RUN)"
     headlines = aligned[trials[0].cell]
-    judged = [_judge_no_worse(headline, expectation.limit) for headline in headlines]
+    verdicts = [_judge_no_worse(headline, expectation.limit) for headline in headlines]
     blank = [
         LimitedFigure(
             trial.trial, "", None, NO_RATIO if trial.status == Status.OK else trial.why_blank
@@ -300,7 +300,7 @@ def _against_baseline(
         if any(trial.trial not in headline.contender for headline in headlines)
     ]
     for verdict in _WORST_FIRST:
-        sentences = "; ".join(words for own_verdict, words in judged if own_verdict == verdict)
+        sentences = "; ".join(words for own_verdict, words in verdicts if own_verdict == verdict)
         if verdict == "met" and blank:
             return "cannot be judged", _why_not(blank, len(trials))
         if sentences:
@@ -322,12 +322,12 @@ def _judge_no_worse(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict
     between = f"{100 * (result.low - 1):+.2f} to {100 * (result.high - 1):+.2f} %, {n}"
     words = f"{name} {100 * (result.ratio - 1):+.2f} % ({between})"
     if aligned.quantity.more == "longer":
-        kept, lost = result.high <= 1 + worse_by, result.low > 1 + worse_by
+        is_no_worse, is_worse = result.high <= 1 + worse_by, result.low > 1 + worse_by
     else:
-        kept, lost = result.low >= 1 - worse_by, result.high < 1 - worse_by
-    if lost:
+        is_no_worse, is_worse = result.low >= 1 - worse_by, result.high < 1 - worse_by
+    if is_worse:
         return "not met", words
-    if kept:
+    if is_no_worse:
         return "met", words
     return "cannot be judged", f"{words}: inconclusive, more trials are needed"
 
@@ -337,17 +337,17 @@ def _judge_no_worse(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict
 
 def in_words(expectation: Expectation) -> str:
     """``loss at most 0.1 % where protocol UDP, but not where message size, bytes 64``."""
-    when, unless = (
+    condition, exception = (
         ", ".join(
             f"{setting_name(name)} {' or '.join(sorted(setting_value(name, v) for v in levels))}"
-            for name, levels in meant.items()
+            for name, levels in settings.items()
         )
-        for meant in (expectation.when, expectation.unless)
+        for settings in (expectation.when, expectation.unless)
     )
     words = [
         str(expectation),
-        f"where {when}" * bool(when),
-        f"but not where {unless}" * bool(unless),
+        f"where {condition}" * bool(condition),
+        f"but not where {exception}" * bool(exception),
     ]
     return " ".join(word for word in words if word)
 

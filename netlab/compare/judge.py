@@ -56,12 +56,12 @@ class Method:
 
 def judge(aligned: Sequence[AlignedPair], margin: float = MARGIN) -> tuple[Judged, ...]:
     """Judge every pair of cells alone, then correct all of them together."""
-    alone = [_by_itself(pair, margin) for pair in aligned]
-    together = judged_together(alone, RATE)
+    own_verdicts = [_by_itself(pair, margin) for pair in aligned]
+    together = judged_together(own_verdicts, RATE)
     # A withdrawn verdict is marked; otherwise the interval next to it would seem to contradict it.
     return tuple(
-        Judged(pair, after, before.verdict != after.verdict)
-        for pair, before, after in zip(aligned, alone, together, strict=True)
+        Judged(pair, verdict, own_verdict.verdict != verdict.verdict)
+        for pair, own_verdict, verdict in zip(aligned, own_verdicts, together, strict=True)
     )
 
 
@@ -69,23 +69,23 @@ def judge_groups(
     groups: Sequence[Sequence[AlignedPair]], margin: float = MARGIN
 ) -> tuple[tuple[Judged, ...], ...]:
     """``judge`` for several groups: corrected all together, returned per group."""
-    judged = iter(judge([pair for aligned in groups for pair in aligned], margin))
-    return tuple(tuple(islice(judged, len(aligned))) for aligned in groups)
+    rows = iter(judge([pair for aligned in groups for pair in aligned], margin))
+    return tuple(tuple(islice(rows, len(aligned))) for aligned in groups)
 
 
-def method_of(judged: Sequence[Judged], margin: float, *, paired: bool) -> Method:
+def method_of(rows: Sequence[Judged], margin: float, *, paired: bool) -> Method:
     """The method by which these were judged."""
     test = PAIRED if paired else UNPAIRED
-    comparisons = sum(one.verdict.p is not None for one in judged)
+    comparisons = sum(row.verdict.p is not None for row in rows)
     return Method(test, (*_ALWAYS, _BY_KIND[test]), comparisons, margin)
 
 
-def smallest_shown(judged: Sequence[Judged]) -> tuple[float, float, float] | None:
+def smallest_shown(rows: Sequence[Judged]) -> tuple[float, float, float] | None:
     """Least, median and largest of the smallest detectable differences, as shares of the baseline.
 
     ``None`` if none is known.
     """
-    ratios = [one.verdict.smallest_ratio for one in judged]
+    ratios = [row.verdict.smallest_ratio for row in rows]
     shares = [ratio - 1 for ratio in ratios if ratio is not None]
     return (min(shares), median(shares), max(shares)) if shares else None
 

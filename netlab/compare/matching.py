@@ -51,7 +51,7 @@ def agreement(baseline: Plan, contender: Plan) -> Agreement:
     names = dict.fromkeys(name for side in (old, new) for kind in side.values() for name in kind)
     differences += [phrase for name in names for phrase in _of_setting(name, old, new)]
     pairs = _pairs(old_cells, new_cells, _left_out(old, new))
-    alone = tuple(
+    remarks = tuple(
         f"{counted('{number} cell', '{number} cells', len(keys))} only in the {side}, "
         f"such as {keys[0]}"
         for side, keys in (
@@ -60,7 +60,7 @@ def agreement(baseline: Plan, contender: Plan) -> Agreement:
         )
         if keys
     )
-    return Agreement(tuple(dict.fromkeys(differences)) or alone, pairs, alone)
+    return Agreement(tuple(dict.fromkeys(differences)) or remarks, pairs, remarks)
 
 
 def _of_links(old: Link | None, new: Link | None) -> Iterator[str]:
@@ -125,9 +125,9 @@ def _levels(cells: Sequence[_MatchedCell]) -> LevelsByKind:
 
 
 def _of_kinds(old: LevelsByKind, new: LevelsByKind) -> Iterator[str]:
-    for side, own, other in (("baseline", old, new), ("contender", new, old)):
+    for side, own, counterpart in (("baseline", old, new), ("contender", new, old)):
         for test, protocol in own:
-            if (test, protocol) not in other:
+            if (test, protocol) not in counterpart:
                 yield f"{' over '.join(w for w in (test, protocol) if w)}: only in the {side}"
 
 
@@ -158,10 +158,12 @@ def _side_by_side(name: str, old: str, new: str) -> str:
 
 def _words(name: str, levels: frozenset[Level]) -> str:
     """The first few values, numbers by size, such as ``64, 576``."""
-    ordered = sorted(levels, key=lambda level: (level is None, isinstance(level, str), level or 0))
-    shown = ", ".join(setting_value(name, level) for level in ordered[:_SHOWN])
-    more = len(ordered) - _SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
+    sorted_levels = sorted(
+        levels, key=lambda level: (level is None, isinstance(level, str), level or 0)
+    )
+    text = ", ".join(setting_value(name, level) for level in sorted_levels[:_SHOWN])
+    more = len(sorted_levels) - _SHOWN
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def _left_out(old: LevelsByKind, new: LevelsByKind) -> Mapping[TestKind, frozenset[str]]:
@@ -189,9 +191,9 @@ def _pairs(
 
     counterparts = {content(cell): cell.key for cell in new}
     pairs = ((cell.key, counterparts.get(content(cell))) for cell in old)
-    return tuple((key, other) for key, other in pairs if other is not None)
+    return tuple((key, counterpart) for key, counterpart in pairs if counterpart is not None)
 
 
-def _unpaired_keys(cells: Sequence[_MatchedCell], paired: Sequence[str]) -> list[str]:
-    paired_keys = set(paired)
+def _unpaired_keys(cells: Sequence[_MatchedCell], partners: Sequence[str]) -> list[str]:
+    paired_keys = set(partners)
     return [cell.key for cell in cells if cell.key not in paired_keys]

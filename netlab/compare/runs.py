@@ -57,14 +57,14 @@ def compare_runs(
     if no cell has a counterpart.
     """
     agreed = agreed_on(baseline, contender, anyway=anyway)
-    judged = judge(align_runs(agreed.pairs, readings(baseline), readings(contender)), margin)
-    changed = [f"changed between them: {change}" for change in changes(baseline, contender)]
+    rows = judge(align_runs(agreed.pairs, readings(baseline), readings(contender)), margin)
+    remarks = [f"changed between them: {change}" for change in changes(baseline, contender)]
     return Compared(
         baseline=str(baseline.path),
-        groups=(ComparedGroup(str(contender.path), judged),),
-        method=method_of(judged, margin, paired=False),
+        groups=(ComparedGroup(str(contender.path), rows),),
+        method=method_of(rows, margin, paired=False),
         differences=agreed.differences,
-        remarks=(*agreed.alone, *changed),
+        remarks=(*agreed.alone, *remarks),
     )
 
 
@@ -99,9 +99,9 @@ def compare_levels(
             f"--by {axis}: every cell of {run.path} has {only}; {_axes_words(all_readings)}"
         )
     first = levels[0] if against is None else _level_named(against, name, levels)
-    others = [level for level in levels if level != first]
+    contenders = [level for level in levels if level != first]
     comparisons = [
-        Comparison(setting(name, level), {name: first}, {name: level}) for level in others
+        Comparison(setting(name, level), {name: first}, {name: level}) for level in contenders
     ]
     aligned = [align_cells(comparison, all_readings) for comparison in comparisons]
     if not any(aligned):
@@ -110,13 +110,13 @@ def compare_levels(
         ComparedGroup(comparison.name, rows)
         for comparison, rows in zip(comparisons, judge_groups(aligned, margin), strict=True)
     ]
-    judged = [row for group in groups for row in group.rows]
-    alone = f"no cell differs only in it from a cell of {setting(name, first)}"
+    all_rows = [row for group in groups for row in group.rows]
+    reason = f"no cell differs only in it from a cell of {setting(name, first)}"
     return Compared(
         baseline=f"{run.path}, {setting(name, first)}",
         groups=tuple(group for group in groups if group.rows),
-        method=method_of(judged, margin, paired=True),
-        remarks=tuple(f"{group.contender}: {alone}" for group in groups if not group.rows),
+        method=method_of(all_rows, margin, paired=True),
+        remarks=tuple(f"{group.contender}: {reason}" for group in groups if not group.rows),
     )
 
 
@@ -128,10 +128,10 @@ def _field_of(axis: str, all_readings: Sequence[Reading]) -> str:
     from netlab.config.settings import FIELD_OF
 
     name = FIELD_OF.get(axis, axis)
-    known = {*OF_A_CELL, *(name for reading in all_readings for name in reading.settings)}
-    if name not in known and axis not in FIELD_OF:
+    fields = {*OF_A_CELL, *(name for reading in all_readings for name in reading.settings)}
+    if name not in fields and axis not in FIELD_OF:
         names = [*OF_A_CELL, *FIELD_OF]
-        axes = ", ".join(sorted(known))
+        axes = ", ".join(sorted(fields))
         raise UsageError(
             f"--by {axis}: no such axis{did_you_mean(axis, names)}; this run has {axes}"
         )
@@ -145,8 +145,8 @@ def _levels(name: str, all_readings: Sequence[Reading]) -> list[Level]:
     cell, for example, never has a congestion control.
     """
     cells = _cells(all_readings)
-    having = {_kind(cell) for cell in cells if cell.get(name) is not None}
-    return [*dict.fromkeys(cell.get(name) for cell in cells if _kind(cell) in having)]
+    kinds = {_kind(cell) for cell in cells if cell.get(name) is not None}
+    return [*dict.fromkeys(cell.get(name) for cell in cells if _kind(cell) in kinds)]
 
 
 def _cells(all_readings: Sequence[Reading]) -> list[dict[str, Level]]:
@@ -171,8 +171,8 @@ def _level_named(word: str, name: str, levels: Sequence[Level]) -> Level:
     for level in levels:
         if _folded(word) in {_folded(str(level)), _folded(setting_value(name, level))}:
             return level
-    known = ", ".join(setting_value(name, level) for level in levels)
-    raise UsageError(f"--against {word}: no level of {setting_name(name)}; there are {known}")
+    names = ", ".join(setting_value(name, level) for level in levels)
+    raise UsageError(f"--against {word}: no level of {setting_name(name)}; there are {names}")
 
 
 def _folded(text: str) -> str:

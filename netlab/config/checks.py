@@ -46,19 +46,19 @@ def checked(
     and all others, UsageError if the inventory is needed and cannot be read.
     """
     model = _with_pairings(_model(document, faults), document, inventory)
-    whole = not faults
+    is_complete = not faults
     layers = layers_of(document, model, {})
     sizes = list(too_many(document, model, layers))
     long = too_long_frames(document, model, layers)
     faults += [*contradictions(document, model), *lonely(document, model), *long, *sizes]
-    if whole:
+    if is_complete:
         faults += [
             *idle_defaults(document, model),
             *missing(document, model, layers),
             *meaningless(document, model, layers),
         ]
     if not sizes:
-        faults += _faults_of_cells(document, model, layers, whole)
+        faults += _faults_of_cells(document, model, layers, is_complete)
     if faults:
         raise MatrixError(faults)
     return model
@@ -86,19 +86,19 @@ def _with_pairings(
 
 
 def _faults_of_cells(
-    document: Document, model: MatrixFile, layers: list[Layer], whole: bool
+    document: Document, model: MatrixFile, layers: list[Layer], is_complete: bool
 ) -> list[Fault]:
     """Faults of the cells. A test of which something was removed may leave its rules unused."""
     torn = {index for index, test in enumerate(model.tests) if lacking(test.test, layers[index])}
-    filled = [
+    full_layers = [
         {**{name: STANDING_IN[FIELD_OF[name]] for name in lacking(test.test, layer)}, **layer}
         for test, layer in zip(model.tests, layers, strict=True)
     ]
-    cells = expansion(model.pairing_names, tuple(grids_of(model, filled, set())))
+    cells = expansion(model.pairing_names, tuple(grids_of(model, full_layers, set())))
     return [
         document.fault(_place_of(model, problem), problem.message)
         for problem in cells.problems
-        if problem.kind == "setting" or (whole and problem.grid not in torn)
+        if problem.kind == "setting" or (is_complete and problem.grid not in torn)
     ]
 
 
@@ -119,10 +119,10 @@ def _model(document: Document, faults: list[Fault]) -> MatrixFile:
             if candidate not in faults
             and not (candidate.path in reported and _NO_VALUE in candidate.message)
         ]
-        before = copy.deepcopy(data)
+        snapshot = copy.deepcopy(data)
         for complaint in result:
             _take_out(data, complaint.path)
-        if data == before:
+        if data == snapshot:
             raise MatrixError(faults)
         result = check(document, MatrixFile, data=data)
     return result
@@ -142,8 +142,8 @@ def _in_our_words(document: Document, complaint: PlacedFault) -> Fault:
             kind = test if isinstance(test, str) and test in KINDS else _likeliest(test, settings)
             if complaint.fault.message.startswith("unknown key"):
                 if FIELD_OF[key] in FIELDS[kind]:
-                    where = f"under `{LOAD}`" if key in LOAD_KEYS else f"beside `{LOAD}`"
-                    return replace(complaint.fault, message=f"a `{kind}` test has it {where}")
+                    place = f"under `{LOAD}`" if key in LOAD_KEYS else f"beside `{LOAD}`"
+                    return replace(complaint.fault, message=f"a `{kind}` test has it {place}")
                 message = f"not a setting of a `{kind}` test, but of {kinds_with(key)}"
                 return replace(complaint.fault, message=message)
     return complaint.fault

@@ -130,9 +130,9 @@ def path_text(path: KeyPath) -> str:
     return text.removeprefix(".")
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, vocabulary: Iterable[str]) -> str:
     """``; did you mean `message_size`?``, or an empty text if no known word is similar."""
-    names = {name.lower(): name for name in known}
+    names = {name.lower(): name for name in vocabulary}
     near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.65)
     return f"; did you mean `{names[near[0]]}`?" if near else ""
 
@@ -148,8 +148,8 @@ def _decoded(content: str | bytes, file: str) -> str:
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8")
-        line, column = yaml12.place(before, len(before))
+        prefix = content[: error.start].decode("utf-8")
+        line, column = yaml12.place(prefix, len(prefix))
         message = f"the byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
         raise MatrixError([Fault(file, line, column, "", message)]) from None
 
@@ -178,8 +178,8 @@ def _placed_fault(
     else:
         message = _sentence(detail)
         path += [detail["ctx"]["index"]] if kind == "place_in_list" else []
-    whole = (*section, *path)
-    return PlacedFault(whole, document.fault(whole, message, at_key=at_key))
+    full_path = (*section, *path)
+    return PlacedFault(full_path, document.fault(full_path, message, at_key=at_key))
 
 
 def _suggestion(word: str, names: Sequence[str]) -> str:
@@ -318,8 +318,8 @@ def _resolved(text: str) -> object:
 
 
 def _not_among(value: object, context: Mapping[str, Any]) -> str:
-    expected = str(context.get("expected") or context.get("expected_tags", ""))
-    words = [word.strip("'") for part in expected.split(", ") for word in part.split(" or ")]
+    choices = str(context.get("expected") or context.get("expected_tags", ""))
+    words = [word.strip("'") for part in choices.split(", ") for word in part.split(" or ")]
     return f"{_shown(value)} is not one of {', '.join(words)}{did_you_mean(str(value), words)}"
 
 

@@ -18,19 +18,23 @@ _KIND = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SHARE_OF = re.compile(r"(?P<share>[^%]*%)\s*(?:of\s+(?:the\s+)?(?P<whole>.*))?", re.DOTALL)
 
 
-def _share_of(whole: Of, parse: Callable[[Any], float], unit: Of) -> Callable[[object], BoundOf]:
+def _share_of(
+    reference: Of, parse: Callable[[Any], float], unit: Of
+) -> Callable[[object], BoundOf]:
     """A validator: ``90 % of the ceiling``, or a figure with its own unit."""
 
     def check(value: object) -> BoundOf:
         match = _SHARE_OF.fullmatch(value.strip()) if isinstance(value, str) else None
         if match is None:
             return _positive(parse(_scalar(value)), value), unit
-        if (match["whole"] or "").strip() != whole:
-            raise ValueError(f"{value}: a share of what? Write `{match['share']} of the {whole}`")
+        if (match["whole"] or "").strip() != reference:
+            raise ValueError(
+                f"{value}: a share of what? Write `{match['share']} of the {reference}`"
+            )
         share = _positive(parse_share(match["share"]), value)
         if share > 1:
             raise ValueError(f"{value} is more than 100 %")
-        return share, whole
+        return share, reference
 
     return check
 

@@ -22,8 +22,10 @@ def load_inventory(path: Path) -> Inventory:
     document = read_document(path)
     if "hosts" not in document.data:
         is_matrix = "tests" in document.data or "pairings" in document.data
-        what = "is a matrix and has no `hosts:`" if is_matrix else "has no `hosts:`"
-        raise UsageError(f"{path} {what}; name the inventory with --hosts FILE (docs/hosts.md)")
+        complaint = "is a matrix and has no `hosts:`" if is_matrix else "has no `hosts:`"
+        raise UsageError(
+            f"{path} {complaint}; name the inventory with --hosts FILE (docs/hosts.md)"
+        )
     model = validate(document, InventoryModel)
     hosts = tuple(host_of(name, host_model) for name, host_model in model.hosts.items())
     pairs = {pairing: (pair.server, pair.client) for pairing, pair in model.pairs.items()}

@@ -67,14 +67,14 @@ def load_matrix(
     if faults:
         raise MatrixError(faults)
     override_set = overrides_of(overrides or {}, model)
-    merged = override_set.over(model)
-    layers = layers_of(document, merged, override_set.settings)
-    _check_overrides([f.message for f in too_many(document, merged, layers)], overrides)
-    grids = _grids(merged, layers, override_set, overrides)
+    final_model = override_set.over(model)
+    layers = layers_of(document, final_model, override_set.settings)
+    _check_overrides([f.message for f in too_many(document, final_model, layers)], overrides)
+    grids = _grids(final_model, layers, override_set, overrides)
     if overrides:
         problems = expansion(model.pairing_names, grids).problems
         _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
-    return _matrix(document, merged, grids, override_set.scale)
+    return _matrix(document, final_model, grids, override_set.scale)
 
 
 def comparisons_in(matrix_text: str, file: str) -> tuple[Comparison, ...]:
@@ -219,10 +219,14 @@ def _test_content(grid: Grid) -> dict[str, Any]:
     content: dict[str, Any] = {"test": grid.test} | {k: v for k, v in axes.items() if v is not None}
     if grid.repeats is not None:
         content["repeats"] = grid.repeats
-    for kind, then in (("replace", "with"), ("exclude", ""), ("override", "set")):
+    for kind, action in (("replace", "with"), ("exclude", ""), ("override", "set")):
         rules = [
             {"when": {name: _plain(levels) for name, levels in rule.when.items()}}
-            | ({then: {name: _plain([level]) for name, level in rule.then.items()}} if then else {})
+            | (
+                {action: {name: _plain([level]) for name, level in rule.then.items()}}
+                if action
+                else {}
+            )
             for rule in getattr(grid, kind)
         ]
         if rules:
@@ -232,8 +236,14 @@ def _test_content(grid: Grid) -> dict[str, Any]:
 
 def _plain(levels: Iterable[Level]) -> Any:
     """A single level as itself (``None`` if the host decides), several as a sorted list."""
-    ordered = sorted(levels, key=lambda level: (level is not None, str(type(level)), level or 0))
-    return ordered[0] if len(ordered) == 1 else ["auto" if v is None else v for v in ordered]
+    sorted_levels = sorted(
+        levels, key=lambda level: (level is not None, str(type(level)), level or 0)
+    )
+    return (
+        sorted_levels[0]
+        if len(sorted_levels) == 1
+        else ["auto" if v is None else v for v in sorted_levels]
+    )
 
 
 def _canonical(content: Any) -> str:

@@ -66,10 +66,10 @@ def _rules(model: Any, about: str) -> Any:
     )
 
 
-def _rule(name: str, about: str, when: type[Section], then: type[Section], word: str) -> Any:
+def _rule(name: str, about: str, condition: type[Section], action: type[Section], word: str) -> Any:
     """``{when: …, with: …}`` or ``{when: …, set: …}``."""
     key = "with_" if word == "with" else word
-    fields: dict[str, Any] = {"when": (when, ...), key: (then, Field(alias=word))}
+    fields: dict[str, Any] = {"when": (condition, ...), key: (action, Field(alias=word))}
     return create_model(name, __base__=Section, __doc__=about, **fields)
 
 
@@ -77,7 +77,7 @@ def _test_model(test: str) -> type[Section]:
     """The model of one kind of test: its settings, its rules, its repeats."""
     kind = "".join(word.capitalize() for word in test.split("_"))
     settings = SETTINGS_OF[test]
-    when = _model_of(
+    condition = _model_of(
         f"{kind}When",
         "Selects cells: each setting named here has one of the values given.",
         settings,
@@ -88,14 +88,14 @@ def _test_model(test: str) -> type[Section]:
     replace = _rule(
         f"{kind}Replace",
         "Replaces values that the axes give: UDP carries no 65536 bytes.",
-        when,
+        condition,
         values,
         "with",
     )
     override = _rule(
         f"{kind}Override",
         "Changes settings of some cells: a longer duration for small messages.",
-        when,
+        condition,
         values,
         "set",
     )
@@ -117,7 +117,7 @@ def _test_model(test: str) -> type[Section]:
             Field(default=None, description="Trials per cell of this test; default: the matrix's."),
         ),
         replace=_rules(replace, "Applied first: values that replace others."),
-        exclude=_rules(when, "Applied second: combinations that are not measured."),
+        exclude=_rules(condition, "Applied second: combinations that are not measured."),
         override=_rules(override, "Applied last: settings of some cells; later rules win."),
         **more,
     )

@@ -93,7 +93,9 @@ def _layered(*layers: Mapping[str, Any]) -> Layer:
 def _partners(names: Iterable[str]) -> set[str]:
     """The settings that exclude those named, and are therefore reset by them."""
     fields = {FIELD_OF[name] for name in names}
-    return {NAME_OF[other] for pair in EXCLUSIVE for other in pair if fields & ({*pair} - {other})}
+    return {
+        NAME_OF[partner] for pair in EXCLUSIVE for partner in pair if fields & ({*pair} - {partner})
+    }
 
 
 def contradictions(document: Document, model: MatrixFile) -> Iterator[Fault]:
@@ -156,10 +158,10 @@ def sections(model: MatrixFile) -> Iterator[tuple[tuple[str | int, ...], Any]]:
         yield ("tests", index), test
         if getattr(test, LOAD, None) is not None:
             yield ("tests", index, LOAD), test.load
-        for kind, then in (("replace", "with_"), ("override", "set")):
+        for kind, action in (("replace", "with_"), ("override", "set")):
             for number, rule in enumerate(getattr(test, kind) or []):
-                path = ("tests", index, kind, number, then.rstrip("_"))
-                yield path, getattr(rule, then)
+                path = ("tests", index, kind, number, action.rstrip("_"))
+                yield path, getattr(rule, action)
 
 
 def missing(document: Document, model: MatrixFile, layers: list[Layer]) -> Iterator[Fault]:
@@ -194,8 +196,8 @@ def too_many(document: Document, model: MatrixFile, layers: list[Layer]) -> Iter
     """Faults: too many cells, trials or rule values, found without expanding them."""
     cells = 0
     for index, layer in enumerate(layers):
-        before, cells = cells, cells + _size(layer) * len(model.pairing_names)
-        if before <= MAX_CELLS < cells:
+        cells_before, cells = cells, cells + _size(layer) * len(model.pairing_names)
+        if cells_before <= MAX_CELLS < cells:
             message = f"{cells:,} cells are too many; a matrix has at most {MAX_CELLS:,}"
             yield document.fault(("tests", index), message)
         for path, name, value in _conditions(model, index):
@@ -223,10 +225,10 @@ def _conditions(model: MatrixFile, index: int) -> Iterator[tuple[tuple[str | int
     test: Any = model.tests[index]
     for kind in ("replace", "exclude", "override"):
         for number, rule in enumerate(getattr(test, kind) or []):
-            when = rule if kind == "exclude" else rule.when
+            condition = rule if kind == "exclude" else rule.when
             below = () if kind == "exclude" else ("when",)
-            for name in sorted(when.model_fields_set):
-                yield ("tests", index, kind, number, *below), name, getattr(when, name)
+            for name in sorted(condition.model_fields_set):
+                yield ("tests", index, kind, number, *below), name, getattr(condition, name)
 
 
 def _size(layer: Mapping[str, Any]) -> int:
@@ -255,7 +257,7 @@ def grids_of(model: MatrixFile, layers: list[Layer], overridden: set[str]) -> It
                 Rule(meant_by(r.when), _then(test.test, r.with_, fixed - r.when.model_fields_set))
                 for r in test.replace or []
             ),
-            exclude=tuple(Rule(meant_by(when), {}) for when in test.exclude or []),
+            exclude=tuple(Rule(meant_by(condition), {}) for condition in test.exclude or []),
             override=tuple(
                 Rule(meant_by(r.when), _then(test.test, r.set, fixed)) for r in test.override or []
             ),
@@ -288,11 +290,11 @@ def scaled(grid: Grid, scale: float) -> Grid:
     )
 
 
-def meant_by(when: Section) -> dict[str, frozenset[Level]]:
+def meant_by(condition: Section) -> dict[str, frozenset[Level]]:
     """Field of each setting that a ``when`` names → its values."""
     return {
-        FIELD_OF.get(name, name): frozenset(levels_of(getattr(when, name)))
-        for name in when.model_fields_set
+        FIELD_OF.get(name, name): frozenset(levels_of(getattr(condition, name)))
+        for name in condition.model_fields_set
     }
 
 

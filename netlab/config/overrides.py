@@ -72,15 +72,15 @@ def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
             values[section][name] = getattr(validate(document, section), name)
         except MatrixError as error:
             wrong += [f"{fault.file}: {fault.message}" for fault in error.faults]
-    settings, running = values[Defaults], values[Running]
+    settings, run_settings = values[Defaults], values[Running]
     wrong += _idle(settings, model)
     pairs = [*((NAME_OF[a], NAME_OF[b], settings) for a, b in EXCLUSIVE)]
-    for first, second, group in [*pairs, ("repeats", "until", running)]:
+    for first, second, group in [*pairs, ("repeats", "until", run_settings)]:
         if first in group and second in group:
             wrong.append(f"--set {first} and --set {second} exclude each other: give one of them")
     if wrong:
         raise UsageError("\n".join(wrong))
-    return Overrides(settings, running | values[Listing], values[Scaling].get("scale", 1.0))
+    return Overrides(settings, run_settings | values[Listing], values[Scaling].get("scale", 1.0))
 
 
 def _idle(settings: Iterable[str], model: MatrixFile) -> list[str]:

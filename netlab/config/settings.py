@@ -364,8 +364,8 @@ LOAD_KEYS = (
 )
 
 SETTINGS_OF: Mapping[str, tuple[Setting, ...]] = {
-    test: tuple(setting for setting in SETTINGS if setting.field in taken)
-    for test, taken in FIELDS.items()
+    test: tuple(setting for setting in SETTINGS if setting.field in fields)
+    for test, fields in FIELDS.items()
 }
 """The settings that each kind of test takes."""
 

@@ -16,17 +16,17 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
 
 
-def matrix_file(given: Path) -> Path:
-    """``given`` if it is a file or looks like a path; otherwise the shipped matrix of that name.
+def matrix_file(path: Path) -> Path:
+    """``path`` if it is a file or looks like a path; otherwise the shipped matrix of that name.
     UsageError if a plain name is neither.
     """
-    if given.exists() or given.suffix or given.name != str(given):
-        return given
-    file = _folder() / f"{given}.yaml"
+    if path.exists() or path.suffix or path.name != str(path):
+        return path
+    file = _folder() / f"{path}.yaml"
     if file.is_file():
         return file
     raise UsageError(
-        f"there is no file {given}, and no shipped matrix of that name: "
+        f"there is no file {path}, and no shipped matrix of that name: "
         f"there are {', '.join(names())}"
     )
 

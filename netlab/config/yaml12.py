@@ -289,8 +289,8 @@ def _unreadable(text: str, file: str) -> Fault | None:
     match = _CONTROL.search(text)
     if match is not None:
         code = ord(match[0])
-        what = "a NUL byte" if code == 0 else f"the control character U+{code:04X}"
-        message = f"there is {what} here; is this really a text file?"
+        character = "a NUL byte" if code == 0 else f"the control character U+{code:04X}"
+        message = f"there is {character} here; is this really a text file?"
         return Fault(file, *place(text, match.start()), "", message)
     match = _NO_CHARACTER.search(text)
     if match is not None:

@@ -51,5 +51,5 @@ def importer(name: str) -> Importer:
     """The importer of a module; ``name`` is one of ``importer_names``."""
     from importlib import import_module
 
-    loaded: Importer = import_module(f"{__name__}.{name}").IMPORTER
-    return loaded
+    plugin: Importer = import_module(f"{__name__}.{name}").IMPORTER
+    return plugin

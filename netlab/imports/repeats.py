@@ -102,14 +102,14 @@ def parse_repeats(text: str, file: str) -> tuple[Repeat, ...]:
 
 
 def _row(_: int, texts: Mapping[str, str]) -> Repeat:
-    lost = texts.get("lost_packets", "")
+    loss_text = texts.get("lost_packets", "")
     return Repeat(
         test=texts["test"],
         message_bytes=int(texts["message_bytes"]),
         messages=int(texts["messages"]),
         trial=int(texts["trial"]),
         printed=texts["elapsed_s"],
-        lost_packets=int(lost) if lost else None,
+        lost_packets=int(loss_text) if loss_text else None,
     )
 
 
@@ -126,14 +126,14 @@ def _wrong_time(text: str) -> Iterator[str]:
 
 
 def _wrong_loss(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    lost_text, sent = texts.get("lost_packets", ""), whole(texts["messages"])
+    lost_text, message_count = texts.get("lost_packets", ""), whole(texts["messages"])
     if not lost_text:
         return
     if TESTS.get(texts["test"], ("", "UDP"))[1] != "UDP":
         yield "lost_packets", "TCP delivers everything: leave it empty"
     elif (number := whole(lost_text)) is None:
         yield "lost_packets", f"{shown(lost_text)} is not a whole number"
-    elif sent is not None and number > sent:
+    elif message_count is not None and number > message_count:
         yield "lost_packets", f"{lost_text} lost of {texts['messages']} sent"
 
 
@@ -199,18 +199,18 @@ def _values(row: Repeat, cell: PlannedCell) -> dict[str, Value]:
     """
     elapsed_ns = int(Decimal(row.printed) * 10**9)
     values: dict[str, Value] = {"elapsed_ns": elapsed_ns, "printed_elapsed_s": row.printed}
-    lost = row.lost_packets
-    if lost is not None:
-        values["lost_messages"] = lost
-    arrived = row.messages - (lost or 0)
+    loss_count = row.lost_packets
+    if loss_count is not None:
+        values["lost_messages"] = loss_count
+    arrived = row.messages - (loss_count or 0)
     if cell.test == "round_trip":
         values["transactions"] = arrived
         values["transactions_per_s"] = arrived * 10**9 / elapsed_ns
-        if not lost:
+        if not loss_count:
             values |= {"rtt_count": arrived, "rtt_mean_ns": elapsed_ns / arrived}
         return values
     values["sent_messages"] = row.messages
-    if lost is not None or cell.settings["protocol"] == "TCP":
+    if loss_count is not None or cell.settings["protocol"] == "TCP":
         values["throughput_bit_per_s"] = 8 * row.message_bytes * arrived * 10**9 / elapsed_ns
     return values
 

@@ -59,7 +59,7 @@ class TableRow:
     @property
     def cell(self) -> PlannedCell:
         """The cell of the row, with only the settings in the table and no defaults of netlab."""
-        whole = Cell(
+        full_cell = Cell(
             pairing=self.pairing,
             test=TEST,
             setup=Stream(
@@ -74,7 +74,7 @@ class TableRow:
             "message_bytes": self.message_bytes,
             "socket_buffer_bytes": self.socket_buffer_bytes,
         }
-        return PlannedCell(whole.key, self.pairing, TEST, settings)
+        return PlannedCell(full_cell.key, self.pairing, TEST, settings)
 
 
 def import_table(csv_path: Path, into: Path, **context: Unpack[TableContext]) -> Path:

@@ -18,22 +18,22 @@ BEFORE = ".congestion-before"
 
 def widen(root: Path, settings: Path = SETTINGS) -> None:
     """Allow every congestion control of this kernel; does nothing if all are allowed already."""
-    allowed, available = _words(settings / ALLOWED), _words(settings / AVAILABLE)
-    missing = [name for name in available if name not in allowed]
-    if not missing:
+    allowed_names, available_names = _words(settings / ALLOWED), _words(settings / AVAILABLE)
+    additions = [name for name in available_names if name not in allowed_names]
+    if not additions:
         return
-    before = root / BEFORE
-    if not before.exists():
-        before.write_text(" ".join(allowed))
-    (settings / ALLOWED).write_text(" ".join([*allowed, *missing]))
+    backup = root / BEFORE
+    if not backup.exists():
+        backup.write_text(" ".join(allowed_names))
+    (settings / ALLOWED).write_text(" ".join([*allowed_names, *additions]))
 
 
 def restore(root: Path, settings: Path = SETTINGS) -> None:
     """Restore the list; does nothing if no lab has changed it."""
-    before = root / BEFORE
-    if before.exists():
-        (settings / ALLOWED).write_text(" ".join(_words(before)))
-        before.unlink()
+    backup = root / BEFORE
+    if backup.exists():
+        (settings / ALLOWED).write_text(" ".join(_words(backup)))
+        backup.unlink()
 
 
 def _words(path: Path) -> list[str]:

@@ -80,13 +80,13 @@ def _root() -> LabNeed:
     return LabNeed(LINUX, "root", remedy)
 
 
-def _programs(needed_for: str, missing: Missing) -> LabNeed:
-    if missing:
-        return LabNeed(needed_for, ", ".join(missing.programs), missing.command)
+def _programs(needed_for: str, shortage: Missing) -> LabNeed:
+    if shortage:
+        return LabNeed(needed_for, ", ".join(shortage.programs), shortage.command)
     return LabNeed(needed_for, "programs", None)
 
 
-def _trial(needed_for: str, what: str, script: str, module: str | None = None) -> LabNeed:
+def _trial(needed_for: str, need: str, script: str, module: str | None = None) -> LabNeed:
     try:
         # fmt: off
         run(
@@ -96,8 +96,8 @@ def _trial(needed_for: str, what: str, script: str, module: str | None = None) -
         # fmt: on
     except HostError as error:
         reason = str(error).rpartition("` failed: ")[2]
-        return LabNeed(needed_for, what, f"{reason}: {_remedy(reason, module)}")
-    return LabNeed(needed_for, what, None)
+        return LabNeed(needed_for, need, f"{reason}: {_remedy(reason, module)}")
+    return LabNeed(needed_for, need, None)
 
 
 def _remedy(reason: str, module: str | None) -> str:

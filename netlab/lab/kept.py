@@ -66,15 +66,15 @@ def keep(plan: LabPlan, source: Path, keys: Iterable[str]) -> None:
 
 def places() -> Mapping[str, Place]:
     """Lab → its address ranges when it was up last. Files accessible to others are ignored."""
-    kept: dict[str, Place] = {}
+    ranges: dict[str, Place] = {}
     with suppress(OSError):
         for name in sorted(entry.name for entry in root().iterdir()):
             with suppress(HostError, ValueError, TypeError), _folder(name) as folder:
                 text = None if folder is None else _read(name, folder, PLACE)
                 if text is not None:
                     slot, management = json.loads(text)
-                    kept[name] = int(slot), str(management)
-    return kept
+                    ranges[name] = int(slot), str(management)
+    return ranges
 
 
 def forget(name: str) -> None:
@@ -97,25 +97,25 @@ def _folder(name: str | None, *, make: bool = False) -> Iterator[int | None]:
     """The open folder of a lab, or of all labs without a name; ``None`` if there is none."""
     labs = root()
     steps = [labs.parent.name, labs.name, *([] if name is None else [name])]
-    opened: list[int] = []
+    descriptors: list[int] = []
     try:
         if make:
             labs.parent.parent.mkdir(parents=True, exist_ok=True)
         try:
-            opened.append(os.open(labs.parent.parent, os.O_RDONLY | os.O_DIRECTORY))
+            descriptors.append(os.open(labs.parent.parent, os.O_RDONLY | os.O_DIRECTORY))
             for step in steps:
                 if make:
                     with suppress(FileExistsError):
-                        os.mkdir(step, 0o700, dir_fd=opened[-1])
-                opened.append(_open_folder(step, opened[-1], labs, private=step == name))
+                        os.mkdir(step, 0o700, dir_fd=descriptors[-1])
+                descriptors.append(_open_folder(step, descriptors[-1], labs, private=step == name))
         except OSError:
             if make:
                 raise
             yield None
             return
-        yield opened[-1]
+        yield descriptors[-1]
     finally:
-        for descriptor in opened:
+        for descriptor in descriptors:
             os.close(descriptor)
 
 
@@ -138,32 +138,32 @@ def _open_folder(step: str, above: int, labs: Path, *, private: bool) -> int:
 def _read(name: str, folder: int, file: str) -> bytes | None:
     """A kept file's content; ``None`` if there is none. HostError if others than root access it."""
     try:
-        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except FileNotFoundError:
         return None
     except OSError:
         raise HostError(_refusal(name, file, "is not a regular file")) from None
     try:
-        info = os.fstat(opened)
+        info = os.fstat(descriptor)
         own = stat.S_ISREG(info.st_mode) and info.st_nlink == 1
         if not own or info.st_uid != os.geteuid() or info.st_mode & OTHERS_MAY_ANYTHING:
             raise HostError(_refusal(name, file, "is accessible to others than root"))
-        return os.read(opened, MOST_BYTES)
+        return os.read(descriptor, MOST_BYTES)
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def _write(folder: int | None, file: str, content: bytes) -> None:
     """Write a file that nobody else can ever read; FileExistsError if it exists."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    with os.fdopen(os.open(file, flags, 0o600, dir_fd=folder), "wb") as opened:
-        opened.write(content)
+    with os.fdopen(os.open(file, flags, 0o600, dir_fd=folder), "wb") as stream:
+        stream.write(content)
 
 
-def _refusal(name: str, file: str, what: str) -> str:
+def _refusal(name: str, file: str, complaint: str) -> str:
     remedy = f"`netlab lab down --name {name} --forget`, and the next `up` makes new keys"
-    return f"{root() / name / file} {what}, so it is not used: {remedy}"
+    return f"{root() / name / file} {complaint}, so it is not used: {remedy}"
 
 
-def _foreign(path: Path, what: str) -> str:
-    return f"{path} {what}, so no keys of labs are kept there: remove it"
+def _foreign(path: Path, complaint: str) -> str:
+    return f"{path} {complaint}, so no keys of labs are kept there: remove it"

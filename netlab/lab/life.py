@@ -202,23 +202,23 @@ def broken_pieces(of: LabState) -> dict[str, str]:
     if of.plan is None:
         return {}
     names = {host.namespace: host.name for host in of.plan.logins}
-    broken: dict[str, str] = {}
+    failures: dict[str, str] = {}
     for namespace, why in network.missing(of.plan):
-        other = "switch" if namespace and namespace == of.plan.switch else "lab"
-        broken.setdefault(names.get(namespace, other), why)
-    present = [host for host in of.plan.logins if host.name not in broken]
+        piece = "switch" if namespace and namespace == of.plan.switch else "lab"
+        failures.setdefault(names.get(namespace, piece), why)
+    present = [host for host in of.plan.logins if host.name not in failures]
     for host in present:
         if not server.lives(host, of.folder):
-            broken[host.name] = f"its sshd has ended: {server.last_words(host, of.folder)}"
-    reachable = [host for host in present if host.name not in broken]
+            failures[host.name] = f"its sshd has ended: {server.last_words(host, of.folder)}"
+    reachable = [host for host in present if host.name not in failures]
     if state.is_complete(of.folder) and reachable:
         with ThreadPoolExecutor(len(reachable)) as pool:
             answers = pool.map(lambda host: server.why_silent(host, of.ssh_config), reachable)
             silent = {host.name: why for host, why in zip(reachable, answers, strict=True)}
-        broken |= {
+        failures |= {
             name: f"refuses logins: {why}" for name, why in silent.items() if why is not None
         }
-    return broken
+    return failures
 
 
 def down(name: str = "lab", *, forget: bool = False) -> None:
@@ -253,12 +253,12 @@ def _remove(name: str, folder: Path) -> None:
 
 
 def _plan(options: LabOptions, folder: Path) -> LabPlan:
-    others = {state.slot_of(state.folder_of(name)) for name in state.names()}
-    slots = network.slots_in_use() | {slot for slot in others if slot is not None}
+    lab_slots = {state.slot_of(state.folder_of(name)) for name in state.names()}
+    slots = network.slots_in_use() | {slot for slot in lab_slots if slot is not None}
     plan = make_plan(
         options,
         folder,
-        taken=network.routed_networks(),
+        routes=network.routed_networks(),
         taken_slots=slots,
         places=kept.places(),
     )
@@ -309,10 +309,11 @@ def _require_root() -> None:
 
 
 def _require_programs(options: LabOptions) -> None:
-    missing = missing_packages()
+    shortage = missing_packages()
     if options.windows:
-        missing += missing_for_windows()
-    if missing:
+        shortage += missing_for_windows()
+    if shortage:
         raise HostError(
-            f"the virtual lab needs {', '.join(missing.programs)}: install with `{missing.command}`"
+            f"the virtual lab needs {', '.join(shortage.programs)}: "
+            f"install with `{shortage.command}`"
         )

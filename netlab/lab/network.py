@@ -130,12 +130,12 @@ def _make_switch(namespace: str, bridges: list[str]) -> None:
 
 def _route(cables: tuple[Cable, ...]) -> None:
     """Route each host to the other host's network through the router."""
-    for cable, other in (cables, cables[::-1]):
-        (here, router), (there, _) = cable.ends, other.ends
-        for gateway, beyond in zip(router.addresses, there.addresses, strict=True):
+    for cable, far_cable in (cables, cables[::-1]):
+        (host, router), (far_host, _) = cable.ends, far_cable.ends
+        for gateway, beyond in zip(router.addresses, far_host.addresses, strict=True):
             network = str(ipaddress.ip_interface(beyond).network)
             via = gateway.partition("/")[0]
-            run("ip", "-n", here.namespace, "route", "add", network, "via", via)
+            run("ip", "-n", host.namespace, "route", "add", network, "via", via)
 
 
 def _make_cable(cable: Cable) -> None:
@@ -163,14 +163,14 @@ def missing(plan: LabPlan) -> Iterator[tuple[str, str]]:
     """
     if not (INTERFACES / plan.bridge).exists():
         yield "", f"the bridge {plan.bridge} of the management network is gone"
-    gone = [name for name in _namespaces(plan) if not _is_namespace(NAMESPACES / name)]
-    for namespace in gone:
+    lost_namespaces = [name for name in _namespaces(plan) if not _is_namespace(NAMESPACES / name)]
+    for namespace in lost_namespaces:
         yield namespace, f"its network namespace {namespace} is gone"
     interfaces = [(end.namespace, end.interface) for cable in plan.cables for end in cable.ends]
     interfaces += [(host.namespace, "management") for host in plan.logins]
     for namespace, interface in interfaces:
-        shown = ("link", "show", "dev", interface)
-        if namespace not in gone and not succeeds("ip", "-n", namespace, *shown):
+        query = ("link", "show", "dev", interface)
+        if namespace not in lost_namespaces and not succeeds("ip", "-n", namespace, *query):
             yield namespace, f"its interface {interface} is gone"
 
 

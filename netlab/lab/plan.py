@@ -186,19 +186,19 @@ def make_plan(
     options: LabOptions,
     folder: Path,
     *,
-    taken: Iterable[Network],
+    routes: Iterable[Network],
     taken_slots: Iterable[int],
     places: Mapping[str, Place] | None = None,
 ) -> LabPlan:
     """Plan the hosts and cables: one cable between two hosts, else one from each to a device.
 
-    ``taken``: networks that this machine has routes to. ``taken_slots``: slots of other labs and of
-    interfaces that have our names. ``places``: address ranges of labs when they were up last, by
+    ``routes``: networks that this machine has routes to. ``taken_slots``: slots of other labs and
+    of interfaces that have our names. ``places``: address ranges of labs when they were up last, by
     name; a lab prefers its own again, and another lab's come last. Raises HostError if every pool
     is in use.
     """
     candidates = _wanted(options.name, dict(places or {}))
-    slot, management, test = _free_networks(candidates, list(taken), frozenset(taken_slots))
+    slot, management, test = _free_networks(candidates, list(routes), frozenset(taken_slots))
     first, second = _test_networks(options, slot, test)
     switch = f"netlab-{options.name}-switch" if options.switched else None
     router = f"netlab-{options.name}-{ROUTER}" if options.routed else None
@@ -322,15 +322,17 @@ def _second_cables(
     """A further cable of each host that has addresses in the second network."""
     for host in hosts:
         if host.second and switch is not None:
-            here = CableEnd(host.namespace, SECOND, _with_prefix(host.second, networks))
-            there = CableEnd(switch, f"{host.name}-2", ())
-            yield dataclasses.replace(_cable((here, there), options), rate=options.second_rate)
+            host_end = CableEnd(host.namespace, SECOND, _with_prefix(host.second, networks))
+            switch_end = CableEnd(switch, f"{host.name}-2", ())
+            yield dataclasses.replace(
+                _cable((host_end, switch_end), options), rate=options.second_rate
+            )
 
 
 def _with_prefix(addresses: Iterable[str], networks: Iterable[Network]) -> tuple[str, ...]:
     """Each address with the prefix length of its network."""
-    both = zip(addresses, networks, strict=True)
-    return tuple(f"{address}/{network.prefixlen}" for address, network in both)
+    pairs = zip(addresses, networks, strict=True)
+    return tuple(f"{address}/{network.prefixlen}" for address, network in pairs)
 
 
 Candidate = tuple[int, ipaddress.IPv4Network, ipaddress.IPv4Network]
@@ -340,11 +342,11 @@ Candidate = tuple[int, ipaddress.IPv4Network, ipaddress.IPv4Network]
 def _wanted(name: str, places: dict[str, Place]) -> list[Candidate]:
     """All candidates: the lab's previous ranges first, those of other labs last."""
     own = places.pop(name, None)
-    others = frozenset(slot for slot, _ in places.values())
+    other_slots = frozenset(slot for slot, _ in places.values())
 
     def order(candidate: Candidate) -> tuple[bool, bool]:
         slot, management, _ = candidate
-        return (slot, str(management)) != own, slot in others
+        return (slot, str(management)) != own, slot in other_slots
 
     return sorted(_candidates(), key=order)
 

@@ -105,8 +105,8 @@ def program(name: str, search_path: str = SEARCH_PATH) -> str:
     """The absolute path of a program; sshd needs it to execute itself again."""
     path = shutil.which(name, path=search_path)
     if path is None:
-        missing = Missing((name,), ((PROGRAMS | WINDOWS_PROGRAMS)[name],))
-        raise HostError(f"the program {name} is missing: {missing.command}")
+        shortage = Missing((name,), ((PROGRAMS | WINDOWS_PROGRAMS)[name],))
+        raise HostError(f"the program {name} is missing: {shortage.command}")
     return path
 
 

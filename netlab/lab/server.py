@@ -214,7 +214,7 @@ def why_silent(host: LabHost, ssh_config: Path) -> str | None:
         return None  # without ssh this cannot be tried
     options = ["-F", str(ssh_config), "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_S}"]
     try:
-        ended = subprocess.run(
+        process = subprocess.run(
             [ssh, *options, host.name, "exit"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -225,10 +225,10 @@ def why_silent(host: LabHost, ssh_config: Path) -> str | None:
         )
     except subprocess.TimeoutExpired:
         return f"no answer in {LOGIN_S:g} s"
-    if ended.returncode == 0:
+    if process.returncode == 0:
         return None
-    lines = ended.stderr.strip().splitlines()
-    return lines[-1] if lines else f"ssh ended with {ended.returncode}"
+    lines = process.stderr.strip().splitlines()
+    return lines[-1] if lines else f"ssh ended with {process.returncode}"
 
 
 def stop(host: LabHost, folder: Path) -> None:

@@ -73,9 +73,9 @@ def claim(name: str) -> Path:
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
-        what = "is up" if (folder / COMPLETE).exists() else "is left from an interrupted `up`"
+        complaint = "is up" if (folder / COMPLETE).exists() else "is left from an interrupted `up`"
         raise UsageError(
-            f"the lab {name} {what}: `netlab lab down --name {name}` first, or choose another "
+            f"the lab {name} {complaint}: `netlab lab down --name {name}` first, or choose another "
             f"--name"
         ) from None
     return folder

@@ -132,20 +132,20 @@ class Report:
             means, tabled, further = self._for_eyes(means, tabled)
             of_further = tuple(chart for part in further for chart in part.charts)
             of_parts = drawing(of_further)
-            told = _People(self.first_lines, means, worded_diagrams, tabled, further)
-            files |= self._for_people(told)
-            drawn = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
-            first = first_of(self.first_lines, self.readings, self.layout, link, drawn)
-            shown = Contents(
+            material = _People(self.first_lines, means, worded_diagrams, tabled, further)
+            files |= self._for_people(material)
+            all_charts = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
+            first = first_of(self.first_lines, self.readings, self.layout, link, all_charts)
+            contents = Contents(
                 *(run, self.readings, means, tabled, further),
                 *((*worded_diagrams, *of_further), left_out, cells, first),
-                files=frozenset([*files, *([f"{CHARTS}/"] if drawn else [])]),
+                files=frozenset([*files, *([f"{CHARTS}/"] if all_charts else [])]),
             )
-            html = page(shown, worded)
+            html = page(contents, worded)
             pictures = (*of_tables(), *of_parts())
         html = with_drawings(html, pictures)
-        for each in pictures:
-            files |= {f"{CHARTS}/{name}": data for name, data in each.files().items()}
+        for picture in pictures:
+            files |= {f"{CHARTS}/{name}": data for name, data in picture.files().items()}
         _clear(run.path, keep=frozenset(files))
         for name, data in files.items():
             write_inside(run.path, name, data, mode=0o644)
@@ -192,12 +192,12 @@ class Report:
             files[FIGURES] = _utf8(text.figures(self.parts))
         return files
 
-    def _for_people(self, told: _People) -> dict[str, bytes]:
+    def _for_people(self, material: _People) -> dict[str, bytes]:
         from netlab.report.page import link_words
         from netlab.report.write import latex, text
 
         title, worded = self.run.plan.title, self.wording
-        tables = _tables(told.sections)
+        tables = _tables(material.sections)
         words = latex.LatexWords(
             language=worded.language.replace("_", "-"),
             decimal_marker=worded.decimal_marker,
@@ -205,22 +205,25 @@ class Report:
             figure=worded.text(_("Figure")),
         )
         set_in_latex = latex.document(
-            *(title, tables, told.parts), overviews=told.means, charts=told.charts, words=words
+            *(title, tables, material.parts),
+            overviews=material.means,
+            charts=material.charts,
+            words=words,
         )
         in_markdown = text.markdown(
             *(title, tables),
             [worded.text(_("Link: {link}.", link=link_words(self.run.plan.link)))],
-            told.parts,
+            material.parts,
             first=[
                 (worded.text(heading), [worded.text(line.sentence) for line in lines])
                 for heading, lines in (
-                    (_("Answers"), told.first.answers),
-                    (_("Comparisons"), told.first.comparisons),
-                    (_("Warnings"), told.first.warnings),
+                    (_("Answers"), material.first.answers),
+                    (_("Comparisons"), material.first.comparisons),
+                    (_("Warnings"), material.first.warnings),
                 )
             ],
-            overviews=told.means,
-            charts=told.charts,
+            overviews=material.means,
+            charts=material.charts,
         )
         return {"tables.md": _utf8(in_markdown), "tables.tex": _utf8(set_in_latex)}
 
@@ -232,8 +235,8 @@ class Report:
         from netlab.report.write.text import plain
         from netlab.terminal import printable
 
-        measured = self.wording.text(summary(self.readings))
-        title = printable(f"{self.run.plan.title}, {measured}")
+        counts = self.wording.text(summary(self.readings))
+        title = printable(f"{self.run.plan.title}, {counts}")
         means = map(self.wording.of_table, overviews(self.layout))
         parts = map(self.wording.of_part, self.parts)
         sheets = [sheet for part in parts for sheet in part.sheets]
@@ -284,7 +287,11 @@ def in_tables(readings: Iterable[Reading]) -> list[Reading]:
     """Those laid out as tables of throughput: the streams, but for those of hosts by name."""
     from netlab.experiment.pairings import is_by_name
 
-    return [each for each in readings if each.test == STREAM and not is_by_name(each.pairing)]
+    return [
+        reading
+        for reading in readings
+        if reading.test == STREAM and not is_by_name(reading.pairing)
+    ]
 
 
 def _clear(folder: Path, keep: frozenset[str]) -> None:
@@ -300,8 +307,8 @@ def _clear(folder: Path, keep: frozenset[str]) -> None:
         for below in ((CHARTS,), (CHARTS, COLUMN)) if narrow else ((CHARTS,),):
             with folder_inside(folder, *below, make=0o777) as charts:
                 for name in charts.names():
-                    drawn = name.endswith(_PICTURES)
-                    if drawn and "/".join((*below, name)) not in keep:
+                    is_picture = name.endswith(_PICTURES)
+                    if is_picture and "/".join((*below, name)) not in keep:
                         charts.remove(name)
         if FIGURES not in keep:
             (folder / FIGURES).unlink(missing_ok=True)

@@ -27,21 +27,21 @@ def beside(make: Callable[[], str], *, worth_it: bool) -> Iterator[Callable[[], 
         yield make
         return
     child, reader = fork
-    ended = False
+    is_over = False
 
     def result() -> str:
-        nonlocal ended
+        nonlocal is_over
         with os.fdopen(reader, "rb", closefd=False) as pipe:
             text = pipe.read()
         _, status = os.waitpid(child, 0)
-        ended = True
+        is_over = True
         return text.decode("utf-8", "surrogatepass") if status == 0 else make()
 
     try:
         yield result
     finally:
         os.close(reader)
-        if not ended:
+        if not is_over:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)

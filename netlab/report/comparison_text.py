@@ -69,7 +69,7 @@ def as_json(compared: Compared) -> str:
     """
     method = compared.method
     spread = smallest_shown(compared.rows)
-    whole = {
+    document = {
         "schema": SCHEMA,
         "comparable": not compared.differences,
         "differences": list(compared.differences),
@@ -90,7 +90,7 @@ def as_json(compared: Compared) -> str:
         and dict(zip(("least", "median", "most"), spread, strict=True)),
         "comparisons": [_present(row) for row in _data_rows(compared)],
     }
-    return json.dumps(_present(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(_present(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 WRITERS: Mapping[str, Callable[[Compared], str]] = {

@@ -56,31 +56,31 @@ def watch(
         while True:
             # The writer is checked first, so that the journal read next has its last lines.
             writes = holder_of(folder) is not None
-            gone = seen_writer and not writes
+            has_ended = seen_writer and not writes
             seen_writer = seen_writer or writes
             waits = waits and writes
             size_bytes = _size_bytes(folder)
-            if gone or (not waits and size_bytes != shown_bytes and clock() >= due_s):
+            if has_ended or (not waits and size_bytes != shown_bytes and clock() >= due_s):
                 begin_s = clock()
                 run = _read(folder, under_way=writes)
-                if writes and (here := measures_here(run.stored)) is not False:
+                if writes and (is_here := measures_here(run.stored)) is not False:
                     # The hosts are unknown until they have answered.
-                    waits, due_s = bool(here), clock() + LOOKS_S
+                    waits, due_s = bool(is_here), clock() + LOOKS_S
                     if waits:
                         say(wording_in(language).text(_WAITS))
                     sleep(LOOKS_S)
                     continue
-                left = remaining(run.stored)
-                over = gone or not left
+                count = remaining(run.stored)
+                over = has_ended or not count
                 wording = wording_in(language)
                 reload_s = None if over else _reload_s(cost_s)
                 write_report(run, wording, narrow=narrow, reload_s=reload_s)
                 shown_bytes, cost_s = size_bytes, clock() - begin_s
                 due_s = clock() + _pause_s(cost_s)
                 if over:
-                    say(wording.text(joined(": ", [str(page), _end(left)])))
+                    say(wording.text(joined(": ", [str(page), _end(count)])))
                     return
-                say(wording.text(_("{page}: trials left: {left}", page=str(page), left=left)))
+                say(wording.text(_("{page}: trials left: {left}", page=str(page), left=count)))
             sleep(LOOKS_S)
     finally:
         _settle(folder)
@@ -95,19 +95,21 @@ def _read(folder: Path, *, under_way: bool) -> Analysis:
 
 def remaining(stored: StoredRun) -> int:
     """The number of trials to measure as known so far, including those that failed."""
-    done = (Status.OK, Status.IMPOSSIBLE)
-    return sum(record is None or record.status not in done for _, _, record in stored.trials())
+    final_statuses = (Status.OK, Status.IMPOSSIBLE)
+    return sum(
+        record is None or record.status not in final_statuses for _, _, record in stored.trials()
+    )
 
 
-def _end(left: int) -> str:
-    if not left:
+def _end(count: int) -> str:
+    if not count:
         return _("the run is complete")
     return counted(
         "the process that wrote the run has ended; {left} trial remains: netlab resume measures it",
         "the process that wrote the run has ended; {left} trials remain: netlab resume "
         "measures them",
-        left,
-        left=left,
+        count,
+        left=count,
     )
 
 

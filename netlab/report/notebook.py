@@ -99,11 +99,11 @@ class LoadedRun(Analysis):
         items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self._leading)
         table = self.summary()
         more = len(table) - MOST_ROWS
-        rest = f"<p>and {more} rows more: .summary()</p>" if more > 0 else ""
+        note = f"<p>and {more} rows more: .summary()</p>" if more > 0 else ""
         return (
             f"<h3>{escape(self.plan.title)}</h3><p>{escape(self._counted)}</p><ul>{items}</ul>"
             + table.head(MOST_ROWS).to_html(index=False, na_rep="", float_format="{:.5g}".format)
-            + rest
+            + note
         )
 
     @cached_property

@@ -57,8 +57,14 @@ def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> C
 
 def _ceilings(column: TableColumn, reading: Reading, flow: FlowReading, link: Link) -> list[float]:
     ip_version = ip_version_of(reading.settings)
-    known = flow.tcp_timestamps
-    options = (True,) if column.protocol == "UDP" else (True, False) if known is None else (known,)
+    flow_timestamps = flow.tcp_timestamps
+    options = (
+        (True,)
+        if column.protocol == "UDP"
+        else (True, False)
+        if flow_timestamps is None
+        else (flow_timestamps,)
+    )
     try:
         return [
             ceiling_bit_per_s(

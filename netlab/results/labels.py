@@ -19,8 +19,8 @@ NAMING = frozenset({"interface", "network", "congestion"})
 """Settings whose values are names, which are not translated."""
 
 _WORDS: Mapping[str, str] = {
-    each.id: each
-    for each in (
+    text.id: text
+    for text in (
         *(_("client-sends"), _("server-sends"), _("both")),
         *(_("blocking"), _("spinning"), _("polling"), _("adaptive")),
         *(_("reset"), _("orderly")),
@@ -60,10 +60,10 @@ def setting(name: str, value: Value | None) -> str:
 
 def systems(pairing: str) -> str:
     """``server Linux, client Windows``; empty if a letter is not known."""
-    known = [SYSTEMS.get(letter) for letter in pairing]
-    if len(known) != 2 or None in known:
+    names = [SYSTEMS.get(letter) for letter in pairing]
+    if len(names) != 2 or None in names:
         return ""
-    return _("server {server}, client {client}", server=known[0], client=known[1])
+    return _("server {server}, client {client}", server=names[0], client=names[1])
 
 
 def figure(value: float, decimals: int = 2) -> str:

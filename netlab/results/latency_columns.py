@@ -34,8 +34,8 @@ LATENCY_UNDER_LOAD: Mapping[str, Column] = {
         "Int64", "ns", "median round trip under load minus the median idle round trip"
     ),
     **{
-        f"{phase}_{name}": Column(dtype, unit, f"{words} {when}")
-        for phase, when in _PHASES.items()
+        f"{phase}_{name}": Column(dtype, unit, f"{words} {phase_words}")
+        for phase, phase_words in _PHASES.items()
         for name, dtype, unit, words in _OF_A_PHASE
     },
     "round_trips_per_minute_loaded": Column(

@@ -146,13 +146,13 @@ def lay_out(readings: Sequence[Reading]) -> Layout:
         levels = tuple(level(reading, name) for name in split)
         groups.setdefault((levels, reading.pairing), []).append(reading)
     combinations = list(dict.fromkeys(levels for levels, _ in groups))
-    ordered = sorted(groups.items(), key=lambda item: combinations.index(item[0][0]))
+    sequence = sorted(groups.items(), key=lambda item: combinations.index(item[0][0]))
     return Layout(
         row_setting,
         split,
         tuple(
             _grid(group, pairing, _conditions(split, levels), row_setting)
-            for (levels, pairing), group in ordered
+            for (levels, pairing), group in sequence
         ),
     )
 

@@ -48,13 +48,13 @@ def timeline_of(settings: Mapping[str, Any], values: Mapping[str, Any]) -> LoadT
 
 def _trips(values: Mapping[str, Any], rate_per_s: float) -> Iterator[Trip]:
     """The round trips; request n was due n / rate after the first one."""
-    answered, lost = numbers(values.get("trip_ns")), set(numbers(values.get("lost_trips")))
-    waiting = iter(answered)
-    for number in range(len(answered) + len(lost)):
+    answered, losses = numbers(values.get("trip_ns")), set(numbers(values.get("lost_trips")))
+    times = iter(answered)
+    for number in range(len(answered) + len(losses)):
         at_ns = round(1e9 * number / rate_per_s)
-        if number in lost:
+        if number in losses:
             yield Trip(at_ns, None)
-        elif (ns := next(waiting, None)) is not None:
+        elif (ns := next(times, None)) is not None:
             yield Trip(at_ns, int(ns))
 
 

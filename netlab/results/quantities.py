@@ -142,14 +142,14 @@ def _telling(readings: Sequence[Reading], leaving_out: Collection[str]) -> list[
     """The settings that are necessary so that all cells have different names."""
     settings = dict.fromkeys(name for reading in readings for name in reading.settings)
     candidates = [name for name in settings if name not in _NEVER_NAMED and name not in leaving_out]
-    chosen: list[str] = []
-    most = len(_labels(readings, chosen))
+    selection: list[str] = []
+    most = len(_labels(readings, selection))
     for name in candidates:
-        count = len(_labels(readings, [*chosen, name]))
+        count = len(_labels(readings, [*selection, name]))
         if count > most:
-            chosen.append(name)
+            selection.append(name)
             most = count
-    return chosen
+    return selection
 
 
 def _labels(readings: Sequence[Reading], names: Sequence[str]) -> set[tuple[LevelValue, ...]]:
@@ -165,8 +165,8 @@ def _words(
     reading: Reading, telling: Sequence[str], leaving_out: Collection[str], *, brief: bool
 ) -> tuple[str, ...]:
     size = "" if reading.message_bytes is None else str(reading.message_bytes)
-    known = {"protocol": reading.protocol, "message_bytes": size}
-    heads = [word for name, word in known.items() if word and name not in leaving_out]
+    head_words = {"protocol": reading.protocol, "message_bytes": size}
+    heads = [word for name, word in head_words.items() if word and name not in leaving_out]
     words = [_setting(name, level(reading, name), brief=brief) for name in telling]
     return (joined(" ", heads) if heads else "", *words)
 

@@ -142,24 +142,24 @@ class Reading:
     def why_blank(self) -> str:
         """One sentence for a footnote, with the reason's word and the error number."""
         word = self.reason or ("no-figure" if self.status == "ok" else "no-reason-given")
-        known = REASONS.get(word)
+        entry = REASONS.get(word)
         code = word
         if self.errno is not None:
             code = _("{word}, error number {number}", word=word, number=self.errno)
         status = STATUSES.get(self.status, self.status)
-        if known is None:
+        if entry is None:
             return _("{status} ({code}).", status=status, code=code)
         if word in ("not-recorded", "not-measured-yet"):
-            return _("{reason} ({code}).", reason=known.words, code=code)
-        return _("{status}: {reason} ({code}).", status=status, reason=known.words, code=code)
+            return _("{reason} ({code}).", reason=entry.words, code=code)
+        return _("{status}: {reason} ({code}).", status=status, reason=entry.words, code=code)
 
 
 def readings(run: Run) -> tuple[Reading, ...]:
     """One reading per planned trial, in the plan's order."""
     settings = list(dict.fromkeys(name for cell in run.plan.cells for name in cell.settings))
-    measured = [flow + name for flow in FLOWS for name in _FLOW]
-    wanted = dict.fromkeys([*_TRIAL, *_PLACE, *settings, *measured, *_VALUES])
-    columns = columns_of_trials(run.stored, wanted)
+    flow_columns = [flow + name for flow in FLOWS for name in _FLOW]
+    names = dict.fromkeys([*_TRIAL, *_PLACE, *settings, *flow_columns, *_VALUES])
+    columns = columns_of_trials(run.stored, names)
     further = [name for name in _VALUES if name in columns]
     present = (
         {name: value for name, value in zip(columns, row, strict=True) if value is not None}
@@ -170,7 +170,7 @@ def readings(run: Run) -> tuple[Reading, ...]:
 
 def _reading(present: Mapping[str, Any], names: list[str], further: list[str]) -> Reading:
     settings = {name: present[name] for name in names if name in present}
-    both = settings.get("direction") == "both"
+    is_two_way = settings.get("direction") == "both"
     return Reading(
         cell=present["cell"],
         trial=present["trial"],
@@ -185,7 +185,7 @@ def _reading(present: Mapping[str, Any], names: list[str], further: list[str]) -
         test=present["test"],
         same_host=present.get("same_host") is True,
         settings=settings,
-        flows={flow: _flow(present, flow) for flow in FLOWS if bool(flow) == both},
+        flows={flow: _flow(present, flow) for flow in FLOWS if bool(flow) == is_two_way},
         values=_values(present, further) if present["status"] == "ok" else {},
         started_at=present.get("started_at"),
     )

@@ -34,7 +34,7 @@ def columns_of_trials(stored: StoredRun, names: Collection[str]) -> dict[str, li
     columns: dict[str, list[Any]] = {}
     wanted_of: dict[tuple[str, ...], tuple[str, ...]] = {}
     for row, (cell, trial, record) in enumerate(trials):
-        named = _naming(cell, trial, record)
+        trial_names = _naming(cell, trial, record)
         settings = cell.settings if record is None else {**cell.settings, **record.settings}
         values: Mapping[str, Any] = {} if record is None else record.values
         value_names = tuple(values)
@@ -45,8 +45,8 @@ def columns_of_trials(stored: StoredRun, names: Collection[str]) -> dict[str, li
             *((name, value) for name, value in settings.items() if name in names),
         ]
         for name, value in (
-            *((name, value) for name, value in parts if name not in named),
-            *named.items(),
+            *((name, value) for name, value in parts if name not in trial_names),
+            *trial_names.items(),
         ):
             if value is not None:
                 if name not in columns:
@@ -60,12 +60,14 @@ def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
 
     It is the documented dtype, or the next wider one that changes no value.
     """
-    known = [value for value in values if value is not None]
-    kinds = set(map(type, known))
-    wanted = describe(name).dtype
-    free = wanted == "string" and not is_documented(name)
-    start = 0 if free else _NARROW_FIRST.index(wanted)
-    dtype = next(candidate for candidate in _NARROW_FIRST[start:] if _fit(known, kinds, candidate))
+    entries = [value for value in values if value is not None]
+    kinds = set(map(type, entries))
+    column_dtype = describe(name).dtype
+    free = column_dtype == "string" and not is_documented(name)
+    start = 0 if free else _NARROW_FIRST.index(column_dtype)
+    dtype = next(
+        candidate for candidate in _NARROW_FIRST[start:] if _fit(entries, kinds, candidate)
+    )
     if dtype == "string":
         return dtype, list(map(_text, values))
     if dtype == "Float64" and int in kinds:
@@ -75,28 +77,28 @@ def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
 
 def _row(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
     """One row. Measured values never overwrite the settings or the names of the trial."""
-    named = _naming(cell, trial, record)
+    trial_names = _naming(cell, trial, record)
     if record is None:
-        return {**cell.settings, **named}
+        return {**cell.settings, **trial_names}
     return {
         **record.values,
         **cell.settings,
         **record.settings,
-        **named,
+        **trial_names,
     }
 
 
 def _naming(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
     """The names of a trial, and how it ended."""
-    named: dict[str, Any] = {
+    trial_names: dict[str, Any] = {
         "cell": cell.key,
         "trial": trial,
         "pairing": cell.pairing,
         "test": cell.test,
     }
     if record is None:
-        return named | {"status": str(Status.PENDING), "reason": "not-measured-yet"}
-    named |= {
+        return trial_names | {"status": str(Status.PENDING), "reason": "not-measured-yet"}
+    trial_names |= {
         "attempt": record.attempt,
         "status": str(record.status),
         "reason": record.reason,
@@ -108,8 +110,8 @@ def _naming(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, A
     }
     elapsed = record.values.get("elapsed_ns")
     if isinstance(elapsed, int):
-        named["elapsed_s"] = elapsed / 1e9
-    return named
+        trial_names["elapsed_s"] = elapsed / 1e9
+    return trial_names
 
 
 _NARROW_FIRST: tuple[Dtype, ...] = ("boolean", "Int64", "Float64", "string")
@@ -125,8 +127,8 @@ def _fit(values: list[Any], kinds: set[type], dtype: Dtype) -> bool:
         return kinds == {int} and min(values) >= -(2**63) and max(values) < 2**63
     if not kinds <= {int, float}:
         return False
-    whole = [value for value in values if type(value) is int] if int in kinds else []
-    exact = all(abs(value) <= 2**53 for value in whole)
+    integers = [value for value in values if type(value) is int] if int in kinds else []
+    exact = all(abs(value) <= 2**53 for value in integers)
     return exact and all(map(math.isfinite, values))
 
 

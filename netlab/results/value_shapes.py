@@ -49,11 +49,11 @@ class ValueShape:
         ``False`` also if the value needs the slower check: an undocumented whole number may be
         larger than others.
         """
-        whole = [values[place] for place in self.whole]
+        integers = [values[place] for place in self.whole]
         floats = [values[place] for place in self.floats]
         least = [values[place] for place in self.not_negative]
         return (
-            (not whole or (min(whole) > -LARGEST and max(whole) < LARGEST))  # type: ignore[operator]
+            (not integers or (min(integers) > -LARGEST and max(integers) < LARGEST))  # type: ignore[operator]
             and all(map(math.isfinite, floats))  # type: ignore[arg-type]
             and (not least or min(least) >= 0)  # type: ignore[operator]
             and all(list_fits(values[place], kind) for place, kind in self.lists)  # type: ignore[arg-type]
@@ -96,8 +96,8 @@ def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
         return not kinds or (kinds == {int} and least <= min(values) and max(values) < LARGEST)  # type: ignore[type-var,operator]
     if kind not in ("a list of numbers", "anything flat") or not kinds <= {int, float, bool}:
         return False
-    whole = [value for value in values if type(value) is int] if float in kinds else values
-    if whole and not (min(whole) > -LARGEST and max(whole) < LARGEST):  # type: ignore[type-var,operator]
+    integers = [value for value in values if type(value) is int] if float in kinds else values
+    if integers and not (min(integers) > -LARGEST and max(integers) < LARGEST):  # type: ignore[type-var,operator]
         return False
     return float not in kinds or all(map(math.isfinite, values))  # type: ignore[arg-type]
 

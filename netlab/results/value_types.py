@@ -71,9 +71,9 @@ def check_values(values: Mapping[str, Value]) -> None:
             raise ValueError(_("{name} is not a valid name", name=ascii(name)[:_MOST_SHOWN]))
         kind = _kind(name)
         if not _fits(value, kind):
-            shown = repr(value)
-            shown = shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…"
-            raise ValueError(f"{name} is {shown}, and should be {kind}")
+            text = repr(value)
+            text = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+            raise ValueError(f"{name} is {text}, and should be {kind}")
 
 
 def misfit(values: Mapping[str, Value]) -> str | None:

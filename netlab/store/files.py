@@ -50,10 +50,10 @@ def make_folder(path: Path) -> None:
 
     A folder that another process creates meanwhile is accepted.
     """
-    missing = [path]
-    while not exists(missing[-1].parent):
-        missing.append(missing[-1].parent)
-    for folder in reversed(missing):
+    folders = [path]
+    while not exists(folders[-1].parent):
+        folders.append(folders[-1].parent)
+    for folder in reversed(folders):
         try:
             os.mkdir(folder, 0o700 if folder == path else 0o777)  # noqa: PTH102
         except OSError as error:

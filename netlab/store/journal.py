@@ -90,7 +90,7 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
             yield piece
             continue
         yield piece + b"\n"
-        while (rest := file.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+        while (part := file.readline(MAX_LINE_BYTES)) and not part.endswith(b"\n"):
             pass
 
 
@@ -145,12 +145,12 @@ def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
     if len(piece) > MAX_LINE_BYTES:
         return
     text = piece.decode("latin-1")  # one character a byte, so that positions agree
-    end = tried = 0
+    end = tries = 0
     for match in _LINE_START.finditer(piece):
         if match.start() < end:
             continue
-        tried += 1
-        if tried > MAX_SALVAGED:
+        tries += 1
+        if tries > MAX_SALVAGED:
             return
         try:
             data, stop = _DECODER.raw_decode(text, match.start() + 9)

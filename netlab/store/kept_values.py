@@ -30,9 +30,9 @@ class PackedValues(Mapping[str, Value]):
 
     __slots__ = ("_held", "_places")
 
-    def __init__(self, places: Mapping[str, int], held: tuple[Any, ...]) -> None:
+    def __init__(self, places: Mapping[str, int], entries: tuple[Any, ...]) -> None:
         self._places = places
-        self._held = held
+        self._held = entries
 
     def __getitem__(self, name: str) -> Value:
         value: Value = _as_value(self._held[self._places[name]])
@@ -43,8 +43,8 @@ class PackedValues(Mapping[str, Value]):
         place = self._places.get(name)
         if place is None:
             return default
-        held = self._held[place]
-        return held.tolist() if type(held) is array else held  # millions of calls a report
+        entry = self._held[place]
+        return entry.tolist() if type(entry) is array else entry  # millions of calls a report
 
     def __contains__(self, name: object) -> bool:
         return name in self._places
@@ -80,8 +80,8 @@ class PackedValues(Mapping[str, Value]):
         ``None`` if the value is anything else.
         """
         place = self._places.get(name)
-        held = None if place is None else self._held[place]
-        return held if type(held) is array and held.typecode in COUNTS else None
+        entry = None if place is None else self._held[place]
+        return entry if type(entry) is array and entry.typecode in COUNTS else None
 
 
 class _Values(ValuesView[Value]):
@@ -104,14 +104,14 @@ class _Items(ItemsView[str, Value]):
 
 def kept(values: Mapping[str, Value]) -> PackedValues:
     """The same values in compact form."""
-    held: list[Any] = list(values.values())
-    for place, kind in _other_places(tuple(map(type, held))):
-        value = held[place]
+    entries: list[Any] = list(values.values())
+    for place, kind in _other_places(tuple(map(type, entries))):
+        value = entries[place]
         if kind is list:
-            held[place] = _as_array(value)
+            entries[place] = _as_array(value)
         elif len(value) <= _LONGEST_SHARED:
-            held[place] = sys.intern(value)  # as ``shared``, a hundred thousand times a run
-    return PackedValues(_places(tuple(values)), tuple(held))
+            entries[place] = sys.intern(value)  # as ``shared``, a hundred thousand times a run
+    return PackedValues(_places(tuple(values)), tuple(entries))
 
 
 @lru_cache(maxsize=_MOST_SETS)
@@ -157,8 +157,8 @@ def _as_signed(values: list[Any]) -> Any:
         return values
 
 
-def _as_value(held: Any) -> Any:
-    return held.tolist() if type(held) is array else held
+def _as_value(entry: Any) -> Any:
+    return entry.tolist() if type(entry) is array else entry
 
 
 def all_shared(data: Any) -> Any:

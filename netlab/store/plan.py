@@ -138,8 +138,8 @@ def _count(data: object, name: str, least: int = 1, most: int = _MAX_TRIALS) -> 
 
 
 def _positive(data: object, name: str) -> float:
-    whole = isinstance(data, dict) and type(data.get(name)) is int
-    value = _typed(data, name, int if whole else float)
+    is_integer = isinstance(data, dict) and type(data.get(name)) is int
+    value = _typed(data, name, int if is_integer else float)
     if not 0 < value < _LARGEST:
         raise ValueError(f"{name} is {_show(value)}, but must be a number above 0")
     return float(value)
@@ -189,20 +189,20 @@ def _checksum(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
-def plan_differences(there: Plan, here: Plan) -> list[str]:
+def plan_differences(folder_plan: Plan, new_plan: Plan) -> list[str]:
     """The differences between two plans in words, path by path; empty if they are the same.
 
     The content decides. If it is the same, the cells made of it must be the same as well.
     """
-    sentences = list(differences(_plain(there.content), _plain(here.content)))
+    sentences = list(differences(_plain(folder_plan.content), _plain(new_plan.content)))
     if sentences:
         return sentences
-    if there.repeats != here.repeats:
-        sentences.append(f"repeats: {there.repeats} there, {here.repeats} here")
-    if there.until != here.until:
-        until = f"until: {there.until or 'nothing'} there, {here.until or 'nothing'} here"
+    if folder_plan.repeats != new_plan.repeats:
+        sentences.append(f"repeats: {folder_plan.repeats} there, {new_plan.repeats} here")
+    if folder_plan.until != new_plan.until:
+        until = f"until: {folder_plan.until or 'nothing'} there, {new_plan.until or 'nothing'} here"
         sentences.append(until)
-    old, new = ({cell.key for cell in plan.cells} for plan in (there, here))
+    old, new = ({cell.key for cell in plan.cells} for plan in (folder_plan, new_plan))
     if old != new:
         sentences.append(
             f"cells: {len(old - new)} only there, {len(new - old)} only here, "
@@ -211,23 +211,31 @@ def plan_differences(there: Plan, here: Plan) -> list[str]:
     return sentences
 
 
-def differences(there: object, here: object, path: str = "") -> Iterator[str]:
+def differences(folder_value: object, new_value: object, path: str = "") -> Iterator[str]:
     """Each difference of two JSON values, such as ``tests[0].duration_s: 10 there, 1 here``."""
-    if isinstance(there, dict) and isinstance(here, dict):
-        for key in sorted({*there, *here}):
-            where = f"{path}.{key}" if path else str(key)
-            yield from differences(there.get(key, _ABSENT), here.get(key, _ABSENT), where)
-    elif isinstance(there, list) and isinstance(here, list) and _nested(there, here):
-        for index in range(max(len(there), len(here))):
-            old, new = (side[index] if index < len(side) else _ABSENT for side in (there, here))
+    if isinstance(folder_value, dict) and isinstance(new_value, dict):
+        for key in sorted({*folder_value, *new_value}):
+            key_path = f"{path}.{key}" if path else str(key)
+            yield from differences(
+                folder_value.get(key, _ABSENT), new_value.get(key, _ABSENT), key_path
+            )
+    elif (
+        isinstance(folder_value, list)
+        and isinstance(new_value, list)
+        and _nested(folder_value, new_value)
+    ):
+        for index in range(max(len(folder_value), len(new_value))):
+            old, new = (
+                side[index] if index < len(side) else _ABSENT for side in (folder_value, new_value)
+            )
             yield from differences(old, new, f"{path}[{index}]")
-    elif there != here or isinstance(there, bool) != isinstance(here, bool):
-        yield f"{path or 'the content'}: {_show(there)} there, {_show(here)} here"
+    elif folder_value != new_value or isinstance(folder_value, bool) != isinstance(new_value, bool):
+        yield f"{path or 'the content'}: {_show(folder_value)} there, {_show(new_value)} here"
 
 
-def _nested(there: list[object], here: list[object]) -> bool:
+def _nested(folder_list: list[object], new_list: list[object]) -> bool:
     """Whether to compare the items one by one: lists of plain values are shown as a whole."""
-    return any(isinstance(item, dict | list) for item in (*there, *here))
+    return any(isinstance(item, dict | list) for item in (*folder_list, *new_list))
 
 
 def _show(value: object) -> str:

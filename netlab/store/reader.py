@@ -115,7 +115,7 @@ class Gathered:
         self._start(trial, record.attempt)
         self.unfinished.pop(trial, None)
 
-    def add_note(self, note: Note, planned: frozenset[TrialKey]) -> None:
+    def add_note(self, note: Note, trial_keys: frozenset[TrialKey]) -> None:
         """Add a note. ``attempt`` begins a trial and ``in-vain`` ends it; a ``session`` ends all
         trials that the previous session began.
         """
@@ -123,7 +123,11 @@ class Gathered:
         if note.kind == "session":
             self.unfinished.clear()
         trial = note.data.get("cell"), note.data.get("trial")
-        if not isinstance(trial[0], str) or not isinstance(trial[1], int) or trial not in planned:
+        if (
+            not isinstance(trial[0], str)
+            or not isinstance(trial[1], int)
+            or trial not in trial_keys
+        ):
             return
         if note.kind == "attempt":
             self.unfinished[trial] = note.at
@@ -201,8 +205,8 @@ def _refuse_no_run(path: Path) -> None:
     try:
         os.lstat(path / HEADER)
     except (FileNotFoundError, NotADirectoryError):
-        missing = f"it has no {HEADER}" if os.path.lexists(path) else "there is no such folder"
-        raise UsageError(f"{path}: not a run folder: {missing}") from None
+        reason = f"it has no {HEADER}" if os.path.lexists(path) else "there is no such folder"
+        raise UsageError(f"{path}: not a run folder: {reason}") from None
     except OSError as error:
         raise disk_error(error, path, "read the folder") from None
 
@@ -231,9 +235,9 @@ def _without_collector() -> Iterator[None]:
 
 
 def _gather(path: Path, plan: Plan, check: RunCheck | None, keep: Keep, gathered: Gathered) -> None:
-    planned = planned_trials(plan)
+    trial_keys = planned_trials(plan)
     cells = {cell.key: cell for cell in plan.cells}
-    begun = None
+    run_name = None
     for line in scan_journal(path / JOURNAL):
         if isinstance(line, Damage):
             gathered.damage.append(line)
@@ -245,24 +249,24 @@ def _gather(path: Path, plan: Plan, check: RunCheck | None, keep: Keep, gathered
                 message = _("not a record of this format: {error}", error=error)
                 gathered.damage.append(Damage(line.number, message))
             else:
-                _gather_record(line, record, planned, gathered)
+                _gather_record(line, record, trial_keys, gathered)
             continue
         try:
             note = _note(line)
         except ValueError as error:
             gathered.damage.append(Damage(line.number, str(error)))
             continue
-        gathered.add_note(note, planned)
+        gathered.add_note(note, trial_keys)
         if note.kind == "journal":
             name = note.data.get("run")
             # The first line names the run. Another name after records: two files were joined.
             # Another name before any record: netlab was killed while it created the folder.
-            if gathered.records and begun not in (None, name):
+            if gathered.records and run_name not in (None, name):
                 gathered.damage.append(
                     Damage(line.number, _("the journal of another run begins here"))
                 )
             elif not gathered.records:
-                begun = name
+                run_name = name
 
 
 def _record(
@@ -302,15 +306,15 @@ def _compact(record: Record, cell: PlannedCell | None) -> Record:
 
 
 def _gather_record(
-    line: JournalLine, record: Record, planned: frozenset[TrialKey], gathered: Gathered
+    line: JournalLine, record: Record, trial_keys: frozenset[TrialKey], gathered: Gathered
 ) -> None:
-    if (record.cell, record.trial) in planned:
+    if (record.cell, record.trial) in trial_keys:
         gathered.add_record(record)
         return
     gathered.records.append(record)
-    where = f"{record.cell}, trial {record.trial}"
+    trial_name = f"{record.cell}, trial {record.trial}"
     gathered.damage.append(
-        Damage(line.number, _("a record of {where}, which is not in the plan", where=where))
+        Damage(line.number, _("a record of {where}, which is not in the plan", where=trial_name))
     )
 
 

@@ -72,9 +72,9 @@ class RunFolder:
         gathered: Gathered,
         clock: Callable[[], str],
         *,
-        made: bool = False,
+        is_new: bool = False,
     ) -> None:
-        """``made``: whether this call created the folder."""
+        """``is_new``: whether this call created the folder."""
         self.path = path
         self.plan = plan
         self._lock = lock
@@ -82,7 +82,7 @@ class RunFolder:
         self._gathered = gathered
         self._clock = clock
         self._planned = planned_trials(plan)
-        self._made = made
+        self._made = is_new
 
     @classmethod
     def open_for_writing(
@@ -90,22 +90,22 @@ class RunFolder:
         path: Path,
         plan: Plan,
         *,
-        beside: frozenset[str] = frozenset(),
+        neighbours: frozenset[str] = frozenset(),
         clock: Callable[[], str] = utc_now,
         run_id: str | None = None,
         check: RunCheck | None = None,
     ) -> RunFolder:
         """Create the folder (0700), or open one with a part of the same plan to resume it.
 
-        ``beside`` names files that a folder may contain before it is a run's; ``run_id`` names a
-        new run in its journal, at random by default. A record that ``check`` refuses (see
+        ``neighbours`` names files that a folder may contain before it is a run's; ``run_id`` names
+        a new run in its journal, at random by default. A record that ``check`` refuses (see
         ``read``) does not count, and its trial is repeated. Raises UsageError (not a run folder
         and not empty; another matrix, with the differences), LockedError (another writer) and
         StoreError (the disk).
         """
-        _check_folder(path, beside)
-        made = not exists(path)
-        if made:
+        _check_folder(path, neighbours)
+        is_new = not exists(path)
+        if is_new:
             make_folder(path)
         lock = WriterLock.acquire(path / LOCK)
         journal = None
@@ -125,7 +125,7 @@ class RunFolder:
                 # The header is written last: it makes the folder a complete run folder.
                 write_file(path / HEADER, to_text(plan, created_at).encode("ascii"))
             gathered = gather(path, plan, check, outline)
-            return cls(path, plan, lock, journal, gathered, clock, made=made)
+            return cls(path, plan, lock, journal, gathered, clock, is_new=is_new)
         except BaseException:
             if journal is not None:
                 journal.close()
@@ -259,7 +259,7 @@ def _plain(value: object) -> object:
     raise TypeError(f"a note cannot hold {value!r}")
 
 
-def _check_folder(path: Path, beside: frozenset[str]) -> None:
+def _check_folder(path: Path, neighbours: frozenset[str]) -> None:
     if not exists(path) or is_run_folder(path):
         return
     if not path.is_dir():
@@ -271,10 +271,10 @@ def _check_folder(path: Path, beside: frozenset[str]) -> None:
     if HEADER in names:
         return  # another process has created the run meanwhile
     own = {MATRIX, JOURNAL, LOCK}
-    others = {name for name in names - own - beside if not name.endswith(".tmp")}
-    if others:
+    strangers = {name for name in names - own - neighbours if not name.endswith(".tmp")}
+    if strangers:
         raise UsageError(
-            f"{path}: not a run folder, and not empty ({min(others)} is in it); "
+            f"{path}: not a run folder, and not empty ({min(strangers)} is in it); "
             "choose an empty or a new folder"
         )
 
@@ -291,28 +291,30 @@ def _refuse_headless(path: Path) -> None:
             )
 
 
-def _refuse_another(path: Path, there: Plan, here: Plan) -> None:
-    sentences = plan_differences(there, here)
+def _refuse_another(path: Path, folder_plan: Plan, new_plan: Plan) -> None:
+    sentences = plan_differences(folder_plan, new_plan)
     if not sentences:
         return
-    if there.source is not None or here.source is not None:
-        contents = _contents(there, here, sentences)
+    if folder_plan.source is not None or new_plan.source is not None:
+        contents = _contents(folder_plan, new_plan, sentences)
         raise UsageError(f"{path} {contents}; choose another folder with --into")
     more = len(sentences) - _SHOWN_DIFFERENCES
-    shown = [*sentences[:_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
+    excerpt = [*sentences[:_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
     raise UsageError(
-        f"{path} holds a run of another matrix: {'; '.join(shown)}. "
+        f"{path} holds a run of another matrix: {'; '.join(excerpt)}. "
         f"Choose another folder with --into, or continue the run that is there: "
         f"`netlab resume {path}`"
     )
 
 
-def _contents(there: Plan, here: Plan, differences: Sequence[str]) -> str:
+def _contents(folder_plan: Plan, new_plan: Plan, differences: Sequence[str]) -> str:
     """What a folder holds that differs from the plan to be written, if either is an import."""
-    if there.source is None:
+    if folder_plan.source is None:
         return "holds a measured run, not an import"
-    if here.source is None:
-        return f"holds an import of {there.source}, not a measured run"
+    if new_plan.source is None:
+        return f"holds an import of {folder_plan.source}, not a measured run"
     # A checksum of a table means nothing to a reader.
     readable = ["another table" if "sha256" in text else text for text in differences]
-    return f"holds another import, of {there.source}: {'; '.join(readable[:_SHOWN_DIFFERENCES])}"
+    return (
+        f"holds another import, of {folder_plan.source}: {'; '.join(readable[:_SHOWN_DIFFERENCES])}"
+    )

@@ -95,8 +95,8 @@ class Folder:
 
     def replace(self, name: str, by: str) -> None:
         """Rename the file ``by`` to ``name``, replacing the file of that name."""
-        here = self._descriptor
-        os.replace(self._at(by), self._at(name), src_dir_fd=here, dst_dir_fd=here)
+        descriptor = self._descriptor
+        os.replace(self._at(by), self._at(name), src_dir_fd=descriptor, dst_dir_fd=descriptor)
 
     def remove(self, name: str) -> None:
         """Remove a file; for a link, the link itself."""
@@ -104,8 +104,8 @@ class Folder:
 
     def names(self) -> list[str]:
         """All names in it."""
-        here = self._path if self._descriptor is None else self._descriptor
-        return os.listdir(here)  # noqa: PTH208
+        folder = self._path if self._descriptor is None else self._descriptor
+        return os.listdir(folder)  # noqa: PTH208
 
     def sync(self) -> None:
         """Make its names durable. Windows has no such call: its file system keeps a journal."""

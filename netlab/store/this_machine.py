@@ -29,11 +29,11 @@ def measures_here(stored: StoredRun) -> bool | None:
     descriptions = [note.data.get("hosts") for note in stored.notes if note.kind == SESSION]
     if not descriptions or not isinstance(descriptions[-1], Mapping):
         return None
-    here = machine_id()
-    return any(_is_here(host, here) for host in descriptions[-1].values())
+    own_id = machine_id()
+    return any(_is_here(host, own_id) for host in descriptions[-1].values())
 
 
-def _is_here(host: Any, here: str | None) -> bool:
+def _is_here(host: Any, own_id: str | None) -> bool:
     if not isinstance(host, Mapping):
         return False
-    return host.get("local") is True or (here is not None and host.get("machine_id") == here)
+    return host.get("local") is True or (own_id is not None and host.get("machine_id") == own_id)

@@ -47,13 +47,13 @@ def builds(sources: Path) -> int:
 
 @needs_make
 def test_a_probe_is_built_once_and_again_when_a_source_is_newer(sources: Path) -> None:
-    said: list[str] = []
-    assert local_probe(said.append).read_text() == "int main;\n"
-    local_probe(said.append)
-    assert (builds(sources), said) == (1, ["building the probe for this machine"])
+    messages: list[str] = []
+    assert local_probe(messages.append).read_text() == "int main;\n"
+    local_probe(messages.append)
+    assert (builds(sources), messages) == (1, ["building the probe for this machine"])
     later = time.time() + 5
     os.utime(sources / "src" / "netprobe.c", (later, later))
-    local_probe(said.append)
+    local_probe(messages.append)
     assert builds(sources) == 2
 
 
@@ -141,13 +141,13 @@ def zig(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @needs_make
 def test_another_systems_probe_is_built_once_for_each_state_of_the_sources(zig: Path) -> None:
-    said: list[str] = []
-    first = probe_for("W", "AMD64", said.append)
+    messages: list[str] = []
+    first = probe_for("W", "AMD64", messages.append)
     assert (first.name, first.parent.parent) == ("netprobe.exe", zig / "build" / "windows-x86_64")
     assert first.read_text() == "int main;\n"
-    assert probe_for("W", "x86_64", said.append) == first
-    assert (builds(zig), len(said)) == (1, 2)
-    assert said[0].startswith("building the probe for Windows on x86_64 with zig 0.1")
+    assert probe_for("W", "x86_64", messages.append) == first
+    assert (builds(zig), len(messages)) == (1, 2)
+    assert messages[0].startswith("building the probe for Windows on x86_64 with zig 0.1")
     (zig / "src" / "netprobe.c").write_text("int changed;\n")
     second = probe_for("W", "x86_64")
     assert (second.read_text(), builds(zig)) == ("int changed;\n", 2)
@@ -190,8 +190,8 @@ def test_this_machines_probe_is_the_local_one(
     sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, "local_probe", lambda _say: sources)
-    here = local_target()
-    assert probe_for(here.os, here.architecture) == sources
+    target = local_target()
+    assert probe_for(target.os, target.architecture) == sources
 
 
 @needs_make
@@ -201,18 +201,18 @@ def test_mingw_takes_over_where_zig_is_missing_and_gives_the_same_bytes_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_zig(monkeypatch)
-    made = []
+    probes = []
     for name in ("first", "a-much-longer-second"):
         copy = tmp_path / name / "probes"
         shutil.copytree(local.CHECKOUT, copy, ignore=shutil.ignore_patterns("build"))
         (copy.parent / "netlab").mkdir()
         shutil.copy(local.PACKAGE / "version.py", copy.parent / "netlab")
-        made.append(cross.build(Sources.of_checkout(copy), target_of("W", "x86_64")))
-    binaries = [probe.path.read_bytes() for probe in made]
+        probes.append(cross.build(Sources.of_checkout(copy), target_of("W", "x86_64")))
+    binaries = [probe.path.read_bytes() for probe in probes]
     assert binaries[0] == binaries[1]
     assert binaries[0].startswith(b"MZ")
     assert str(tmp_path).encode() not in binaries[0]
-    assert made[0].compiler.startswith("mingw-w64 gcc 1")
+    assert probes[0].compiler.startswith("mingw-w64 gcc 1")
 
 
 @needs_make
@@ -269,8 +269,8 @@ def test_the_table_of_a_release_has_size_and_digest_of_what_was_laid_down(
     zig: Path, tmp_path: Path
 ) -> None:
     targets = release.targets_named(["windows-aarch64", "linux-x86_64"])
-    made = release.build_all(targets, tmp_path / "laid")
-    head, *rows = (line.split() for line in release.as_table(made).splitlines())
+    probes = release.build_all(targets, tmp_path / "laid")
+    head, *rows = (line.split() for line in release.as_table(probes).splitlines())
     assert head == ["target", "compiler", "bytes", "seconds", "sha256"]
     assert [row[0] for row in rows] == ["windows-aarch64", "linux-x86_64"]
     for row, name in zip(rows, ("netprobe.exe", "netprobe"), strict=True):

@@ -33,44 +33,44 @@ def ended(**more: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.alone
 @pytest.mark.needs("index")
 def test_a_fresh_debian_answers_soon_after_pip_and_after_pipx(tmp_path: Path) -> None:
-    said = ended(TMPDIR=str(tmp_path), BOUND_S=str(MOST_S))
-    print(said.stdout)
-    assert said.returncode == 0, said.stdout[-2000:] + said.stderr[-3000:]
-    took = {way: float(seconds) for way, seconds in SECONDS.findall(said.stdout)}
+    process = ended(TMPDIR=str(tmp_path), BOUND_S=str(MOST_S))
+    print(process.stdout)
+    assert process.returncode == 0, process.stdout[-2000:] + process.stderr[-3000:]
+    took = {way: float(seconds) for way, seconds in SECONDS.findall(process.stdout)}
     assert set(took) == {"pip", "pipx"}
     assert max(took.values()) < MOST_S
-    assert len(FIGURE.findall(said.stdout)) >= 2
+    assert len(FIGURE.findall(process.stdout)) >= 2
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_debian_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
-    programs, left = tmp_path / "programs", tmp_path / "left"
+    programs, scratch = tmp_path / "programs", tmp_path / "left"
     programs.mkdir()
-    left.mkdir()
+    scratch.mkdir()
     failing = programs / "debootstrap"
     failing.write_text("#!/bin/sh\necho no such mirror; exit 1\n")
     failing.chmod(0o755)
-    said = ended(TMPDIR=str(left), PATH=f"{programs}{os.pathsep}{os.environ['PATH']}")
-    assert said.returncode == 1
-    assert "no such mirror" in said.stderr
-    assert list(left.iterdir()) == []
-    assert str(left) not in Path("/proc/self/mounts").read_text()
+    process = ended(TMPDIR=str(scratch), PATH=f"{programs}{os.pathsep}{os.environ['PATH']}")
+    assert process.returncode == 1
+    assert "no such mirror" in process.stderr
+    assert list(scratch.iterdir()) == []
+    assert str(scratch) not in Path("/proc/self/mounts").read_text()
 
 
 def test_a_debian_that_is_stopped_half_way_leaves_nothing(tmp_path: Path) -> None:
-    programs, left, begun = tmp_path / "programs", tmp_path / "left", tmp_path / "begun"
+    programs, scratch, fifo = tmp_path / "programs", tmp_path / "left", tmp_path / "begun"
     programs.mkdir()
-    left.mkdir()
-    os.mkfifo(begun)
+    scratch.mkdir()
+    os.mkfifo(fifo)
     sleeper = programs / "debootstrap"
     # It holds its end of the pipe open as long as it lives.
-    sleeper.write_text(f"#!/bin/sh\nexec sleep 600 3>'{begun}'\n")
+    sleeper.write_text(f"#!/bin/sh\nexec sleep 600 3>'{fifo}'\n")
     sleeper.chmod(0o755)
-    more = {"TMPDIR": str(left), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    more = {"TMPDIR": str(scratch), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     with subprocess.Popen([str(SCRIPT)], env=os.environ | more, stdin=subprocess.DEVNULL) as script:
-        with begun.open("rb") as pipe:
-            assert len(list(left.iterdir())) == 1
+        with fifo.open("rb") as pipe:
+            assert len(list(scratch.iterdir())) == 1
             script.terminate()
             assert pipe.read() == b""
         assert script.wait(60) != 0
-    assert list(left.iterdir()) == []
+    assert list(scratch.iterdir()) == []

@@ -19,16 +19,20 @@ pytestmark = pytest.mark.needs("cc")
 
 @pytest.fixture(scope="module", params=["checkout", "sdist", "small_wheel"])
 def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    what, folder = request.getfixturevalue(request.param), tmp_path_factory.mktemp("installed")
-    return install(what, folder, "--no-build-isolation")  # what builds it is in this environment
+    package, folder = request.getfixturevalue(request.param), tmp_path_factory.mktemp("installed")
+    return install(package, folder, "--no-build-isolation")  # what builds it is in this environment
 
 
 def test_every_source_and_every_matrix_is_laid_into_the_package(installed: Path) -> None:
     (package,) = installed.glob("lib/python*/site-packages/netlab")
-    laid, here = package / "probes" / "source", PROBES
-    names = [path.relative_to(here) for path in sources_of(here) if path.is_relative_to(here)]
+    laid, source_folder = package / "probes" / "source", PROBES
+    names = [
+        path.relative_to(source_folder)
+        for path in sources_of(source_folder)
+        if path.is_relative_to(source_folder)
+    ]
     assert [(laid / name).read_bytes() for name in names] == [
-        (here / name).read_bytes() for name in names
+        (source_folder / name).read_bytes() for name in names
     ]
     shipped = {path.name for path in (package / "matrices").iterdir()}
     assert shipped == {path.name for path in MATRICES.glob("*.yaml")}
@@ -62,17 +66,17 @@ def test_the_readme_s_first_command_measures_this_machine_with_itself(
     words = command.split()[1:]
     assert words == ["measure"]
     netlab = str(installed / "bin" / "netlab")
-    said = done([netlab, *words, "--seconds", "0.5"], cwd=tmp_path, env=around(tmp_path))
-    assert FIGURE.search(said), said
+    output = done([netlab, *words, "--seconds", "0.5"], cwd=tmp_path, env=around(tmp_path))
+    assert FIGURE.search(output), output
 
 
 def test_an_sdist_has_what_the_checkout_has(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    wanted = {
+    checkout_names = {
         str(path.relative_to(ROOT)) for path in (*sources_of(PROBES), *MATRICES.glob("*.yaml"))
     }
-    assert wanted <= names
+    assert checkout_names <= names
     assert not any("/build/" in name for name in names if name.startswith("probes"))
 
 

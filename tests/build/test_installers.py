@@ -20,15 +20,15 @@ WAYS = {
 def test_an_installer_brings_a_command_that_measures_this_machine_at_once(
     way: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    (module, *words), what = WAYS[way]
+    (module, *words), fixture_name = WAYS[way]
     surroundings = around(tmp_path, PIP_NO_COMPILE="1")
     for name in list(surroundings):  # where this account keeps its own
         if name.startswith(("PIPX_", "UV_", "XDG_")):
             del surroundings[name]
     command = [sys.executable, "-m", module, *words, "--python", sys.executable]
-    done([*command, str(request.getfixturevalue(what))], cwd=tmp_path, env=surroundings)
+    done([*command, str(request.getfixturevalue(fixture_name))], cwd=tmp_path, env=surroundings)
     netlab = tmp_path / "home" / ".local" / "bin" / "netlab"
-    said = done([str(netlab), "measure", "--seconds", "0.5"], cwd=tmp_path, env=surroundings)
-    assert FIGURE.search(said), said
+    output = done([str(netlab), "measure", "--seconds", "0.5"], cwd=tmp_path, env=surroundings)
+    assert FIGURE.search(output), output
     help_text = done([str(netlab), "run", "--help"], cwd=tmp_path, env=surroundings)
     assert "MATRIX" in help_text

@@ -65,29 +65,29 @@ def test_what_a_probe_is_built_with_is_named_with_the_command_that_brings_it(
             (programs / name).unlink(missing_ok=True)
             (programs / name).write_text(f'#!/bin/sh\nexec {compiler} -nostdinc "$@"\n')
             (programs / name).chmod(0o755)
-    said = ended([str(installed / "bin" / "netlab"), "measure"], tmp_path, PATH=str(programs))
-    assert said.returncode == 2
-    last = said.stderr.splitlines()[-1]
+    process = ended([str(installed / "bin" / "netlab"), "measure"], tmp_path, PATH=str(programs))
+    assert process.returncode == 2
+    last = process.stderr.splitlines()[-1]
     assert command in last
     assert "dnf install" in last
-    assert "Traceback" not in said.stderr
+    assert "Traceback" not in process.stderr
 
 
 @pytest.mark.parametrize(
-    ("broken", "command"),
+    ("module_name", "command"),
     [
         ("ensurepip", "sudo apt-get install python3-venv"),
         ("venv", "sudo apt-get install python3-venv"),
     ],
 )
-def test_set_up_names_a_python_without_venv(broken: str, command: str, tmp_path: Path) -> None:
+def test_set_up_names_a_python_without_venv(module_name: str, command: str, tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / f"{broken}.py").write_text("raise ImportError('not installed')\n")
+    (tmp_path / "lib" / f"{module_name}.py").write_text("raise ImportError('not installed')\n")
     words = [str(ROOT / ".ci" / "set-up"), str(tmp_path / "venv"), "."]
-    said = ended(words, tmp_path, PYTHON=sys.executable, PYTHONPATH=str(tmp_path / "lib"))
-    assert said.returncode == 1
-    assert command in said.stderr
-    assert len(said.stderr.splitlines()) == 1
+    process = ended(words, tmp_path, PYTHON=sys.executable, PYTHONPATH=str(tmp_path / "lib"))
+    assert process.returncode == 1
+    assert command in process.stderr
+    assert len(process.stderr.splitlines()) == 1
     assert not (tmp_path / "venv").exists()
 
 
@@ -103,7 +103,7 @@ def test_set_up_names_a_program_that_is_missing(
 ) -> None:
     programs = programs_but(tmp_path / "programs", *left_out)
     words = [str(ROOT / ".ci" / "set-up"), str(tmp_path / "venv"), "."]
-    said = ended([shutil.which("sh") or "sh", *words], tmp_path, PATH=str(programs))
-    assert said.returncode == 1
-    assert command in said.stderr
-    assert len(said.stderr.splitlines()) == 1
+    process = ended([shutil.which("sh") or "sh", *words], tmp_path, PATH=str(programs))
+    assert process.returncode == 1
+    assert command in process.stderr
+    assert len(process.stderr.splitlines()) == 1

@@ -47,8 +47,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ROOT / "probes" / "build" / target.name,
             dirs_exist_ok=True,
         )
-    (made,) = (copy / "dist").glob("*.whl")
-    return made
+    (wheel_file,) = (copy / "dist").glob("*.whl")
+    return wheel_file
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,8 @@ def without_programs(folder: Path) -> dict[str, str]:
     """Surroundings in which no program is found: no compiler, no make."""
     nothing = folder / "nothing"
     nothing.mkdir()
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return {**kept, "PATH": str(nothing), "HOME": str(folder), "XDG_CACHE_HOME": str(folder)}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**variables, "PATH": str(nothing), "HOME": str(folder), "XDG_CACHE_HOME": str(folder)}
 
 
 def test_the_wheel_carries_every_probe_and_every_data_file(wheel: Path) -> None:
@@ -91,8 +91,8 @@ def test_the_loopback_matrix_is_measured_where_there_is_no_compiler(
     around = without_programs(tmp_path)
     # Other tests on this machine may be measuring.
     words = ["run", str(matrix), "--into", "measured", "--json", "--wait", "120"]
-    said = done([netlab, *words], cwd=tmp_path, env=around)
-    states = [json.loads(line)["status"] for line in said.splitlines()]
+    output = done([netlab, *words], cwd=tmp_path, env=around)
+    states = [json.loads(line)["status"] for line in output.splitlines()]
     assert states == ["ok"] * 12
     assert (tmp_path / "measured" / "index.html").is_file()
 
@@ -100,10 +100,10 @@ def test_the_loopback_matrix_is_measured_where_there_is_no_compiler(
 def test_an_installed_netlab_has_the_probes_of_other_systems_ready(
     installed: Path, wheel: Path, tmp_path: Path
 ) -> None:
-    asked = "from netlab.build.local import probe_for; print(probe_for({!r}, {!r}))"
+    template = "from netlab.build.local import probe_for; print(probe_for({!r}, {!r}))"
     around = without_programs(tmp_path)
     for target in TARGETS:
-        script = asked.format(target.os, target.architecture)
+        script = template.format(target.os, target.architecture)
         python = str(installed / "bin" / "python")
         path = Path(done([python, "-c", script], cwd=tmp_path, env=around).strip())
         assert path.is_relative_to(installed)

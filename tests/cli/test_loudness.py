@@ -47,30 +47,32 @@ def test_of_a_run_quiet_prints_where_it_is_and_verbose_every_trial(tmp_path: Pat
     run = ("run", "m.yaml", "--wait", "2min", "--no-report", "--into")
     quiet = netlab(tmp_path, *run, "quiet", "-q")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "quiet\n", "")
-    said = netlab(tmp_path, *run, "verbose", "--verbose")
-    assert said.returncode == 0
+    verbose = netlab(tmp_path, *run, "verbose", "--verbose")
+    assert verbose.returncode == 0
     lines = re.findall(
-        r"^\d\d:\d\d:\d\d  LL-\S+, trial (\d)  .*: ok after \d.*s: .*bit/s$", said.stderr, re.M
+        r"^\d\d:\d\d:\d\d  LL-\S+, trial (\d)  .*: ok after \d.*s: .*bit/s$", verbose.stderr, re.M
     )
     assert lines == ["1", "2"]
-    assert re.search(r"^a: asked hello.*: \d+ keys after ", said.stderr, re.M)
-    assert re.search(r"^a: asked facts.*: \d+ keys after ", said.stderr, re.M)
-    assert "asked heartbeat" not in said.stderr
+    assert re.search(r"^a: asked hello.*: \d+ keys after ", verbose.stderr, re.M)
+    assert re.search(r"^a: asked facts.*: \d+ keys after ", verbose.stderr, re.M)
+    assert "asked heartbeat" not in verbose.stderr
     plain = netlab(tmp_path, *run, "plain")
     assert "asked" not in plain.stderr
-    for each in (plain, said):
-        assert each.stdout.startswith("quiet, 1 cell, 2 trials: 2 ok\n\nmean throughput")
+    for process in (plain, verbose):
+        assert process.stdout.startswith("quiet, 1 cell, 2 trials: 2 ok\n\nmean throughput")
 
 
 def test_of_hosts_quiet_shows_those_that_are_not_fit_alone(tmp_path: Path) -> None:
     (tmp_path / "hosts.yaml").write_text(INVENTORY)
-    quiet, said = (netlab(tmp_path, "hosts", "hosts.yaml", word) for word in ("-q", "-v"))
-    assert quiet.returncode == said.returncode == 4
+    quiet, verbose = (netlab(tmp_path, "hosts", "hosts.yaml", word) for word in ("-q", "-v"))
+    assert quiet.returncode == verbose.returncode == 4
     assert "good" not in quiet.stdout
     assert "bad: not fit" in quiet.stdout
     assert quiet.stderr == "netlab: not fit: bad\n"
-    assert "good: fit" in said.stdout
-    assert re.search(r"^good: asked facts to=127\.0\.0\.1: \d+ keys after .*s$", said.stderr, re.M)
+    assert "good: fit" in verbose.stdout
+    assert re.search(
+        r"^good: asked facts to=127\.0\.0\.1: \d+ keys after .*s$", verbose.stderr, re.M
+    )
     (tmp_path / "hosts.yaml").write_text(INVENTORY.replace("192.0.2.77", "127.0.0.1"))
     fit = netlab(tmp_path, "hosts", "hosts.yaml", "-q")
     assert (fit.returncode, fit.stdout, fit.stderr) == (0, "", "")
@@ -80,25 +82,25 @@ def test_of_a_report_quiet_prints_its_path_and_verbose_its_times(tmp_path: Path)
     shutil.copytree(REPORTS / "connection-kinds", tmp_path / "run")
     quiet = netlab(tmp_path, "report", "run", "-q")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "run/index.html\n", "")
-    said = netlab(tmp_path, "report", "run", "-v")
-    assert re.fullmatch(r"run: read in .*s, drawn in .*s\n", said.stderr)
-    assert said.stdout.endswith("report: run/index.html\n")
+    verbose = netlab(tmp_path, "report", "run", "-v")
+    assert re.fullmatch(r"run: read in .*s, drawn in .*s\n", verbose.stderr)
+    assert verbose.stdout.endswith("report: run/index.html\n")
 
 
 def test_of_a_check_quiet_prints_the_verdict_as_an_error_alone(tmp_path: Path) -> None:
     (tmp_path / "expect.yaml").write_text("expect: [{throughput: {at_least: 1Gbit}}]\n")
     words = ("check", str(REPORTS / "lab-report"), "--expect", "expect.yaml")
-    quiet, said = netlab(tmp_path, *words, "-q"), netlab(tmp_path, *words)
-    assert quiet.returncode == said.returncode == 5
+    quiet, plain = netlab(tmp_path, *words, "-q"), netlab(tmp_path, *words)
+    assert quiet.returncode == plain.returncode == 5
     assert quiet.stdout == ""
-    assert quiet.stderr == said.stderr
-    assert "not met" in said.stdout
+    assert quiet.stderr == plain.stderr
+    assert "not met" in plain.stdout
 
 
 def test_probes_build_without_a_target_builds_this_machines_and_copies_it(tmp_path: Path) -> None:
-    made = netlab(tmp_path, "probes", "build", "--into", "copies")
-    assert made.returncode == 0, made.stderr
-    copy = tmp_path / made.stdout.strip()
+    process = netlab(tmp_path, "probes", "build", "--into", "copies")
+    assert process.returncode == 0, process.stderr
+    copy = tmp_path / process.stdout.strip()
     assert copy.parent == tmp_path / "copies"
     greeted = subprocess.run(
         [copy, "agent"],

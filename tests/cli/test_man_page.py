@@ -20,10 +20,10 @@ def made() -> dict[str, Any]:
 
 def rendered() -> str:
     argv = ["groff", "-man", "-ww", "-Tutf8", "-P-c", str(PAGE)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
+    process = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+    assert (process.returncode, process.stderr) == (0, "")
     # What is printed twice is bold.
-    return re.sub(r".\x08|\x1b\[[0-9;]*m", "", done.stdout)
+    return re.sub(r".\x08|\x1b\[[0-9;]*m", "", process.stdout)
 
 
 def test_the_page_is_what_the_commands_say(made: dict[str, Any]) -> None:

@@ -50,13 +50,13 @@ def commands(
 
 def options() -> dict[str, dict[str, click.Option]]:
     """Name of an option → command → what it is there."""
-    found: dict[str, dict[str, click.Option]] = defaultdict(dict)
+    options_by_name: dict[str, dict[str, click.Option]] = defaultdict(dict)
     for words, command in commands():
         for param in command.params:
             if isinstance(param, click.Option):
                 for name in (*param.opts, *param.secondary_opts):
-                    found[name][words] = param
-    return found
+                    options_by_name[name][words] = param
+    return options_by_name
 
 
 def said_of(option: click.Option) -> tuple[object, ...]:
@@ -70,10 +70,10 @@ def said_of(option: click.Option) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("name", sorted({*options()} - {*TWO_MEANINGS}))
 def test_an_option_is_the_same_in_every_command(name: str) -> None:
-    seen: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    commands_by_description: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for words, option in options()[name].items():
-        seen[tuple(map(str, said_of(option)))].append(words)
-    assert len(seen) == 1, seen
+        commands_by_description[tuple(map(str, said_of(option)))].append(words)
+    assert len(commands_by_description) == 1, commands_by_description
 
 
 def test_every_option_says_what_it_is_for() -> None:
@@ -87,8 +87,8 @@ def test_every_option_says_what_it_is_for() -> None:
 
 
 def test_no_thing_has_two_spellings() -> None:
-    known = {*options()}
-    assert [both for both in SPELLINGS if len(both & known) > 1] == []
+    names = {*options()}
+    assert [spellings for spellings in SPELLINGS if len(spellings & names) > 1] == []
     assert all(len(options()[name]) > 1 for name in TWO_MEANINGS)
 
 
@@ -100,22 +100,22 @@ def test_a_form_is_chosen_only_where_there_is_more_than_text_and_json() -> None:
 
 
 def test_the_folder_of_a_run_is_called_run_everywhere() -> None:
-    named = {
+    metavars_by_command = {
         words: [argument.make_metavar(click.Context(command)).strip("[]") for argument in arguments]
         for words, command in commands()
         if (arguments := [param for param in command.params if isinstance(param, click.Argument)])
     }
-    takes_run = {words for words, metavars in named.items() if "RUN" in metavars}
+    takes_run = {words for words, metavars in metavars_by_command.items() if "RUN" in metavars}
     assert takes_run == {
         f"netlab {name}" for name in ("resume", "status", "report", "export", "compare", "check")
     }
-    assert not any("FOLDER" in metavars for metavars in named.values())
+    assert not any("FOLDER" in metavars for metavars in metavars_by_command.values())
 
 
 def test_quiet_and_verbose_are_no_two_things_at_once(tmp_path: Path) -> None:
-    given = CliRunner().invoke(cli, ["report", str(tmp_path), "-q", "-v"])
-    assert given.exit_code == 2
-    assert "exclude each other" in given.output
+    outcome = CliRunner().invoke(cli, ["report", str(tmp_path), "-q", "-v"])
+    assert outcome.exit_code == 2
+    assert "exclude each other" in outcome.output
     for words, command in commands():
         names = {name for param in command.params for name in param.opts}
         assert ("--quiet" in names) == ("-q" in names), words
@@ -134,9 +134,9 @@ def test_quiet_and_verbose_are_no_two_things_at_once(tmp_path: Path) -> None:
 )
 def test_a_dash_is_standard_output_wherever_a_file_is_written(words: tuple[str, ...]) -> None:
     run = str(ROOT / "reports" / "lab-report")
-    filled = [word.format(run=run) for word in words]
-    bare = CliRunner().invoke(cli, filled)
-    dashed = CliRunner().invoke(cli, [*filled, "-o", "-"])
+    arguments = [word.format(run=run) for word in words]
+    bare = CliRunner().invoke(cli, arguments)
+    dashed = CliRunner().invoke(cli, [*arguments, "-o", "-"])
     assert bare.stdout_bytes
     assert dashed.stdout_bytes == bare.stdout_bytes
     assert dashed.exit_code == bare.exit_code

@@ -40,37 +40,37 @@ ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where commands are run: a run, a matrix, an inventory and an expectation, by short names."""
-    made = tmp_path_factory.mktemp("widths")
-    (made / "run").symlink_to(REPORTS / "lab-report")
-    (made / "nettest.yaml").symlink_to(MATRICES / "nettest.yaml")
-    (made / "hosts.yaml").write_text(HOSTS)
-    (made / "expect.yaml").write_text(EXPECT)
-    return made
+    scratch = tmp_path_factory.mktemp("widths")
+    (scratch / "run").symlink_to(REPORTS / "lab-report")
+    (scratch / "nettest.yaml").symlink_to(MATRICES / "nettest.yaml")
+    (scratch / "hosts.yaml").write_text(HOSTS)
+    (scratch / "expect.yaml").write_text(EXPECT)
+    return scratch
 
 
 def on_terminal(folder: Path, columns: int, *words: str, **env: str) -> bytes:
     """What netlab writes there, both streams, as it is written."""
     around = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
-    with terminal(columns) as shown:
-        done = subprocess.run(
+    with terminal(columns) as screen:
+        process = subprocess.run(
             [sys.executable, "-m", "netlab", *words],
             cwd=folder,
             env=around | {"TERM": "xterm"} | env,
             stdin=subprocess.DEVNULL,
-            stdout=shown.end,
-            stderr=shown.end,
+            stdout=screen.end,
+            stderr=screen.end,
             check=False,
             timeout=60,
         )
-        assert done.returncode in (0, 2, 4, 5), shown.written()
-        return shown.written()
+        assert process.returncode in (0, 2, 4, 5), screen.written()
+        return screen.written()
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_line_is_wider_than_the_terminal(folder: Path, name: str, columns: int) -> None:
-    written = ESCAPES.sub(b"", on_terminal(folder, columns, *COMMANDS[name])).decode()
-    lines = written.replace("\r", "").splitlines()
+    output = ESCAPES.sub(b"", on_terminal(folder, columns, *COMMANDS[name])).decode()
+    lines = output.replace("\r", "").splitlines()
     assert len(lines) > 1 or len(lines[0]) > columns / 2
     assert [line for line in lines if columns_of(line) > columns] == []
 
@@ -90,15 +90,17 @@ def test_the_overview_of_a_run_is_folded_and_loses_no_figure(name: str, columns:
 def test_where_there_is_no_terminal_nothing_is_folded_or_coloured(folder: Path) -> None:
     argv = [sys.executable, "-m", "netlab", "check", "run", "--expect", "expect.yaml"]
     env = os.environ | {"TERM": "xterm", "COLUMNS": "40"}
-    done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, timeout=60, check=False)
-    assert max(map(len, done.stdout.decode().splitlines())) > 80
-    assert max(map(len, done.stderr.decode().splitlines())) > 40
-    assert b"\x1b" not in done.stdout + done.stderr
+    process = subprocess.run(
+        argv, cwd=folder, env=env, capture_output=True, timeout=60, check=False
+    )
+    assert max(map(len, process.stdout.decode().splitlines())) > 80
+    assert max(map(len, process.stderr.decode().splitlines())) > 40
+    assert b"\x1b" not in process.stdout + process.stderr
 
 
 def test_columns_says_the_width_in_the_terminals_place(folder: Path) -> None:
-    written = on_terminal(folder, 200, *COMMANDS["status"], COLUMNS="50").decode()
-    assert max(map(columns_of, written.replace("\r", "").splitlines())) <= 50
+    output = on_terminal(folder, 200, *COMMANDS["status"], COLUMNS="50").decode()
+    assert max(map(columns_of, output.replace("\r", "").splitlines())) <= 50
 
 
 @pytest.mark.parametrize(
@@ -114,8 +116,8 @@ def test_columns_says_the_width_in_the_terminals_place(folder: Path) -> None:
 def test_what_failed_is_in_colour_where_that_is_wanted(
     folder: Path, env: dict[str, str], coloured: bool
 ) -> None:
-    written = on_terminal(folder, 80, *COMMANDS["check"], **env)
-    assert (b"\x1b[31m" in written) is coloured
+    output = on_terminal(folder, 80, *COMMANDS["check"], **env)
+    assert (b"\x1b[31m" in output) is coloured
 
 
 def test_colours_are_of_what_failed_alone() -> None:
@@ -147,16 +149,18 @@ def test_a_table_fits_and_keeps_every_letter(
     # The first column is before each block; every other cell is there once.
     for index in range(1, len(rows[0])):
         for letter in "abcdeñ漢":
-            wanted = sum(row[index].count(letter) for row in rows)
-            assert sum(line.count(letter) for line in lines) >= wanted
+            count = sum(row[index].count(letter) for row in rows)
+            assert sum(line.count(letter) for line in lines) >= count
 
 
 @given(st.text("ab -", max_size=200), st.integers(20, 60))
 def test_a_line_is_cut_between_words_and_loses_none(text: str, width: int) -> None:
-    cut = fitted(text, width)
-    assert cut.split() == text.split()
+    folded_text = fitted(text, width)
+    assert folded_text.split() == text.split()
     longest = max((len(word) for word in text.split()), default=0)
-    assert all(len(line) <= max(width, width // 2 + 2 + longest) for line in cut.splitlines())
+    assert all(
+        len(line) <= max(width, width // 2 + 2 + longest) for line in folded_text.splitlines()
+    )
 
 
 def test_columns_are_folded_before_a_cell_is_wrapped() -> None:

@@ -37,8 +37,8 @@ def streams(path: Path, figures: Sequence[Mbit], expect: str = CEILING, **more: 
 
 
 def only(checked: Checked) -> tuple[str, str]:
-    (judged,) = checked.judgements
-    return judged.verdict, judged.words
+    (judgement,) = checked.judgements
+    return judgement.verdict, judgement.words
 
 
 def test_every_trial_must_meet_a_limit(tmp_path: Path) -> None:
@@ -189,9 +189,9 @@ def test_without_a_baseline_there_is_no_pass_and_with_one_there_is_an_expectatio
 
 def test_a_baseline_of_another_experiment_is_refused_with_the_difference(tmp_path: Path) -> None:
     run = streams(tmp_path / "a", STEADY, NO_WORSE)
-    other = streams(tmp_path / "b", STEADY, NO_WORSE, cell={"duration_s": 1.0})
+    baseline = streams(tmp_path / "b", STEADY, NO_WORSE, cell={"duration_s": 1.0})
     with pytest.raises(UsageError, match="duration: 1 s in the baseline, 10 s in the contender"):
-        check(run, other)
+        check(run, baseline)
 
 
 @given(st.lists(st.floats(50, 100), min_size=2, max_size=6), st.floats(0.01, 0.5))
@@ -251,15 +251,15 @@ def test_the_exit_code_of_the_command_shows_the_verdict(
         "open": ((94.0, None), 3),
         "both": ((70.0, None), 5),
     }
-    for name, (figures, expected) in paths.items():
+    for name, (figures, exit_code) in paths.items():
         run = streams(tmp_path / name, figures)
         code, out, err = netlab(capfdbinary, "check", str(run.path))
-        assert (code, bool(err)) == (expected, bool(expected)), name
+        assert (code, bool(err)) == (exit_code, bool(exit_code)), name
         assert out.startswith(f"{run.path}: ")
     code, out, _ = netlab(capfdbinary, "check", str(tmp_path / "open"), "--json")
-    whole = json.loads(out)
-    assert (code, whole["met"], whole["verdicts"]["cannot be judged"]) == (3, False, 1)
-    assert "(peer-vanished)" in whole["judgements"][0]["words"]
+    content = json.loads(out)
+    assert (code, content["met"], content["verdicts"]["cannot be judged"]) == (3, False, 1)
+    assert "(peer-vanished)" in content["judgements"][0]["words"]
     against = ("--baseline", str(tmp_path / "met"))
     assert netlab(capfdbinary, "check", str(tmp_path / "met"), *against)[0] == 0
     (tmp_path / "met" / "matrix.yaml").write_text("expect: [")

@@ -188,19 +188,19 @@ def test_csv_and_json_have_the_same_content_and_unknown_values_are_absent(tmp_pa
     new = stream_run(tmp_path / "new", *zip(cells, figures, strict=True))
     compared = compare_runs(old, new)
     rows = [*csv.DictReader(io.StringIO(WRITERS["csv"](compared)))]
-    whole = json.loads(WRITERS["json"](compared))
-    assert len(rows) == len(whole["comparisons"]) == 3
-    for row, data in zip(rows, whole["comparisons"], strict=True):
+    content = json.loads(WRITERS["json"](compared))
+    assert len(rows) == len(content["comparisons"]) == 3
+    for row, data in zip(rows, content["comparisons"], strict=True):
         assert {name for name, text in row.items() if text} == data.keys()
         if "ratio" in data:
             assert float(row["ratio"]) == data["ratio"]
-    assert [data["verdict"] for data in whole["comparisons"]] == [
+    assert [data["verdict"] for data in content["comparisons"]] == [
         "different",
         "cannot tell",
         "cannot tell",
     ]
-    assert whole["verdicts"]["cannot tell"] == 2
-    assert whole["method"]["judged_together"] == 1
+    assert content["verdicts"]["cannot tell"] == 2
+    assert content["method"]["judged_together"] == 1
     assert "null" not in WRITERS["json"](compared)
 
 

@@ -41,10 +41,10 @@ def test_runs_that_differ_in_what_must_agree_are_refused_with_the_difference(
         plan = {"link": keys["link"]} if "link" in keys else {}
         settings = {key: value for key, value in keys.items() if key != "link"}
         sides.append(stream_run(tmp_path / name, (stream(**settings), STEADY), **plan))
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError) as excinfo:
         compare_runs(*sides)
-    assert words in str(refused.value)
-    assert "--anyway" in str(refused.value)
+    assert words in str(excinfo.value)
+    assert "--anyway" in str(excinfo.value)
     if "protocol" in new:
         with pytest.raises(UsageError, match="have no cell in common"):
             compare_runs(*sides, anyway=True)
@@ -92,9 +92,9 @@ def test_a_setting_missing_in_an_older_run_has_its_default(tmp_path: Path) -> No
     more = stream_run(tmp_path / "more", (stream(streams=4), STEADY))
     with pytest.raises(UsageError, match="streams: 1 in the baseline, 4 in the contender"):
         compare_runs(old, more)
-    printed = stream_run(tmp_path / "printed", (older, STEADY), source="a table")
+    document_run = stream_run(tmp_path / "printed", (older, STEADY), source="a table")
     with pytest.raises(UsageError, match="streams: not set in the baseline, 1 in the contender"):
-        compare_runs(printed, new)
+        compare_runs(document_run, new)
 
 
 ALL = [
@@ -109,15 +109,18 @@ some_cells = st.sets(st.integers(0, len(ALL) - 1), min_size=1)
 
 @given(some_cells, some_cells)
 def test_plans_agree_where_their_cells_are_the_same_and_no_cell_is_in_two_pairs(
-    one: set[int], other: set[int]
+    old_indices: set[int], new_indices: set[int]
 ) -> None:
-    old, new = (plan_of([ALL[index] for index in sorted(those)], 1) for those in (one, other))
+    old, new = (
+        plan_of([ALL[index] for index in sorted(indices)], 1)
+        for indices in (old_indices, new_indices)
+    )
     agreed = agreement(old, new)
-    assert bool(agreed.differences) == (one != other)
+    assert bool(agreed.differences) == (old_indices != new_indices)
     for side in zip(*agreed.pairs, strict=True):
         assert len(set(side)) == len(side)
     keys = {cell.key for cell in old.cells} & {cell.key for cell in new.cells}
-    if one == other:
+    if old_indices == new_indices:
         assert agreed.pairs == tuple((cell.key, cell.key) for cell in old.cells)
     assert keys <= {key for pair in agreed.pairs for key in pair}
     back = agreement(new, old)

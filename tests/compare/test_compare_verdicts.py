@@ -40,15 +40,15 @@ def random_pairs(
 def test_equal_runs_are_rarely_called_different() -> None:
     chance = random.Random(11)  # noqa: S311  (nothing secret)
     for scatter in (0.0005, 0.002, 0.03):
-        judged = [
+        judgements = [
             row for _ in range(3) for row in judge(random_pairs(chance, 48, 5, scatter, set()))
         ]
-        verdicts = Counter(row.verdict.verdict for row in judged)
-        assert verdicts["different"] <= 0.05 * len(judged)
-        shown = smallest_shown(judged)
-        assert shown is not None
+        verdicts = Counter(row.verdict.verdict for row in judgements)
+        assert verdicts["different"] <= 0.05 * len(judgements)
+        difference = smallest_shown(judgements)
+        assert difference is not None
         # With five trials and a scatter of 0.2 %, a difference of 1 % is significant.
-        assert (shown[1] <= 0.012) == (scatter <= 0.002)
+        assert (difference[1] <= 0.012) == (scatter <= 0.002)
 
 
 def test_a_cable_slowed_by_3_percent_is_found_in_all_its_cells_and_rarely_in_others() -> None:
@@ -56,9 +56,9 @@ def test_a_cable_slowed_by_3_percent_is_found_in_all_its_cells_and_rarely_in_oth
     slower = set(range(0, 48, 3))
     wrong = 0
     for _ in range(3):
-        judged = judge(random_pairs(chance, 48, 5, 0.002, slower))
+        judgements = judge(random_pairs(chance, 48, 5, 0.002, slower))
         different = {
-            index for index, row in enumerate(judged) if row.verdict.verdict == "different"
+            index for index, row in enumerate(judgements) if row.verdict.verdict == "different"
         }
         assert slower <= different
         wrong += len(different - slower)
@@ -84,10 +84,10 @@ def test_scaling_both_sides_changes_nothing_and_exchanging_them_inverts_the_rati
         )
         return judge([aligned])[0]
 
-    there = verdict_of(old, new).verdict
+    verdict = verdict_of(old, new).verdict
     scaled = verdict_of([scale * value for value in old], [scale * value for value in new]).verdict
-    back = verdict_of(new, old).verdict
-    assert scaled.ratio == pytest.approx(there.ratio)
-    assert there.ratio is not None
-    assert back.ratio == pytest.approx(1 / there.ratio)
-    assert there.verdict == back.verdict
+    inverse = verdict_of(new, old).verdict
+    assert scaled.ratio == pytest.approx(verdict.ratio)
+    assert verdict.ratio is not None
+    assert inverse.ratio == pytest.approx(1 / verdict.ratio)
+    assert verdict.verdict == inverse.verdict

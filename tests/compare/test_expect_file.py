@@ -58,8 +58,8 @@ def test_a_file_replaces_the_expectations_of_the_matrix(
     assert "99 %" not in out
     assert "0 met, 1 not met" in err
     # A whole matrix is also such a file.
-    other = written(tmp_path, text.replace("99 % of the ceiling", "94Mbit"))
-    assert netlab(capfdbinary, "check", str(run.path), "--expect", other)[0] == 0
+    matrix_file = written(tmp_path, text.replace("99 % of the ceiling", "94Mbit"))
+    assert netlab(capfdbinary, "check", str(run.path), "--expect", matrix_file)[0] == 0
 
 
 def test_kinds_of_findings_may_be_forbidden_in_a_file(
@@ -75,7 +75,7 @@ def test_kinds_of_findings_may_be_forbidden_in_a_file(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("expect: []\n", "expect"),
         ("expct: [{throughput: {at_least: 1Mbit}}]\n", "did you mean `expect`?"),
@@ -84,11 +84,11 @@ def test_kinds_of_findings_may_be_forbidden_in_a_file(
     ],
 )
 def test_a_wrong_file_is_reported_with_the_place_of_the_fault(
-    tmp_path: Path, text: str, said: str
+    tmp_path: Path, text: str, message: str
 ) -> None:
-    with pytest.raises(MatrixError) as refused:
+    with pytest.raises(MatrixError) as excinfo:
         load_expectations(Path(written(tmp_path, text)))
-    assert said in str(refused.value)
+    assert message in str(excinfo.value)
 
 
 def test_a_file_that_expects_nothing_or_is_missing_is_refused(tmp_path: Path) -> None:

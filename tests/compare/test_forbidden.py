@@ -35,14 +35,14 @@ def run_expecting(
     return stream_run(path, *cells, matrix_text=f"{MATRIX}{expect}\n")
 
 
-def check_with(run: Run, *found: tuple[str, str, tuple[int, ...]]) -> Checked:
+def check_with(run: Run, *findings_of_cells: tuple[str, str, tuple[int, ...]]) -> Checked:
     """Check a run with invented findings: kind, severity, indices of cells."""
     keys = [cell.key for cell in run.plan.cells]
     findings = FindingSentences(
         KINDS,
         [
             FindingSentence(kind, severity, tuple(keys[index] for index in cells), f"{kind} it is.")
-            for kind, severity, cells in found
+            for kind, severity, cells in findings_of_cells
         ],
     )
     return check(run, say=lambda _: findings)
@@ -80,11 +80,11 @@ def test_several_words_are_an_expectation_each_and_a_kind_is_forbidden_by_its_na
 
 
 def test_a_finding_about_a_host_counts_if_every_cell_is_meant(tmp_path: Path) -> None:
-    whole = check_with(
+    outcome = check_with(
         run_expecting(tmp_path / "a", "no: warning"), ("facts-changed", "warning", ())
     )
-    assert verdicts(whole)[0] == ("the run", "not met")
-    assert not whole.met
+    assert verdicts(outcome)[0] == ("the run", "not met")
+    assert not outcome.met
     some = "{no: warning, when: {message_size: 64}}"
     part = check_with(run_expecting(tmp_path / "b", some), ("facts-changed", "warning", ()))
     assert part.met and len(part.judgements) == 1
@@ -111,7 +111,7 @@ def test_a_trial_without_a_result_or_a_run_without_computed_findings_is_no_pass(
 
 
 @pytest.mark.parametrize(
-    ("written", "fault"),
+    ("expectation", "fault"),
     [
         ("no: warnings", "5:9: expect[0].no: `warnings` is not a kind of finding; did you mean"),
         ("no: [step, otlier]", "5:16: expect[0].no[1]: `otlier` is not a kind of finding; did you"),
@@ -124,20 +124,22 @@ def test_a_trial_without_a_result_or_a_run_without_computed_findings_is_no_pass(
         ("{no: step, when: {protocol: UDP}}", "expect[0].no: applies to no cell"),
     ],
 )
-def test_an_unknown_kind_is_refused_at_its_place(tmp_path: Path, written: str, fault: str) -> None:
+def test_an_unknown_kind_is_refused_at_its_place(
+    tmp_path: Path, expectation: str, fault: str
+) -> None:
     file = tmp_path / "m.yaml"
-    file.write_text(f"{MATRIX}{written}\n")
-    with pytest.raises(MatrixError) as refused:
+    file.write_text(f"{MATRIX}{expectation}\n")
+    with pytest.raises(MatrixError) as excinfo:
         load_matrix(file, kinds=[*Kind])
-    assert fault in str(refused.value)
+    assert fault in str(excinfo.value)
 
 
 def test_an_unknown_kind_is_refused_by_plan_and_check_too(tmp_path: Path) -> None:
     run = run_expecting(tmp_path / "run", "no: otlier")
     for words in (["check", str(run.path)], ["plan", str(run.path / "matrix.yaml")]):
-        done = CliRunner().invoke(cli, words)
-        assert isinstance(done.exception, MatrixError)
-        assert "5:9: expect[0].no: `otlier` is not a kind of finding" in str(done.exception)
+        outcome = CliRunner().invoke(cli, words)
+        assert isinstance(outcome.exception, MatrixError)
+        assert "5:9: expect[0].no: `otlier` is not a kind of finding" in str(outcome.exception)
 
 
 def test_forbidden_findings_do_not_change_the_experiment(tmp_path: Path) -> None:
@@ -157,6 +159,6 @@ def test_the_command_and_the_plugin_compute_the_findings(tmp_path: Path) -> None
     assert kinds  # TCP in messages of 1448 bytes at 94.1 Mbit/s is at its ceiling.
     checked = RunUnderTest(clean.path).check()
     assert {judgement.verdict for judgement in checked.judgements} == {"met", "not met"}
-    done = CliRunner().invoke(cli, ["check", str(clean.path)])
-    assert isinstance(done.exception, ExpectationError)
-    assert "(wire-ceiling)" in done.stdout
+    outcome = CliRunner().invoke(cli, ["check", str(clean.path)])
+    assert isinstance(outcome.exception, ExpectationError)
+    assert "(wire-ceiling)" in outcome.stdout

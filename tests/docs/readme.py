@@ -12,7 +12,7 @@ _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def blocks(language: str = "") -> list[str]:
     """The blocks of code in one language; without a name those of a terminal."""
-    return [text for named, text in _BLOCK.findall(TEXT) if named == language]
+    return [text for block_language, text in _BLOCK.findall(TEXT) if block_language == language]
 
 
 def commands() -> list[str]:

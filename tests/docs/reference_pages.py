@@ -25,9 +25,9 @@ def page(name: str) -> Path:
 
 def section(name: str, title: str) -> str:
     """The text under a title of the second order; an error where the page has none."""
-    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", page(name).read_text("utf-8"), re.M | re.S)
-    assert found is not None, (name, title)
-    return found[1]
+    match = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", page(name).read_text("utf-8"), re.M | re.S)
+    assert match is not None, (name, title)
+    return match[1]
 
 
 def example(name: str) -> tuple[str, str]:

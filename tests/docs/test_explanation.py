@@ -22,11 +22,11 @@ RUNS = sorted(path.parent.name for path in REPORTS.glob("*/run.json"))
 
 def rows(text: str, columns: int) -> list[list[str]]:
     """The rows of tables with so many columns, without their heads."""
-    found = []
+    table_rows = []
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
-        found += [row for row in cells[2:] if len(row) == columns]
-    return found
+        table_rows += [row for row in cells[2:] if len(row) == columns]
+    return table_rows
 
 
 def test_the_ceilings_are_those_that_reports_draw() -> None:
@@ -35,10 +35,10 @@ def test_the_ceilings_are_those_that_reports_draw() -> None:
     for protocol, message, frames, timestamps, ceiling in of_fast_ethernet:
         assert protocol in ("TCP", "UDP")
         size = 1448 if message == "any" else int(message)
-        found = ceiling_bit_per_s(
+        ceiling_rate = ceiling_bit_per_s(
             100e6, "TCP" if protocol == "TCP" else "UDP", size, 1500, timestamps=timestamps == "yes"
         )
-        assert ceiling == f"{found / 1e6:.3f}"
+        assert ceiling == f"{ceiling_rate / 1e6:.3f}"
         if protocol == "UDP":
             assert int(frames) == len(fragments(size, mtu_bytes=1500))
 
@@ -56,7 +56,7 @@ def test_the_byte_times_of_the_text_are_those_of_the_arithmetic() -> None:
     assert f"the shortest {packet_wire_bytes(20)}." in WIRE
     assert f"and {packet_wire_bytes(64 + 28)} byte times: no more than 49.231" in WIRE
     parts = {row[0]: row[1] for row in rows(WIRE, 2)}
-    around = sum(int(size) for what, size in parts.items() if size.isdecimal())
+    around = sum(int(size) for part, size in parts.items() if size.isdecimal())
     assert around == packet_wire_bytes(1500, vlan=True) - 1500
 
 

@@ -63,8 +63,8 @@ def messages() -> list[str]:
 
 def test_every_word_that_is_ruled_out_has_a_term_of_the_glossary() -> None:
     assert len(WORDS) > 30
-    named = {term for replacements in WORDS.values() for term in replacements}
-    assert named - set(terms()) == set()
+    glossary_terms = {term for replacements in WORDS.values() for term in replacements}
+    assert glossary_terms - set(terms()) == set()
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=place_of)

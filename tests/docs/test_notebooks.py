@@ -47,7 +47,7 @@ def test_it_answers_what_it_shows(path: Path) -> None:
 
 def test_the_first_one_shows_what_a_run_says_of_itself() -> None:
     stored = shapes(nbformat.read(DOCS / "notebooks" / "first-run.ipynb", as_version=4))
-    source = "\n".join(each for each, _ in stored)
+    source = "\n".join(cell_source for cell_source, _ in stored)
     for word in ("netlab.load(", "summary()", ".core", ".plot(", ".findings", "netlab.measure("):
         assert word in source
     assert all(outputs for _, outputs in stored)
@@ -57,10 +57,10 @@ def test_the_first_one_shows_what_a_run_says_of_itself() -> None:
 
 
 def test_another_answer_is_another_shape() -> None:
-    one = {"output_type": "stream", "text": "LL TCP 64: at 94.1 Mbit/s\n"}
-    assert shape(one) == shape(one | {"text": "LL TCP 64:  at 93.9 Mbit/s\n"})
-    assert shape(one) != shape(one | {"text": "LL UDP 64: at 94.1 Mbit/s\n"})
-    assert shape(one) != shape(one | {"output_type": "error"})
+    output = {"output_type": "stream", "text": "LL TCP 64: at 94.1 Mbit/s\n"}
+    assert shape(output) == shape(output | {"text": "LL TCP 64:  at 93.9 Mbit/s\n"})
+    assert shape(output) != shape(output | {"text": "LL UDP 64: at 94.1 Mbit/s\n"})
+    assert shape(output) != shape(output | {"output_type": "error"})
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)

@@ -45,7 +45,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     assert recipe is not None
     measures = recipe[1].splitlines()[-1]
     assert measures == "\t@$(BIN)/python -m netlab run matrices/loopback.yaml"
-    ended = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *measures.split()[1:], "--wait", "120"],
         cwd=home,
         stdout=subprocess.PIPE,
@@ -54,32 +54,32 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         timeout=300,
         check=False,
     )
-    assert ended.returncode == 0, ended.stdout
-    return ended.stdout.splitlines()
+    assert process.returncode == 0, process.stdout
+    return process.stdout.splitlines()
 
 
 @pytest.mark.alone
 @pytest.mark.needs("cc")
 def test_the_demo_shows_what_the_readme_shows(demo: list[str]) -> None:
-    (block,) = (each for each in blocks() if each.startswith("$ make demo\n"))
-    said = block.splitlines()[1:]
+    (block,) = (text for text in blocks() if text.startswith("$ make demo\n"))
+    readme_lines = block.splitlines()[1:]
     # Said before there is a netlab: by .ci/set-up.
-    assert said.pop(0) == "setting up .venv (once) ..."
-    found = [shape(line) for line in demo]
+    assert readme_lines.pop(0) == "setting up .venv (once) ..."
+    demo_shapes = [shape(line) for line in demo]
     places = [
-        found.index(shape(line))
-        for line in said
+        demo_shapes.index(shape(line))
+        for line in readme_lines
         if line not in ("", LEFT_OUT) and not ROW.match(line)
     ]
-    assert all(before < after for before, after in pairwise(places))
-    assert LIMITS in said
-    for rows in (said, demo):
+    assert all(place < next_place for place, next_place in pairwise(places))
+    assert LIMITS in readme_lines
+    for rows in (readme_lines, demo):
         begins = rows.index(LIMITS) + 2
         matches = [ROW.match(row) for row in rows[begins:] if row.startswith("LL ")]
         limits = [match[2] for match in matches if match is not None]
         assert len(limits) >= 2
-        named = {str(each) for each in CALLED.values()} | {"not shown"}
-        assert set(limits[:2]) <= named
+        limit_names = {str(text) for text in CALLED.values()} | {"not shown"}
+        assert set(limits[:2]) <= limit_names
 
 
 def test_every_command_is_typed_by_a_test_or_by_ci() -> None:
@@ -92,10 +92,10 @@ def test_every_command_is_typed_by_a_test_or_by_ci() -> None:
 
 def test_what_make_is_told_in_a_sentence_is_a_target() -> None:
     targets = set(re.findall(r"^([a-z-]+)%?:", MAKEFILE, re.MULTILINE))
-    named = set(re.findall(r"(?:`|^)make ([a-z-]+)", TEXT, re.MULTILINE))
-    assert {"demo", "test", "site"} <= named
+    goals = set(re.findall(r"(?:`|^)make ([a-z-]+)", TEXT, re.MULTILINE))
+    assert {"demo", "test", "site"} <= goals
     assert {
-        name for name in named if name not in targets and not name.startswith("benchmark-")
+        name for name in goals if name not in targets and not name.startswith("benchmark-")
     } == set()
 
 

@@ -28,9 +28,9 @@ def test_every_kind_of_test_has_a_page() -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_names_every_key_that_its_kind_takes_and_no_other(name: str) -> None:
     rows = re.findall(r"^\| [a-z].*? \| (`.*) \|$", section(name, "Keys"), re.M)
-    said = re.findall(r"`([a-z_]+)`", " ".join(rows))
-    assert len(said) == len(set(said))
-    assert set(said) == keys_of(FIELDS[PAGES[name]])
+    keys = re.findall(r"`([a-z_]+)`", " ".join(rows))
+    assert len(keys) == len(set(keys))
+    assert set(keys) == keys_of(FIELDS[PAGES[name]])
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -41,16 +41,16 @@ def test_required_keys_are_named(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_findings_that_a_page_names_are_kinds_of_finding(name: str) -> None:
-    said = re.findall(r"`([a-z-]+)`", section(name, "Findings"))
-    assert said
-    assert [word for word in said if word not in {str(kind) for kind in Kind}] == []
+    kinds = re.findall(r"`([a-z-]+)`", section(name, "Findings"))
+    assert kinds
+    assert [word for word in kinds if word not in {str(kind) for kind in Kind}] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_reasons_that_a_page_names_are_of_the_closed_list(name: str) -> None:
-    said = re.findall(r"`([a-z]+-[a-z-]+)`", section(name, "When there is no result"))
-    assert said
-    assert [word for word in said if word not in REASONS] == []
+    reasons = re.findall(r"`([a-z]+-[a-z-]+)`", section(name, "When there is no result"))
+    assert reasons
+    assert [word for word in reasons if word not in REASONS] == []
 
 
 @pytest.mark.parametrize("name", [*PAGES, CAPTURE])

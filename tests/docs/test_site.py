@@ -39,8 +39,8 @@ def build(root: Path, into: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     into = tmp_path_factory.mktemp("site")
-    built = build(ROOT, into)
-    assert built.returncode == 0, built.stderr
+    process = build(ROOT, into)
+    assert process.returncode == 0, process.stderr
     return into
 
 
@@ -52,11 +52,18 @@ class Fetched(HTMLParser):
         self.addresses: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        named = {name: value or "" for name, value in attrs}
-        if tag == "link" and named.get("rel") not in ("canonical", "next", "prev", "alternate"):
-            self.addresses.append(named.get("href", ""))
+        attributes = {name: value or "" for name, value in attrs}
+        if tag == "link" and attributes.get("rel") not in (
+            "canonical",
+            "next",
+            "prev",
+            "alternate",
+        ):
+            self.addresses.append(attributes.get("href", ""))
         elif tag in ("script", "img", "iframe", "source", "embed", "object", "video", "audio"):
-            self.addresses += [named[name] for name in ("src", "srcset", "data") if name in named]
+            self.addresses += [
+                attributes[name] for name in ("src", "srcset", "data") if name in attributes
+            ]
 
 
 def fetched_of(page: Path) -> list[str]:
@@ -94,13 +101,15 @@ def test_no_script_style_font_or_picture_comes_from_the_network(site: Path) -> N
 
 def test_what_a_page_fetches_is_there(site: Path) -> None:
     for page in site.rglob("*.html"):
-        local = [each.partition("#")[0].partition("?")[0] for each in fetched_of(page)]
-        missing = [
-            each
-            for each in local
-            if each and not each.startswith(("data:", "/")) and not (page.parent / each).exists()
+        local = [address.partition("#")[0].partition("?")[0] for address in fetched_of(page)]
+        dead_addresses = [
+            address
+            for address in local
+            if address
+            and not address.startswith(("data:", "/"))
+            and not (page.parent / address).exists()
         ]
-        assert missing == [], page
+        assert dead_addresses == [], page
 
 
 def test_a_list_and_a_table_need_no_blank_line_before_them(site: Path) -> None:
@@ -110,8 +119,8 @@ def test_a_list_and_a_table_need_no_blank_line_before_them(site: Path) -> None:
         body = (site / text.with_suffix(".html")).read_text("utf-8")
         heads = re.findall(r"^\s*\|(?:-+\|)+$", (ROOT / text).read_text("utf-8"), re.MULTILINE)
         assert body.count("<table>") == len(heads), text
-        shown = re.sub(r"<pre.*?</pre>|<code.*?</code>", "", body, flags=re.DOTALL)
-        assert not re.search(r"^(<p>)?(\|[ -]|- |\d+\. )", shown, re.MULTILINE), text
+        prose = re.sub(r"<pre.*?</pre>|<code.*?</code>", "", body, flags=re.DOTALL)
+        assert not re.search(r"^(<p>)?(\|[ -]|- |\d+\. )", prose, re.MULTILINE), text
 
 
 @pytest.fixture
@@ -126,7 +135,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("planted", "said"),
+    ("link", "message"),
     [
         ("[there](nowhere.md)", "nowhere.md"),
         ("[there](matrix.md#nothing-of-that-name)", "nothing-of-that-name"),
@@ -134,22 +143,22 @@ def checkout(tmp_path: Path) -> Path:
     ],
 )
 def test_a_link_that_leads_nowhere_stops_it(
-    planted: str, said: str, checkout: Path, tmp_path: Path
+    link: str, message: str, checkout: Path, tmp_path: Path
 ) -> None:
     page = checkout / "docs" / "hosts.md"
-    page.write_text(page.read_text("utf-8") + f"\n{planted}\n", "utf-8")
-    built = build(checkout, tmp_path / "site")
-    assert built.returncode == 1
-    assert "docs/hosts.md" in built.stderr
-    assert said in built.stderr
-    assert "Aborted with 1 warnings in strict mode" in built.stdout + built.stderr
+    page.write_text(page.read_text("utf-8") + f"\n{link}\n", "utf-8")
+    process = build(checkout, tmp_path / "site")
+    assert process.returncode == 1
+    assert "docs/hosts.md" in process.stderr
+    assert message in process.stderr
+    assert "Aborted with 1 warnings in strict mode" in process.stdout + process.stderr
 
 
 def test_a_page_that_no_menu_has_stops_it(checkout: Path, tmp_path: Path) -> None:
     (checkout / "docs" / "reference" / "forgotten.md").write_text("# Forgotten\n")
-    built = build(checkout, tmp_path / "site")
-    assert built.returncode == 1
-    assert "docs/reference/forgotten.md" in built.stderr
+    process = build(checkout, tmp_path / "site")
+    assert process.returncode == 1
+    assert "docs/reference/forgotten.md" in process.stderr
 
 
 @pytest.mark.needs("chromium")

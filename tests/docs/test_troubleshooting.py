@@ -24,9 +24,9 @@ def rows(text: str) -> list[list[str]]:
 
 def code(cell: str) -> str:
     """The words between backticks; two stand for one within."""
-    found = re.fullmatch(r"`(.*)`", cell)
-    assert found is not None, cell
-    return found[1].replace("``", "`")
+    match = re.fullmatch(r"`(.*)`", cell)
+    assert match is not None, cell
+    return match[1].replace("``", "`")
 
 
 def templates() -> Iterator[str]:
@@ -49,8 +49,8 @@ MESSAGES = [code(row[0]) for row in rows(TEXT[:REASONS_BEGIN])]
 
 def is_said(message: str) -> bool:
     """Whether a text of the source has it; where something is put in at its end, up to there."""
-    wanted = re.sub(r"<[^<>]+>", BLANK, message)
-    return any(wanted in each for each in SAID)
+    fragment = re.sub(r"<[^<>]+>", BLANK, message)
+    return any(fragment in text for text in SAID)
 
 
 def test_the_page_has_the_messages_of_each_stage() -> None:
@@ -76,5 +76,5 @@ def test_every_row_says_what_to_do() -> None:
 
 
 def test_every_reason_is_there_with_its_sentence() -> None:
-    said = {code(row[0]): row[1] for row in rows(TEXT[REASONS_BEGIN:])}
-    assert said == {word: str(reason.words) for word, reason in REASONS.items()}
+    sentences = {code(row[0]): row[1] for row in rows(TEXT[REASONS_BEGIN:])}
+    assert sentences == {word: str(reason.words) for word, reason in REASONS.items()}

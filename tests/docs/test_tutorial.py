@@ -73,7 +73,7 @@ COMP_WORDS=(netlab pl) COMP_CWORD=1
 _netlab_completion netlab
 echo "${{COMPREPLY[*]}}"
 """
-    ended = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", script], env=surroundings, capture_output=True, text=True, check=True
     )
-    assert ended.stdout.split() == ["plan"]
+    assert process.stdout.split() == ["plan"]

@@ -244,23 +244,26 @@ def test_each_kind_of_test_becomes_cells_of_its_own() -> None:
 
 
 def test_the_time_asked_for_is_known_but_for_counts_without_a_rate_and_searches() -> None:
-    counted: dict[str, Any] = {"duration_s": None, "count": 100}
-    known: dict[float, TestSettings] = {
+    count_settings: dict[str, Any] = {"duration_s": None, "count": 100}
+    setups: dict[float, TestSettings] = {
         12.0: Stream(protocol="TCP", message_bytes=1, duration_s=10, warm_up_s=2),
-        20.0: Stream(protocol="TCP", message_bytes=1, message_rate_per_s=5, **counted),
-        8.0: Stream(protocol="TCP", message_bytes=1000, rate_bit_per_s=1e5, **counted),
-        51.0: RoundTrip(**UDP, message_rate_per_s=2, warm_up_s=1, **counted),
+        20.0: Stream(protocol="TCP", message_bytes=1, message_rate_per_s=5, **count_settings),
+        8.0: Stream(protocol="TCP", message_bytes=1000, rate_bit_per_s=1e5, **count_settings),
+        51.0: RoundTrip(**UDP, message_rate_per_s=2, warm_up_s=1, **count_settings),
         10.0: Connect(message_bytes=1),
     }
-    assert [window_s(setup) for setup in known.values()] == list(known)
-    unknown: list[TestSettings] = [RoundTrip(**UDP, **counted), Connect(message_bytes=1, **counted)]
-    assert [window_s(s) for s in (*unknown, PayloadSearch(protocol="UDP"))] == [None] * 3
+    assert [window_s(setup) for setup in setups.values()] == list(setups)
+    endless_setups: list[TestSettings] = [
+        RoundTrip(**UDP, **count_settings),
+        Connect(message_bytes=1, **count_settings),
+    ]
+    assert [window_s(s) for s in (*endless_setups, PayloadSearch(protocol="UDP"))] == [None] * 3
 
 
 def test_a_key_is_readable_and_made_from_all_of_the_content() -> None:
     cell = Cell(pairing="LL", test="stream", setup=Stream(protocol="TCP", message_bytes=64))
     assert cell.key.startswith("LL-stream-tcp-64-auto-")
-    others = [
+    variants = [
         Cell(pairing="WL", test="stream", setup=cell.setup),
         Cell(pairing="LL", test="stream", setup=Stream(protocol="UDP", message_bytes=64)),
         Cell(pairing="LL", test="stream", setup=Stream(protocol="TCP", message_bytes=64, dscp=0)),
@@ -268,7 +271,7 @@ def test_a_key_is_readable_and_made_from_all_of_the_content() -> None:
             pairing="LL", test="stream", setup=Stream(protocol="TCP", message_bytes=64, streams=2)
         ),
     ]
-    digests = {other.key.rpartition("-")[2] for other in [cell, *others]}
+    digests = {variant.key.rpartition("-")[2] for variant in [cell, *variants]}
     assert len(digests) == 5
 
 
@@ -280,14 +283,14 @@ def test_a_key_never_changes_since_run_folders_are_found_by_it() -> None:
 
 
 def test_who_connects_is_part_of_a_key_only_where_it_is_said() -> None:
-    opened = [
+    setups = [
         Stream(protocol="UDP", message_bytes=64512, socket_buffer_bytes=65536, opening=opening)
         for opening in (None, "client-connects", "server-connects")
     ]
-    keys = [Cell(pairing="WW", test="stream", setup=setup).key for setup in opened]
+    keys = [Cell(pairing="WW", test="stream", setup=setup).key for setup in setups]
     assert keys[0] == "WW-stream-udp-64512-65536-197ad868"
     assert len(set(keys)) == 3
-    assert "opening" not in opened[0].settings()
+    assert "opening" not in setups[0].settings()
 
 
 def test_settings_leave_out_what_is_the_hosts_own_choice() -> None:

@@ -27,7 +27,7 @@ def test_cells_that_differ_in_nothing_but_what_is_compared_are_a_pair() -> None:
         cell(server_receive="spinning", message_bytes=64),
     ]
     assert WAITS.pairs_in(cells) == [(0, 3), (2, 1)]
-    assert [WAITS.side_of(each) for each in cells[:2]] == ["baseline", "contender"]
+    assert [WAITS.side_of(candidate) for candidate in cells[:2]] == ["baseline", "contender"]
     assert WAITS.fault(cells) is None
 
 
@@ -63,14 +63,14 @@ def test_what_compares_nothing_is_said() -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 2)), unique=True))
 def test_every_pair_agrees_in_all_that_is_not_compared_and_no_cell_is_in_two(
-    drawn: list[tuple[bool, int, int]],
+    levels: list[tuple[bool, int, int]],
 ) -> None:
     checksum = Comparison("checksum", {"udp_checksum": True}, {"udp_checksum": False})
-    cells = [cell(udp_checksum=on, message_bytes=size, dscp=dscp) for on, size, dscp in drawn]
+    cells = [cell(udp_checksum=on, message_bytes=size, dscp=dscp) for on, size, dscp in levels]
     pairs = checksum.pairs_in(cells)
-    taken = [index for pair in pairs for index in pair]
-    assert len(taken) == len(set(taken))
+    indices = [index for pair in pairs for index in pair]
+    assert len(indices) == len(set(indices))
     for first, second in pairs:
         assert cells[first] | {"udp_checksum": False} == cells[second]
-    rest = {(size, dscp) for on, size, dscp in drawn if on}
-    assert len(pairs) == len(rest & {(size, dscp) for on, size, dscp in drawn if not on})
+    settings = {(size, dscp) for on, size, dscp in levels if on}
+    assert len(pairs) == len(settings & {(size, dscp) for on, size, dscp in levels if not on})

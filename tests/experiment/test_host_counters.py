@@ -35,8 +35,8 @@ def test_drops_are_added_up_over_the_interfaces_of_a_host_each_counted_once() ->
 
 
 def test_a_place_that_is_not_told_before_and_after_is_unknown_and_no_zero() -> None:
-    before, after = Counters({"interface": 5, "queue": 9}), Counters({"interface": 7, "softnet": 1})
-    assert dropped_between(before, after) == {"interface": 2}
+    start, end = Counters({"interface": 5, "queue": 9}), Counters({"interface": 7, "softnet": 1})
+    assert dropped_between(start, end) == {"interface": 2}
     assert counters_in([]) == Counters({})
 
 
@@ -51,9 +51,9 @@ def facts(*cores: tuple[int, int, int]) -> dict[str, Any]:
 
 
 def test_the_busiest_core_is_named_by_the_systems_own_number() -> None:
-    before = counters_in([facts((0, 100, 1000), (5, 0, 1000))])
-    after = counters_in([facts((0, 150, 1100), (5, 99, 1100))])
-    assert cpu_between(before, after) == Cpu(149 / 200, 0.99, 5)
+    start = counters_in([facts((0, 100, 1000), (5, 0, 1000))])
+    end = counters_in([facts((0, 150, 1100), (5, 99, 1100))])
+    assert cpu_between(start, end) == Cpu(149 / 200, 0.99, 5)
 
 
 def test_where_no_time_passed_or_none_is_told_no_load_is_known() -> None:
@@ -62,16 +62,16 @@ def test_where_no_time_passed_or_none_is_told_no_load_is_known() -> None:
     assert cpu_between(counters_in([{}]), same) is None
     assert cpu_between(same, counters_in([facts((1, 5, 9))])) is None
     assert cpu_in({"host_busy_share": 0.5}) is None
-    whole = {"host_busy_share": 0.5, "host_busiest_core_share": 0.9, "host_busiest_core": 3}
-    assert cpu_in(whole) == Cpu(0.5, 0.9, 3)
-    assert cpu_in(whole | {"host_steal_share": 0.02}) == Cpu(0.5, 0.9, 3, 0.02)
+    values = {"host_busy_share": 0.5, "host_busiest_core_share": 0.9, "host_busiest_core": 3}
+    assert cpu_in(values) == Cpu(0.5, 0.9, 3)
+    assert cpu_in(values | {"host_steal_share": 0.02}) == Cpu(0.5, 0.9, 3, 0.02)
 
 
 def test_a_core_whose_counts_went_back_tells_no_share() -> None:
     """Of its own system's correction, or where it was switched off and on."""
-    before = counters_in([facts((0, 100, 1000), (1, 50, 1000))])
-    after = counters_in([facts((0, 90, 1100), (1, 60, 1100))])
-    assert cpu_between(before, after) == Cpu(0.1, 0.1, 1)
+    start = counters_in([facts((0, 100, 1000), (1, 50, 1000))])
+    end = counters_in([facts((0, 90, 1100), (1, 60, 1100))])
+    assert cpu_between(start, end) == Cpu(0.1, 0.1, 1)
 
 
 ticks = st.dictionaries(
@@ -84,17 +84,17 @@ def test_shares_lie_between_nothing_and_all(
     first: dict[int, tuple[int, int]], more: dict[int, tuple[int, int]]
 ) -> None:
     """Busy and idle ticks only grow."""
-    before = {number: (busy, busy + idle) for number, (busy, idle) in first.items()}
-    after = {
+    start = {number: (busy, busy + idle) for number, (busy, idle) in first.items()}
+    end = {
         number: (busy + more.get(number, (0, 0))[0], total + sum(more.get(number, (0, 0))))
-        for number, (busy, total) in before.items()
+        for number, (busy, total) in start.items()
     }
-    cpu = cpu_between(Counters({}, before), Counters({}, after))
+    cpu = cpu_between(Counters({}, start), Counters({}, end))
     if cpu is None:
-        assert before == after
+        assert start == end
         return
     assert 0 <= cpu.busy_share <= cpu.busiest_core_share <= 1
-    assert cpu.busiest_core in before
+    assert cpu.busiest_core in start
 
 
 def test_a_frame_that_an_interface_and_its_backlog_both_count_is_one() -> None:

@@ -22,7 +22,7 @@ MS, SECOND = 1_000_000, 1_000_000_000
 def record(
     *, test: str = "stream", attempt: int = 1, settings: Any = (), **values: Value
 ) -> Record:
-    asked = {"protocol": "UDP", "message_bytes": 1448, "duration_s": 4.0, **dict(settings)}
+    all_settings = {"protocol": "UDP", "message_bytes": 1448, "duration_s": 4.0, **dict(settings)}
     return Record(
         cell="c",
         trial=1,
@@ -33,7 +33,7 @@ def record(
         client="b",
         test=test,
         started_at="",
-        settings=asked,
+        settings=all_settings,
         values={"elapsed_ns": 4 * SECOND, **values},
     )
 
@@ -44,9 +44,13 @@ def gapped(
     """A record with gaps of so many ms at so many ms."""
     listed = [number * MS for gap in gaps_ms for number in gap]
     total = sum(length for _, length in gaps_ms) * MS
-    kept: dict[str, Value] = {"gap_count": len(gaps_ms), "gap_total_ns": total, "gaps": listed}
+    gap_values: dict[str, Value] = {
+        "gap_count": len(gaps_ms),
+        "gap_total_ns": total,
+        "gaps": listed,
+    }
     test = "round_trip" if end == "client" else "stream"
-    own = {f"{end}_{name}": value for name, value in kept.items()}
+    own = {f"{end}_{name}": value for name, value in gap_values.items()}
     return record(**{"test": test, "settings": settings, **own, **values})
 
 
@@ -73,8 +77,8 @@ def test_two_seconds_of_four_are_told_with_their_start() -> None:
      (4, 190, False), (4, 210, True), (1, 100, True)],
 )  # fmt: skip
 def test_how_long_depends_on_the_window(duration_s: float, long_ms: int, is_one: bool) -> None:
-    made = gapped((300, long_ms), settings={"duration_s": duration_s})
-    assert (only(made) is not None) == is_one
+    gap_record = gapped((300, long_ms), settings={"duration_s": duration_s})
+    assert (only(gap_record) is not None) == is_one
     assert least_ns(10 * SECOND) == 500 * MS
 
 
@@ -174,11 +178,11 @@ def test_tcp_that_sends_a_window_each_round_trip_has_no_gaps() -> None:
 def test_the_cause_is_what_the_record_proves(
     values: dict[str, Any], cause: Cause | None, end: str
 ) -> None:
-    made = gapped((1100, 1000), **values)
-    interruption = only(made)
+    gap_record = gapped((1100, 1000), **values)
+    interruption = only(gap_record)
     assert interruption is not None
     assert (interruption.cause, interruption.end) == (cause, end)
-    assert asks_again(made) == (cause is not None)
+    assert asks_again(gap_record) == (cause is not None)
 
 
 @pytest.mark.parametrize(
@@ -219,11 +223,11 @@ ASKED = {"timeout_s": 1.0, "duration_s": 10.0}
 
 
 def test_one_lost_request_is_loss_and_two_in_a_row_are_none() -> None:
-    lost: dict[str, Any] = {"end": "client", "settings": ASKED, "lost_messages": 1}
-    assert only(gapped((2000, 1001), **lost)) is None
-    assert only(gapped((2000, 2002), **lost)) is not None
+    loss_keys: dict[str, Any] = {"end": "client", "settings": ASKED, "lost_messages": 1}
+    assert only(gapped((2000, 1001), **loss_keys)) is None
+    assert only(gapped((2000, 2002), **loss_keys)) is not None
     # Nothing was lost: an answer came that late.
-    assert only(gapped((2000, 900), **lost | {"lost_messages": 0})) is not None
+    assert only(gapped((2000, 900), **loss_keys | {"lost_messages": 0})) is not None
 
 
 def test_a_mirror_that_stood_still_is_known_by_its_ticks_behind_the_warm_up() -> None:
@@ -237,10 +241,10 @@ def test_a_mirror_that_stood_still_is_known_by_its_ticks_behind_the_warm_up() ->
 
 def test_connections_whose_first_packet_may_be_lost_need_a_cause() -> None:
     tcp = {"protocol": "TCP", "duration_s": 10.0}
-    made: dict[str, Any] = {"end": "client", "test": "connect", "settings": tcp}
-    assert only(gapped((2000, 1000), **made)) is None
+    connection_keys: dict[str, Any] = {"end": "client", "test": "connect", "settings": tcp}
+    assert only(gapped((2000, 1000), **connection_keys)) is None
     late: dict[str, Any] = {"client_late_ticks": [2000 * MS, 1000 * MS]}
-    assert only(gapped((2000, 1000), **made, **late)) is not None
+    assert only(gapped((2000, 1000), **connection_keys, **late)) is not None
 
 
 # ---- systems that tell little, and values that nothing measures ----------------------------------
@@ -266,21 +270,21 @@ def test_a_system_that_tells_bytes_sent_again_and_no_time_out_has_had_one(
         "sender_tcp_end_bytes_retrans": 1448,
     }
     short = {**TCP, "duration_s": 4.0}
-    made = gapped((1000, long_ms), settings=short, **windows)
-    assert (only(made) is not None) == is_one
+    gap_record = gapped((1000, long_ms), settings=short, **windows)
+    assert (only(gap_record) is not None) == is_one
 
 
 def test_a_stopped_process_is_found_among_gaps_of_a_round_trip() -> None:
     late: dict[str, Any] = {"sender_late_ticks": [2000 * MS, 1000 * MS]}
-    made = gapped(*EVERY_TRIP[:9], (2000, 1000), settings=TCP, **FAR, **late)
-    interruption = only(made)
+    gap_record = gapped(*EVERY_TRIP[:9], (2000, 1000), settings=TCP, **FAR, **late)
+    interruption = only(gap_record)
     assert interruption is not None
     assert (interruption.cause, interruption.gaps, interruption.stopped_ns) == (
         Cause.PROCESS,
         1,
         SECOND,
     )
-    assert asks_again(made)
+    assert asks_again(gap_record)
 
 
 def test_a_clock_that_was_set_makes_no_interruption_of_round_trips() -> None:
@@ -291,8 +295,8 @@ def test_a_clock_that_was_set_makes_no_interruption_of_round_trips() -> None:
 @pytest.mark.parametrize("end", ["receiver", "client"])
 def test_a_suspension_that_the_marks_do_not_show_is_an_interruption(end: str) -> None:
     slept: dict[str, Any] = {f"{end}_suspended_ns": 30 * SECOND}
-    made = gapped(end=end, **slept)
-    assert only(made) == Interruption(
+    gap_record = gapped(end=end, **slept)
+    assert only(gap_record) == Interruption(
         stopped_ns=30 * SECOND,
         gaps=1,
         at_ns=None,
@@ -300,7 +304,7 @@ def test_a_suspension_that_the_marks_do_not_show_is_an_interruption(end: str) ->
         cause=Cause.SUSPENDED,
         end=end,
     )
-    assert asks_again(made)
+    assert asks_again(gap_record)
     assert only(gapped(end=end, **{f"{end}_suspended_ns": 190 * MS})) is None
 
 
@@ -323,13 +327,13 @@ def test_figures_that_nothing_measures_are_none(huge: Any) -> None:
 
 def beside_a_load(*gaps_ms: tuple[int, int], **values: Any) -> Record:
     """4 s of load both ways, and 10 s of round trips with gaps."""
-    asked = {
+    settings = {
         **{"protocol": "TCP", "direction": "both", "message_bytes": 1448, "duration_s": 4.0},
         **{"rate_bit_per_s": 1e4, "request_protocol": "UDP", "request_bytes": 64},
         **{"request_rate_per_s": 100.0, "request_timeout_s": 0.5},
     }
     own = {"client_elapsed_ns": 10 * SECOND, "client_lost_messages": 0, "lost_messages": 7}
-    test = {"test": "latency_under_load", "settings": asked}
+    test = {"test": "latency_under_load", "settings": settings}
     return gapped(*gaps_ms, end="client", **(test | own | values))
 
 
@@ -363,7 +367,7 @@ def test_of_their_losses_those_of_the_load_are_none() -> None:
 
 
 def test_a_load_beside_round_trips_is_looked_at_as_a_stream_is() -> None:
-    both = record(
+    load_record = record(
         test="latency_under_load",
         settings={"protocol": "TCP", "request_rate_per_s": 1.0, "request_protocol": "UDP"},
         receiver_gap_count=1,
@@ -371,6 +375,6 @@ def test_a_load_beside_round_trips_is_looked_at_as_a_stream_is() -> None:
         receiver_gaps=[1 * SECOND, 2 * SECOND],
         client_elapsed_ns=10 * SECOND,
     )
-    interruption = only(both)
+    interruption = only(load_record)
     assert interruption is not None
     assert (interruption.window_ns, interruption.stopped_ns) == (4 * SECOND, 2 * SECOND)

@@ -142,10 +142,13 @@ def test_what_a_host_can_measure_has_no_fault(settings: dict[str, Any]) -> None:
 def test_the_longest_that_an_end_sends_is_what_its_streams_send(
     direction: Any, client: bool, server: bool
 ) -> None:
-    for protocol, sent in (("TCP", SentMessages("TCP", None)), ("UDP", SentMessages("UDP", 1448))):
+    for protocol, messages in (
+        ("TCP", SentMessages("TCP", None)),
+        ("UDP", SentMessages("UDP", 1448)),
+    ):
         setup = LatencyUnderLoad(protocol=protocol, direction=direction)  # type: ignore[arg-type]
-        assert sent_by("client", setup) == (sent if client else None)
-        assert sent_by("server", setup) == (sent if server else None)
+        assert sent_by("client", setup) == (messages if client else None)
+        assert sent_by("server", setup) == (messages if server else None)
 
 
 # ---- what it demands of the hosts ----
@@ -162,7 +165,7 @@ def test_it_demands_streams_round_trips_and_connections_of_both_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("without", "settings", "what"),
+    ("without", "settings", "phrase"),
     [
         ("stream", {}, "test: latency_under_load"),
         ("round_trip", {}, "test: latency_under_load"),
@@ -176,14 +179,14 @@ def test_it_demands_streams_round_trips_and_connections_of_both_ends() -> None:
     ],
 )
 def test_what_an_end_lacks_is_said_by_the_setting_that_asks_for_it(
-    without: str, settings: dict[str, Any], what: str
+    without: str, settings: dict[str, Any], phrase: str
 ) -> None:
     cell = cell_of(**settings)
     able = [word for word in EVERYTHING if word != without]
     assert lacking(cell, {"server": EVERYTHING, "client": EVERYTHING}) == ()
-    missing = lacking(cell, {"server": able, "client": EVERYTHING})
-    assert missing[0].what == what
-    assert {demand.role for demand in missing} == {"server"}
+    failures = lacking(cell, {"server": able, "client": EVERYTHING})
+    assert failures[0].what == phrase
+    assert {demand.role for demand in failures} == {"server"}
 
 
 # ---- how long it takes, and what it is called ----

@@ -57,7 +57,7 @@ def every_100_ms(ns: dict[str, int | None]) -> list[Trip]:
 def by_definition(values: list[int], share: Fraction) -> int | None:
     """The least of the values that so large a share of them does not exceed."""
     for value in sorted(values):
-        if Fraction(sum(other <= value for other in values), len(values)) >= share:
+        if Fraction(sum(sample <= value for sample in values), len(values)) >= share:
             return None if value == LOST else value
     return None
 
@@ -89,7 +89,7 @@ def test_the_trimmed_mean_is_that_of_the_lowest_95_percent_or_none_where_one_is_
 
 
 @pytest.mark.parametrize(
-    ("answered", "lost", "expected"),
+    ("answered", "losses", "figures"),
     [
         # p50, p90, p99, trimmed mean.
         ([], 0, (None, None, None, None)),
@@ -109,18 +109,18 @@ def test_the_trimmed_mean_is_that_of_the_lowest_95_percent_or_none_where_one_is_
     ],
 )
 def test_figures_of_few_and_of_lost_requests(
-    answered: list[int], lost: int, expected: tuple[float | None, ...]
+    answered: list[int], losses: int, figures: tuple[float | None, ...]
 ) -> None:
-    trips = PhaseTrips(answered, lost)
+    trips = PhaseTrips(answered, losses)
     percentiles = [trips.percentile_ns(share) for share in PERCENTILES.values()]
-    assert (*percentiles, trips.trimmed_mean_ns()) == expected
+    assert (*percentiles, trips.trimmed_mean_ns()) == figures
 
 
 @given(TRIPS, TIMES, TIMES)
 def test_a_request_is_of_the_phase_in_which_it_was_due(
-    trips: list[Trip], one: int, other: int
+    trips: list[Trip], time1: int, time2: int
 ) -> None:
-    begin, end = sorted([one, other])
+    begin, end = sorted([time1, time2])
     phase = trips_within(trips, begin, end)
     due = [trip for trip in trips if trip.at_ns in range(begin, end)]
     assert list(phase.answered_ns) == sorted(t.ns for t in due if t.ns is not None)
@@ -156,11 +156,11 @@ def test_what_a_phase_does_not_have_is_left_out_and_never_a_number() -> None:
 
 def test_where_the_median_is_one_that_is_lost_there_is_no_increase() -> None:
     trips = every_100_ms({"idle": 10 * MS, "loaded": 60 * MS, "after": 10 * MS})
-    lost = 0
+    losses = 0
     for at, trip in enumerate(trips):
-        if 4 * S <= trip.at_ns < 8 * S and lost < 21:
+        if 4 * S <= trip.at_ns < 8 * S and losses < 21:
             trips[at] = Trip(trip.at_ns, None)
-            lost += 1
+            losses += 1
     figures = dict(phase_figures(trips, EDGES))
     assert figures["loaded_lost_messages"] == 21
     assert figures["loaded_rtt_max_ns"] == 60 * MS
@@ -180,19 +180,19 @@ def test_whatever_comes_back_the_figures_agree_with_each_other(trips: list[Trip]
             assert figures.get(f"{phase}_rtt_{name}_ns") == by_definition(values, share)
         answered = [value for value in values if value != LOST]
         assert figures.get(f"{phase}_rtt_max_ns") == max(answered, default=None)
-    known = "idle_rtt_p50_ns" in figures and "loaded_rtt_p50_ns" in figures
-    assert ("increase_ns" in figures) == known
-    if known:
+    medians = "idle_rtt_p50_ns" in figures and "loaded_rtt_p50_ns" in figures
+    assert ("increase_ns" in figures) == medians
+    if medians:
         assert figures["increase_ns"] == figures["loaded_rtt_p50_ns"] - figures["idle_rtt_p50_ns"]
 
 
 def test_of_connections_the_median_the_longest_and_those_lost_are_told() -> None:
-    made = [
+    connections = [
         *(Trip(0, 3 * MS), Trip(1 * S, 5 * MS)),
         *(Trip(4 * S, 40 * MS), Trip(5 * S, None), Trip(7 * S, 90 * MS)),
         Trip(9 * S, None),
     ]
-    assert dict(connection_figures(made, EDGES)) == {
+    assert dict(connection_figures(connections, EDGES)) == {
         **{"idle_connections": 2, "idle_lost_connections": 0},
         **{"idle_connect_p50_ns": 3 * MS, "idle_connect_max_ns": 5 * MS},
         **{"loaded_connections": 3, "loaded_lost_connections": 1},
@@ -263,8 +263,8 @@ def test_the_queue_has_drained_when_the_first_that_was_due_behind_the_load_is_ba
     # One that overtakes it shows that the queue is empty.
     assert drained_ns([*trips, Trip(8 * S + 200 * MS, 10 * MS)], 8 * S, 11 * S) == 8 * S + 210 * MS
     assert drained_ns([], 8 * S, 11 * S) == 11 * S
-    lost = [Trip(7 * S, 10 * MS), Trip(8 * S, None), Trip(9 * S, None)]
-    assert drained_ns(lost, 8 * S, 11 * S) == 11 * S
+    late_trips = [Trip(7 * S, 10 * MS), Trip(8 * S, None), Trip(9 * S, None)]
+    assert drained_ns(late_trips, 8 * S, 11 * S) == 11 * S
     assert drained_ns([Trip(9 * S, 5 * S)], 8 * S, 11 * S) == 11 * S
 
 
@@ -295,16 +295,16 @@ def test_responsiveness_is_the_mean_of_four_intervals_each_trimmed() -> None:
     """5 s each with 20 connections of 80 ms, of which the longest is left out; in the last of the
     four they take 40 ms: Foreign is 3000 there.
     """
-    made = [Trip(5 * S + number * 250 * MS, 80 * MS) for number in range(60)]
-    made += [Trip(20 * S + number * 250 * MS, 40 * MS) for number in range(20)]
+    connections = [Trip(5 * S + number * 250 * MS, 80 * MS) for number in range(60)]
+    connections += [Trip(20 * S + number * 250 * MS, 40 * MS) for number in range(20)]
     for number in (3, 27, 44, 79):
-        made[number] = Trip(made[number].at_ns, 4 * S)
-    rpm = responsiveness_per_minute(made, each_second(5, 25, 100), 5 * S, 25 * S)
+        connections[number] = Trip(connections[number].at_ns, 4 * S)
+    rpm = responsiveness_per_minute(connections, each_second(5, 25, 100), 5 * S, 25 * S)
     assert rpm == pytest.approx((3 * (1500 + 600) / 2 + (3000 + 600) / 2) / 4)
 
 
 @pytest.mark.parametrize(
-    ("made", "rtts", "load_s"),
+    ("connections", "rtts", "load_s"),
     [
         (each_second(0, 30, 80), [], 5),  # a system that tells no round trip
         ([], each_second(5, 25, 100), 5),
@@ -316,16 +316,16 @@ def test_responsiveness_is_the_mean_of_four_intervals_each_trimmed() -> None:
     ],
 )
 def test_without_two_of_each_in_each_interval_of_the_load_there_is_none(
-    made: list[Trip], rtts: list[Trip], load_s: int
+    connections: list[Trip], rtts: list[Trip], load_s: int
 ) -> None:
-    assert responsiveness_per_minute(made, rtts, load_s * S, 25 * S) is None
+    assert responsiveness_per_minute(connections, rtts, load_s * S, 25 * S) is None
 
 
 def test_a_single_lost_connection_in_twenty_is_trimmed_and_a_second_is_not() -> None:
-    made = [Trip(5 * S + number * 250 * MS, 80 * MS) for number in range(80)]
+    connections = [Trip(5 * S + number * 250 * MS, 80 * MS) for number in range(80)]
     rtts = each_second(5, 25, 100)
-    made[0] = Trip(made[0].at_ns, None)
-    rpm = responsiveness_per_minute(made, rtts, 5 * S, 25 * S)
+    connections[0] = Trip(connections[0].at_ns, None)
+    rpm = responsiveness_per_minute(connections, rtts, 5 * S, 25 * S)
     assert rpm is not None and math.isclose(rpm, 1050.0)
-    made[1] = Trip(made[1].at_ns, None)
-    assert responsiveness_per_minute(made, rtts, 5 * S, 25 * S) is None
+    connections[1] = Trip(connections[1].at_ns, None)
+    assert responsiveness_per_minute(connections, rtts, 5 * S, 25 * S) is None

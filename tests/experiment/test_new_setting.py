@@ -17,11 +17,11 @@ def seen() -> Any:
     """What became of ``gap: 7``: see ``made_setting.py``."""
     paths = os.pathsep.join([str(ROOT), str(MADE), str(SUPPORT)])
     command = [sys.executable, str(MADE / "made_setting.py")]
-    done = subprocess.run(
+    process = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, check=False
     )
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)
+    assert process.returncode == 0, process.stderr.decode()
+    return json.loads(process.stdout)
 
 
 def test_a_new_setting_is_read_from_a_matrix_and_makes_cells(seen: Any) -> None:
@@ -30,15 +30,15 @@ def test_a_new_setting_is_read_from_a_matrix_and_makes_cells(seen: Any) -> None:
 
 
 def test_a_new_setting_is_asked_of_the_probes_that_can_do_it(seen: Any) -> None:
-    both = {"stream": ("receive", "send"), "ask": ("mirror", "ask")}
-    asked = [("stream", 7), ("stream", 8), ("ask", 1), ("ask", 3), ("ask", None)]
-    assert seen["requests"] == [[verb, gap] for kind, gap in asked for verb in both[kind]]
+    verbs = {"stream": ("receive", "send"), "ask": ("mirror", "ask")}
+    requests = [("stream", 7), ("stream", 8), ("ask", 1), ("ask", 3), ("ask", None)]
+    assert seen["requests"] == [[verb, gap] for kind, gap in requests for verb in verbs[kind]]
     assert seen["lacking"] == ["gap: 7"]
 
 
 def test_a_new_setting_reaches_the_tests_that_searches_make(seen: Any) -> None:
-    expected = {"probed": [7], "swept": [7], "offered": [7, 7], "beside": [7, 7]}
-    assert seen["searches"] == expected
+    gaps = {"probed": [7], "swept": [7], "offered": [7, 7], "beside": [7, 7]}
+    assert seen["searches"] == gaps
 
 
 def test_a_new_setting_has_its_column_and_its_label(seen: Any) -> None:

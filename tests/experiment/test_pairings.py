@@ -41,9 +41,9 @@ def inventory(hosts: Path) -> Inventory:
 
 @pytest.fixture
 def load(tmp_path: Path, hosts: Path) -> Any:
-    def from_text(pairings: str, rest: str = "") -> Matrix:
+    def from_text(pairings: str, tail: str = "") -> Matrix:
         path = tmp_path / "m.yaml"
-        path.write_text(f"title: t\npairings: {pairings}\n{rest}{TEST}", encoding="utf-8")
+        path.write_text(f"title: t\npairings: {pairings}\n{tail}{TEST}", encoding="utf-8")
         return load_matrix(path, None, hosts)
 
     return from_text
@@ -205,12 +205,12 @@ def test_the_plan_shows_the_rounds_and_what_they_save(tmp_path: Path) -> None:
     hosts = "".join(f"  {name}: {{local: true}}\n" for name in "abcd")
     path.write_text(f"title: t\npairings: all\nparallel: true\n{TEST}hosts:\n{hosts}")
     plan = plan_of(path, None)
-    found = plan_json(plan)
-    assert (found["trials"], found["rounds"]) == (16, 7)
+    plan_data = plan_json(plan)
+    assert (plan_data["trials"], plan_data["rounds"]) == (16, 7)
     # Six rounds of two pairs and one of four, each with a common window.
-    assert found["seconds"] == pytest.approx(7 * 2.02 + 6 * 0.405 + 0.415)
-    assert found["seconds_one_by_one"] == pytest.approx(16 * 2.02)
-    assert ["a+a", "b+b", "c+c", "d+d"] in found["at_the_same_time"]
+    assert plan_data["seconds"] == pytest.approx(7 * 2.02 + 6 * 0.405 + 0.415)
+    assert plan_data["seconds_one_by_one"] == pytest.approx(16 * 2.02)
+    assert ["a+a", "b+b", "c+c", "d+d"] in plan_data["at_the_same_time"]
     text = plan_text(plan)
     assert "16 by name  4 hosts" in text
     assert "Up to 4 trials at once: 17 s instead of 32.3 s one by one" in text

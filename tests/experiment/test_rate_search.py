@@ -37,16 +37,16 @@ def searched(
 ) -> tuple[SearchResult, Search]:
     """A search to its end, over a simulated device."""
     search = Search.over(RateGrid(resolution), short=short_s is not None)
-    while isinstance(asked := search.next(), NextRate):
+    while isinstance(step := search.next(), NextRate):
         assert len(search.tries) < most_tries
-        duration_s = full_s if asked.full or short_s is None else short_s
-        share = float(search.grid.share(asked.number))
+        duration_s = full_s if step.full or short_s is None else short_s
+        share = float(search.grid.share(step.number))
         counts = device(share, duration_s)
         criteria = Criteria(share * LINE_PER_S, LINE_PER_S, float(resolution), duration_s)
         verdict = judge([counts], criteria)
         hint = forwarded_share([counts], criteria)
-        search = search.after(RateTry(asked.number, asked.full, verdict, hint))
-    return asked, search
+        search = search.after(RateTry(step.number, step.full, verdict, hint))
+    return step, search
 
 
 def device(limit: float, queue_frames: int = 0, own_drops: int = 0, sends: float = 1.0) -> Device:
@@ -56,13 +56,15 @@ def device(limit: float, queue_frames: int = 0, own_drops: int = 0, sends: float
     """
 
     def trial(share: float, duration_s: float) -> Counts:
-        offered = min(share, sends)
-        sent = round(offered * LINE_PER_S * duration_s)
-        waits = max(0.0, (offered - limit) * LINE_PER_S * duration_s)
-        received = sent if waits <= queue_frames else sent - round(waits - queue_frames)
+        offered_share = min(share, sends)
+        sent_frames = round(offered_share * LINE_PER_S * duration_s)
+        waits = max(0.0, (offered_share - limit) * LINE_PER_S * duration_s)
+        received = (
+            sent_frames if waits <= queue_frames else sent_frames - round(waits - queue_frames)
+        )
         queued_s = min(waits, queue_frames) / (limit * LINE_PER_S) if waits else 0.0
         span_ns = round(1e9 * duration_s)
-        return Counts(sent, received, span_ns, span_ns + round(1e9 * queued_s), own_drops)
+        return Counts(sent_frames, received, span_ns, span_ns + round(1e9 * queued_s), own_drops)
 
     return trial
 
@@ -82,9 +84,9 @@ def test_a_device_with_a_limit_is_found_within_a_step_whatever_its_queue(
     if limit < step * 0.9:
         assert result.number is None
         return
-    reached = float(search.grid.share(result.number)) if result.number else 0.0
+    share = float(search.grid.share(result.number)) if result.number else 0.0
     # What the queue may hold without a trial being absorbed is half a step.
-    assert limit - step - 1e-9 <= reached <= limit + step / 2 * (1 + limit) + 1e-3 * step
+    assert limit - step - 1e-9 <= share <= limit + step / 2 * (1 + limit) + 1e-3 * step
     assert result.limit == ("device" if result.upper is not None else "line rate")
     assert (result.upper is None) == (result.number == search.grid.size)
     assert result.monotone
@@ -95,8 +97,8 @@ def test_a_queue_does_not_pass_for_throughput_however_short_the_trials() -> None
     for full_s in (0.2, 1.0, 10.0):
         result, search = searched(device(0.4, 1000), full_s=full_s)
         assert float(search.grid.share(result.number or 1)) == pytest.approx(0.4, abs=0.0051)
-        assert {tried.verdict for tried in search.tries} <= {"passed", "lost", "absorbed"}
-    verdicts = {tried.verdict for tried in searched(device(0.4, 100_000), full_s=1.0)[1].tries}
+        assert {attempt.verdict for attempt in search.tries} <= {"passed", "lost", "absorbed"}
+    verdicts = {attempt.verdict for attempt in searched(device(0.4, 100_000), full_s=1.0)[1].tries}
     assert "absorbed" in verdicts
     assert "lost" not in verdicts
 
@@ -104,13 +106,13 @@ def test_a_queue_does_not_pass_for_throughput_however_short_the_trials() -> None
 def test_the_line_rate_is_tried_first_and_confirmed() -> None:
     result, search = searched(device(1.0))
     assert result == SearchResult(200, None, "line rate", True)
-    assert [(tried.number, tried.verdict) for tried in search.tries] == [(200, "passed")] * 2
+    assert [(attempt.number, attempt.verdict) for attempt in search.tries] == [(200, "passed")] * 2
 
 
 def test_the_edge_is_found_in_a_handful_of_trials_where_the_device_shows_it() -> None:
     _, search = searched(device(0.4))
     assert len(search.tries) <= 8
-    numbers = [tried.number for tried in search.tries]
+    numbers = [attempt.number for attempt in search.tries]
     assert numbers[:2] == [200, 200]
     assert {80, 81} <= set(numbers[2:])
 
@@ -119,9 +121,9 @@ def test_a_rate_fails_with_two_failures_of_three_and_not_with_one() -> None:
     def told(verdicts: list[TryVerdict]) -> Search:
         search = Search.over(RateGrid(Fraction(1, 2)))
         for verdict in verdicts:
-            asked = search.next()
-            assert isinstance(asked, NextRate)
-            search = search.after(RateTry(asked.number, asked.full, verdict))
+            step = search.next()
+            assert isinstance(step, NextRate)
+            search = search.after(RateTry(step.number, step.full, verdict))
         return search
 
     assert told(["lost"]).next() == NextRate(2, True)
@@ -200,9 +202,9 @@ def test_what_our_own_hosts_dropped_is_not_charged_to_the_device() -> None:
 
     def trial(share: float, duration_s: float) -> Counts:
         counts = device(1.0)(share, duration_s)
-        lost = round(max(0.0, share - 0.3) * counts.sent)
+        losses = round(max(0.0, share - 0.3) * counts.sent)
         return Counts(
-            counts.sent, counts.sent - lost, counts.sent_span_ns, counts.sent_span_ns, lost
+            counts.sent, counts.sent - losses, counts.sent_span_ns, counts.sent_span_ns, losses
         )
 
     result, search = searched(trial)
@@ -227,7 +229,7 @@ def test_of_two_directions_the_worse_one_counts_and_the_device_before_the_tester
     criteria = Criteria(50_000, 100_000, 0.01, 1.0)
     span_ns = 10**9
     fine = Counts(50_000, 50_000, span_ns, span_ns)
-    lost = Counts(50_000, 49_000, span_ns, span_ns)
+    loss_counts = Counts(50_000, 49_000, span_ns, span_ns)
     ours = Counts(50_000, 49_000, span_ns, span_ns, 1000)
     slow = Counts(40_000, 40_000, span_ns, span_ns)
     queued = Counts(50_000, 50_000, span_ns, round(1.01 * span_ns))
@@ -235,7 +237,7 @@ def test_of_two_directions_the_worse_one_counts_and_the_device_before_the_tester
     assert judge([fine, slow], criteria) == "generator-bound"
     assert judge([ours, slow], criteria) == "tester-loss"
     assert judge([ours, queued], criteria) == "absorbed"
-    assert judge([queued, lost], criteria) == "lost"
+    assert judge([queued, loss_counts], criteria) == "lost"
     assert forwarded_share([fine, slow], criteria) == pytest.approx(0.4, rel=1e-3)
 
 
@@ -288,9 +290,9 @@ def test_a_try_that_was_not_asked_for_is_refused() -> None:
     search = Search.over(RateGrid(Fraction(1, 10)))
     with pytest.raises(ValueError, match="was not requested"):
         search.after(RateTry(3, True, "passed"))
-    ended = searched(device(1.0))[1]
+    final_search = searched(device(1.0))[1]
     with pytest.raises(ValueError, match="was not requested"):
-        ended.after(RateTry(200, True, "passed"))
+        final_search.after(RateTry(200, True, "passed"))
 
 
 # ---- the longest burst ---------------------------------------------------------------------------
@@ -308,35 +310,35 @@ def test_the_longest_burst_is_found_wherever_the_search_begins(
 ) -> None:
     first = max(first, least)
     most = max(most, first)
-    asked: list[int] = []
+    bursts: list[int] = []
 
     def passes(frames: int) -> bool:
-        asked.append(frames)
+        bursts.append(frames)
         return frames <= limit
 
     burst = longest(passes, least=least, first=first, most=most, guess=guess)
     assert burst == (min(limit, most) if limit >= least else 0)
-    assert all(least <= frames <= most for frames in asked)
-    assert len(asked) == len(set(asked)) <= 2 * most.bit_length() + 4
+    assert all(least <= frames <= most for frames in bursts)
+    assert len(bursts) == len(set(bursts)) <= 2 * most.bit_length() + 4
 
 
 def test_a_burst_that_was_found_before_is_confirmed_in_two_tries() -> None:
-    asked: list[int] = []
+    bursts: list[int] = []
 
     def passes(frames: int) -> bool:
-        asked.append(frames)
+        bursts.append(frames)
         return frames <= 33
 
     assert longest(passes, least=2, first=300, most=20_000, guess=33) == 33
-    assert asked == [33, 34]
+    assert bursts == [33, 34]
 
 
 def test_a_short_burst_is_sent_only_where_the_first_does_not_pass() -> None:
-    asked: list[int] = []
+    bursts: list[int] = []
 
     def passes(frames: int) -> bool:
-        asked.append(frames)
+        bursts.append(frames)
         return frames <= 900
 
     assert longest(passes, least=2, first=300, most=20_000) == 900
-    assert min(asked) == 300
+    assert min(bursts) == 300

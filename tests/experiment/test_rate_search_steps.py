@@ -23,12 +23,12 @@ Told = tuple[TryVerdict, float | None]
 def walked(search: Search, tries: Sequence[TryVerdict | Told]) -> tuple[Search, list[int]]:
     """The search after these tries, each of the rate that is asked for; the numbers asked for."""
     numbers = []
-    for each in tries:
-        verdict, share = each if isinstance(each, tuple) else (each, None)
-        asked = search.next()
-        assert isinstance(asked, NextRate)
-        numbers.append(asked.number)
-        search = search.after(RateTry(asked.number, asked.full, verdict, share))
+    for entry in tries:
+        verdict, share = entry if isinstance(entry, tuple) else (entry, None)
+        step = search.next()
+        assert isinstance(step, NextRate)
+        numbers.append(step.number)
+        search = search.after(RateTry(step.number, step.full, verdict, share))
     return search, numbers
 
 
@@ -80,11 +80,11 @@ def test_a_sender_that_tires_at_full_length_is_asked_for_what_it_reached_and_nam
     assert search.next() == SearchResult(11, 20, "generator-bound", True)
 
 
-@pytest.mark.parametrize("reached", [None, 1.0, 0.99])
+@pytest.mark.parametrize("share", [None, 1.0, 0.99])
 def test_a_tired_sender_that_says_too_little_of_what_it_reached_costs_one_step(
-    reached: float | None,
+    share: float | None,
 ) -> None:
-    tired: list[Told] = [("generator-bound", reached)] * 3
+    tired: list[Told] = [("generator-bound", share)] * 3
     search, _ = walked(over(20, short=True), ["passed", *tired])
     assert search.next() == NextRate(19, True)
 

@@ -154,11 +154,13 @@ def test_a_record_of_another_shape_is_refused_with_a_sentence(
         from_json(json.dumps(data))
 
 
-@pytest.mark.parametrize("missing", ["cell", "trial", "status", "settings", "values", "started_at"])
-def test_a_missing_field_is_named(missing: str) -> None:
+@pytest.mark.parametrize(
+    "field_name", ["cell", "trial", "status", "settings", "values", "started_at"]
+)
+def test_a_missing_field_is_named(field_name: str) -> None:
     data = json.loads(to_json(made_record()))
-    del data[missing]
-    with pytest.raises(ValueError, match=f"{missing} is missing"):
+    del data[field_name]
+    with pytest.raises(ValueError, match=f"{field_name} is missing"):
         from_json(json.dumps(data))
 
 

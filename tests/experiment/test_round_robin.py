@@ -24,7 +24,7 @@ def fewest(matches: Iterable[Match]) -> int:
     """A number of rounds that no plan of these meetings can be shorter than."""
     listed = list(matches)
     return sum(
-        _fewest([each for each in listed if each.inside is inside]) for inside in (False, True)
+        _fewest([match for match in listed if match.inside is inside]) for inside in (False, True)
     )
 
 
@@ -49,12 +49,12 @@ def everybody(hosts: int, *, inside: bool = True) -> list[Match]:
 
 def check(matches: Sequence[Match], plan: Sequence[Sequence[Match]]) -> None:
     """Each meeting once; nothing that a meeting needs is needed twice in a round."""
-    assert Counter(each for one in plan for each in one) == Counter(matches)
-    for one in plan:
-        needs = Counter(need for match in one for need in match.needs)
-        assert one
+    assert Counter(match for meetings in plan for match in meetings) == Counter(matches)
+    for meetings in plan:
+        needs = Counter(need for match in meetings for need in match.needs)
+        assert meetings
         assert set(needs.values()) == {1}
-        assert len({match.inside for match in one}) == 1
+        assert len({match.inside for match in meetings}) == 1
 
 
 @given(st.integers(2, 60), st.booleans())
@@ -77,7 +77,7 @@ def test_two_hundred_hosts_take_199_rounds_each_way_and_no_time_to_plan(
     plan = rounds_of(matches)
     assert time.process_time() - began < 2
     assert len(plan) == 2 * each_way
-    assert {len(one) for one in plan} == {hosts // 2}
+    assert {len(meetings) for meetings in plan} == {hosts // 2}
     check(matches, plan)
 
 
@@ -93,13 +93,17 @@ def test_the_plan_of_many_hosts_states_its_rounds_and_the_time_against_one_pair_
     )
     plan = plan_of(matrix, None)
     assert (plan.trials, len(plan.rounds)) == (40 * 39, 2 * 39)
-    said = plan_text(plan)
-    assert "1560 trials in 78 rounds" in said
-    assert "Up to 20 trials at once: 13 min 40 s instead of 4 h 21 min one by one" in said
+    text = plan_text(plan)
+    assert "1560 trials in 78 rounds" in text
+    assert "Up to 20 trials at once: 13 min 40 s instead of 4 h 21 min one by one" in text
 
 
 def test_the_two_directions_of_a_pair_follow_each_other() -> None:
-    at = {each.pairing: n for n, one in enumerate(rounds_of(everybody(12))) for each in one}
+    at = {
+        match.pairing: n
+        for n, meetings in enumerate(rounds_of(everybody(12)))
+        for match in meetings
+    }
     for server, client in product(range(12), repeat=2):
         if server != client:
             assert abs(at[f"h{server}+h{client}"] - at[f"h{client}+h{server}"]) == 1
@@ -107,7 +111,7 @@ def test_the_two_directions_of_a_pair_follow_each_other() -> None:
 
 def test_a_host_serves_in_about_half_of_the_rounds_that_go_first() -> None:
     plan = rounds_of(everybody(20, inside=False))
-    serving = Counter(each.server_machine for one in plan[::2] for each in one)
+    serving = Counter(match.server_machine for meetings in plan[::2] for match in meetings)
     assert min(serving.values()) >= 5
 
 
@@ -130,7 +134,7 @@ def test_hosts_of_one_machine_take_turns_and_what_is_shared_is_used_once_at_a_ti
     plan = rounds_of(matches)
     check(matches, plan)
     assert plan == rounds_of(matches)
-    inside = [any(each.inside for each in one) for one in plan]
+    inside = [any(match.inside for match in meetings) for meetings in plan]
     assert inside == sorted(inside)
     if not any(shares for _, shares in hosts):
         assert len(plan) <= 2 * fewest(matches)
@@ -140,14 +144,16 @@ def test_who_shares_an_uplink_is_not_measured_over_it_at_the_same_time() -> None
     uplink = frozenset({"uplink"})
     near = Match("a+b", "a", "b")
     matches = [near, Match("c+d", "c", "d", uplink), Match("e+f", "e", "f", uplink)]
-    assert [len(one) for one in rounds_of(matches)] == [2, 1]
-    assert all(sum(bool(each.shares) for each in one) <= 1 for one in rounds_of(matches))
+    assert [len(meetings) for meetings in rounds_of(matches)] == [2, 1]
+    assert all(
+        sum(bool(match.shares) for match in meetings) <= 1 for meetings in rounds_of(matches)
+    )
 
 
 def test_within_a_machine_no_link_is_used() -> None:
     uplink = frozenset({"uplink"})
     matches = [Match(f"{name}+{name}", name, name, uplink) for name in "abc"]
-    assert [len(one) for one in rounds_of(matches)] == [3]
+    assert [len(meetings) for meetings in rounds_of(matches)] == [3]
 
 
 def test_nobody_meets_nobody() -> None:
@@ -166,8 +172,8 @@ def cells(*sizes: int) -> list[Cell]:
     ]
 
 
-def trials_of(planned: Sequence[Cell], repeats: int) -> list[Trial]:
-    return [Trial(each, number) for number in range(1, repeats + 1) for each in planned]
+def trials_of(planned_cells: Sequence[Cell], repeats: int) -> list[Trial]:
+    return [Trial(cell, number) for number in range(1, repeats + 1) for cell in planned_cells]
 
 
 def match_of(pairing: str) -> Match:
@@ -175,9 +181,9 @@ def match_of(pairing: str) -> Match:
     return Match(pairing, server, client)
 
 
-def scheduled(planned: Sequence[Cell], repeats: int, order: str) -> tuple[Round, ...]:
+def scheduled(planned_cells: Sequence[Cell], repeats: int, order: str) -> tuple[Round, ...]:
     return rounds(
-        trials_of(planned, repeats),
+        trials_of(planned_cells, repeats),
         order="shuffled" if order == "shuffled" else "as-written",
         seed=1,
         hosts_of=lambda cell: frozenset(cell.pairing),
@@ -188,20 +194,22 @@ def scheduled(planned: Sequence[Cell], repeats: int, order: str) -> tuple[Round,
 
 @pytest.mark.parametrize("order", ["as-written", "shuffled"])
 def test_trials_at_the_same_time_have_one_setup_and_blocks_stay_whole(order: str) -> None:
-    planned = cells(64, 1448)
-    plan = scheduled(planned, 3, order)
-    assert Counter(t for one in plan for t in one.trials) == Counter(trials_of(planned, 3))
-    numbers = [trial.number for one in plan for trial in one.trials]
+    planned_cells = cells(64, 1448)
+    plan = scheduled(planned_cells, 3, order)
+    assert Counter(t for round_ in plan for t in round_.trials) == Counter(
+        trials_of(planned_cells, 3)
+    )
+    numbers = [trial.number for round_ in plan for trial in round_.trials]
     assert numbers == sorted(numbers)
     # Six rounds of two pairs and one of four hosts with themselves; of each, a round a setup.
-    assert [len({t.cell.setup for t in one.trials}) for one in plan] == [1] * 3 * 2 * 7
-    assert Counter(len(one.trials) for one in plan) == {2: 36, 4: 6}
+    assert [len({t.cell.setup for t in round_.trials}) for round_ in plan] == [1] * 3 * 2 * 7
+    assert Counter(len(round_.trials) for round_ in plan) == {2: 36, 4: 6}
 
 
 def test_shuffled_rounds_differ_from_block_to_block() -> None:
     plan = scheduled(cells(64), 2, "shuffled")
     first, second = (
-        [{t.cell.pairing for t in one.trials} for one in plan[n : n + 7]] for n in (0, 7)
+        [{t.cell.pairing for t in round_.trials} for round_ in plan[n : n + 7]] for n in (0, 7)
     )
     assert first != second
     assert sorted(map(sorted, first)) == sorted(map(sorted, second))

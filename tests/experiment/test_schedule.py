@@ -74,23 +74,25 @@ def test_what_is_left_of_a_shuffled_block_keeps_its_order(
     cells: list[Cell], seed: int, data: st.DataObject
 ) -> None:
     trials = trials_of(cells, 2)
-    whole = flat(planned(trials, "shuffled", seed))
-    left = tuple(trial for trial in trials if data.draw(st.booleans()))
-    assert flat(planned(left, "shuffled", seed)) == [trial for trial in whole if trial in left]
+    full_order = flat(planned(trials, "shuffled", seed))
+    remainder = tuple(trial for trial in trials if data.draw(st.booleans()))
+    assert flat(planned(remainder, "shuffled", seed)) == [
+        trial for trial in full_order if trial in remainder
+    ]
 
 
 def test_pairs_that_search_together_are_measured_together_and_again_together() -> None:
-    alone, both = (
+    lone_cells, joint_cells = (
         [search(pairing, 64, together) for pairing in ("a+b", "c+d", "e+f")]
         for together in (None, True)
     )
-    other = [search("a+b", 128, True)]
-    cells = [*alone, *both, *other]
-    left = [Trial(alone[0], 2), Trial(both[1], 2)]
-    trials = with_partners(left, cells)
-    assert trials == (*left, Trial(both[0], 2), Trial(both[2], 2))
+    further_cells = [search("a+b", 128, True)]
+    cells = [*lone_cells, *joint_cells, *further_cells]
+    remainder = [Trial(lone_cells[0], 2), Trial(joint_cells[1], 2)]
+    trials = with_partners(remainder, cells)
+    assert trials == (*remainder, Trial(joint_cells[0], 2), Trial(joint_cells[2], 2))
     assert with_partners(trials, cells) == trials
-    assert with_partners(left[:1], cells) == tuple(left[:1])
+    assert with_partners(remainder[:1], cells) == tuple(remainder[:1])
 
 
 @given(cells_of)
@@ -135,25 +137,27 @@ def test_what_waits_for_nobody_fills_every_round_that_its_hosts_are_free_in() ->
         return Match(pairing, server, client)
 
     def drawn(cells: list[Cell], *, common: bool) -> list[tuple[tuple[str, object], ...]]:
-        made = rounds(
+        schedule = rounds(
             trials_of(cells, 1),
             order="as-written",
             seed=1,
-            hosts_of=lambda measured: frozenset(measured.pairing.split("+")),
+            hosts_of=lambda planned_cell: frozenset(planned_cell.pairing.split("+")),
             parallel=True,
             match_of=match_of,
             common=common,
         )
         return [
             tuple((trial.cell.pairing, trial.cell.setup) for trial in round_.trials)
-            for round_ in made
+            for round_ in schedule
         ]
 
-    one = [cell("b+a", size) for size in (64, 576)]
-    other = [cell("d+c", size) for size in (1472, 8192)]
+    first_cells = [cell("b+a", size) for size in (64, 576)]
+    second_cells = [cell("d+c", size) for size in (1472, 8192)]
     back = [cell("a+b", 64)]
-    assert [len(round_) for round_ in drawn([*one, *other, *back], common=True)] == [1] * 5
-    apart = drawn([*one, *other, *back], common=False)
+    assert [len(round_) for round_ in drawn([*first_cells, *second_cells, *back], common=True)] == [
+        1
+    ] * 5
+    apart = drawn([*first_cells, *second_cells, *back], common=False)
     assert [[pairing for pairing, _ in round_] for round_ in apart] == [
         ["b+a", "d+c"],
         ["b+a", "d+c"],

@@ -59,9 +59,9 @@ def test_bursts_by_hand_and_not_at_all_without_a_line_rate() -> None:
     assert bursts.least_s == bare.least_s
     assert bursts.most_s - bare.most_s == pytest.approx(0.1 + (1 + 2 * 21 + 3 * 49) * 4)
     assert bounds_of(rates(back_to_back=50), None) is None
-    both = bounds_of(rates(resolution=0.1, back_to_back=50), GIGABIT, turns=2)
-    assert both
-    assert both.most_s - bursts.most_s == pytest.approx(bursts.most_s - bare.most_s)
+    double_bounds = bounds_of(rates(resolution=0.1, back_to_back=50), GIGABIT, turns=2)
+    assert double_bounds
+    assert double_bounds.most_s - bursts.most_s == pytest.approx(bursts.most_s - bare.most_s)
 
 
 @pytest.mark.parametrize("short", [None, 2.0])
@@ -72,20 +72,20 @@ def test_no_device_that_keeps_to_one_rate_asks_for_more_or_fewer_tries(
     resolution = float(Fraction(1, steps))
     setup = rates(resolution=resolution, search_duration_s=short)
     grid = RateGrid(Fraction(repr(resolution)))
-    taken = set()
+    try_counts = set()
     for holds in range(grid.size + 1):
         search = Search.over(grid, short=short is not None)
-        while isinstance(asked := search.next(), NextRate):
-            verdict: TryVerdict = "passed" if asked.number <= holds else "lost"
-            search = search.after(RateTry(asked.number, asked.full, verdict))
-        full = sum(tried.full for tried in search.tries)
-        taken.add((len(search.tries) - full, full))
+        while isinstance(step := search.next(), NextRate):
+            verdict: TryVerdict = "passed" if step.number <= holds else "lost"
+            search = search.after(RateTry(step.number, step.full, verdict))
+        full = sum(attempt.full for attempt in search.tries)
+        try_counts.add((len(search.tries) - full, full))
     least, most = rate_tries(setup)
-    assert min(map(sum, taken)) == sum(least)
-    assert max(map(sum, taken)) <= sum(most)
-    assert max(full for _, full in taken) <= most[1]
+    assert min(map(sum, try_counts)) == sum(least)
+    assert max(map(sum, try_counts)) <= sum(most)
+    assert max(full for _, full in try_counts) <= most[1]
     if steps == 16:
-        assert max(map(sum, taken)) >= sum(most) - 2
+        assert max(map(sum, try_counts)) >= sum(most) - 2
 
 
 def test_a_payload_search_by_hand() -> None:
@@ -99,14 +99,14 @@ def test_a_payload_search_by_hand() -> None:
 
 @given(st.integers(16, 65507), st.integers(16, 65507))
 def test_no_path_with_one_limit_is_silent_more_often(limit: int, guess: int) -> None:
-    tried = find_limit(
+    measured_limit = find_limit(
         lambda size: SizeTry(size, size <= limit),
         least_bytes=16,
         most_bytes=65507,
         guesses=[guess],
     )
     # One more vanishes at most where a message one byte longer may be cut up.
-    assert sum(not each.passed for each in tried.tries) <= 2 + 16
+    assert sum(not attempt.passed for attempt in measured_limit.tries) <= 2 + 16
 
 
 @pytest.mark.parametrize(("protocol", "payload"), [("UDP", 1472), ("TCP", 1448), ("UDP", 8972)])

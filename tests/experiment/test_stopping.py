@@ -45,14 +45,14 @@ def test_a_fixed_number_of_trials_is_that_number_and_never_judged() -> None:
 
 
 def test_the_first_trials_are_all_due_before_anything_is_judged() -> None:
-    for done in range(5):
-        assert progress_of(UNTIL, records(STEADY[:done])) == CellProgress(5, ended=False)
+    for count in range(5):
+        assert progress_of(UNTIL, records(STEADY[:count])) == CellProgress(5, ended=False)
 
 
 def test_a_steady_cell_ends_when_it_is_tight_and_a_wild_one_at_the_most_and_flagged() -> None:
     assert progress_of(UNTIL, records(STEADY[:5])) == CellProgress(5, ended=True, precise=True)
-    for done in range(5, 8):
-        assert progress_of(UNTIL, records(WILD[:done])) == CellProgress(done + 1, ended=False)
+    for count in range(5, 8):
+        assert progress_of(UNTIL, records(WILD[:count])) == CellProgress(count + 1, ended=False)
     assert progress_of(UNTIL, records(WILD)) == CellProgress(8, ended=True, precise=False)
 
 
@@ -100,7 +100,7 @@ def test_each_kind_of_test_is_judged_by_its_own_figure(name: str) -> None:
 
 
 def test_both_directions_have_to_be_tight_and_what_has_no_figure_never_is() -> None:
-    both = {
+    two_way_records = {
         number: made_record(
             trial=number,
             values={
@@ -110,7 +110,7 @@ def test_both_directions_have_to_be_tight_and_what_has_no_figure_never_is() -> N
         )
         for number, (steady, wild) in enumerate(zip(STEADY, WILD, strict=True), start=1)
     }
-    assert progress_of(UNTIL, both) == CellProgress(8, ended=True, precise=False)
+    assert progress_of(UNTIL, two_way_records) == CellProgress(8, ended=True, precise=False)
     assert progress_of(UNTIL, records(STEADY, "lost_messages")).precise is False
 
 
@@ -122,15 +122,15 @@ def test_what_ended_a_cell_ends_it_still_when_more_is_recorded_behind(
     values: list[float | Status], within: float, at_least: int
 ) -> None:
     until = StopRule(within=within, confidence=0.95, at_least=at_least, at_most=8)
-    whole = progress_of(until, records(values))
-    assert max(1, len(values)) <= whole.trials <= 8 or whole.trials == at_least
-    for done in range(len(values)):
-        earlier = progress_of(until, records(values[:done]))
+    progress = progress_of(until, records(values))
+    assert max(1, len(values)) <= progress.trials <= 8 or progress.trials == at_least
+    for count in range(len(values)):
+        earlier = progress_of(until, records(values[:count]))
         if earlier.ended:
-            assert (whole.ended, whole.precise) == (True, earlier.precise)
-            assert whole.trials == len(values)
+            assert (progress.ended, progress.precise) == (True, earlier.precise)
+            assert progress.trials == len(values)
             return
-        assert earlier.trials > done or Status.PENDING in values or Status.FAILED in values
+        assert earlier.trials > count or Status.PENDING in values or Status.FAILED in values
 
 
 def test_a_recorded_folder_with_trials_until_tight_stays_readable_with_its_decisions() -> None:

@@ -70,10 +70,10 @@ def test_a_queue_is_what_arrivals_took_longer_than_the_sender_and_than_the_line_
 ) -> None:
     counts = counted(frames, sent_span_ns=sent_ns, received_span_ns=received_ns)
     on_the_line_ns = max(Fraction(0), Fraction((frames - 1) * SECOND_NS, line_per_s))
-    expected = received_ns - max(Fraction(sent_ns), on_the_line_ns)
+    queue_ns = received_ns - max(Fraction(sent_ns), on_the_line_ns)
     # A nanosecond is rounded; a double holds these to 1 part in 10^15.
     assert counts.queue_ns(line_per_s) == pytest.approx(
-        float(expected), abs=1 + float(on_the_line_ns) * 1e-15
+        float(queue_ns), abs=1 + float(on_the_line_ns) * 1e-15
     )
 
 
@@ -126,15 +126,15 @@ def test_a_sender_whose_rate_nobody_knows_is_not_trusted() -> None:
 def test_the_worst_of_nothing_bad_is_a_pass_and_one_bad_verdict_is_enough() -> None:
     assert worst([]) == "passed"
     assert worst(["passed", "passed"]) == "passed"
-    ordered: tuple[TryVerdict, ...] = (
+    ranking: tuple[TryVerdict, ...] = (
         "lost",
         "absorbed",
         "tester-loss",
         "generator-bound",
         "passed",
     )
-    for place, verdict in enumerate(ordered):
-        assert worst(reversed(ordered[place:])) == verdict
+    for place, verdict in enumerate(ranking):
+        assert worst(reversed(ranking[place:])) == verdict
 
 
 def test_the_least_is_known_only_where_all_are() -> None:
@@ -158,13 +158,13 @@ def test_drops_of_one_direction_never_excuse_what_the_device_lost_of_the_other(
     ways: list[tuple[int, int]],
 ) -> None:
     """Of each direction what the device lost, and what our own hosts dropped."""
-    lost, shared = [device + own for device, own in ways], sum(own for _, own in ways)
-    excused = shared_drops(lost, shared)
+    losses, shared = [device + own for device, own in ways], sum(own for _, own in ways)
+    excused = shared_drops(losses, shared)
     assert sum(excused) <= shared
-    for (device, _), frames, ours in zip(ways, lost, excused, strict=True):
+    for (device, _), frames, ours in zip(ways, losses, excused, strict=True):
         assert not device or ours < frames
     if not any(device for device, _ in ways):
-        assert [*excused] == lost
+        assert [*excused] == losses
 
 
 def test_drops_that_cost_nothing_stand_all_the_same() -> None:

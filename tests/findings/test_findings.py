@@ -34,10 +34,10 @@ def calls_of(each_ns: int, count: int = 500) -> Histogram:
     return of_values([each_ns] * count, 4)
 
 
-def sample(**other: object) -> StreamSample:
+def sample(**changes: object) -> StreamSample:
     """A Windows client whose calls take 24 µs each, at 28 % of the ceiling, nothing lost."""
-    calls = int(other.get("calls", 41_000))  # type: ignore[call-overload]
-    known: dict[str, object] = {
+    calls = int(changes.get("calls", 41_000))  # type: ignore[call-overload]
+    defaults: dict[str, object] = {
         "cell": "a",
         "pairing": "WW",
         "protocol": "TCP",
@@ -51,8 +51,8 @@ def sample(**other: object) -> StreamSample:
         "send_buffer_bytes": 65536,
     }
     of_sender = {"window_ns": SECOND_NS, "thread_ns": 400_000_000}
-    of_sender = {name: other.pop(name, given) for name, given in of_sender.items()}  # type: ignore[misc]
-    return StreamSample(**({"sender": StreamEnd(**of_sender)} | known | other))  # type: ignore[arg-type]
+    of_sender = {name: changes.pop(name, default) for name, default in of_sender.items()}  # type: ignore[misc]
+    return StreamSample(**({"sender": StreamEnd(**of_sender)} | defaults | changes))  # type: ignore[arg-type]
 
 
 def test_send_calls_that_fill_the_window_and_find_room_are_the_limit() -> None:
@@ -85,12 +85,12 @@ def test_at_the_ceiling_the_wire_is_the_limit_whatever_the_sender_does() -> None
     full = sample(throughput_bit_per_s=0.99 * CEILING, thread_ns=SECOND_NS)
     assert limit_of(full) is Kind.WIRE_CEILING
     assert limit_of(replace(full, throughput_bit_per_s=0.979 * CEILING)) is not Kind.WIRE_CEILING
-    both = replace(full, throughput_bit_per_s=0.965 * CEILING, flow="to server")
-    assert limit_of(both) is Kind.WIRE_CEILING
+    two_way_sample = replace(full, throughput_bit_per_s=0.965 * CEILING, flow="to server")
+    assert limit_of(two_way_sample) is Kind.WIRE_CEILING
 
 
 @pytest.mark.parametrize(
-    ("why", "other"),
+    ("why", "changes"),
     [
         ("it was paced, and fell short", {"offered_bit_per_s": 5e7}),
         ("the link is not known", {"ceiling_bit_per_s": None}),
@@ -107,22 +107,22 @@ def test_at_the_ceiling_the_wire_is_the_limit_whatever_the_sender_does() -> None
         ("the calls were not counted", {"calls": None, "throughput_bit_per_s": 2e7}),
     ],
 )
-def test_there_is_no_finding_where(why: str, other: dict[str, object]) -> None:
-    known = {"throughput_bit_per_s": 41_000 * 512.0} | other
-    if other.get("calls") is None and "calls" in other:
-        known.pop("calls")
-        made = replace(sample(**known), calls=None)
+def test_there_is_no_finding_where(why: str, changes: dict[str, object]) -> None:
+    fields = {"throughput_bit_per_s": 41_000 * 512.0} | changes
+    if changes.get("calls") is None and "calls" in changes:
+        fields.pop("calls")
+        stream_sample = replace(sample(**fields), calls=None)
     else:
-        made = sample(**known)
-    assert limit_of(made) is None, why
+        stream_sample = sample(**fields)
+    assert limit_of(stream_sample) is None, why
 
 
 def test_a_full_buffer_with_few_long_calls_is_not_the_call_rate() -> None:
     """As on Linux: a third of the buffer is freed before a call returns."""
     times = of_values([400] * 490 + [5_000_000] * 10, 4)
-    waiting = sample(calls=180_000, call_times=times, room_share=0.05)
-    assert limit_of(waiting) is None
-    assert (waiting.in_ordinary_calls_share or 0) < 0.1, "the longest calls are left out"
+    stream_sample = sample(calls=180_000, call_times=times, room_share=0.05)
+    assert limit_of(stream_sample) is None
+    assert (stream_sample.in_ordinary_calls_share or 0) < 0.1, "the longest calls are left out"
 
 
 def test_a_few_long_calls_do_not_count_as_what_calls_cost() -> None:
@@ -147,27 +147,27 @@ def test_two_streams_fill_a_window_each() -> None:
 
 
 def test_on_one_host_there_is_no_wire_to_fill() -> None:
-    here = sample(same_host=True, ceiling_bit_per_s=None, thread_ns=SECOND_NS)
-    assert limit_of(here) is Kind.SENDER_CPU
+    loopback = sample(same_host=True, ceiling_bit_per_s=None, thread_ns=SECOND_NS)
+    assert limit_of(loopback) is Kind.SENDER_CPU
 
 
 def test_a_finding_names_its_cells_its_evidence_and_what_to_do() -> None:
-    (found,) = limits([sample(), sample(cell="b", calls=43_000)])
-    assert (found.kind, found.severity, str(found.group)) == (
+    (finding,) = limits([sample(), sample(cell="b", calls=43_000)])
+    assert (finding.kind, finding.severity, str(finding.group)) == (
         Kind.SENDER_CALL_RATE,
         "warning",
         "WW TCP 64",
     )
-    assert found.cells == ("a", "b")
-    assert found.evidence["calls_per_s"] == 42_000
-    assert found.evidence["send_call_median_ns"] == pytest.approx(24_000, rel=0.032)
-    assert found.evidence["thread_share"] == pytest.approx(0.4)
-    assert "larger messages" in found.advice
+    assert finding.cells == ("a", "b")
+    assert finding.evidence["calls_per_s"] == 42_000
+    assert finding.evidence["send_call_median_ns"] == pytest.approx(24_000, rel=0.032)
+    assert finding.evidence["thread_share"] == pytest.approx(0.4)
+    assert "larger messages" in finding.advice
 
 
 def test_evidence_that_one_trial_lacks_is_left_out() -> None:
-    (found,) = limits([sample(), sample(cell="b", thread_ns=None)])
-    assert "thread_share" not in found.evidence
+    (finding,) = limits([sample(), sample(cell="b", thread_ns=None)])
+    assert "thread_share" not in finding.evidence
 
 
 def test_a_cell_is_what_more_than_half_of_its_trials_are() -> None:
@@ -177,14 +177,14 @@ def test_a_cell_is_what_more_than_half_of_its_trials_are() -> None:
 
 
 def test_groups_are_told_apart_by_pairing_protocol_size_and_direction() -> None:
-    others = [
+    stream_samples = [
         sample(),
         sample(pairing="LW"),
         sample(protocol="UDP"),
         sample(message_bytes=32, throughput_bit_per_s=41_000 * 256.0),
         sample(flow="to client"),
     ]
-    assert len({finding.group for finding in limits(others)}) == 5
+    assert len({finding.group for finding in limits(stream_samples)}) == 5
 
 
 @given(
@@ -192,30 +192,30 @@ def test_groups_are_told_apart_by_pairing_protocol_size_and_direction() -> None:
     room=st.floats(0, 1),
     thread_ns=st.integers(0, SECOND_NS),
     each_ns=st.integers(1, 50_000),
-    offered=st.none() | st.floats(1e6, 1e8),
+    offered_rate=st.none() | st.floats(1e6, 1e8),
 )
 def test_at_most_one_limit_is_named_and_never_below_its_evidence(
-    share: float, room: float, thread_ns: int, each_ns: int, offered: float | None
+    share: float, room: float, thread_ns: int, each_ns: int, offered_rate: float | None
 ) -> None:
-    made = sample(
+    stream_sample = sample(
         throughput_bit_per_s=share * CEILING,
         calls=max(1, round(share * CEILING / 512)),
         room_share=room,
         thread_ns=thread_ns,
         call_times=calls_of(each_ns),
-        offered_bit_per_s=offered,
+        offered_bit_per_s=offered_rate,
     )
-    limit = limit_of(made)
+    limit = limit_of(stream_sample)
     assert (limit is Kind.WIRE_CEILING) == (share >= 0.98)
-    if offered is not None:
+    if offered_rate is not None:
         paced = limit is Kind.PACING
         assert limit is None or paced or limit is Kind.WIRE_CEILING
-        assert not paced or share * CEILING >= 0.98 * offered
+        assert not paced or share * CEILING >= 0.98 * offered_rate
     if limit is Kind.SENDER_CPU:
         assert thread_ns >= 0.96 * SECOND_NS
     if limit is Kind.SENDER_CALL_RATE:
-        assert room >= 0.9 and (made.in_calls_share or 0) >= 0.8
-    assert len(limits([made])) == (limit is not None)
+        assert room >= 0.9 and (stream_sample.in_calls_share or 0) >= 0.8
+    assert len(limits([stream_sample])) == (limit is not None)
 
 
 # ---- from records --------------------------------------------------------------------------------
@@ -224,8 +224,8 @@ def test_at_most_one_limit_is_named_and_never_below_its_evidence(
 def test_wine_clients_are_limited_by_their_send_call_and_linux_ones_by_the_wire() -> None:
     """A recorded run in the virtual lab at 100 Mbit/s, on two busy CPUs."""
     unpaced = [stream for stream in samples(load(FIXTURES / "limits-wine")) if not stream.paced]
-    found = {str(finding.group): finding for finding in limits(unpaced)}
-    assert {name: str(finding.kind) for name, finding in found.items()} == {
+    findings_by_group = {str(finding.group): finding for finding in limits(unpaced)}
+    assert {name: str(finding.kind) for name, finding in findings_by_group.items()} == {
         "LL TCP 64": "wire-ceiling",
         "LL TCP 1448": "wire-ceiling",
         "LL UDP 64": "receive-queue-drops",
@@ -235,7 +235,7 @@ def test_wine_clients_are_limited_by_their_send_call_and_linux_ones_by_the_wire(
         "LW UDP 64": "sender-call-rate",
         "LW UDP 1448": "wire-ceiling",
     }
-    evidence = found["LW TCP 64"].evidence
+    evidence = findings_by_group["LW TCP 64"].evidence
     assert evidence["calls_per_s"] * evidence["send_call_median_ns"] == pytest.approx(6.35e8, 0.02)
     assert evidence["send_room_share"] == 1.0
 
@@ -247,8 +247,8 @@ def test_paced_trials_of_a_recorded_run_are_limited_by_what_was_offered() -> Non
 
 
 def test_linux_senders_of_small_messages_over_a_fast_cable_are_on_their_cpu() -> None:
-    found = limits(samples(load(FIXTURES / "limits-linux")))
-    assert {(str(finding.group), str(finding.kind)) for finding in found} == {
+    limit_findings = limits(samples(load(FIXTURES / "limits-linux")))
+    assert {(str(finding.group), str(finding.kind)) for finding in limit_findings} == {
         ("LL TCP 64", "sender-cpu"),
         ("LL TCP 512", "sender-cpu"),
         ("LL UDP 64", "sender-call-rate"),
@@ -257,9 +257,9 @@ def test_linux_senders_of_small_messages_over_a_fast_cable_are_on_their_cpu() ->
 
 
 def test_an_import_shows_no_limit_but_the_wire() -> None:
-    printed = samples(load(REPORTS / "lab-report"))
-    assert {limit_of(stream) for stream in printed} == {Kind.WIRE_CEILING, None}
-    assert not any(is_above(stream) for stream in printed)
+    table_samples = samples(load(REPORTS / "lab-report"))
+    assert {limit_of(stream) for stream in table_samples} == {Kind.WIRE_CEILING, None}
+    assert not any(is_above(stream) for stream in table_samples)
 
 
 def test_records_of_before_there_were_such_figures_show_the_wire_only(tmp_path: Path) -> None:
@@ -339,8 +339,8 @@ def test_the_ceiling_is_that_of_the_options_in_effect(
     values: dict[str, object], ceiling: float | None
 ) -> None:
     settings = {"protocol": "TCP", "message_bytes": 64}
-    found = ceiling_of(settings, values, "", Link(1e8, 1500))
-    assert (None if found is None else found / 1e6) == (
+    ceiling_bit_per_s = ceiling_of(settings, values, "", Link(1e8, 1500))
+    assert (None if ceiling_bit_per_s is None else ceiling_bit_per_s / 1e6) == (
         None if ceiling is None else pytest.approx(ceiling, abs=0.001)
     )
     assert ceiling_of(settings, values, "", None) is None

@@ -53,11 +53,15 @@ def added() -> Iterator[None]:
 @pytest.mark.usefixtures("added")
 def test_a_kind_that_is_added_by_its_rule_and_its_row_is_found_and_said() -> None:
     run = clean()
-    (found,) = of_kind(run.findings, Kind.TOO_EVEN)
-    assert (found.severity, found.advice, len(found.cells)) == ("warning", "look at the cat", 8)
-    assert run.findings[0] is found, "warnings first"
+    (added_finding,) = of_kind(run.findings, Kind.TOO_EVEN)
+    assert (added_finding.severity, added_finding.advice, len(added_finding.cells)) == (
+        "warning",
+        "look at the cat",
+        8,
+    )
+    assert run.findings[0] is added_finding, "warnings first"
     assert leading(run)[0] == SAID
-    assert all(SAID in said for said in sentences_of(run).values())
+    assert all(SAID in sentence for sentence in sentences_of(run).values())
     assert len(sentences_of(run)) == len(BUFFERS)
     part = all_findings(run)
     assert part is not None
@@ -104,13 +108,13 @@ def test_every_name_in_a_rows_texts_is_one_that_somebody_writes() -> None:
     """An unknown name in braces would drop the text silently."""
     rules = (ROOT / "netlab" / "findings").rglob("*.py")
     trees = [ast.parse(path.read_text("utf-8")) for path in rules]
-    written = {
+    constants = {
         node.value
         for tree in trees
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    known = written | {*words._OF_CELLS, *words._OF_FINDING, *_OF_SEVERAL, *_COUNTED}
+    names = constants | {*words._OF_CELLS, *words._OF_FINDING, *_OF_SEVERAL, *_COUNTED}
     for kind in Kind:
         for text in (*kind.says, *kind.shown):
-            assert {field[1] for field in Formatter().parse(text) if field[1]} <= known, kind
+            assert {field[1] for field in Formatter().parse(text) if field[1]} <= names, kind

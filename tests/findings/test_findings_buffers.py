@@ -21,43 +21,46 @@ from netlab.findings.series import series_of
 
 @pytest.mark.parametrize("kind", [Kind.BUFFER_CAPPED, Kind.BUFFER_DOUBLED])
 def test_what_a_system_did_to_buffers_is_told_with_ends_sizes_and_cells(kind: Kind) -> None:
-    what = "capped" if kind is Kind.BUFFER_CAPPED else "doubled"
+    change = "capped" if kind is Kind.BUFFER_CAPPED else "doubled"
     effective: dict[int, dict[str, Value]] = {
-        BUFFERS[1]: {f"server_send_buffer_{what}": 1, "server_send_buffer_bytes": 4_000},
-        BUFFERS[3]: {f"sender_receive_buffer_{what}": 1, "sender_receive_buffer_bytes": 7_000},
-        BUFFERS[4]: {f"client_send_buffer_{what}": 0, "client_send_buffer_bytes": 9_000},
+        BUFFERS[1]: {f"server_send_buffer_{change}": 1, "server_send_buffer_bytes": 4_000},
+        BUFFERS[3]: {f"sender_receive_buffer_{change}": 1, "sender_receive_buffer_bytes": 7_000},
+        BUFFERS[4]: {f"client_send_buffer_{change}": 0, "client_send_buffer_bytes": 9_000},
     }
-    found = buffers(series_of(flat(effective=effective)))
-    (told,) = of(found, kind)
-    assert (told.group, told.cells) == (Group("LL"), cells_of((BUFFERS[1], BUFFERS[3])))
-    assert told.evidence == {
+    findings = buffers(series_of(flat(effective=effective)))
+    (buffer_finding,) = of(findings, kind)
+    assert (buffer_finding.group, buffer_finding.cells) == (
+        Group("LL"),
+        cells_of((BUFFERS[1], BUFFERS[3])),
+    )
+    assert buffer_finding.evidence == {
         "least_asked_bytes": BUFFERS[1],
         "most_asked_bytes": BUFFERS[3],
         "most_effective_bytes": 7_000,
     }
-    assert told.words == {"ends": "server, sender"}
+    assert buffer_finding.words == {"ends": "server, sender"}
     order = [Kind.BUFFER_CAPPED, Kind.BUFFER_NO_EFFECT, Kind.BUFFER_DOUBLED]
-    assert [finding.kind for finding in found] == [
-        expected for expected in order if expected in (kind, order[1])
+    assert [finding.kind for finding in findings] == [
+        entry for entry in order if entry in (kind, order[1])
     ]
 
 
 def test_a_size_that_nobody_read_back_is_no_evidence() -> None:
-    told: dict[str, Value] = {"sender_send_buffer_capped": 1}
-    (found,) = of(buffers(series_of(flat(values=told))), Kind.BUFFER_CAPPED)
-    assert found.evidence.keys() == {"least_asked_bytes", "most_asked_bytes"}
-    assert found.words == {"ends": "sender"}
+    values: dict[str, Value] = {"sender_send_buffer_capped": 1}
+    (finding,) = of(buffers(series_of(flat(values=values))), Kind.BUFFER_CAPPED)
+    assert finding.evidence.keys() == {"least_asked_bytes", "most_asked_bytes"}
+    assert finding.words == {"ends": "sender"}
 
 
 def test_each_pairing_is_told_of_its_own_buffers_by_all_its_series() -> None:
-    told: dict[str, Value] = {"client_send_buffer_capped": 1}
-    runs = (flat(values=told), flat(values=told, pairing="WL"), flat(pairing="LW"))
-    small = flat(values=told, pairing="LL", asked=stream(size=64))
+    values: dict[str, Value] = {"client_send_buffer_capped": 1}
+    runs = (flat(values=values), flat(values=values, pairing="WL"), flat(pairing="LW"))
+    small = flat(values=values, pairing="LL", asked=stream(size=64))
     cells = tuple(replace(cell, key=f"64-{cell.key}") for cell in small.plan.cells)
     records = [replace(record, cell=f"64-{record.cell}") for record in small.records]
     again = run_of(replace(small.plan, cells=cells), records)
-    found = of(buffers(joined(*runs, again)), Kind.BUFFER_CAPPED)
-    assert [(finding.group.pairing, len(finding.cells)) for finding in found] == [
+    findings = of(buffers(joined(*runs, again)), Kind.BUFFER_CAPPED)
+    assert [(finding.group.pairing, len(finding.cells)) for finding in findings] == [
         ("LL", 16),
         ("WL", 8),
     ]
@@ -69,8 +72,8 @@ def test_a_buffer_was_capped_where_one_trial_says_so() -> None:
         replace(r, values={**r.values, "receiver_receive_buffer_capped": int(r.trial == 2)})
         for r in run.records
     ]
-    (found,) = of(buffers(series_of(run_of(run.plan, records))), Kind.BUFFER_CAPPED)
-    assert found.words == {"ends": "receiver"}
+    (finding,) = of(buffers(series_of(run_of(run.plan, records))), Kind.BUFFER_CAPPED)
+    assert finding.words == {"ends": "receiver"}
 
 
 SAME = {
@@ -86,12 +89,12 @@ def same(effective: Mapping[int, Mapping[str, Value]], **more: Any) -> list[Find
 
 
 def test_cells_whose_four_buffers_are_read_back_alike_are_one_point() -> None:
-    (found,) = same({BUFFERS[1]: SAME, BUFFERS[4]: SAME})
-    assert (found.group, found.cells) == (
+    (finding,) = same({BUFFERS[1]: SAME, BUFFERS[4]: SAME})
+    assert (finding.group, finding.cells) == (
         Group("LL", "TCP", 1500),
         cells_of((BUFFERS[1], BUFFERS[4])),
     )
-    assert found.evidence == {
+    assert finding.evidence == {
         "least_asked_bytes": BUFFERS[1],
         "most_asked_bytes": BUFFERS[4],
         "effective_bytes": 8_003,
@@ -102,7 +105,7 @@ def test_cells_whose_four_buffers_are_read_back_alike_are_one_point() -> None:
 def test_cells_with_one_buffer_that_differs_or_is_not_known_are_two_points(name: str) -> None:
     assert same({BUFFERS[1]: SAME, BUFFERS[4]: {**SAME, name: 1}}) == []
     assert same({BUFFERS[1]: SAME, BUFFERS[4]: {**SAME, name: "8000"}}) == []
-    without = {other: value for other, value in SAME.items() if other != name}
+    without = {key: value for key, value in SAME.items() if key != name}
     assert same({BUFFERS[1]: without, BUFFERS[4]: without}) == []
 
 
@@ -117,16 +120,21 @@ def test_trials_that_read_back_different_sizes_tell_none() -> None:
 
 def test_one_cell_with_an_effective_size_is_no_pair_and_two_sizes_are_two_findings() -> None:
     assert same({BUFFERS[1]: SAME}) == []
-    other = dict.fromkeys(SAME, 5)
-    found = same({BUFFERS[0]: SAME, BUFFERS[1]: SAME, BUFFERS[2]: other, BUFFERS[3]: other})
-    assert [finding.cells for finding in found] == [cells_of(BUFFERS[:2]), cells_of(BUFFERS[2:4])]
+    second_size = dict.fromkeys(SAME, 5)
+    findings = same(
+        {BUFFERS[0]: SAME, BUFFERS[1]: SAME, BUFFERS[2]: second_size, BUFFERS[3]: second_size}
+    )
+    assert [finding.cells for finding in findings] == [
+        cells_of(BUFFERS[:2]),
+        cells_of(BUFFERS[2:4]),
+    ]
 
 
 def test_each_series_has_its_own_points_that_are_the_same() -> None:
-    told = {BUFFERS[1]: SAME, BUFFERS[4]: SAME}
-    runs = [flat(effective=told, pairing=pairing) for pairing in ("LL", "WL")]
-    found = of(buffers(joined(*runs)), Kind.SAME_BUFFER)
-    assert [finding.group.pairing for finding in found] == ["LL", "WL"]
+    effective_sizes = {BUFFERS[1]: SAME, BUFFERS[4]: SAME}
+    runs = [flat(effective=effective_sizes, pairing=pairing) for pairing in ("LL", "WL")]
+    findings = of(buffers(joined(*runs)), Kind.SAME_BUFFER)
+    assert [finding.group.pairing for finding in findings] == ["LL", "WL"]
 
 
 # ---- buffers without effect ----------------------------------------------------------------------
@@ -138,7 +146,7 @@ def no_effect(figures: Sequence[float | None], **more: Any) -> list[Finding]:
 
 
 @pytest.mark.parametrize(
-    ("figures", "told"),
+    ("figures", "presence"),
     [
         ((100.0, 101.0, 100.0, 100.5), True),
         ((100.0, 101.001, 100.0, 100.5), False),
@@ -150,18 +158,18 @@ def no_effect(figures: Sequence[float | None], **more: Any) -> list[Finding]:
     ],
 )
 def test_four_sizes_of_which_the_largest_is_one_per_cent_above_the_smallest_show_no_effect(
-    figures: Sequence[float | None], told: bool
+    figures: Sequence[float | None], presence: bool
 ) -> None:
-    assert bool(no_effect(figures)) is told
+    assert bool(no_effect(figures)) is presence
 
 
 def test_an_axis_without_effect_has_its_range_and_its_figures() -> None:
-    (found,) = no_effect((94.0, 94.1, 94.3, None, 94.2))
-    assert (found.group, found.cells) == (
+    (finding,) = no_effect((94.0, 94.1, 94.3, None, 94.2))
+    assert (finding.group, finding.cells) == (
         Group("LL", "TCP", 1500),
         cells_of((*BUFFERS[:3], BUFFERS[4])),
     )
-    assert found.evidence == {
+    assert finding.evidence == {
         "levels": 4,
         "least": pytest.approx(94.0e6),
         "most": pytest.approx(94.3e6),
@@ -170,19 +178,19 @@ def test_an_axis_without_effect_has_its_range_and_its_figures() -> None:
         "to_socket_buffer_bytes": BUFFERS[4],
         "outliers": 0,
     }
-    assert found.words == {"quantity": "throughput_bit_per_s"}
+    assert finding.words == {"quantity": "throughput_bit_per_s"}
 
 
 def test_an_outlier_is_no_effect_of_the_buffer_and_a_step_is() -> None:
-    (found,) = no_effect((94.0, 94.0, 50.0, 94.0, 94.0, 94.0, 94.0, 94.0))
-    assert (found.evidence["outliers"], found.evidence["levels"]) == (1, 7)
-    assert cells_of((BUFFERS[2],))[0] not in found.cells
+    (finding,) = no_effect((94.0, 94.0, 50.0, 94.0, 94.0, 94.0, 94.0, 94.0))
+    assert (finding.evidence["outliers"], finding.evidence["levels"]) == (1, 7)
+    assert cells_of((BUFFERS[2],))[0] not in finding.cells
     assert no_effect((94.0, 94.0, 94.0, 94.0, 94.0, 94.0, 50.0, 50.0)) == []
 
 
 def test_an_outlier_that_is_within_one_per_cent_is_a_size_like_the_others() -> None:
-    (found,) = no_effect((94.0, 94.1, 94.0, 94.1, 94.0, 94.1, 94.0, 94.8))
-    assert (found.evidence["outliers"], found.evidence["levels"]) == (0, 8)
+    (finding,) = no_effect((94.0, 94.1, 94.0, 94.1, 94.0, 94.1, 94.0, 94.8))
+    assert (finding.evidence["outliers"], finding.evidence["levels"]) == (0, 8)
 
 
 # ---- fragments -----------------------------------------------------------------------------------
@@ -193,16 +201,16 @@ def cut(*runs: Analysis, link: Any = LINK) -> tuple[Finding, ...]:
 
 
 def udp_run(size: int, pairing: str = "LL", **more: Any) -> Analysis:
-    asked = stream("UDP", size, **more.pop("asked", {}))
-    return measured({16 * KIB: [90.0], 32 * KIB: [90.0]}, pairing=pairing, asked=asked, **more)
+    settings = stream("UDP", size, **more.pop("asked", {}))
+    return measured({16 * KIB: [90.0], 32 * KIB: [90.0]}, pairing=pairing, asked=settings, **more)
 
 
 def test_a_long_message_is_one_finding_whoever_sends_it() -> None:
-    (found,) = cut(udp_run(2_953), udp_run(2_953, "WL"))
-    assert found.group == Group(protocol="UDP", message_bytes=2_953)
+    (finding,) = cut(udp_run(2_953), udp_run(2_953, "WL"))
+    assert finding.group == Group(protocol="UDP", message_bytes=2_953)
     sizes = (16 * KIB, 32 * KIB)
-    assert found.cells == cells_of(sizes) + cells_of(sizes, "WL")
-    assert found.evidence == {
+    assert finding.cells == cells_of(sizes) + cells_of(sizes, "WL")
+    assert finding.evidence == {
         # 2953 + 8 bytes by 1480: two whole ones and a rest of 1 byte.
         "fragments": 3,
         "largest_whole_message_bytes": 1472,
@@ -230,15 +238,15 @@ def test_the_narrowest_path_that_a_trial_tells_counts_even_where_no_link_is_stat
         replace(r, values={**r.values, "sender_path_mtu_bytes": 1300 + 50 * r.trial})
         for r in run.records
     ]
-    (found,) = cut(run_of(run.plan, records), link=None)
-    assert found.evidence["mtu_bytes"] == 1350
+    (finding,) = cut(run_of(run.plan, records), link=None)
+    assert finding.evidence["mtu_bytes"] == 1350
     odd = [replace(r, values={**r.values, "sender_path_mtu_bytes": "x"}) for r in run.records]
     assert cut(run_of(run.plan, odd), link=None) == ()
 
 
 def test_cells_without_a_result_and_messages_that_udp_cannot_carry_are_not_spoken_of() -> None:
-    (found,) = cut(measured({16 * KIB: [None], 32 * KIB: [90.0]}, asked=stream("UDP", 2_000)))
-    assert found.cells == cells_of([32 * KIB])
+    (finding,) = cut(measured({16 * KIB: [None], 32 * KIB: [90.0]}, asked=stream("UDP", 2_000)))
+    assert finding.cells == cells_of([32 * KIB])
     assert cut(udp_run(65_508)) == ()
     assert cut(udp_run(1_472), udp_run(1_473, "WL"))[0].cells == cells_of(
         (16 * KIB, 32 * KIB), "WL"
@@ -246,6 +254,6 @@ def test_cells_without_a_result_and_messages_that_udp_cannot_carry_are_not_spoke
 
 
 def test_what_is_no_datagram_or_touched_no_wire_hides_no_later_one() -> None:
-    here = {16 * KIB: {"same_host": True}}
-    (found,) = cut(flat(), udp_run(2_000, "WL", effective=here))
-    assert found.cells == cells_of([32 * KIB], "WL")
+    loopback = {16 * KIB: {"same_host": True}}
+    (finding,) = cut(flat(), udp_run(2_000, "WL", effective=loopback))
+    assert finding.cells == cells_of([32 * KIB], "WL")

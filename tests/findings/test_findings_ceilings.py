@@ -38,10 +38,10 @@ FULL = [94.0] * 4
 
 
 def test_a_fall_names_the_cells_behind_the_last_full_one_and_from_where_to_where() -> None:
-    (found,) = fall(column([*FULL, 80.0, 70.0, 75.0]))
-    assert (found.kind, found.severity) == (Kind.UNEXPLAINED_FALL, "note")
-    assert (found.group, found.cells) == (Group("LL", "TCP", 1500), keys(4, 5, 6))
-    assert found.evidence == {
+    (finding,) = fall(column([*FULL, 80.0, 70.0, 75.0]))
+    assert (finding.kind, finding.severity) == (Kind.UNEXPLAINED_FALL, "note")
+    assert (finding.group, finding.cells) == (Group("LL", "TCP", 1500), keys(4, 5, 6))
+    assert finding.evidence == {
         "from_socket_buffer_bytes": BUFFERS[4],
         "expected": pytest.approx(94e6),
         "least": pytest.approx(70e6),
@@ -54,12 +54,12 @@ def test_a_fall_names_the_cells_behind_the_last_full_one_and_from_where_to_where
 
 def test_the_ceiling_told_with_a_fall_is_that_of_its_last_cell() -> None:
     small = {BUFFERS[6]: {"mss_bytes": 1000}}
-    (found,) = fall(column([*FULL, 80.0, 70.0, 75.0], effective=small))
-    assert found.evidence["ceiling_bit_per_s"] == pytest.approx(1e8 * 1000 / 1090)
+    (finding,) = fall(column([*FULL, 80.0, 70.0, 75.0], effective=small))
+    assert finding.evidence["ceiling_bit_per_s"] == pytest.approx(1e8 * 1000 / 1090)
 
 
 @pytest.mark.parametrize(
-    ("mbit", "told"),
+    ("mbit", "cell_count"),
     [
         ([*FULL[1:], 80.0, 70.0, 75.0], 0),
         ([*FULL, 80.0, 70.0], 0),
@@ -77,9 +77,11 @@ def test_the_ceiling_told_with_a_fall_is_that_of_its_last_cell() -> None:
     ],
 )
 def test_four_full_cells_and_three_far_below_behind_them_are_a_fall(
-    mbit: Sequence[float | None], told: int
+    mbit: Sequence[float | None], cell_count: int
 ) -> None:
-    assert [len(finding.cells) for finding in fall(column(mbit))] == ([told] if told else [])
+    assert [len(finding.cells) for finding in fall(column(mbit))] == (
+        [cell_count] if cell_count else []
+    )
 
 
 def test_exactly_98_per_cent_is_full_and_exactly_five_scales_are_no_fall() -> None:
@@ -116,30 +118,30 @@ def test_only_cells_over_a_wire_of_a_stated_buffer_can_fall() -> None:
     mbit = [*FULL, 80.0, 70.0, 75.0]
     assert fall(column(mbit, link=None)) == ()
     assert fall(column(mbit, values={"same_host": True})) == ()
-    one = {BUFFERS[4]: {"same_host": True}}
-    assert fall(column(mbit, effective=one)) == ()
-    (found,) = fall(column([*mbit, 60.0], effective=one))
-    assert (found.evidence["cells"], found.cells) == (7, keys(5, 6, 7))
+    loopback = {BUFFERS[4]: {"same_host": True}}
+    assert fall(column(mbit, effective=loopback)) == ()
+    (finding,) = fall(column([*mbit, 60.0], effective=loopback))
+    assert (finding.evidence["cells"], finding.cells) == (7, keys(5, 6, 7))
 
 
-def both_ways(there: Sequence[float], back: Sequence[float]) -> Analysis:
-    told = {
+def both_ways(upload: Sequence[float], download: Sequence[float]) -> Analysis:
+    values = {
         size: {
-            "to_server_throughput_bit_per_s": one * 1e6,
-            "to_client_throughput_bit_per_s": other * 1e6,
+            "to_server_throughput_bit_per_s": server_mbit * 1e6,
+            "to_client_throughput_bit_per_s": client_mbit * 1e6,
         }
-        for size, one, other in zip(BUFFERS, there, back, strict=False)
+        for size, server_mbit, client_mbit in zip(BUFFERS, upload, download, strict=False)
     }
-    series: dict[int, list[float | None]] = {size: [1.0] for size in BUFFERS[: len(there)]}
-    return measured(series, asked=stream(direction="both"), effective=told)
+    series: dict[int, list[float | None]] = {size: [1.0] for size in BUFFERS[: len(upload)]}
+    return measured(series, asked=stream(direction="both"), effective=values)
 
 
 def test_with_data_both_ways_96_per_cent_are_full_and_each_way_falls_by_itself() -> None:
     # 96 % of the ceiling are 90.38 Mbit/s, 98 % are 92.27.
-    rest = [60.0, 60.0, 60.0]
-    (found,) = fall(both_ways([90.5] * 4 + rest, [90.3] * 4 + rest))
-    assert found.group.flow == "to server"
-    assert fall(column([90.5] * 4 + rest)) == ()
+    tail = [60.0, 60.0, 60.0]
+    (finding,) = fall(both_ways([90.5] * 4 + tail, [90.3] * 4 + tail))
+    assert finding.group.flow == "to server"
+    assert fall(column([90.5] * 4 + tail)) == ()
 
 
 # ---- no timestamps -------------------------------------------------------------------------------
@@ -160,10 +162,10 @@ def bare(mbit: Sequence[float | None], *, imported: bool = False, **more: Any) -
 
 
 def test_tcp_over_the_ceiling_with_timestamps_in_most_cells_is_told_with_both_ceilings() -> None:
-    (found,) = bare([94.6, 94.0, 94.5, 94.8, None])
-    assert (found.kind, found.severity) == (Kind.NO_TIMESTAMPS, "note")
-    assert (found.group, found.cells) == (Group("LL", "TCP", 1500), keys(0, 2, 3))
-    assert found.evidence == {
+    (finding,) = bare([94.6, 94.0, 94.5, 94.8, None])
+    assert (finding.kind, finding.severity) == (Kind.NO_TIMESTAMPS, "note")
+    assert (finding.group, finding.cells) == (Group("LL", "TCP", 1500), keys(0, 2, 3))
+    assert finding.evidence == {
         "throughput_bit_per_s": pytest.approx(94.6e6),
         "ceiling_without_bit_per_s": pytest.approx(WITHOUT),
         "ceiling_with_bit_per_s": pytest.approx(WITH),
@@ -172,7 +174,7 @@ def test_tcp_over_the_ceiling_with_timestamps_in_most_cells_is_told_with_both_ce
 
 
 @pytest.mark.parametrize(
-    ("mbit", "imported", "told"),
+    ("mbit", "imported", "presence"),
     [
         ([94.5, 94.0], False, False),
         ([94.5, 94.5, 94.0], False, True),
@@ -189,9 +191,9 @@ def test_tcp_over_the_ceiling_with_timestamps_in_most_cells_is_told_with_both_ce
     ],
 )
 def test_timestamps_are_missed_in_more_than_half_of_the_cells_and_nowhere_too_much(
-    mbit: Sequence[float], imported: bool, told: bool
+    mbit: Sequence[float], imported: bool, presence: bool
 ) -> None:
-    assert bool(bare(mbit, imported=imported)) is told
+    assert bool(bare(mbit, imported=imported)) is presence
 
 
 @pytest.mark.parametrize(
@@ -208,14 +210,14 @@ def test_nothing_is_said_of_timestamps_that_are_known_or_cannot_be_seen(
 ) -> None:
     assert bare([94.5] * 3, **more) == []
     assert list(without_timestamps(series_of(column([94.5] * 3)), imported=False)) == []
-    one = {BUFFERS[1]: {"mss_bytes": 1460}}
-    assert bare([94.5] * 3, effective=one) == []
+    mss_values = {BUFFERS[1]: {"mss_bytes": 1460}}
+    assert bare([94.5] * 3, effective=mss_values) == []
 
 
 def test_cells_within_one_host_do_not_count() -> None:
-    here = {BUFFERS[at]: {"same_host": True} for at in (1, 2, 3)}
-    (found,) = bare([94.5, 60.0, 60.0, 99.0], effective=here)
-    assert (found.cells, found.evidence["cells"]) == (keys(0), 1)
+    loopback = {BUFFERS[at]: {"same_host": True} for at in (1, 2, 3)}
+    (finding,) = bare([94.5, 60.0, 60.0, 99.0], effective=loopback)
+    assert (finding.cells, finding.evidence["cells"]) == (keys(0), 1)
 
 
 # ---- more than any message allows ----------------------------------------------------------------
@@ -234,11 +236,11 @@ def unknown(
 
 
 def test_what_no_message_allows_is_told_with_the_largest_and_the_ceiling() -> None:
-    found = unknown([96.0, 98.0, 97.0, 60.0, None])
-    assert [(finding.kind, finding.group, finding.cells) for finding in found] == [
+    findings = unknown([96.0, 98.0, 97.0, 60.0, None])
+    assert [(finding.kind, finding.group, finding.cells) for finding in findings] == [
         (Kind.ABOVE_CEILING, Group("LL", "UDP"), keys(1, 2))
     ]
-    assert found[0].evidence == {
+    assert findings[0].evidence == {
         "throughput_bit_per_s": pytest.approx(98e6),
         "highest_ceiling_bit_per_s": pytest.approx(BEST),
     }
@@ -258,9 +260,9 @@ def test_what_no_message_allows_is_told_with_the_largest_and_the_ceiling() -> No
 def test_above_any_ceiling_begins_a_thousandth_over_it_and_two_for_a_print(
     protocol: str, more: dict[str, Any], ceiling: float, imported: bool, tolerance: float
 ) -> None:
-    for share, told in ((tolerance + 1e-5, True), (tolerance - 1e-5, False)):
+    for share, presence in ((tolerance + 1e-5, True), (tolerance - 1e-5, False)):
         mbit = ceiling * (1 + share) / 1e6
-        assert bool(unknown([mbit], protocol, imported=imported, **more)) is told
+        assert bool(unknown([mbit], protocol, imported=imported, **more)) is presence
 
 
 @pytest.mark.parametrize(
@@ -277,24 +279,24 @@ def test_each_ip_version_has_its_ceiling_whether_the_run_has_both_or_not(
     protocol: str, version: int, ceiling: float
 ) -> None:
     unsized: dict[str, Any] = {"protocol": protocol, "message_bytes": None}
-    other = column([1.0], asked={**unsized, "ip_version": 10 - version})
-    for share, told in ((1.0011, True), (1.0009, False)):
-        asked = {**unsized, "ip_version": version}
-        run = column([ceiling * share / 1e6], asked=asked, pairing="WL")
-        cells = (*run.plan.cells, *other.plan.cells)
-        both = run_of(replace(run.plan, cells=cells), (*run.records, *other.records))
-        for one_run in (run, both):
-            found = above_any(series_of(one_run), LINK, imported=False)
-            assert [one.cells for one in found] == [(f"WL-{BUFFERS[0]}",)] * told
+    second_run = column([1.0], asked={**unsized, "ip_version": 10 - version})
+    for share, presence in ((1.0011, True), (1.0009, False)):
+        settings = {**unsized, "ip_version": version}
+        run = column([ceiling * share / 1e6], asked=settings, pairing="WL")
+        cells = (*run.plan.cells, *second_run.plan.cells)
+        joint_run = run_of(replace(run.plan, cells=cells), (*run.records, *second_run.records))
+        for one_run in (run, joint_run):
+            findings = above_any(series_of(one_run), LINK, imported=False)
+            assert [finding.cells for finding in findings] == [(f"WL-{BUFFERS[0]}",)] * presence
 
 
 def test_of_known_messages_no_link_or_no_wire_nothing_is_said_here() -> None:
     assert unknown([200.0], link=None) == []
     assert unknown([200.0], values={"same_host": True}) == []
     assert unknown([200.0], settings={"message_bytes": 64}) == []
-    one = {BUFFERS[0]: {"same_host": True}}
-    (found,) = unknown([300.0, 200.0], effective=one)
-    assert found.cells == keys(1)
+    loopback = {BUFFERS[0]: {"same_host": True}}
+    (finding,) = unknown([300.0, 200.0], effective=loopback)
+    assert finding.cells == keys(1)
 
 
 def test_a_series_of_known_messages_hides_no_later_one() -> None:
@@ -302,5 +304,5 @@ def test_a_series_of_known_messages_hides_no_later_one() -> None:
     first, second = column([200.0]), column([200.0], pairing="WL", asked=unsized)
     plan = replace(first.plan, cells=(*first.plan.cells, *second.plan.cells))
     run = run_of(plan, (*first.records, *second.records))
-    found = above_any(series_of(run), LINK, imported=False)
-    assert [finding.group.pairing for finding in found] == ["WL"]
+    findings = above_any(series_of(run), LINK, imported=False)
+    assert [finding.group.pairing for finding in findings] == ["WL"]

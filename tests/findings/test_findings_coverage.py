@@ -31,9 +31,9 @@ def ok(of: PlannedCell, trial: int = 1, **values: Value) -> Record:
 
 
 def not_ok(of: PlannedCell, status: Status, reason: str | None, trial: int = 1) -> Record:
-    made = record_of(of, {}, printed="x", trial=trial)
+    record = record_of(of, {}, printed="x", trial=trial)
     return Record(
-        **{**{n: getattr(made, n) for n in made.__slots__}, "status": status, "reason": reason}
+        **{**{n: getattr(record, n) for n in record.__slots__}, "status": status, "reason": reason}
     )
 
 
@@ -113,9 +113,9 @@ def test_a_trial_of_which_nothing_is_known_but_its_status_has_no_reason_given() 
 
 def test_sizes_are_told_each_once_and_in_order() -> None:
     cells = [cell(str(at), size=size) for at, size in enumerate((1500, 64, 9000, 64))]
-    (found,) = missing(run_of(plan_of(cells), []))
-    assert found.words["message_bytes"] == "64, 1500, 9000"
-    assert (found.evidence["cells"], found.evidence["trials"]) == (4, 4)
+    (sizes_finding,) = missing(run_of(plan_of(cells), []))
+    assert sizes_finding.words["message_bytes"] == "64, 1500, 9000"
+    assert (sizes_finding.evidence["cells"], sizes_finding.evidence["trials"]) == (4, 4)
     odd = [cell("a", size="auto"), PlannedCell("b", "LL", "connect", {})]
     without = missing(run_of(plan_of(odd), []))
     assert [finding.words["message_bytes"] for finding in without] == ["", ""]
@@ -129,41 +129,43 @@ def column(
     pairing: str, has: Sequence[bool], *, test: str = "stream", size: int = 64, **more: Value
 ) -> tuple[list[PlannedCell], list[Record]]:
     cells, records = [], []
-    for buffer, there in zip(BUFFERS, has, strict=False):
+    for buffer, presence in zip(BUFFERS, has, strict=False):
         key = f"{pairing}-{test}-{size}-{buffer}-{more}"
         settings: dict[str, Any] = {
             **{"protocol": "TCP", "message_bytes": size, "socket_buffer_bytes": buffer},
             **more,
         }
-        planned = PlannedCell(key, pairing, test, settings)
+        planned_cell = PlannedCell(key, pairing, test, settings)
         quantity = "throughput_bit_per_s" if test == "stream" else "rtt_mean_ns"
-        cells.append(planned)
-        if there:
-            records.append(record_of(planned, {quantity: 9e7}, printed="x"))
+        cells.append(planned_cell)
+        if presence:
+            records.append(record_of(planned_cell, {quantity: 9e7}, printed="x"))
     return cells, records
 
 
 def fewer(*columns: tuple[list[PlannedCell], list[Record]]) -> list[tuple[str, dict[str, float]]]:
     cells = [cell for cells, _ in columns for cell in cells]
-    records = [finding for _, records in columns for finding in records]
-    found = fewer_cells(series_of(run_of(plan_of(cells), records)))
-    assert {finding.kind for finding in found} <= {Kind.FEWER_CELLS}
-    return [(str(finding.group), dict(finding.evidence)) for finding in found]
+    records = [record for _, records in columns for record in records]
+    findings = fewer_cells(series_of(run_of(plan_of(cells), records)))
+    assert {finding.kind for finding in findings} <= {Kind.FEWER_CELLS}
+    return [(str(finding.group), dict(finding.evidence)) for finding in findings]
 
 
 def test_a_mean_on_fewer_cells_than_those_beside_it_names_the_blanks() -> None:
-    whole, short = column("LL", [True] * 3), column("WL", [True, False, True])
-    assert fewer(whole, short) == [("WL TCP 64", {"cells": 2, "most_cells": 3, "of_cells": 3})]
-    cells, records = whole[0] + short[0], whole[1] + short[1]
-    (found,) = fewer_cells(series_of(run_of(plan_of(cells), records)))
-    assert found.cells == (short[0][1].key,)
+    full_column, short_column = column("LL", [True] * 3), column("WL", [True, False, True])
+    assert fewer(full_column, short_column) == [
+        ("WL TCP 64", {"cells": 2, "most_cells": 3, "of_cells": 3})
+    ]
+    cells, records = full_column[0] + short_column[0], full_column[1] + short_column[1]
+    (finding,) = fewer_cells(series_of(run_of(plan_of(cells), records)))
+    assert finding.cells == (short_column[0][1].key,)
 
 
 def test_a_mean_without_any_cell_is_none_and_where_all_are_as_short_none_stands_out() -> None:
     assert fewer(column("LL", [True] * 3), column("WL", [False] * 3)) == []
     assert fewer(column("LL", [True, False]), column("WL", [False, True])) == []
-    one = [True, False, False]
-    assert fewer(column("LL", [True] * 3), column("WL", one)) == [
+    flags = [True, False, False]
+    assert fewer(column("LL", [True] * 3), column("WL", flags)) == [
         ("WL TCP 64", {"cells": 1, "most_cells": 3, "of_cells": 3})
     ]
 
@@ -176,12 +178,14 @@ def test_means_of_other_tests_or_other_sizes_of_buffers_do_not_stand_beside_each
 
 
 def test_each_column_that_is_short_is_told_against_the_fullest() -> None:
-    found = fewer(
+    short_columns = fewer(
         column("LL", [True, True, False]),
         column("WL", [True] * 3),
         column("LW", [True, False, False]),
     )
-    assert [(name, evidence["cells"], evidence["most_cells"]) for name, evidence in found] == [
+    assert [
+        (name, evidence["cells"], evidence["most_cells"]) for name, evidence in short_columns
+    ] == [
         ("LL TCP 64", 2, 3),
         ("LW TCP 64", 1, 3),
     ]
@@ -193,13 +197,13 @@ def test_each_column_that_is_short_is_told_against_the_fullest() -> None:
 def timed(
     took_s: Mapping[str, Sequence[float]],
     *,
-    asked: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
     prefix: str = "",
     **values: Value,
 ) -> list[Any]:
     cells, records = [], []
     for key, trials in took_s.items():
-        of = cell(key, key[:2], **(asked or {}))
+        of = cell(key, key[:2], **(settings or {}))
         cells.append(of)
         for number, seconds in enumerate(trials, 1):
             its: dict[str, Value] = {f"{prefix}elapsed_ns": round(seconds * 1e9), **values}
@@ -231,34 +235,36 @@ def test_a_window_is_off_by_more_than_two_per_cent_beyond_its_longest_gap(
 
 
 def test_at_exactly_two_per_cent_off_nothing_is_said() -> None:
-    asked: dict[str, Value] = {"duration_s": 100.0}
-    assert timed({"LL": [102.0]}, asked=asked) == timed({"LL": [98.0]}, asked=asked) == []
-    waiting: dict[str, Value] = {**asked, "timeout_s": 2.0}
-    assert timed({"LL": [104.0]}, asked=waiting) == []
-    assert len(timed({"LL": [104.000000001]}, asked=waiting)) == 1
+    settings: dict[str, Value] = {"duration_s": 100.0}
+    assert (
+        timed({"LL": [102.0]}, settings=settings) == timed({"LL": [98.0]}, settings=settings) == []
+    )
+    timeout_settings: dict[str, Value] = {**settings, "timeout_s": 2.0}
+    assert timed({"LL": [104.0]}, settings=timeout_settings) == []
+    assert len(timed({"LL": [104.000000001]}, settings=timeout_settings)) == 1
 
 
 def test_a_window_of_half_a_second_counts_as_well() -> None:
-    assert len(timed({"LL": [0.6]}, asked={"duration_s": 0.5})) == 1
+    assert len(timed({"LL": [0.6]}, settings={"duration_s": 0.5})) == 1
 
 
 def test_a_trial_of_which_no_time_is_known_hides_no_later_one() -> None:
     cells = [cell("a"), cell("b")]
     late = ok(cells[0], 3, elapsed_ns=15 * 10**9)
     run = run_of(plan_of(cells, repeats=3), [ok(cells[0]), late])
-    (found,) = off_time(series_of(run), Stated())
-    assert (found.evidence["trials"], found.evidence["of_trials"]) == (1, 1)
+    (finding,) = off_time(series_of(run), Stated())
+    assert (finding.evidence["trials"], finding.evidence["of_trials"]) == (1, 1)
 
 
 def test_a_time_out_may_be_waited_for_at_the_end() -> None:
-    asked: dict[str, Value] = {"timeout_s": 2.0}
-    assert timed({"LL": [12.2]}, asked=asked) == []
-    assert len(timed({"LL": [12.201]}, asked=asked)) == 1
+    settings: dict[str, Value] = {"timeout_s": 2.0}
+    assert timed({"LL": [12.2]}, settings=settings) == []
+    assert len(timed({"LL": [12.201]}, settings=settings)) == 1
 
 
 @pytest.mark.parametrize("lacking", [{"duration_s": None}, {"duration_s": 0}, {"duration_s": "10"}])
 def test_a_trial_whose_time_nobody_asked_for_is_not_off(lacking: dict[str, Value]) -> None:
-    assert timed({"LL": [15.0]}, asked=lacking) == []
+    assert timed({"LL": [15.0]}, settings=lacking) == []
 
 
 def test_a_window_that_was_not_recorded_or_is_no_number_is_not_off() -> None:
@@ -271,10 +277,10 @@ def test_a_window_that_was_not_recorded_or_is_no_number_is_not_off() -> None:
 
 
 def test_how_many_trials_were_off_and_by_how_much_is_told_of_each_pairing() -> None:
-    found = timed(
+    findings = timed(
         {"LL-a": [10.0, 15.0], "WL-b": [10.0, 10.0], "LL-c": [11.0, 12.0], "LL-d": [10.0]}
     )
-    (of_ll,) = found
+    (of_ll,) = findings
     assert (of_ll.kind, of_ll.group, of_ll.cells) == (Kind.OFF_TIME, Group("LL"), ("LL-a", "LL-c"))
     assert of_ll.evidence == {
         "trials": 3,
@@ -300,9 +306,11 @@ def test_only_trials_with_a_result_have_a_time() -> None:
 
 
 def test_each_way_of_a_test_both_ways_has_its_own_window() -> None:
-    asked: dict[str, Value] = {"direction": "both"}
-    (found,) = timed({"LL": [15.0]}, asked=asked, prefix="to_client_", to_server_elapsed_ns=10**10)
-    assert (found.evidence["trials"], found.evidence["of_trials"]) == (1, 2)
+    settings: dict[str, Value] = {"direction": "both"}
+    (finding,) = timed(
+        {"LL": [15.0]}, settings=settings, prefix="to_client_", to_server_elapsed_ns=10**10
+    )
+    assert (finding.evidence["trials"], finding.evidence["of_trials"]) == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -312,14 +320,14 @@ def test_each_way_of_a_test_both_ways_has_its_own_window() -> None:
 def test_what_a_document_says_of_its_durations_is_told_with_its_source(
     shortest_s: float, longest_s: float, off: bool
 ) -> None:
-    said = StatedDuration(
+    duration = StatedDuration(
         pairings=("LL",), asked_s=100, shortest_s=shortest_s, longest_s=longest_s, source="page 7"
     )
     cells = [cell("a"), cell("b", "WL"), cell("c"), cell("d")]
     records = [ok(cells[0]), ok(cells[1]), ok(cells[3])]
-    found = off_time(series_of(run_of(plan_of(cells), records)), Stated(durations=(said,)))
-    assert len(found) == off
-    for finding in found:
+    findings = off_time(series_of(run_of(plan_of(cells), records)), Stated(durations=(duration,)))
+    assert len(findings) == off
+    for finding in findings:
         assert (finding.kind, finding.group, finding.cells) == (
             Kind.OFF_TIME,
             Group("LL"),
@@ -337,8 +345,8 @@ def test_a_second_statement_counts_though_the_first_is_within_bounds() -> None:
         for s in (10, 20)
     )
     cells = [cell("a"), cell("b", "WL")]
-    run = run_of(plan_of(cells), [ok(finding) for finding in cells])
-    found = off_time(series_of(run), Stated(durations=(near, far)))
-    assert [(finding.group.pairing, finding.words["source"]) for finding in found] == [
+    run = run_of(plan_of(cells), [ok(planned_cell) for planned_cell in cells])
+    findings = off_time(series_of(run), Stated(durations=(near, far)))
+    assert [(finding.group.pairing, finding.words["source"]) for finding in findings] == [
         *(("LL", "20"), ("WL", "20")),
     ]

@@ -132,22 +132,22 @@ def read(
     test: str = "stream",
     **plan: Any,
 ) -> Sequence[StreamSample]:
-    cell, made = record(settings, values, test)
-    return samples(run_of(plan_of([cell], link, **plan), [made]))
+    cell, trial_record = record(settings, values, test)
+    return samples(run_of(plan_of([cell], link, **plan), [trial_record]))
 
 
 def only(settings: Mapping[str, Value], values: Mapping[str, Value], **plan: Any) -> StreamSample:
-    (found,) = read(settings, values, **plan)
-    return found
+    (sample,) = read(settings, values, **plan)
+    return sample
 
 
 def bare(size: int = 1472, protocol: str = "UDP", **more: Value) -> dict[str, Value]:
     return {"protocol": protocol, "message_bytes": size, **more}
 
 
-def near(expected: float) -> Any:
+def near(number: float) -> Any:
     """Equal except for rounding."""
-    return pytest.approx(expected)
+    return pytest.approx(number)
 
 
 # ---- every value ---------------------------------------------------------------------------------
@@ -192,8 +192,8 @@ def test_all_that_a_record_says_of_a_stream_over_udp_is_where_it_belongs() -> No
 
 
 def test_all_that_a_record_says_of_a_stream_over_tcp_is_where_it_belongs() -> None:
-    found = only(bare(64, "TCP", streams=3), SAID)
-    assert found == StreamSample(
+    sample = only(bare(64, "TCP", streams=3), SAID)
+    assert sample == StreamSample(
         cell="a cell",
         pairing="WL",
         protocol="TCP",
@@ -227,8 +227,8 @@ def test_all_that_a_record_says_of_a_stream_over_tcp_is_where_it_belongs() -> No
 
 def test_of_what_a_record_does_not_say_nothing_is_known() -> None:
     for protocol in ("UDP", "TCP"):
-        found = only(bare(1472, protocol), {"throughput_bit_per_s": 9e7}, link=None)
-        assert found == StreamSample(
+        sample = only(bare(1472, protocol), {"throughput_bit_per_s": 9e7}, link=None)
+        assert sample == StreamSample(
             cell="a cell",
             pairing="WL",
             protocol=protocol,
@@ -244,22 +244,22 @@ def test_of_what_a_record_does_not_say_nothing_is_known() -> None:
 
 @pytest.mark.parametrize("wrong", ["7", True, None, [7], 7.5])
 def test_a_value_of_another_type_is_not_known(wrong: Any) -> None:
-    kept = ("throughput_bit_per_s", "sender_congestion")
-    values = {name: value if name in kept else wrong for name, value in SAID.items()}
-    found = only(bare(1472, "TCP"), {**values, "sender_congestion": 7})
+    names = ("throughput_bit_per_s", "sender_congestion")
+    values = {name: value if name in names else wrong for name, value in SAID.items()}
+    sample = only(bare(1472, "TCP"), {**values, "sender_congestion": 7})
     numbers = wrong == 7.5
     only_shares: dict[str, Any] = {
         "steal_share": 7.5 if numbers else None,
         "busiest_core_share": 7.5 if numbers else None,
         "clock_ppm": 7.5 if numbers else None,
     }
-    assert found.sender == StreamEnd(host="b", **only_shares)
-    assert found.receiver == StreamEnd(host="a", **only_shares)
-    assert (found.tcp, found.congestion) == (TcpAccount(), None)
-    assert (found.calls, found.call_times, found.room_looks) == (None, None, None)
-    assert (found.send_buffer_bytes, found.queue_looks) == (None, None)
-    assert (found.room_share, found.queue_full_share) == ((7.5, 7.5) if numbers else (None, None))
-    assert found.path_mtu_bytes is None
+    assert sample.sender == StreamEnd(host="b", **only_shares)
+    assert sample.receiver == StreamEnd(host="a", **only_shares)
+    assert (sample.tcp, sample.congestion) == (TcpAccount(), None)
+    assert (sample.calls, sample.call_times, sample.room_looks) == (None, None, None)
+    assert (sample.send_buffer_bytes, sample.queue_looks) == (None, None)
+    assert (sample.room_share, sample.queue_full_share) == ((7.5, 7.5) if numbers else (None, None))
+    assert sample.path_mtu_bytes is None
     assert read(bare(), {"throughput_bit_per_s": wrong}) == () or numbers
 
 
@@ -275,8 +275,8 @@ def test_a_counter_that_one_edge_lacks_or_that_fell_has_not_grown() -> None:
                 counts.sndbuf_limited_us,
                 counts.retransmissions,
             )
-            known = [value is not None for value in counters]
-            assert known == [name != counter for counter in names]
+            flags = [value is not None for value in counters]
+            assert flags == [name != counter for counter in names]
     still = only(bare(64, "TCP"), {**SAID, "sender_tcp_end_busy_time_us": 100})
     assert still.tcp.busy_us == 0
     fell = only(bare(64, "TCP"), {**SAID, "sender_tcp_end_busy_time_us": 99})
@@ -291,13 +291,13 @@ def test_the_receivers_window_is_the_larger_of_both_edges(
     begin: int | None, end: int | None, window: int | None
 ) -> None:
     edges = {"sender_tcp_begin_snd_wnd": begin, "sender_tcp_end_snd_wnd": end}
-    told = {name: value for name, value in edges.items() if value is not None}
-    found = only(bare(64, "TCP"), {"throughput_bit_per_s": 9e7, **told})
-    assert found.tcp.window_bytes == window
+    values = {name: value for name, value in edges.items() if value is not None}
+    sample = only(bare(64, "TCP"), {"throughput_bit_per_s": 9e7, **values})
+    assert sample.tcp.window_bytes == window
 
 
 @pytest.mark.parametrize(
-    ("pairs", "bits", "whole"),
+    ("pairs", "bits", "validity"),
     [
         ([100, 3], 7, True),
         ((100, 3), 7, True),
@@ -310,23 +310,23 @@ def test_the_receivers_window_is_the_larger_of_both_edges(
         ([100, 3], "7", False),
     ],
 )
-def test_a_histogram_that_is_not_whole_is_not_known(pairs: Any, bits: Any, whole: bool) -> None:
-    told = {
+def test_a_histogram_that_is_not_whole_is_not_known(pairs: Any, bits: Any, validity: bool) -> None:
+    values = {
         **{"throughput_bit_per_s": 9e7, "sender_send_call_histogram": pairs},
         "sender_send_call_histogram_bits": bits,
     }
-    found = only(bare(), told)
-    assert found.call_times == (of_values([100] * 3) if whole else None)
+    sample = only(bare(), values)
+    assert sample.call_times == (of_values([100] * 3) if validity else None)
 
 
 # ---- whose and which -----------------------------------------------------------------------------
 
 
 def test_the_client_sends_unless_the_server_is_to() -> None:
-    there = only(bare(direction="client-sends"), SAID)
-    assert (there.sender.host, there.receiver.host, there.flow) == ("b", "a", "")
-    back = only(bare(direction="server-sends"), SAID)
-    assert (back.sender.host, back.receiver.host, back.flow) == ("a", "b", "")
+    upload = only(bare(direction="client-sends"), SAID)
+    assert (upload.sender.host, upload.receiver.host, upload.flow) == ("b", "a", "")
+    download = only(bare(direction="server-sends"), SAID)
+    assert (download.sender.host, download.receiver.host, download.flow) == ("a", "b", "")
 
 
 def test_a_test_both_ways_has_a_sending_each_way_with_its_own_values() -> None:
@@ -335,20 +335,20 @@ def test_a_test_both_ways_has_a_sending_each_way_with_its_own_values() -> None:
         **{"to_client_throughput_bit_per_s": 8e7, "to_client_sender_thread_ns": 99},
         "same_host": False,
     }
-    there, back = read(bare(direction="both"), values)
-    assert (there.flow, there.sender, there.receiver) == ("to server", SENDER, RECEIVER)
-    assert (there.throughput_bit_per_s, back.throughput_bit_per_s) == (9e7, 8e7)
-    assert (back.flow, back.sender.host, back.receiver.host) == ("to client", "a", "b")
-    assert back.sender == StreamEnd(host="a", thread_ns=99)
+    upload, download = read(bare(direction="both"), values)
+    assert (upload.flow, upload.sender, upload.receiver) == ("to server", SENDER, RECEIVER)
+    assert (upload.throughput_bit_per_s, download.throughput_bit_per_s) == (9e7, 8e7)
+    assert (download.flow, download.sender.host, download.receiver.host) == ("to client", "a", "b")
+    assert download.sender == StreamEnd(host="a", thread_ns=99)
 
 
 def test_hosts_that_were_not_chosen_have_no_name() -> None:
-    cell, made = record(bare(), SAID)
+    cell, trial_record = record(bare(), SAID)
     unknown: list[Any] = ["", None]
     for server in unknown:
-        nobody = replace(made, server=server, client=server)
-        (found,) = samples(run_of(plan_of([cell]), [nobody]))
-        assert (found.sender.host, found.receiver.host) == ("", "")
+        nobody = replace(trial_record, server=server, client=server)
+        (sample,) = samples(run_of(plan_of([cell]), [nobody]))
+        assert (sample.sender.host, sample.receiver.host) == ("", "")
 
 
 def test_only_streams_that_are_ok_and_have_a_figure_and_a_size_are_read() -> None:
@@ -356,24 +356,24 @@ def test_only_streams_that_are_ok_and_have_a_figure_and_a_size_are_read() -> Non
     assert read(bare(), {"lost_messages": 3}) == ()
     assert read({"protocol": "UDP"}, SAID) == ()
     assert read({"protocol": "UDP", "message_bytes": "64"}, SAID) == ()
-    cell, made = record(bare(), SAID)
+    cell, trial_record = record(bare(), SAID)
     for status in Status:
-        found = samples(run_of(plan_of([cell]), [replace(made, status=status)]))
-        assert len(found) == (status is Status.OK)
+        readings = samples(run_of(plan_of([cell]), [replace(trial_record, status=status)]))
+        assert len(readings) == (status is Status.OK)
     assert samples(run_of(plan_of([cell]), [])) == ()
 
 
 def test_sendings_come_in_the_plans_order_trial_by_trial() -> None:
     cells = [PlannedCell(key, "LL", "stream", bare()) for key in "yxz"]
-    made = [
+    records = [
         record_of(cell, {"throughput_bit_per_s": float(trial)}, printed="x", trial=trial)
         for trial in (2, 1)
         for cell in reversed(cells)
     ]
     skipped = replace(cells[1], test="connect")
     plan = plan_of([cells[0], skipped, cells[2]], repeats=2)
-    found = samples(run_of(plan, made))
-    assert [(sample.cell, sample.throughput_bit_per_s) for sample in found] == [
+    readings = samples(run_of(plan, records))
+    assert [(sample.cell, sample.throughput_bit_per_s) for sample in readings] == [
         *(("y", 1.0), ("y", 2.0), ("z", 1.0), ("z", 2.0)),
     ]
 
@@ -384,10 +384,10 @@ def test_what_a_document_printed_is_known_to_be_an_import() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "same"), [(True, True), (False, False), (1, False), (None, False)]
+    ("answer", "same"), [(True, True), (False, False), (1, False), (None, False)]
 )
-def test_a_stream_within_one_host_touched_no_wire(told: Any, same: bool) -> None:
-    found = only(bare(), {**SAID, "same_host": told})
-    assert found.same_host is same
-    assert (found.ceiling_bit_per_s is None) is same
-    assert (found.highest_ceiling_bit_per_s is None) is same
+def test_a_stream_within_one_host_touched_no_wire(answer: Any, same: bool) -> None:
+    sample = only(bare(), {**SAID, "same_host": answer})
+    assert sample.same_host is same
+    assert (sample.ceiling_bit_per_s is None) is same
+    assert (sample.highest_ceiling_bit_per_s is None) is same

@@ -21,10 +21,10 @@ def only(
     settings: Mapping[str, Value], values: Mapping[str, Value], link: Link | None = LINK
 ) -> StreamSample:
     cell = PlannedCell("a cell", "WL", "stream", settings)
-    told = {"throughput_bit_per_s": 9e7, **values}
-    made = record_of(cell, told, printed="x", server="a", client="b")
-    (found,) = samples(run_of(plan_of([cell], link), [made]))
-    return found
+    trial_values = {"throughput_bit_per_s": 9e7, **values}
+    record = record_of(cell, trial_values, printed="x", server="a", client="b")
+    (sample,) = samples(run_of(plan_of([cell], link), [record]))
+    return sample
 
 
 def bare(size: int = 1472, protocol: str = "UDP", **more: Value) -> dict[str, Value]:
@@ -35,7 +35,7 @@ def bare(size: int = 1472, protocol: str = "UDP", **more: Value) -> dict[str, Va
 
 
 @pytest.mark.parametrize(
-    ("settings", "offered"),
+    ("settings", "offered_rate"),
     [
         ({}, None),
         ({"rate_bit_per_s": 5_000_000}, 5e6),
@@ -47,23 +47,23 @@ def bare(size: int = 1472, protocol: str = "UDP", **more: Value) -> dict[str, Va
     ],
 )
 def test_what_was_offered_is_payload_bits_a_second(
-    settings: dict[str, Any], offered: float | None
+    settings: dict[str, Any], offered_rate: float | None
 ) -> None:
-    found = only(bare(**settings), {})
-    assert found.offered_bit_per_s == offered
-    assert found.sender.spins is found.paced is (offered is not None)
+    sample = only(bare(**settings), {})
+    assert sample.offered_bit_per_s == offered_rate
+    assert sample.sender.spins is sample.paced is (offered_rate is not None)
 
 
-@pytest.mark.parametrize(("told", "spins"), [(1, True), (0, False), (2, False), (None, False)])
-def test_a_receiver_spins_that_says_so(told: Any, spins: bool) -> None:
-    assert only(bare(), {"receiver_spin": told}).receiver.spins is spins
+@pytest.mark.parametrize(("answer", "spins"), [(1, True), (0, False), (2, False), (None, False)])
+def test_a_receiver_spins_that_says_so(answer: Any, spins: bool) -> None:
+    assert only(bare(), {"receiver_spin": answer}).receiver.spins is spins
 
 
 @pytest.mark.parametrize(
-    ("told", "streams"), [(4, 4), (1, 1), (None, 1), (True, 1), (0, 1), ("4", 1)]
+    ("answer", "streams"), [(4, 4), (1, 1), (None, 1), (True, 1), (0, 1), ("4", 1)]
 )
-def test_a_stream_without_a_number_of_streams_is_one(told: Any, streams: int) -> None:
-    assert only(bare(streams=told), {}).streams == streams
+def test_a_stream_without_a_number_of_streams_is_one(answer: Any, streams: int) -> None:
+    assert only(bare(streams=answer), {}).streams == streams
 
 
 # ---- resolution ----------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ COARSE: Mapping[str, Value] = {
 
 
 @pytest.mark.parametrize(
-    ("other", "share"),
+    ("changes", "share"),
     [
         ({}, 0.007),
         ({"receiver_queue_open_bytes": 3_000, "receiver_queue_close_bytes": 1_000}, 0.007),
@@ -95,9 +95,9 @@ COARSE: Mapping[str, Value] = {
     ],
 )
 def test_a_coarse_figure_may_be_off_by_its_largest_receive_and_what_its_queue_changed(
-    other: dict[str, Any], share: float
+    changes: dict[str, Any], share: float
 ) -> None:
-    assert only(bare(), {**COARSE, **other}).resolution_share == pytest.approx(share)
+    assert only(bare(), {**COARSE, **changes}).resolution_share == pytest.approx(share)
 
 
 # ---- packets and path ----------------------------------------------------------------------------
@@ -135,7 +135,7 @@ PATH: Mapping[str, Value] = {
 
 
 @pytest.mark.parametrize(
-    ("settings", "other", "mtu"),
+    ("settings", "changes", "mtu"),
     [
         # 1348 bytes of payload, 12 of timestamps, 20 of TCP, 20 of IPv4.
         ({}, {}, 1400),
@@ -151,9 +151,9 @@ PATH: Mapping[str, Value] = {
     ],
 )
 def test_over_tcp_the_path_is_as_wide_as_full_segments_show(
-    settings: dict[str, Value], other: dict[str, Any], mtu: int | None
+    settings: dict[str, Value], changes: dict[str, Any], mtu: int | None
 ) -> None:
-    assert only(bare(64, "TCP", **settings), {**PATH, **other}).path_mtu_bytes == mtu
+    assert only(bare(64, "TCP", **settings), {**PATH, **changes}).path_mtu_bytes == mtu
 
 
 def test_over_udp_the_path_is_what_the_senders_system_takes_it_for() -> None:
@@ -213,8 +213,8 @@ def test_the_ceiling_is_payload_by_its_bytes_on_the_wire(
 def test_the_highest_ceiling_is_without_timestamps_where_nobody_told_of_them(
     values: dict[str, Value], mss: int
 ) -> None:
-    found = ceiling_of(bare(64, "TCP"), values, "", LINK, highest=True)
-    assert found == pytest.approx(1e8 * mss / 1538, rel=1e-12)
+    ceiling = ceiling_of(bare(64, "TCP"), values, "", LINK, highest=True)
+    assert ceiling == pytest.approx(1e8 * mss / 1538, rel=1e-12)
 
 
 def test_each_way_has_the_ceiling_of_its_own_options() -> None:
@@ -223,11 +223,11 @@ def test_each_way_has_the_ceiling_of_its_own_options() -> None:
         "to_client_tcp_timestamps": True,
         "to_client_mss_bytes": 1000,
     }
-    there, back = (
+    server_ceiling, client_ceiling = (
         ceiling_of(bare(64, "TCP"), values, prefix, LINK) for prefix in ("to_server_", "to_client_")
     )
-    assert there == pytest.approx(1e8 * 1460 / 1538, rel=1e-12)
-    assert back == pytest.approx(1e8 * 1000 / 1090, rel=1e-12)
+    assert server_ceiling == pytest.approx(1e8 * 1460 / 1538, rel=1e-12)
+    assert client_ceiling == pytest.approx(1e8 * 1000 / 1090, rel=1e-12)
 
 
 @pytest.mark.parametrize(

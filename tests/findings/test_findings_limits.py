@@ -20,7 +20,7 @@ from netlab.findings.streams.majority import findings_of
 
 
 @pytest.mark.parametrize(
-    ("throughput", "other", "full"),
+    ("throughput", "changes", "full"),
     [
         (98.0, {}, True),
         (97.9, {}, False),
@@ -31,15 +31,15 @@ from netlab.findings.streams.majority import findings_of
     ],
 )
 def test_the_wire_is_full_at_98_per_cent_of_its_ceiling_and_at_96_with_data_both_ways(
-    throughput: float, other: dict[str, Any], full: bool
+    throughput: float, changes: dict[str, Any], full: bool
 ) -> None:
-    made = udp(**({"throughput_bit_per_s": throughput, "ceiling_bit_per_s": 100.0} | other))
-    assert fills_the_wire(made) is full
-    assert (limit_of(made) is Kind.WIRE_CEILING) is full
+    sample = udp(**({"throughput_bit_per_s": throughput, "ceiling_bit_per_s": 100.0} | changes))
+    assert fills_the_wire(sample) is full
+    assert (limit_of(sample) is Kind.WIRE_CEILING) is full
 
 
 @pytest.mark.parametrize(
-    ("throughput", "other", "kind"),
+    ("throughput", "changes", "kind"),
     [
         (9_800_000.0, {}, Kind.PACING),
         (9_799_999.0, {}, Kind.NOT_DETERMINED),
@@ -50,21 +50,21 @@ def test_the_wire_is_full_at_98_per_cent_of_its_ceiling_and_at_96_with_data_both
     ],
 )
 def test_pacing_is_the_limit_from_98_per_cent_of_what_was_offered_on(
-    throughput: float, other: dict[str, Any], kind: Kind | None
+    throughput: float, changes: dict[str, Any], kind: Kind | None
 ) -> None:
-    told = {"throughput_bit_per_s": throughput, "offered_bit_per_s": 1e7, "calls": None}
-    assert limit_of(udp(**(told | other))) is kind
+    fields = {"throughput_bit_per_s": throughput, "offered_bit_per_s": 1e7, "calls": None}
+    assert limit_of(udp(**(fields | changes))) is kind
 
 
 # ---- all is known, and no rule holds ------------------------------------------------------------
 
 
-def end(**other: Any) -> Any:
-    return replace(IDLE, **other)
+def end(**changes: Any) -> Any:
+    return replace(IDLE, **changes)
 
 
 @pytest.mark.parametrize(
-    "made",
+    "sample",
     [
         udp(sender=end(thread_ns=None)),
         udp(sender=end(run_queue_delay_ns=None)),
@@ -87,10 +87,10 @@ def end(**other: Any) -> Any:
     ],
 )
 def test_nothing_is_said_where_one_thing_that_would_show_the_limit_is_not_known(
-    made: StreamSample,
+    sample: StreamSample,
 ) -> None:
-    assert limit_of(made) is None
-    assert limits([made]) == ()
+    assert limit_of(sample) is None
+    assert limits([sample]) == ()
 
 
 def test_that_nothing_shows_the_limit_is_said_where_all_is_known() -> None:
@@ -103,20 +103,20 @@ def test_that_nothing_shows_the_limit_is_said_where_all_is_known() -> None:
 # ---- cells and groups ----------------------------------------------------------------------------
 
 
-def as_told(told: Mapping[str, Kind | None], *samples: StreamSample) -> list[Any]:
+def as_told(kinds: Mapping[str, Kind | None], *samples: StreamSample) -> list[Any]:
     """Findings if each stream shows the kinds that its ``conditions`` name."""
-    return list(findings_of(samples, lambda sample: told[sample.conditions]))
+    return list(findings_of(samples, lambda sample: kinds[sample.conditions]))
 
 
-def trial(cell: str, shows: str, **other: Any) -> StreamSample:
-    return udp(cell=cell, conditions=shows, **other)
+def trial(cell: str, shows: str, **changes: Any) -> StreamSample:
+    return udp(cell=cell, conditions=shows, **changes)
 
 
 TOLD: Mapping[str, Kind | None] = {"x": Kind.SENDER_CPU, "y": Kind.PATH_LOSS, "": None}
 
 
 @pytest.mark.parametrize(
-    ("shown", "kinds"),
+    ("letters", "kinds"),
     [
         ("x", [Kind.SENDER_CPU]),
         ("xx", [Kind.SENDER_CPU]),
@@ -131,69 +131,73 @@ TOLD: Mapping[str, Kind | None] = {"x": Kind.SENDER_CPU, "y": Kind.PATH_LOSS, ""
     ],
 )
 def test_a_cell_has_the_limit_that_more_than_half_of_its_trials_show(
-    shown: str, kinds: list[Kind]
+    letters: str, kinds: list[Kind]
 ) -> None:
-    found = as_told(TOLD, *(trial("a", name.strip()) for name in shown))
-    assert [entry.kind for entry in found] == kinds
+    findings = as_told(TOLD, *(trial("a", name.strip()) for name in letters))
+    assert [entry.kind for entry in findings] == kinds
 
 
 def test_the_evidence_of_a_cell_is_of_the_trials_that_show_its_limit() -> None:
     trials = [
-        trial("a", shows, sent=sent) for shows, sent in (("x", 1_000), ("y", 9), ("x", 3_000))
+        trial("a", shows, sent=sent_count)
+        for shows, sent_count in (("x", 1_000), ("y", 9), ("x", 3_000))
     ]
-    (found,) = as_told(TOLD, *trials)
-    assert found.evidence["throughput_bit_per_s"] == 2_000 * 1472 * 8
+    (entry,) = as_told(TOLD, *trials)
+    assert entry.evidence["throughput_bit_per_s"] == 2_000 * 1472 * 8
 
 
 def test_a_finding_names_its_cells_in_order_and_its_evidence_is_over_all_their_trials() -> None:
-    trials = [trial(cell, "x", sent=sent) for cell, sent in (("b", 100), ("a", 500), ("b", 300))]
-    (found,) = as_told(TOLD, *trials)
-    assert found.cells == ("b", "a")
-    assert found.evidence["throughput_bit_per_s"] == 300 * 1472 * 8
-    assert found.group == Group("LL", "UDP", 1472)
+    trials = [
+        trial(cell, "x", sent=sent_count)
+        for cell, sent_count in (("b", 100), ("a", 500), ("b", 300))
+    ]
+    (entry,) = as_told(TOLD, *trials)
+    assert entry.cells == ("b", "a")
+    assert entry.evidence["throughput_bit_per_s"] == 300 * 1472 * 8
+    assert entry.group == Group("LL", "UDP", 1472)
 
 
 def test_cells_of_one_group_with_different_limits_are_a_finding_each() -> None:
-    found = as_told(TOLD, trial("a", "x"), trial("b", "y"), trial("c", "x"), trial("d", ""))
-    assert [(entry.kind, entry.cells) for entry in found] == [
+    findings = as_told(TOLD, trial("a", "x"), trial("b", "y"), trial("c", "x"), trial("d", ""))
+    assert [(entry.kind, entry.cells) for entry in findings] == [
         (Kind.SENDER_CPU, ("a", "c")),
         (Kind.PATH_LOSS, ("b",)),
     ]
 
 
 def test_groups_come_in_the_order_of_the_readings() -> None:
-    found = as_told(TOLD, trial("a", "y", pairing="WL"), trial("b", "x"))
-    assert [(entry.group.pairing, entry.kind) for entry in found] == [
+    findings = as_told(TOLD, trial("a", "y", pairing="WL"), trial("b", "x"))
+    assert [(entry.group.pairing, entry.kind) for entry in findings] == [
         ("WL", Kind.PATH_LOSS),
         ("LL", Kind.SENDER_CPU),
     ]
 
 
-def at_rate(size: int, **other: Any) -> StreamSample:
-    known: dict[str, Any] = {
+def at_rate(size: int, **changes: Any) -> StreamSample:
+    defaults: dict[str, Any] = {
         "cell": str(size),
         "message_bytes": size,
         "throughput_bit_per_s": 4_000 * size * 8.0,
         "calls": 4_000,
     }
-    return udp(**(known | other))
+    return udp(**(defaults | changes))
 
 
 def test_a_packet_rate_is_named_instead_of_loss_on_the_path_or_nothing_shown() -> None:
-    lost = Losses(sent=4_000, lost=400, receive_queue=0, local=0)
+    path_losses = Losses(sent=4_000, lost=400, receive_queue=0, local=0)
     unknown = Losses(sent=None, lost=None, receive_queue=None, local=None)
-    for losses in (lost, unknown):
-        found = limits([at_rate(size, losses=losses) for size in (64, 128, 256)])
-        assert {entry.kind for entry in found} == {Kind.PACKET_RATE}
-    dropped = replace(lost, receive_queue=400)
-    found = limits([at_rate(size, losses=dropped) for size in (64, 128, 256)])
-    assert {entry.kind for entry in found} == {Kind.RECEIVE_QUEUE_DROPS}
+    for losses in (path_losses, unknown):
+        findings = limits([at_rate(size, losses=losses) for size in (64, 128, 256)])
+        assert {entry.kind for entry in findings} == {Kind.PACKET_RATE}
+    queue_losses = replace(path_losses, receive_queue=400)
+    findings = limits([at_rate(size, losses=queue_losses) for size in (64, 128, 256)])
+    assert {entry.kind for entry in findings} == {Kind.RECEIVE_QUEUE_DROPS}
 
 
 def test_a_packet_rate_one_way_says_nothing_of_the_other_way() -> None:
-    there = [at_rate(size, flow="to server") for size in (64, 128, 256)]
-    back = [replace(at_rate(64), flow="to client")]
-    kinds = {(entry.group.flow, entry.kind) for entry in limits([*there, *back])}
+    upload = [at_rate(size, flow="to server") for size in (64, 128, 256)]
+    download = [replace(at_rate(64), flow="to client")]
+    kinds = {(entry.group.flow, entry.kind) for entry in limits([*upload, *download])}
     assert kinds == {
         ("to server", Kind.PACKET_RATE),
         ("to client", Kind.NOT_DETERMINED),
@@ -204,12 +208,12 @@ def test_a_packet_rate_one_way_says_nothing_of_the_other_way() -> None:
 
 
 def test_evidence_is_the_median_over_trials_and_absent_where_one_trial_lacks_it() -> None:
-    three = [udp(sent=sent) for sent in (1_000, 4_000, 2_000)]
-    found = evidence(Kind.PACING, three)
-    assert found["throughput_bit_per_s"] == 2_000 * 1472 * 8
-    assert found["ceiling_share"] == pytest.approx(2_000 * 1472 * 8 / CEILING)
-    assert found["offered_bit_per_s"] is None
-    assert found.keys() == {
+    three = [udp(sent=sent_count) for sent_count in (1_000, 4_000, 2_000)]
+    figures = evidence(Kind.PACING, three)
+    assert figures["throughput_bit_per_s"] == 2_000 * 1472 * 8
+    assert figures["ceiling_share"] == pytest.approx(2_000 * 1472 * 8 / CEILING)
+    assert figures["offered_bit_per_s"] is None
+    assert figures.keys() == {
         *("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share", "offered_bit_per_s")
     }
     lacking = evidence(Kind.WIRE_CEILING, [*three, udp(ceiling_bit_per_s=None)])
@@ -219,28 +223,30 @@ def test_evidence_is_the_median_over_trials_and_absent_where_one_trial_lacks_it(
 
 
 def test_an_even_number_of_trials_has_the_mean_of_the_middle_two() -> None:
-    found = evidence(Kind.WIRE_CEILING, [udp(sent=sent) for sent in (1, 10, 20, 400)])
-    assert found["throughput_bit_per_s"] == 15 * 1472 * 8
+    figures = evidence(Kind.WIRE_CEILING, [udp(sent=sent_count) for sent_count in (1, 10, 20, 400)])
+    assert figures["throughput_bit_per_s"] == 15 * 1472 * 8
 
 
 def test_evidence_that_is_not_known_is_no_part_of_a_finding() -> None:
-    (found,) = limits([udp(sent=8_120, highest_ceiling_bit_per_s=None)])
-    assert found.evidence.keys() == {"throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share"}
-    assert all(value is not None for value in found.evidence.values())
+    (entry,) = limits([udp(sent=8_120, highest_ceiling_bit_per_s=None)])
+    assert entry.evidence.keys() == {"throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share"}
+    assert all(value is not None for value in entry.evidence.values())
 
 
 def test_each_figure_is_read_where_its_name_says() -> None:
-    one, other = end(steal_share=0.125, busiest_core_share=0.5), end(steal_share=0.25)
-    made = udp(
-        sender=replace(one, run_queue_delay_ns=30_000_000, quota_periods=8, throttled_periods=1),
-        receiver=replace(other, thread_ns=700_000_000, quota_periods=8, throttled_periods=2),
+    sender_end, receiver_end = end(steal_share=0.125, busiest_core_share=0.5), end(steal_share=0.25)
+    sample = udp(
+        sender=replace(
+            sender_end, run_queue_delay_ns=30_000_000, quota_periods=8, throttled_periods=1
+        ),
+        receiver=replace(receiver_end, thread_ns=700_000_000, quota_periods=8, throttled_periods=2),
         losses=Losses(sent=4_000, lost=1_000, receive_queue=600, local=7),
         path_mtu_bytes=1400,
         link_mtu_bytes=1500,
         tcp=replace(ACCOUNT, rwnd_limited_us=100_000, sndbuf_limited_us=200_000),
     )
-    told = {name: of(made) for name, of in FIGURES.items()}
-    expected = {
+    figures = {name: of(sample) for name, of in FIGURES.items()}
+    expected_figures = {
         "thread_share": 0.3,
         "receiver_thread_share": 0.7,
         "sender_run_queue_share": 0.03,
@@ -265,7 +271,7 @@ def test_each_figure_is_read_where_its_name_says() -> None:
         "path_mtu_bytes": 1400,
         "link_mtu_bytes": 1500,
     }
-    assert {name: told[name] for name in expected} == pytest.approx(expected)
+    assert {name: figures[name] for name in expected_figures} == pytest.approx(expected_figures)
 
 
 # ---- a finding -----------------------------------------------------------------------------------
@@ -273,10 +279,10 @@ def test_each_figure_is_read_where_its_name_says() -> None:
 
 def test_a_finding_has_its_kinds_severity_and_advice_and_only_evidence_that_is_known() -> None:
     for kind in Kind:
-        made = finding(kind, Group("LL"), ("a",), {"x": 0.0, "y": None}, {"w": "said"})
-        assert (made.kind, made.severity, made.advice) == (kind, kind.severity, kind.advice)
-        assert (made.group, made.cells) == (Group("LL"), ("a",))
-        assert (made.evidence, made.words) == ({"x": 0.0}, {"w": "said"})
+        entry = finding(kind, Group("LL"), ("a",), {"x": 0.0, "y": None}, {"w": "said"})
+        assert (entry.kind, entry.severity, entry.advice) == (kind, kind.severity, kind.advice)
+        assert (entry.group, entry.cells) == (Group("LL"), ("a",))
+        assert (entry.evidence, entry.words) == ({"x": 0.0}, {"w": "said"})
     bare = finding(Kind.DUPLEX, Group(host="a"))
     assert (bare.cells, bare.evidence, bare.words) == ((), {}, {})
 

@@ -29,17 +29,17 @@ def point(
     buffer: Value = 16384,
     test: str = "stream",
     values: Mapping[str, Any] | None = None,
-    **asked: Value,
+    **changes: Value,
 ) -> Any:
     """A cell with the figure of each trial, and its records."""
-    given = {"protocol": "TCP", "message_bytes": size, "socket_buffer_bytes": buffer, **asked}
+    settings = {"protocol": "TCP", "message_bytes": size, "socket_buffer_bytes": buffer, **changes}
     trials = [bit_per_s] if isinstance(bit_per_s, float | int) else list(bit_per_s)
-    words = [pairing, test, str(size), str(buffer), *map(str, asked.values())]
-    cell = PlannedCell("-".join(words), pairing, test, given)
-    told: dict[str, Any] = {"tcp_timestamps": True, **(values or {})}
+    words = [pairing, test, str(size), str(buffer), *map(str, changes.values())]
+    cell = PlannedCell("-".join(words), pairing, test, settings)
+    record_values: dict[str, Any] = {"tcp_timestamps": True, **(values or {})}
     quantity = "throughput_bit_per_s" if test == "stream" else "rtt_mean_ns"
     return cell, [
-        record_of(cell, {**told, quantity: figure}, printed="x", trial=trial)
+        record_of(cell, {**record_values, quantity: figure}, printed="x", trial=trial)
         for trial, figure in enumerate(trials, 1)
         if figure is not None
     ]
@@ -72,19 +72,19 @@ def test_at_exactly_11_per_cent_of_the_ceiling_a_link_is_suspected() -> None:
     # A message of 700 bytes over UDP is 766 on the wire: 1e8 of them a second carry 7e10 byte...
     link = Link(1e8 * 766, 1500)
     at = point("LL", 7.7e9, size=700, protocol="UDP")
-    (found,) = suspected(at, link=link)
-    assert found.evidence["ceiling_share"] == 0.11
+    (finding,) = suspected(at, link=link)
+    assert finding.evidence["ceiling_share"] == 0.11
 
 
 def test_a_suspected_link_has_the_best_figure_of_its_pairing_and_all_cells_that_show_it() -> None:
-    found = suspected(
+    findings = suspected(
         point("LL", [1e6, 4e6, 2e6]),
         point("LL", 3e6, buffer=32768),
         point("LL", 1e6, size=64),
         point("WL", 0.5 * CEILING),
         point("WL", 0.25 * CEILING, buffer=32768),
     )
-    (of_ll,) = found
+    (of_ll,) = findings
     assert (of_ll.kind, of_ll.severity, of_ll.group) == (
         Kind.LINK_FAR_BELOW,
         "warning",
@@ -100,22 +100,22 @@ def test_a_suspected_link_has_the_best_figure_of_its_pairing_and_all_cells_that_
 
 
 def test_without_another_pairing_there_is_none_to_compare_with() -> None:
-    (found,) = suspected(point("LL", 1e6))
-    assert "others_ceiling_share" not in found.evidence
-    both = suspected(point("LL", 1e6), point("WL", 2e6))
-    assert [finding.group.pairing for finding in both] == ["LL", "WL"]
-    assert both[0].evidence["others_ceiling_share"] == pytest.approx(2e6 / CEILING)
-    assert both[1].evidence["others_ceiling_share"] == pytest.approx(1e6 / CEILING)
+    (single_finding,) = suspected(point("LL", 1e6))
+    assert "others_ceiling_share" not in single_finding.evidence
+    findings = suspected(point("LL", 1e6), point("WL", 2e6))
+    assert [finding.group.pairing for finding in findings] == ["LL", "WL"]
+    assert findings[0].evidence["others_ceiling_share"] == pytest.approx(2e6 / CEILING)
+    assert findings[1].evidence["others_ceiling_share"] == pytest.approx(1e6 / CEILING)
 
 
 def test_the_ceiling_is_the_highest_that_the_options_may_leave() -> None:
-    (found,) = suspected(point("LL", 1e6, values={"tcp_timestamps": None}))
-    with_them = found.evidence["ceiling_share"]
+    (finding,) = suspected(point("LL", 1e6, values={"tcp_timestamps": None}))
+    with_them = finding.evidence["ceiling_share"]
     unknown = point("LL", 1e6)
     unknown[1][0].values.pop("tcp_timestamps")
-    (found,) = suspected(unknown)
-    assert found.evidence["ceiling_share"] == pytest.approx(1e6 * 1538 / 1460 / 1e8)
-    assert with_them > found.evidence["ceiling_share"]
+    (finding,) = suspected(unknown)
+    assert finding.evidence["ceiling_share"] == pytest.approx(1e6 * 1538 / 1460 / 1e8)
+    assert with_them > finding.evidence["ceiling_share"]
 
 
 @pytest.mark.parametrize(("size", "large"), [(700, True), (699, False), (64, False)])
@@ -126,7 +126,7 @@ def test_some_message_must_be_half_a_frame_long(size: int, large: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
+    "case",
     [
         point("LL", 5e7, test="round_trip"),
         point("LL", 5e7, size="auto"),
@@ -136,11 +136,11 @@ def test_some_message_must_be_half_a_frame_long(size: int, large: bool) -> None:
         point("LL", [None]),
     ],
 )
-def test_what_is_paced_of_another_test_or_over_no_wire_shows_nothing_of_a_link(other: Any) -> None:
-    assert suspected(other) == ()
-    (found,) = suspected(other, point("LL", 1e6, buffer=4096))
-    assert found.cells == ("LL-stream-1500-4096",)
-    assert found.evidence["throughput_bit_per_s"] == 1e6
+def test_what_is_paced_of_another_test_or_over_no_wire_shows_nothing_of_a_link(case: Any) -> None:
+    assert suspected(case) == ()
+    (finding,) = suspected(case, point("LL", 1e6, buffer=4096))
+    assert finding.cells == ("LL-stream-1500-4096",)
+    assert finding.evidence["throughput_bit_per_s"] == 1e6
 
 
 def test_a_link_is_not_suspected_where_a_host_limits_the_best_cell() -> None:
@@ -167,25 +167,25 @@ def test_of_a_link_that_nobody_stated_nothing_is_said() -> None:
 
 
 def ways(*points: Any) -> list[tuple[str, tuple[str, ...], dict[str, float], Mapping[str, str]]]:
-    found = one_way(series(*points))
-    assert {finding.kind for finding in found} <= {Kind.ONE_WAY}
-    return [(e.group.pairing, e.cells, dict(e.evidence), e.words) for e in found]
+    findings = one_way(series(*points))
+    assert {finding.kind for finding in findings} <= {Kind.ONE_WAY}
+    return [(e.group.pairing, e.cells, dict(e.evidence), e.words) for e in findings]
 
 
 @pytest.mark.parametrize(
-    ("back", "told"), [(2.01e7, True), (2e7, False), (1.99e7, False), (9e7, True)]
+    ("back", "flaw"), [(2.01e7, True), (2e7, False), (1.99e7, False), (9e7, True)]
 )
-def test_one_way_is_told_that_carries_less_than_half_of_the_other(back: float, told: bool) -> None:
-    found = ways(point("WL", 1e7), point("LW", back))
+def test_one_way_is_told_that_carries_less_than_half_of_the_other(back: float, flaw: bool) -> None:
+    pairs = ways(point("WL", 1e7), point("LW", back))
     figures = {"throughput_bit_per_s": 1e7, "other_bit_per_s": back, "ratio": back / 1e7}
-    one = ("WL", ("WL-stream-1500-16384",), figures, {"against": "LW"})
-    assert found == ([one] if told else [])
+    pair = ("WL", ("WL-stream-1500-16384",), figures, {"against": "LW"})
+    assert pairs == ([pair] if flaw else [])
 
 
 def test_ways_are_compared_by_the_medians_over_the_buffers_that_both_have() -> None:
-    there = [point("WL", mbit * 1e6, buffer=at) for at, mbit in ((1, 10.0), (2, 30.0), (3, 20.0))]
-    back = [point("LW", mbit * 1e6, buffer=at) for at, mbit in ((4, 90.0), (3, 60.0), (2, 80.0))]
-    ((pairing, cells, figures, _),) = ways(*there, *back)
+    wl = [point("WL", mbit * 1e6, buffer=at) for at, mbit in ((1, 10.0), (2, 30.0), (3, 20.0))]
+    lw = [point("LW", mbit * 1e6, buffer=at) for at, mbit in ((4, 90.0), (3, 60.0), (2, 80.0))]
+    ((pairing, cells, figures, _),) = ways(*wl, *lw)
     assert (pairing, cells) == ("WL", ("WL-stream-1500-2", "WL-stream-1500-3"))
     assert figures == {
         "throughput_bit_per_s": 25e6,
@@ -200,7 +200,7 @@ def test_hosts_by_name_are_turned_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first_point", "second_point"),
     [
         (point("LL", 1e6), point("WL", 9e6)),
         (point("WL", 1e6), point("LW", 9e6, size=64)),
@@ -213,25 +213,25 @@ def test_hosts_by_name_are_turned_by_name() -> None:
     ],
 )
 def test_only_the_same_ends_test_and_settings_over_a_wire_are_compared(
-    one: Any, other: Any
+    first_point: Any, second_point: Any
 ) -> None:
-    assert ways(one, other) == []
+    assert ways(first_point, second_point) == []
 
 
 def test_each_pair_of_ways_is_told_by_itself() -> None:
-    found = ways(
+    pairs = ways(
         point("WL", 4e7),
         point("LW", 4e7),
         point("WL", 1e6, size=64),
         point("LW", 9e6, size=64),
     )
-    assert [(pairing, cells) for pairing, cells, _, _ in found] == [("WL", ("WL-stream-64-16384",))]
+    assert [(pairing, cells) for pairing, cells, _, _ in pairs] == [("WL", ("WL-stream-64-16384",))]
 
 
 def test_a_way_without_another_or_with_other_buffers_hides_no_later_one() -> None:
-    alone, apart = point("LL", 1e6), (point("AB", 1e6, buffer=1), point("BA", 9e6, buffer=2))
-    found = ways(alone, *apart, point("WL", 1e6), point("LW", 9e6))
-    assert [pairing for pairing, _, _, _ in found] == ["WL"]
+    ll, points = (point("LL", 1e6), (point("AB", 1e6, buffer=1), point("BA", 9e6, buffer=2)))
+    pairs = ways(ll, *points, point("WL", 1e6), point("LW", 9e6))
+    assert [pairing for pairing, _, _, _ in pairs] == ["WL"]
 
 
 # ---- hosts by their facts ------------------------------------------------------------------------
@@ -255,11 +255,11 @@ def test_a_host_whose_facts_stay_and_fit_the_link_is_under_no_suspicion() -> Non
 
 
 def test_facts_that_changed_are_told_from_first_to_last() -> None:
-    (found,) = of_host({"kernel": "6.1", "ecn": 2}, {"kernel": "6.2"}, {"kernel": "6.1", "ecn": 0})
-    assert (found.kind, found.severity) == (Kind.FACTS_CHANGED, "warning")
-    assert (found.group, found.cells) == (Group(host="nas"), ())
-    assert found.evidence == {"facts": 2}
-    assert found.words == {"kernel": "6.1 → 6.2", "ecn": "2 → 0"}
+    (change,) = of_host({"kernel": "6.1", "ecn": 2}, {"kernel": "6.2"}, {"kernel": "6.1", "ecn": 0})
+    assert (change.kind, change.severity) == (Kind.FACTS_CHANGED, "warning")
+    assert (change.group, change.cells) == (Group(host="nas"), ())
+    assert change.evidence == {"facts": 2}
+    assert change.words == {"kernel": "6.1 → 6.2", "ecn": "2 → 0"}
 
 
 @pytest.mark.parametrize("absent", [{"kernel": None}, {"kernel": ""}, {}])
@@ -269,8 +269,8 @@ def test_a_fact_that_is_absent_once_has_not_changed(absent: dict[str, Any]) -> N
 
 
 def test_a_fact_of_zero_is_a_fact() -> None:
-    (found,) = of_host({"ecn": 0}, {"ecn": 1})
-    assert found.words == {"ecn": "0 → 1"}
+    (change,) = of_host({"ecn": 0}, {"ecn": 1})
+    assert change.words == {"ecn": "0 → 1"}
 
 
 @pytest.mark.parametrize(
@@ -305,9 +305,9 @@ def test_a_fact_of_zero_is_a_fact() -> None:
 def test_an_interface_that_does_not_fit_the_link_is_told_with_both_figures(
     facts: dict[str, Value], kind: Kind, evidence: dict[str, float], words: dict[str, str]
 ) -> None:
-    (found,) = of_host(facts)
-    assert (found.kind, found.severity, found.group) == (kind, "warning", Group(host="nas"))
-    assert (found.cells, found.evidence, found.words) == ((), evidence, words)
+    (flaw,) = of_host(facts)
+    assert (flaw.kind, flaw.severity, flaw.group) == (kind, "warning", Group(host="nas"))
+    assert (flaw.cells, flaw.evidence, flaw.words) == ((), evidence, words)
     without_link = of_host(facts, link=None)
     assert [finding.kind for finding in without_link] == ([kind] if kind is Kind.DUPLEX else [])
 
@@ -335,8 +335,8 @@ def test_a_faster_interface_or_one_that_says_nothing_is_under_no_suspicion(
 
 def test_all_that_is_wrong_with_an_interface_is_told() -> None:
     wrong = {"interface_speed_bit_per_s": 10**7, "interface_mtu_bytes": 9000}
-    found = of_host({**wrong, "interface_duplex": "half"})
-    assert [finding.kind for finding in found] == [Kind.LINK_SPEED, Kind.LINK_MTU, Kind.DUPLEX]
+    findings = of_host({**wrong, "interface_duplex": "half"})
+    assert [finding.kind for finding in findings] == [Kind.LINK_SPEED, Kind.LINK_MTU, Kind.DUPLEX]
 
 
 def test_of_an_interface_the_last_that_was_read_of_each_fact_counts() -> None:
@@ -354,14 +354,14 @@ def test_a_loopback_is_no_link(loopback: str) -> None:
 
 def test_an_interface_without_a_name_is_told_all_the_same() -> None:
     for nameless in ({"route_interface": None}, {"route_interface": ""}):
-        (found,) = of_host({**nameless, "interface_duplex": "half"})
-        assert found.words == {"interface": "", "duplex": "half"}
+        (finding,) = of_host({**nameless, "interface_duplex": "half"})
+        assert finding.words == {"interface": "", "duplex": "half"}
 
 
 def test_only_hosts_that_used_a_cable_are_asked_for_their_interface() -> None:
     noted: list[dict[str, Any]] = [{**GOOD, "interface_duplex": "half", "kernel": "1"}]
-    found = hosts({"nas": [*noted, {"kernel": "2"}]}, LINK, frozenset({"pc"}))
-    assert [finding.kind for finding in found] == [Kind.FACTS_CHANGED]
+    findings = hosts({"nas": [*noted, {"kernel": "2"}]}, LINK, frozenset({"pc"}))
+    assert [finding.kind for finding in findings] == [Kind.FACTS_CHANGED]
 
 
 def test_hosts_under_one_hypervisor_are_one_finding() -> None:
@@ -373,11 +373,11 @@ def test_hosts_under_one_hypervisor_are_one_finding() -> None:
         "e": [{"virtual": ""}],
         "f": [],
     }
-    found = hosts(facts, LINK, frozenset())
-    assert [(finding.kind, finding.group, finding.cells) for finding in found] == [
+    findings = hosts(facts, LINK, frozenset())
+    assert [(finding.kind, finding.group, finding.cells) for finding in findings] == [
         (Kind.VIRTUAL_MACHINE, Group(), ())
     ] * 2
-    assert [(finding.evidence, finding.words) for finding in found] == [
+    assert [(finding.evidence, finding.words) for finding in findings] == [
         ({"hosts": 2}, {"hosts": "a, d", "hypervisor": "kvm"}),
         ({"hosts": 1}, {"hosts": "c", "hypervisor": "hyperv"}),
     ]
@@ -389,9 +389,9 @@ def test_a_host_that_was_said_to_be_real_and_virtual_is_not_called_virtual() -> 
 
 
 def test_findings_of_hosts_come_as_changes_interfaces_and_hypervisors_host_by_host() -> None:
-    one = [{"kernel": "1", "virtual": "kvm", "interface_duplex": "half"}, {"kernel": "2"}]
-    found = hosts({"b": one, "a": one}, LINK, frozenset({"a", "b"}))
-    assert [(finding.kind, finding.group.host) for finding in found] == [
+    facts = [{"kernel": "1", "virtual": "kvm", "interface_duplex": "half"}, {"kernel": "2"}]
+    findings = hosts({"b": facts, "a": facts}, LINK, frozenset({"a", "b"}))
+    assert [(finding.kind, finding.group.host) for finding in findings] == [
         (Kind.FACTS_CHANGED, "b"),
         (Kind.FACTS_CHANGED, "a"),
         (Kind.DUPLEX, "b"),

@@ -37,26 +37,26 @@ def check_the_explanations(
     run: Analysis, names: Mapping[str, str], outliers: set[tuple[str, int]]
 ) -> None:
     """All findings of the lab report, and no others of these kinds."""
-    found = run.findings
+    run_findings = run.findings
     ll, wl, lw, ww = (names.get(pairing, pairing) for pairing in ("LL", "WL", "LW", "WW"))
-    assert places(run, of_kind(found, Kind.OUTLIER)) == outliers
-    assert places(run, of_kind(found, Kind.STEP)) == {
+    assert places(run, of_kind(run_findings, Kind.OUTLIER)) == outliers
+    assert places(run, of_kind(run_findings, Kind.STEP)) == {
         (f"{ll} UDP 1500", 60),
         (f"{ll} UDP 1500", 64),
     }
     full = [
         finding
-        for finding in of_kind(found, Kind.WIRE_CEILING)
+        for finding in of_kind(run_findings, Kind.WIRE_CEILING)
         if str(finding.group) == f"{ll} UDP 64"
     ]
     assert {size for _, size in places(run, full)} == {16, 20, 24, 28, 36, 40, 44}
-    assert places(run, of_kind(found, Kind.UNEXPLAINED_FALL)) == {
+    assert places(run, of_kind(run_findings, Kind.UNEXPLAINED_FALL)) == {
         (f"{ll} UDP 64", size) for size in (48, 52, 56, 60, 64)
     }
-    (options,) = of_kind(found, Kind.NO_TIMESTAMPS)
+    (options,) = of_kind(run_findings, Kind.NO_TIMESTAMPS)
     assert (str(options.group), len(options.cells)) == (f"{lw} TCP 65536", 13)
-    assert [str(finding.group) for finding in of_kind(found, Kind.LINK_FAR_BELOW)] == [ww]
-    unrepeated = of_kind(found, Kind.CANNOT_TELL)
+    assert [str(finding.group) for finding in of_kind(run_findings, Kind.LINK_FAR_BELOW)] == [ww]
+    unrepeated = of_kind(run_findings, Kind.CANNOT_TELL)
     pairs = [{finding.group.pairing, finding.words["against"]} for finding in unrepeated]
     assert {wl, ll} in pairs
     assert all(finding.evidence["n"] == 1 for finding in unrepeated)
@@ -68,15 +68,19 @@ def test_the_recorded_lab_report_yields_the_true_explanations(run: Analysis) -> 
 
 def test_each_outlier_stands_with_the_mean_with_and_without_it(run: Analysis) -> None:
     first, second = of_kind(run.findings, Kind.OUTLIER)
-    said = {name: round(value / 1e6, 2) for name, value in first.evidence.items()}
-    assert (said["throughput_bit_per_s"], said["mean"], said["median"]) == (1.89, 84.82, 92.38)
-    assert (said["mean_without"], said["expected"]) == (92.36, 92.38)
+    mbit_per_s = {name: round(value / 1e6, 2) for name, value in first.evidence.items()}
+    assert (mbit_per_s["throughput_bit_per_s"], mbit_per_s["mean"], mbit_per_s["median"]) == (
+        1.89,
+        84.82,
+        92.38,
+    )
+    assert (mbit_per_s["mean_without"], mbit_per_s["expected"]) == (92.36, 92.38)
     assert round(second.evidence["mean_without"] / 1e6, 2) == 96.17
     assert first.severity == "warning"
 
 
 def test_small_messages_are_at_the_wires_limit_and_the_fall_is_not_explained(run: Analysis) -> None:
-    (story,) = [each for each in leading(run) if each.startswith("LL UDP 64:")]
+    (story,) = [text for text in leading(run) if text.startswith("LL UDP 64:")]
     assert "at least 98 % of 49.23 Mbit/s, in 7 of 13 cells" in story
     assert "up to 44 KiB, except 32 KiB" in story
     assert "falls from 48.49 Mbit/s to 41.58 Mbit/s at socket buffers of 48 KiB" in story
@@ -84,39 +88,39 @@ def test_small_messages_are_at_the_wires_limit_and_the_fall_is_not_explained(run
 
 
 def test_a_windows_clients_tcp_is_consistent_with_no_timestamps(run: Analysis) -> None:
-    (found,) = of_kind(run.findings, Kind.NO_TIMESTAMPS)
-    said = sentence(found, RunIndex(run))
-    assert said.startswith("LW TCP 65536: 95.00 Mbit/s is consistent with TCP without timestamps")
-    assert "ceiling 94.93 Mbit/s; with timestamps 94.15 Mbit/s); the TCP options are not" in said
+    (finding,) = of_kind(run.findings, Kind.NO_TIMESTAMPS)
+    text = sentence(finding, RunIndex(run))
+    assert text.startswith("LW TCP 65536: 95.00 Mbit/s is consistent with TCP without timestamps")
+    assert "ceiling 94.93 Mbit/s; with timestamps 94.15 Mbit/s); the TCP options are not" in text
 
 
 def test_windows_servers_cannot_be_told_from_linux_ones_by_one_trial_each(run: Analysis) -> None:
-    (found,) = [
+    (comparison,) = [
         finding
         for finding in of_kind(run.findings, Kind.CANNOT_TELL)
         if (finding.group.pairing, finding.group.protocol, finding.words["against"])
         == ("WL", "TCP", "LL")
     ]
-    said = sentence(found, RunIndex(run))
-    assert said.startswith("WL against LL, TCP: cannot tell, n = 1;")
-    assert "+0.02 to +1.19 Mbit/s" in said
-    assert said in " ".join(leading(run)), "it is the closest of all comparisons"
+    text = sentence(comparison, RunIndex(run))
+    assert text.startswith("WL against LL, TCP: cannot tell, n = 1;")
+    assert "+0.02 to +1.19 Mbit/s" in text
+    assert text in " ".join(leading(run)), "it is the closest of all comparisons"
 
 
 def test_what_matters_stands_first_in_three_to_five_sentences(run: Analysis) -> None:
-    said = leading(run)
-    assert 3 <= len(said) <= 5
-    assert said[0].startswith("WW: at most 0.24 Mbit/s, 0.25 % of what the link of 100")
-    assert said[1].startswith("2 outliers: WL UDP 1500 at 60 KiB: 1.89 Mbit/s, its neighbours")
-    assert "mean 84.82 Mbit/s with it, 92.36 Mbit/s without, median 92.38 Mbit/s" in said[1]
-    assert "WL UDP 64512 at 24 KiB: 56.31 Mbit/s, its" in said[1]
-    assert any("11 s to 19 s instead of 10 s" in text for text in said)
+    sentences = leading(run)
+    assert 3 <= len(sentences) <= 5
+    assert sentences[0].startswith("WW: at most 0.24 Mbit/s, 0.25 % of what the link of 100")
+    assert sentences[1].startswith("2 outliers: WL UDP 1500 at 60 KiB: 1.89 Mbit/s, its neighbours")
+    assert "mean 84.82 Mbit/s with it, 92.36 Mbit/s without, median 92.38 Mbit/s" in sentences[1]
+    assert "WL UDP 64512 at 24 KiB: 56.31 Mbit/s, its" in sentences[1]
+    assert any("11 s to 19 s instead of 10 s" in text for text in sentences)
 
 
 def test_how_long_trials_ran_is_said_where_the_document_does_with_its_source(run: Analysis) -> None:
-    found = of_kind(run.findings, Kind.OFF_TIME)
-    assert [finding.group.pairing for finding in found] == ["LW", "WW"]
-    assert all(finding.words["source"].endswith("section 4.3") for finding in found)
+    run_findings = of_kind(run.findings, Kind.OFF_TIME)
+    assert [finding.group.pairing for finding in run_findings] == ["LW", "WW"]
+    assert all(finding.words["source"].endswith("section 4.3") for finding in run_findings)
     assert of_kind(findings(lab_report()), Kind.OFF_TIME) == []
 
 
@@ -142,16 +146,18 @@ def test_means_on_fewer_cells_and_blanks_are_told(run: Analysis) -> None:
         "LW UDP 64512": (7, 13),
         "WW TCP 65536": (4, 13),
     }
-    missing = {str(e.group): e.evidence["cells"] for e in of_kind(run.findings, Kind.MISSING_CELLS)}
-    assert missing == {"WL UDP": 3, "LW UDP": 6, "WW TCP": 9, "WW UDP": 52}
+    missing_counts = {
+        str(e.group): e.evidence["cells"] for e in of_kind(run.findings, Kind.MISSING_CELLS)
+    }
+    assert missing_counts == {"WL UDP": 3, "LW UDP": 6, "WW TCP": 9, "WW UDP": 52}
 
 
-def moved(columns: Figures, where: tuple[str, str, int], figure: float, to: int) -> Figures:
+def moved(columns: Figures, column_key: tuple[str, str, int], figure: float, to: int) -> Figures:
     """The same figures, with one of them moved to another socket buffer of its series."""
-    column = list(columns[where])
+    column = list(columns[column_key])
     at = column.index(figure)
     column[at], column[to] = column[to], column[at]
-    return {**columns, where: column}
+    return {**columns, column_key: column}
 
 
 @settings(max_examples=6, deadline=None)
@@ -167,11 +173,11 @@ def test_the_explanations_hold_under_other_names_on_another_link_with_outliers_e
     names = dict(zip(["LL", "WL", "LW", "WW"], order, strict=True))
     columns = moved(figures(), ("WL", "UDP", 1500), 1.89, first)
     columns = moved(columns, ("WL", "UDP", 64512), 56.31, second)
-    turned = lab_report(columns, names=names, scale=scale)
+    altered_run = lab_report(columns, names=names, scale=scale)
     wl = names["WL"]
     outliers = {(f"{wl} UDP 1500", 16 + 4 * first), (f"{wl} UDP 64512", 16 + 4 * second)}
-    check_the_explanations(turned, names, outliers)
-    assert 3 <= len(leading(turned)) <= 5
+    check_the_explanations(altered_run, names, outliers)
+    assert 3 <= len(leading(altered_run)) <= 5
 
 
 def test_without_its_evidence_none_of_them_is_said() -> None:
@@ -186,12 +192,12 @@ def test_without_its_evidence_none_of_them_is_said() -> None:
         *(Kind.ABOVE_CEILING, Kind.OFF_TIME),
     }
     assert kinds_of(findings(lab_report(link=False))) & of_the_link == set()
-    told = lab_report(known={"tcp_timestamps": False, "mss_bytes": 1460})
-    assert Kind.NO_TIMESTAMPS not in kinds_of(findings(told))
-    few = {where: column[:4] for where, column in figures().items()}
+    options_run = lab_report(known={"tcp_timestamps": False, "mss_bytes": 1460})
+    assert Kind.NO_TIMESTAMPS not in kinds_of(findings(options_run))
+    few = {column_key: column[:4] for column_key, column in figures().items()}
     shape = {Kind.OUTLIER, Kind.STEP, Kind.UNEXPLAINED_FALL}
     assert kinds_of(findings(lab_report(few))) & shape == set()
-    empty: Figures = {where: [None] * 13 for where in figures()}
+    empty: Figures = {column_key: [None] * 13 for column_key in figures()}
     assert kinds_of(findings(lab_report(empty))) == {Kind.MISSING_CELLS}
     assert leading(lab_report(empty)) != ()
 
@@ -199,13 +205,14 @@ def test_without_its_evidence_none_of_them_is_said() -> None:
 @given(st.data())
 @settings(max_examples=10, deadline=None)
 def test_leaving_figures_out_makes_no_outlier_of_the_others(data: st.DataObject) -> None:
-    where = ("LL", "UDP", 576)
-    column = figures()[where]
-    kept = data.draw(st.lists(st.booleans(), min_size=13, max_size=13))
-    left = [value if keep else None for value, keep in zip(column, kept, strict=True)]
-    found = findings(lab_report({where: left}))
+    column_key = ("LL", "UDP", 576)
+    column = figures()[column_key]
+    flags = data.draw(st.lists(st.booleans(), min_size=13, max_size=13))
+    sparse_column = [value if flag else None for value, flag in zip(column, flags, strict=True)]
+    run_findings = findings(lab_report({column_key: sparse_column}))
     assert (
-        kinds_of(found) & {Kind.OUTLIER, Kind.STEP, Kind.UNEXPLAINED_FALL, Kind.LINK_FAR_BELOW}
+        kinds_of(run_findings)
+        & {Kind.OUTLIER, Kind.STEP, Kind.UNEXPLAINED_FALL, Kind.LINK_FAR_BELOW}
         == set()
     )
 
@@ -218,9 +225,9 @@ def test_the_recorded_kinds_of_connection_yield_what_is_odd_about_one_bridge() -
     assert [str(finding.group) for finding in of_kind(run.findings, Kind.ONE_WAY)] == [
         "linux+colinux-winpcap-bridge TCP"
     ]
-    said = leading(run)
-    assert said[0].startswith("linux+colinux-winpcap-bridge UDP: 3.2 % above the wire ceiling")
-    assert "Without a result, of 50 cells: 12, the imported document" in said[2]
+    sentences = leading(run)
+    assert sentences[0].startswith("linux+colinux-winpcap-bridge UDP: 3.2 % above the wire ceiling")
+    assert "Without a result, of 50 cells: 12, the imported document" in sentences[2]
 
 
 def test_the_recorded_blasts_of_nettest_were_at_the_wires_limit() -> None:

@@ -31,10 +31,10 @@ def test_an_outlier_has_the_mean_of_its_column_with_and_without_all_outliers() -
     first, second = on_axis(figures)
     assert (first.kind, first.group) == (Kind.OUTLIER, Group("LL", "TCP", 1500))
     assert (first.cells, second.cells) == (cells_of(SIZES[1:2]), cells_of(SIZES[8:9]))
-    known = [1e6 * figure for figure in figures if figure is not None]
+    values = [1e6 * figure for figure in figures if figure is not None]
     common = {
         "cells": 10,
-        "mean": pytest.approx(fmean(known)),
+        "mean": pytest.approx(fmean(values)),
         "mean_without": pytest.approx(92e6),
         "median": pytest.approx(92e6),
         "expected": pytest.approx(92e6),
@@ -57,8 +57,8 @@ def test_an_outlier_has_the_mean_of_its_column_with_and_without_all_outliers() -
 @pytest.mark.parametrize(("figure", "kinds"), [(94.5, []), (94.4, []), (93.9, [Kind.OUTLIER])])
 def test_an_outlier_is_more_than_six_scales_off(figure: float, kinds: list[Kind]) -> None:
     # Six scales of 1 % of 100 are 6: from 94 to 106.
-    found = on_axis([100.0, 100.0, 100.0, figure, 100.0, 100.0, 100.0])
-    assert [finding.kind for finding in found] == kinds
+    findings = on_axis([100.0, 100.0, 100.0, figure, 100.0, 100.0, 100.0])
+    assert [finding.kind for finding in findings] == kinds
     above = on_axis([100.0, 100.0, 100.0, 200.0 - figure, 100.0, 100.0, 100.0])
     assert [finding.kind for finding in above] == kinds
 
@@ -114,9 +114,9 @@ def test_a_cell_of_the_systems_own_tuning_is_in_the_mean_and_not_on_the_axis() -
         settings=tuned.settings,
         values={**run.records[0].values, "throughput_bit_per_s": 10e6},
     )
-    whole = run_of(replace(run.plan, cells=(*run.plan.cells, tuned)), (*run.records, record))
-    assert outliers(series_of(whole)) == ()
-    (only,) = series_of(whole)
+    tuned_run = run_of(replace(run.plan, cells=(*run.plan.cells, tuned)), (*run.records, record))
+    assert outliers(series_of(tuned_run)) == ()
+    (only,) = series_of(tuned_run)
     assert [point.buffer_bytes for point in only.points] == [*SIZES[:8], None]
     assert [point.buffer_bytes for point in only.on_axis] == SIZES[:8]
 
@@ -127,19 +127,19 @@ def trials(figures: Sequence[float | None], **more: Any) -> list[Finding]:
 
 def test_stray_trials_are_counted_and_the_first_of_them_is_named() -> None:
     figures = [94.0, None, 94.0, 70.0, 94.0, 94.0, 94.0, 60.0]
-    (found,) = trials(figures)
-    assert (found.group, found.cells) == (Group("LL", "TCP", 1500), cells_of(SIZES[:1]))
-    known = [1e6 * figure for figure in figures if figure is not None]
-    assert found.evidence == {
+    (finding,) = trials(figures)
+    assert (finding.group, finding.cells) == (Group("LL", "TCP", 1500), cells_of(SIZES[:1]))
+    values = [1e6 * figure for figure in figures if figure is not None]
+    assert finding.evidence == {
         "trials": 7,
         "stray_trials": 2,
         "trial": 4,
         "throughput_bit_per_s": pytest.approx(70e6),
         "expected": pytest.approx(94e6),
         "socket_buffer_bytes": SIZES[0],
-        "mean": pytest.approx(fmean(known)),
+        "mean": pytest.approx(fmean(values)),
         "mean_without": pytest.approx(94e6),
-        "median": pytest.approx(median(known)),
+        "median": pytest.approx(median(values)),
     }
 
 

@@ -24,23 +24,23 @@ from netlab.findings.streams.path_limits import (
 SHORT = replace(IDLE, window_ns=199_999_999)
 
 
-def counts(**other: Any) -> TcpAccount:
-    return replace(ACCOUNT, **other)
+def counts(**changes: Any) -> TcpAccount:
+    return replace(ACCOUNT, **changes)
 
 
 # ---- TCP's account -------------------------------------------------------------------------------
 
 
-def windowed(throughput_bit_per_s: float = 40_000_000.0, **other: Any) -> StreamSample:
+def windowed(throughput_bit_per_s: float = 40_000_000.0, **changes: Any) -> StreamSample:
     """A window of 31,250 bytes a round trip of 5 ms: 50 Mbit/s, 1.25 times the throughput."""
     shut = {"rwnd_limited_us": 500_000, "window_bytes": 31_250, "min_rtt_us": 5_000}
-    told = {name: other.pop(name, value) for name, value in shut.items()}
-    known = {"throughput_bit_per_s": throughput_bit_per_s, "tcp": counts(**told)}
-    return tcp(**(known | other))
+    counters = {name: changes.pop(name, value) for name, value in shut.items()}
+    defaults = {"throughput_bit_per_s": throughput_bit_per_s, "tcp": counts(**counters)}
+    return tcp(**(defaults | changes))
 
 
 @pytest.mark.parametrize(
-    ("made", "limited"),
+    ("sample", "limited"),
     [
         (windowed(), True),
         (windowed(rwnd_limited_us=499_999), False),
@@ -58,13 +58,13 @@ def windowed(throughput_bit_per_s: float = 40_000_000.0, **other: Any) -> Stream
     ],
 )
 def test_a_receivers_window_limits_that_holds_tcp_back_and_fits_what_came_through(
-    made: StreamSample, limited: bool
+    sample: StreamSample, limited: bool
 ) -> None:
-    assert window_limited(made) is limited
+    assert window_limited(sample) is limited
 
 
 @pytest.mark.parametrize(
-    ("other", "limited"),
+    ("changes", "limited"),
     [
         ({"tcp": counts(sndbuf_limited_us=500_000)}, True),
         ({"tcp": counts(sndbuf_limited_us=499_999)}, False),
@@ -74,13 +74,13 @@ def test_a_receivers_window_limits_that_holds_tcp_back_and_fits_what_came_throug
     ],
 )
 def test_a_send_buffer_limits_that_holds_tcp_back_for_half_of_the_time(
-    other: dict[str, Any], limited: bool
+    changes: dict[str, Any], limited: bool
 ) -> None:
-    assert send_buffer_limited(tcp(**other)) is limited
+    assert send_buffer_limited(tcp(**changes)) is limited
 
 
 @pytest.mark.parametrize(
-    ("told", "limited"),
+    ("changes", "limited"),
     [
         # Busy, and held back neither by the window nor by the buffer, for 0.5 s of 1 s.
         ({"busy_us": 900_000, "rwnd_limited_us": 300_000, "sndbuf_limited_us": 100_000}, True),
@@ -95,19 +95,19 @@ def test_a_send_buffer_limits_that_holds_tcp_back_for_half_of_the_time(
     ],
 )
 def test_congestion_limits_that_leaves_tcp_busy_for_half_of_the_time_and_makes_it_send_again(
-    told: dict[str, Any], limited: bool
+    changes: dict[str, Any], limited: bool
 ) -> None:
-    made = tcp(tcp=counts(**({"retransmissions": 1} | told)))
-    assert congested(made) is limited
-    assert congested(replace(made, streams=2)) is False
-    assert congested(replace(made, sender=SHORT)) is False
+    sample = tcp(tcp=counts(**({"retransmissions": 1} | changes)))
+    assert congested(sample) is limited
+    assert congested(replace(sample, streams=2)) is False
+    assert congested(replace(sample, sender=SHORT)) is False
 
 
 # ---- loss ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("sent", "lost", "dropped", "socket", "path"),
+    ("sent_count", "lost_count", "drop_count", "socket", "path"),
     [
         (4_000, 1_000, 500, True, False),
         (4_000, 1_000, 499, False, False),
@@ -121,22 +121,22 @@ def test_congestion_limits_that_leaves_tcp_busy_for_half_of_the_time_and_makes_i
     ],
 )
 def test_what_was_lost_is_the_sockets_from_a_half_of_it_on_and_the_paths_without_any(
-    sent: int | None, lost: int, dropped: int | None, socket: bool, path: bool
+    sent_count: int | None, lost_count: int, drop_count: int | None, socket: bool, path: bool
 ) -> None:
-    made = udp(losses=Losses(sent=sent, lost=lost, receive_queue=dropped, local=0))
-    assert (receive_queue_drops(made), path_loss(made)) == (socket, path)
+    sample = udp(losses=Losses(sent=sent_count, lost=lost_count, receive_queue=drop_count, local=0))
+    assert (receive_queue_drops(sample), path_loss(sample)) == (socket, path)
 
 
 def test_of_loss_in_several_places_the_one_with_most_of_it_is_the_limit() -> None:
     losses = Losses(sent=4_000, lost=1_000, receive_queue=300, local=0)
-    made = udp(losses=losses, drops=replace(NONE_DROPPED, receiver_backlog=250))
-    assert (receive_queue_drops(made), host_drops(made)) == (True, False)
-    made = replace(made, drops=replace(NONE_DROPPED, receiver_backlog=350))
-    assert (receive_queue_drops(made), host_drops(made)) == (False, True)
+    sample = udp(losses=losses, drops=replace(NONE_DROPPED, receiver_backlog=250))
+    assert (receive_queue_drops(sample), host_drops(sample)) == (True, False)
+    sample = replace(sample, drops=replace(NONE_DROPPED, receiver_backlog=350))
+    assert (receive_queue_drops(sample), host_drops(sample)) == (False, True)
 
 
 @pytest.mark.parametrize(
-    ("sent", "local", "limited"),
+    ("sent_count", "local", "limited"),
     [
         # Of 4,000 that were to be sent: 5 % and one more.
         (3_800, 200, False),
@@ -147,19 +147,23 @@ def test_of_loss_in_several_places_the_one_with_most_of_it_is_the_limit() -> Non
     ],
 )
 def test_a_senders_own_queue_limits_that_drops_more_than_a_twentieth_of_what_was_to_be_sent(
-    sent: int | None, local: int | None, limited: bool
+    sent_count: int | None, local: int | None, limited: bool
 ) -> None:
-    made = udp(losses=Losses(sent=sent, lost=0, receive_queue=0, local=local))
-    assert sender_queue_drops(made) is limited
-    assert sender_queue_drops(replace(made, protocol="TCP")) is False
+    sample = udp(losses=Losses(sent=sent_count, lost=0, receive_queue=0, local=local))
+    assert sender_queue_drops(sample) is limited
+    assert sender_queue_drops(replace(sample, protocol="TCP")) is False
 
 
 # ---- frames a second -----------------------------------------------------------------------------
 
 
-def frames(size: int, per_s: float, **other: Any) -> StreamSample:
-    known = {"message_bytes": size, "throughput_bit_per_s": per_s * size * 8.0, "cell": str(size)}
-    return udp(**(known | other))
+def frames(size: int, per_s: float, **changes: Any) -> StreamSample:
+    defaults = {
+        "message_bytes": size,
+        "throughput_bit_per_s": per_s * size * 8.0,
+        "cell": str(size),
+    }
+    return udp(**(defaults | changes))
 
 
 def bound(*samples: StreamSample) -> set[str]:
@@ -196,7 +200,7 @@ def test_two_sizes_a_smaller_span_another_rate_or_other_settings_show_no_packet_
 
 
 @pytest.mark.parametrize(
-    "other",
+    "changes",
     [
         {"packets_a_message": 2},
         {"packets_a_message": None},
@@ -207,11 +211,11 @@ def test_two_sizes_a_smaller_span_another_rate_or_other_settings_show_no_packet_
     ],
 )
 def test_a_size_whose_frames_nobody_can_count_or_the_wire_bounds_does_not_count(
-    other: dict[str, Any],
+    changes: dict[str, Any],
 ) -> None:
     around = frames(200, 4_000), frames(800, 4_000)
     assert bound(*around, frames(475, 4_000)) == {"200", "475", "800"}
-    assert bound(*around, frames(475, 4_000, **other)) == set()
+    assert bound(*around, frames(475, 4_000, **changes)) == set()
 
 
 def test_only_a_size_below_95_per_cent_of_its_ceiling_counts() -> None:
@@ -237,13 +241,13 @@ def test_a_size_with_another_rate_between_them_parts_the_run() -> None:
 def test_the_rate_of_a_size_is_the_median_of_its_trials_and_each_of_its_cells_is_bound() -> None:
     trials = [frames(200, per_s, cell=cell) for per_s, cell in ((4_000, "x"), (4_100, "y"))]
     stray = frames(200, 400, cell="z")
-    found = bound(frames(100, 4_000), *trials, stray, frames(400, 4_000))
-    assert found == {"100", "x", "y", "z", "400"}
+    bound_cells = bound(frames(100, 4_000), *trials, stray, frames(400, 4_000))
+    assert bound_cells == {"100", "x", "y", "z", "400"}
     assert bound(frames(100, 4_000), trials[0], stray, stray, frames(400, 4_000)) == set()
 
 
 def test_the_two_ways_of_a_cell_are_bound_each_for_itself() -> None:
-    there = [frames(size, 4_000, flow="to server") for size in (100, 200, 400)]
-    back = [frames(size, 4_000, flow="to client") for size in (100, 200)]
-    found = packet_bound([*there, *back])
-    assert found == {(str(size), "to server") for size in (100, 200, 400)}
+    upload = [frames(size, 4_000, flow="to server") for size in (100, 200, 400)]
+    download = [frames(size, 4_000, flow="to client") for size in (100, 200)]
+    bound_cells = packet_bound([*upload, *download])
+    assert bound_cells == {(str(size), "to server") for size in (100, 200, 400)}

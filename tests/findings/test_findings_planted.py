@@ -23,16 +23,16 @@ from netlab.store.reader import Note
 
 
 def test_a_clean_run_has_no_warning() -> None:
-    found = findings(clean())
-    assert [finding for finding in found if finding.severity == "warning"] == []
-    assert kinds_of(found) == {Kind.WIRE_CEILING, Kind.BUFFER_NO_EFFECT}
+    run_findings = findings(clean())
+    assert [finding for finding in run_findings if finding.severity == "warning"] == []
+    assert kinds_of(run_findings) == {Kind.WIRE_CEILING, Kind.BUFFER_NO_EFFECT}
 
 
 def test_a_trial_far_from_its_siblings_is_told_and_the_mean_without_it() -> None:
     series = {16 * KIB: [94.0, 94.1, 60.0, 94.0, 94.1]}
-    (found,) = of_kind(findings(measured(series)), Kind.STRAY_TRIAL)
-    assert (found.evidence["trial"], found.evidence["trials"]) == (3, 5)
-    assert found.evidence["mean_without"] == pytest.approx(94.05e6)
+    (finding,) = of_kind(findings(measured(series)), Kind.STRAY_TRIAL)
+    assert (finding.evidence["trial"], finding.evidence["trials"]) == (3, 5)
+    assert finding.evidence["mean_without"] == pytest.approx(94.05e6)
     four = {16 * KIB: [94.0, 94.1, 60.0, 94.0]}
     assert of_kind(findings(measured(four)), Kind.STRAY_TRIAL) == []
 
@@ -40,9 +40,9 @@ def test_a_trial_far_from_its_siblings_is_told_and_the_mean_without_it() -> None
 def test_a_stray_trial_makes_no_outlier_of_its_cell() -> None:
     series = {size: [94.0, 94.1, 94.0, 94.1, 94.0] for size in BUFFERS}
     series[BUFFERS[3]] = [94.0, 5.0, 94.0, 94.1, 94.0]
-    found = findings(measured(series))
-    assert of_kind(found, Kind.OUTLIER) == []
-    assert len(of_kind(found, Kind.STRAY_TRIAL)) == 1
+    run_findings = findings(measured(series))
+    assert of_kind(run_findings, Kind.OUTLIER) == []
+    assert len(of_kind(run_findings, Kind.STRAY_TRIAL)) == 1
 
 
 @given(
@@ -61,8 +61,8 @@ def test_an_outlier_is_found_wherever_it_stands_and_nothing_else_is(
         == set()
     )
     series[sizes[place]][0] *= factor
-    found = findings(measured(series))
-    (outlier,) = of_kind(found, Kind.OUTLIER, Kind.STEP)
+    run_findings = findings(measured(series))
+    (outlier,) = of_kind(run_findings, Kind.OUTLIER, Kind.STEP)
     assert outlier.evidence["socket_buffer_bytes"] == sizes[place]
     assert outlier.evidence["mean_without"] == pytest.approx(92.25e6, rel=2e-3)
 
@@ -93,24 +93,24 @@ def test_capped_buffers_are_told_and_cells_of_one_effective_buffer_are_one_point
     ]
 
     def read_back(size: int) -> dict[str, Value]:
-        told: dict[str, Value] = {}
+        values: dict[str, Value] = {}
         for name in ends:
-            told[f"{name}_bytes"] = min(2 * size, 65536)
-            told[f"{name}_doubled"] = 1
+            values[f"{name}_bytes"] = min(2 * size, 65536)
+            values[f"{name}_doubled"] = 1
             if 2 * size > 65536:
-                told[f"{name}_capped"] = 1
-        return told
+                values[f"{name}_capped"] = 1
+        return values
 
     flat = {size: [94.0] for size in BUFFERS}
     effective = {size: read_back(size) for size in BUFFERS}
-    found = findings(measured(flat, effective=effective))
-    (capped,) = of_kind(found, Kind.BUFFER_CAPPED)
+    run_findings = findings(measured(flat, effective=effective))
+    (capped,) = of_kind(run_findings, Kind.BUFFER_CAPPED)
     assert len(capped.cells) == 3
     assert capped.evidence["least_asked_bytes"] == 36 * KIB
     assert capped.evidence["most_effective_bytes"] == 65536
-    (same,) = of_kind(found, Kind.SAME_BUFFER)
+    (same,) = of_kind(run_findings, Kind.SAME_BUFFER)
     assert [int(cell.rpartition("-")[2]) // KIB for cell in same.cells] == [32, 36, 40, 44]
-    assert len(of_kind(found, Kind.BUFFER_DOUBLED)) == 1
+    assert len(of_kind(run_findings, Kind.BUFFER_DOUBLED)) == 1
     unknown = {
         size: {k: v for k, v in effective[size].items() if "send_" not in k} for size in BUFFERS
     }
@@ -125,13 +125,13 @@ def test_messages_longer_than_a_frame_are_fragmented(
     size: int, more: dict[str, Value], fragments: int, largest: int
 ) -> None:
     run = measured({16 * KIB: [90.0]}, asked=stream("UDP", size, **more))
-    (found,) = of_kind(findings(run), Kind.FRAGMENTED)
-    assert found.evidence["fragments"] == fragments
-    assert found.evidence["largest_whole_message_bytes"] == largest
+    (finding,) = of_kind(findings(run), Kind.FRAGMENTED)
+    assert finding.evidence["fragments"] == fragments
+    assert finding.evidence["largest_whole_message_bytes"] == largest
 
 
 @pytest.mark.parametrize(
-    ("asked", "other"),
+    ("stream_settings", "options"),
     [
         (stream("UDP", 1472), {}),
         (stream("TCP", 64512), {}),
@@ -140,52 +140,54 @@ def test_messages_longer_than_a_frame_are_fragmented(
     ],
 )
 def test_what_fits_a_frame_or_touched_none_is_not_called_fragmented(
-    asked: dict[str, Value], other: dict[str, Any]
+    stream_settings: dict[str, Value], options: dict[str, Any]
 ) -> None:
-    run = measured({16 * KIB: [90.0]}, asked=asked, **other)
+    run = measured({16 * KIB: [90.0]}, asked=stream_settings, **options)
     assert of_kind(findings(run), Kind.FRAGMENTED) == []
 
 
 def test_the_paths_own_mtu_counts_where_it_is_known() -> None:
-    told = {"sender_path_mtu_bytes": 1400}
-    run = measured({16 * KIB: [90.0]}, asked=stream("UDP", 1400), values=told)
-    (found,) = of_kind(findings(run), Kind.FRAGMENTED)
-    assert found.evidence["largest_whole_message_bytes"] == 1372
+    values = {"sender_path_mtu_bytes": 1400}
+    run = measured({16 * KIB: [90.0]}, asked=stream("UDP", 1400), values=values)
+    (finding,) = of_kind(findings(run), Kind.FRAGMENTED)
+    assert finding.evidence["largest_whole_message_bytes"] == 1372
 
 
 def test_a_cable_at_a_tenth_of_its_rate_is_suspected_and_a_slow_host_is_not() -> None:
     slow = measured({16 * KIB: [9.41]})
-    (found,) = of_kind(findings(slow), Kind.LINK_FAR_BELOW)
-    assert found.evidence["ceiling_share"] == pytest.approx(0.1, rel=1e-2)
-    for other in (
+    (finding,) = of_kind(findings(slow), Kind.LINK_FAR_BELOW)
+    assert finding.evidence["ceiling_share"] == pytest.approx(0.1, rel=1e-2)
+    for healthy_run in (
         measured({16 * KIB: [30.0]}),
         measured({16 * KIB: [9.41]}, asked=stream("UDP", 64)),
         measured({16 * KIB: [9.41]}, asked=stream(rate_bit_per_s=1e7)),
         measured({16 * KIB: [9.41]}, values={"same_host": True}),
         measured({16 * KIB: [9.41]}, link=None),
     ):
-        assert of_kind(findings(other), Kind.LINK_FAR_BELOW) == []
+        assert of_kind(findings(healthy_run), Kind.LINK_FAR_BELOW) == []
 
 
-def both_ways(there: float, back: float, pairings: tuple[str, str] = ("a+b", "b+a")) -> Analysis:
-    one = measured({16 * KIB: [there]}, pairing=pairings[0])
-    other = measured({16 * KIB: [back]}, pairing=pairings[1])
-    plan = replace(one.plan, cells=(*one.plan.cells, *other.plan.cells))
-    return run_of(plan, (*one.records, *other.records))
+def both_ways(
+    first_mbit: float, second_mbit: float, pairings: tuple[str, str] = ("a+b", "b+a")
+) -> Analysis:
+    first_run = measured({16 * KIB: [first_mbit]}, pairing=pairings[0])
+    second_run = measured({16 * KIB: [second_mbit]}, pairing=pairings[1])
+    plan = replace(first_run.plan, cells=(*first_run.plan.cells, *second_run.plan.cells))
+    return run_of(plan, (*first_run.records, *second_run.records))
 
 
 def test_one_way_that_is_far_slower_than_the_other_is_told() -> None:
     for pairings in (("a+b", "b+a"), ("WL", "LW")):
         run = both_ways(26.3, 85.9, pairings)
-        (found,) = of_kind(findings(run), Kind.ONE_WAY)
-        assert (found.group.pairing, found.words["against"]) == pairings
-        assert "3.3 times as much in the other direction" in sentence(found, RunIndex(run))
+        (finding,) = of_kind(findings(run), Kind.ONE_WAY)
+        assert (finding.group.pairing, finding.words["against"]) == pairings
+        assert "3.3 times as much in the other direction" in sentence(finding, RunIndex(run))
     assert of_kind(findings(both_ways(60.0, 85.9)), Kind.ONE_WAY) == []
     assert of_kind(findings(both_ways(26.3, 85.9, ("a+b", "a+c"))), Kind.ONE_WAY) == []
 
 
-def facts_note(host: str, when: str, **facts: Value) -> Note:
-    return Note("facts", "", {"host": host, "when": when, "facts": facts}, 0)
+def facts_note(host: str, moment: str, **facts: Value) -> Note:
+    return Note("facts", "", {"host": host, "when": moment, "facts": facts}, 0)
 
 
 GOOD: dict[str, Value] = {
@@ -200,7 +202,7 @@ GOOD: dict[str, Value] = {
 
 
 @pytest.mark.parametrize(
-    ("after", "kind"),
+    ("later_facts", "kind"),
     [
         ({"default_qdisc": "fq"}, Kind.FACTS_CHANGED),
         ({"boot_id": "other"}, Kind.FACTS_CHANGED),
@@ -211,19 +213,27 @@ GOOD: dict[str, Value] = {
     ],
 )
 def test_what_is_wrong_with_a_host_is_told_by_its_facts(
-    after: dict[str, Value], kind: Kind
+    later_facts: dict[str, Value], kind: Kind
 ) -> None:
-    before = dict.fromkeys(after, "as it was") if kind is Kind.FACTS_CHANGED else after
-    notes = [facts_note("a", "before", **GOOD | before), facts_note("a", "after", **GOOD | after)]
-    found = [finding for finding in findings(clean(notes=notes)) if not finding.cells]
-    assert kinds_of(found) == {kind}
-    assert "eth0" in str(found[0].words) or kind in (Kind.FACTS_CHANGED, Kind.VIRTUAL_MACHINE)
+    earlier_facts = (
+        dict.fromkeys(later_facts, "as it was") if kind is Kind.FACTS_CHANGED else later_facts
+    )
+    notes = [
+        facts_note("a", "before", **GOOD | earlier_facts),
+        facts_note("a", "after", **GOOD | later_facts),
+    ]
+    host_findings = [finding for finding in findings(clean(notes=notes)) if not finding.cells]
+    assert kinds_of(host_findings) == {kind}
+    assert "eth0" in str(host_findings[0].words) or kind in (
+        Kind.FACTS_CHANGED,
+        Kind.VIRTUAL_MACHINE,
+    )
 
 
 def test_counters_that_grow_and_facts_that_nobody_could_read_are_no_change() -> None:
-    before = facts_note("a", "before", **GOOD)
-    after = facts_note("a", "after", **{**GOOD, "interface_sent_bytes": 2, "governor": ""})
-    assert [e for e in findings(clean(notes=[before, after])) if not e.cells] == []
+    earlier_note = facts_note("a", "before", **GOOD)
+    later_note = facts_note("a", "after", **{**GOOD, "interface_sent_bytes": 2, "governor": ""})
+    assert [e for e in findings(clean(notes=[earlier_note, later_note])) if not e.cells] == []
 
 
 def test_the_interface_of_a_host_that_used_no_cable_does_not_matter() -> None:
@@ -247,29 +257,34 @@ def test_trials_that_took_another_time_than_asked_for_are_told(
     elapsed_s: float, more: dict[str, Value], off: bool
 ) -> None:
     run = clean(values={"elapsed_ns": int(elapsed_s * 1e9), **more})
-    found = of_kind(findings(run), Kind.OFF_TIME)
-    assert len(found) == off
+    run_findings = of_kind(findings(run), Kind.OFF_TIME)
+    assert len(run_findings) == off
     if off:
-        assert (found[0].evidence["trials"], found[0].evidence["of_trials"]) == (40, 40)
+        assert (run_findings[0].evidence["trials"], run_findings[0].evidence["of_trials"]) == (
+            40,
+            40,
+        )
 
 
 def test_failed_trials_are_a_warning_and_blanks_a_note() -> None:
     series: dict[int, Sequence[float | None]] = {size: [94.0, 94.0] for size in BUFFERS}
     series[BUFFERS[0]] = [None, 94.0]
-    found = findings(measured(series))
-    (failed,) = of_kind(found, Kind.FAILED_TRIALS)
+    run_findings = findings(measured(series))
+    (failed,) = of_kind(run_findings, Kind.FAILED_TRIALS)
     assert (failed.severity, failed.evidence["trials"]) == ("warning", 1)
     assert "The other probe did not come before the deadline (no-peer)" in sentence(
         failed, RunIndex(measured(series))
     )
-    assert of_kind(found, Kind.MISSING_CELLS, Kind.FEWER_CELLS) == []
+    assert of_kind(run_findings, Kind.MISSING_CELLS, Kind.FEWER_CELLS) == []
 
 
 def test_two_pairings_that_were_repeated_are_no_matter_of_one_trial() -> None:
-    one, other = clean(), clean(pairing="WL")
-    cells = (*one.plan.cells, *other.plan.cells)
-    both = run_of(replace(one.plan, cells=cells), (*one.records, *other.records))
-    assert of_kind(findings(both), Kind.CANNOT_TELL) == []
+    first_run, second_run = clean(), clean(pairing="WL")
+    cells = (*first_run.plan.cells, *second_run.plan.cells)
+    joint_run = run_of(
+        replace(first_run.plan, cells=cells), (*first_run.records, *second_run.records)
+    )
+    assert of_kind(findings(joint_run), Kind.CANNOT_TELL) == []
 
 
 @given(
@@ -289,10 +304,10 @@ def test_whatever_was_measured_each_finding_has_words_and_warnings_come_first(
         for r in run.records
     ]
     run = run_of(run.plan, records)
-    found = findings(run)
-    severities = [finding.severity for finding in found]
+    run_findings = findings(run)
+    severities = [finding.severity for finding in run_findings]
     assert severities == sorted(severities, reverse=True)
-    for finding in found:
-        said = sentence(finding, RunIndex(run))
-        assert said.endswith(".") and "nan" not in said and "None" not in said
+    for finding in run_findings:
+        text = sentence(finding, RunIndex(run))
+        assert text.endswith(".") and "nan" not in text and "None" not in text
     assert len(leading(run)) <= 5

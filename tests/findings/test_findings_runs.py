@@ -31,13 +31,13 @@ def point(
     size: int = 64,
     protocol: str = "TCP",
     values: Mapping[str, Value] | None = None,
-    **asked: Value,
+    **changes: Value,
 ) -> Any:
     settings: dict[str, Value] = {
         **{"protocol": protocol, "message_bytes": size, "socket_buffer_bytes": buffer},
-        **asked,
+        **changes,
     }
-    words = [pairing, protocol, str(size), str(buffer), test, *map(str, asked.values())]
+    words = [pairing, protocol, str(size), str(buffer), test, *map(str, changes.values())]
     cell = PlannedCell(" ".join(words), pairing, test, settings)
     quantity = "throughput_bit_per_s" if test == "stream" else "rtt_mean_ns"
     trials = [mbit] if isinstance(mbit, float) else mbit
@@ -59,15 +59,15 @@ def undecided(*points: Any) -> tuple[Finding, ...]:
 
 
 def test_the_later_pairing_is_told_against_the_earlier_by_the_means_of_their_columns() -> None:
-    (found,) = undecided(
+    (finding,) = undecided(
         *(point("LL", 10.0, 1), point("LL", 20.0, 2), point("LL", 99.0, 3)),
         *(point("WL", 12.0, 1), point("WL", 24.0, 2), point("WL", 5.0, 4)),
         *(point("LL", 50.0, 1, size=1500), point("WL", 45.0, 1, size=1500)),
     )
-    assert (found.kind, found.severity) == (Kind.CANNOT_TELL, "note")
-    assert (found.group, found.words) == (Group("WL", "TCP"), {"against": "LL"})
+    assert (finding.kind, finding.severity) == (Kind.CANNOT_TELL, "note")
+    assert (finding.group, finding.words) == (Group("WL", "TCP"), {"against": "LL"})
     # Over buffers 1 and 2: 15 and 18 Mbit/s; of the other size 50 and 45.
-    assert found.evidence == {
+    assert finding.evidence == {
         "n": 1,
         "columns": 2,
         "least_difference_bit_per_s": pytest.approx(-5e6),
@@ -75,7 +75,7 @@ def test_the_later_pairing_is_told_against_the_earlier_by_the_means_of_their_col
         "least_ratio": pytest.approx(0.9),
         "most_ratio": pytest.approx(1.2),
     }
-    assert found.cells == (
+    assert finding.cells == (
         "WL TCP 64 1 stream",
         "WL TCP 64 2 stream",
         "WL TCP 1500 1 stream",
@@ -83,11 +83,11 @@ def test_the_later_pairing_is_told_against_the_earlier_by_the_means_of_their_col
 
 
 def test_each_two_pairings_and_each_protocol_are_a_finding() -> None:
-    found = undecided(
+    comparisons = undecided(
         *(point(pairing, 10.0) for pairing in ("LL", "WL", "LW")),
         *(point(pairing, 10.0, protocol="UDP") for pairing in ("WL", "LW")),
     )
-    assert [(e.words["against"], e.group.pairing, e.group.protocol) for e in found] == [
+    assert [(e.words["against"], e.group.pairing, e.group.protocol) for e in comparisons] == [
         ("LL", "WL", "TCP"),
         ("LL", "LW", "TCP"),
         ("WL", "LW", "TCP"),
@@ -96,7 +96,7 @@ def test_each_two_pairings_and_each_protocol_are_a_finding() -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
+    "second_point",
     [
         point("WL", 10.0, 2),
         point("WL", 10.0, size=1500),
@@ -106,14 +106,14 @@ def test_each_two_pairings_and_each_protocol_are_a_finding() -> None:
         point("nas+pc", 10.0),
     ],
 )
-def test_only_the_same_cells_of_two_pairings_by_letters_are_compared(other: Any) -> None:
-    assert undecided(point("LL", 10.0), other) == ()
+def test_only_the_same_cells_of_two_pairings_by_letters_are_compared(second_point: Any) -> None:
+    assert undecided(point("LL", 10.0), second_point) == ()
 
 
 def test_cells_under_other_conditions_are_not_the_same() -> None:
-    one, other = point("LL", 10.0, streams=1), point("WL", 10.0, streams=2)
-    assert undecided(one, other) == ()
-    assert len(undecided(one, other, point("WL", 10.0, streams=1))) == 1
+    first_point, second_point = point("LL", 10.0, streams=1), point("WL", 10.0, streams=2)
+    assert undecided(first_point, second_point) == ()
+    assert len(undecided(first_point, second_point, point("WL", 10.0, streams=1))) == 1
 
 
 @pytest.mark.parametrize(
@@ -130,19 +130,19 @@ def test_other_tests_and_hosts_by_name_hide_no_comparison() -> None:
     assert len(undecided(*first, point("LL", 10.0), point("WL", 10.0))) == 1
 
 
-@pytest.mark.parametrize(("pairings", "told"), [(6, 15), (7, 0)])
-def test_of_more_than_six_pairings_nothing_is_said(pairings: int, told: int) -> None:
-    assert len(undecided(*(point(f"L{at}", 10.0) for at in range(pairings)))) == told
+@pytest.mark.parametrize(("pairings", "finding_count"), [(6, 15), (7, 0)])
+def test_of_more_than_six_pairings_nothing_is_said(pairings: int, finding_count: int) -> None:
+    assert len(undecided(*(point(f"L{at}", 10.0) for at in range(pairings)))) == finding_count
 
 
 def test_a_column_that_cannot_be_compared_hides_no_later_one() -> None:
-    (found,) = undecided(
+    (finding,) = undecided(
         point("LL", 10.0, 1),
         point("WL", 10.0, 2),
         point("WL", 30.0, 1, size=1500),
         point("LL", 10.0, 1, size=1500),
     )
-    assert (found.evidence["columns"], found.cells) == (1, ("WL TCP 1500 1 stream",))
+    assert (finding.evidence["columns"], finding.cells) == (1, ("WL TCP 1500 1 stream",))
 
 
 # ---- dependencies -------------------------------------------------------------------------------
@@ -198,22 +198,22 @@ def test_a_host_that_limits_the_best_cell_clears_its_link_of_suspicion() -> None
     assert len(of_kind(path, Kind.LINK_FAR_BELOW)) == 1, "a path's loss is the link's"
 
 
-@pytest.mark.parametrize(("source", "told"), [(None, True), ("table.csv", False)])
+@pytest.mark.parametrize(("source", "presence"), [(None, True), ("table.csv", False)])
 def test_a_figure_between_one_and_two_thousandths_above_its_ceiling_is_told_of_a_run_only(
-    source: str | None, told: bool
+    source: str | None, presence: bool
 ) -> None:
     ceiling = 1e2 * 1460 / 1538
-    asked: dict[str, Any] = {"protocol": "TCP", "message_bytes": None}
-    run = column([ceiling * 1.0015], asked=asked)
+    settings: dict[str, Any] = {"protocol": "TCP", "message_bytes": None}
+    run = column([ceiling * 1.0015], asked=settings)
     run = run_of(replace(run.plan, source=source), run.records)
-    assert bool(of_kind(findings(run), Kind.ABOVE_CEILING)) is told
+    assert bool(of_kind(findings(run), Kind.ABOVE_CEILING)) is presence
     options = column([1e2 * 1448 / 1538 * 1.0015] * 3)
     records = [
         replace(r, values={k: v for k, v in r.values.items() if k != "tcp_timestamps"})
         for r in options.records
     ]
     options = run_of(replace(options.plan, source=source), records)
-    assert bool(of_kind(findings(options), Kind.NO_TIMESTAMPS)) is told
+    assert bool(of_kind(findings(options), Kind.NO_TIMESTAMPS)) is presence
 
 
 def test_the_link_that_interfaces_and_fragments_are_held_against_is_the_plans() -> None:
@@ -257,22 +257,22 @@ def test_facts_are_those_of_notes_of_facts_by_host_in_their_order() -> None:
         note("a", facts={"kernel": "2"}),
         note("b", facts={"kernel": "5"}),
     ]
-    (found,) = of_kind(findings(column([94.0], notes=notes)), Kind.FACTS_CHANGED)
-    assert (found.group.host, found.words) == ("a", {"kernel": "1 → 2"})
+    (finding,) = of_kind(findings(column([94.0], notes=notes)), Kind.FACTS_CHANGED)
+    assert (finding.group.host, finding.words) == ("a", {"kernel": "1 → 2"})
 
 
 def test_facts_of_no_host_are_kept_apart() -> None:
     notes = [note(None, facts={"kernel": "1"}), note("a", facts={"kernel": "2"})]
     assert of_kind(findings(column([94.0], notes=notes)), Kind.FACTS_CHANGED) == []
     again = [*notes, note(None, facts={"kernel": "3"})]
-    (found,) = of_kind(findings(column([94.0], notes=again)), Kind.FACTS_CHANGED)
-    assert (found.group.host, found.words) == ("", {"kernel": "1 → 3"})
+    (finding,) = of_kind(findings(column([94.0], notes=again)), Kind.FACTS_CHANGED)
+    assert (finding.group.host, finding.words) == ("", {"kernel": "1 → 3"})
 
 
 def test_a_host_that_saves_power_is_told_by_the_facts_of_the_run() -> None:
     run = column([94.0], notes=[note("a", facts={"governor": "powersave"})])
-    (found,) = of_kind(findings(run), Kind.POWER_SAVING)
-    assert (found.group.host, found.words) == ("a", {"governor": "powersave"})
+    (finding,) = of_kind(findings(run), Kind.POWER_SAVING)
+    assert (finding.group.host, finding.words) == ("a", {"governor": "powersave"})
 
 
 # ---- all together --------------------------------------------------------------------------------
@@ -283,8 +283,8 @@ def test_warnings_stand_first_and_else_the_order_of_the_rooms() -> None:
     facts = [note("a", facts={"governor": "powersave", "virtual": "kvm"})]
     long = {"elapsed_ns": 15 * 10**9}
     udp = column(mbit, asked=stream("UDP", 2_000), values=long, notes=facts)
-    found = findings(udp)
-    assert [finding.kind for finding in found] == [
+    run_findings = findings(udp)
+    assert [finding.kind for finding in run_findings] == [
         Kind.OFF_TIME,
         Kind.OUTLIER,
         Kind.VIRTUAL_MACHINE,

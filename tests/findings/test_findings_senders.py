@@ -25,8 +25,8 @@ MS = 1_000_000
 LEAST_WINDOW_NS = 200 * MS
 
 
-def end(**other: Any) -> StreamEnd:
-    return replace(IDLE, **other)
+def end(**changes: Any) -> StreamEnd:
+    return replace(IDLE, **changes)
 
 
 # ---- the sender's only thread -------------------------------------------------------------------
@@ -60,7 +60,7 @@ BUSY = end(thread_ns=985 * MS)
 
 
 @pytest.mark.parametrize(
-    ("other", "bound"),
+    ("changes", "bound"),
     [
         ({}, True),
         ({"streams": 2}, False),
@@ -75,9 +75,9 @@ BUSY = end(thread_ns=985 * MS)
     ],
 )
 def test_a_sender_on_its_cpu_is_the_limit_where_it_alone_was_slower_than_the_wire(
-    other: dict[str, Any], bound: bool
+    changes: dict[str, Any], bound: bool
 ) -> None:
-    assert sender_on_cpu(udp(**({"sender": BUSY} | other))) is bound
+    assert sender_on_cpu(udp(**({"sender": BUSY} | changes))) is bound
 
 
 def test_tcp_that_delivers_all_is_not_asked_what_arrived() -> None:
@@ -88,9 +88,9 @@ def test_tcp_that_delivers_all_is_not_asked_what_arrived() -> None:
 # ---- its calls -----------------------------------------------------------------------------------
 
 
-def in_calls(each_ns: int = 20_000, samples: int = 50, **other: Any) -> Any:
+def in_calls(each_ns: int = 20_000, samples: int = 50, **changes: Any) -> Any:
     """40,000 calls in a second; times below 2^20 ns have a bucket each."""
-    known: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "message_bytes": 64,
         "sent": 40_000,
         "throughput_bit_per_s": 40_000 * 64 * 8.0,
@@ -99,7 +99,7 @@ def in_calls(each_ns: int = 20_000, samples: int = 50, **other: Any) -> Any:
         "room_share": 0.9,
         "send_buffer_bytes": 8 * 64,
     }
-    return udp(**(known | other))
+    return udp(**(defaults | changes))
 
 
 def test_send_calls_are_the_limit_from_each_threshold_on() -> None:
@@ -138,30 +138,30 @@ def test_all_but_the_longest_calls_must_fill_half_of_the_window(
     each_ns: int, longest_ns: int, limited: bool
 ) -> None:
     times = of_values([each_ns] * 49 + [longest_ns], 20)
-    made = in_calls(
+    sample = in_calls(
         sent=100_000,
         call_times=times,
         sender=end(window_ns=980 * MS, thread_ns=300 * MS),
         throughput_bit_per_s=100_000 * 64 * 8 / 0.98,
         ceiling_bit_per_s=1e8,
     )
-    assert sender_in_calls(made) is limited
+    assert sender_in_calls(sample) is limited
     if limited:
-        assert (made.in_calls_share, made.in_ordinary_calls_share) == (0.8, 0.5)
+        assert (sample.in_calls_share, sample.in_ordinary_calls_share) == (0.8, 0.5)
 
 
 # ---- a core --------------------------------------------------------------------------------------
 
 
-def with_core(**other: Any) -> Any:
+def with_core(**changes: Any) -> Any:
     """10,000 small messages a second, and one core of the receiver's host 97 % busy."""
-    known: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "message_bytes": 64,
         "sent": 10_000,
         "throughput_bit_per_s": 10_000 * 64 * 8.0,
         "receiver": end(busiest_core_share=0.97),
     }
-    return udp(**(known | other))
+    return udp(**(defaults | changes))
 
 
 def test_a_core_is_saturated_from_each_threshold_on() -> None:
@@ -173,7 +173,7 @@ SLOW = {"message_bytes": 1472, "calls": None, "ceiling_bit_per_s": 1e9}
 
 
 @pytest.mark.parametrize(
-    ("other", "saturated"),
+    ("changes", "saturated"),
     [
         ({"receiver": end(busiest_core_share=0.969)}, False),
         ({"receiver": end(busiest_core_share=None)}, False),
@@ -192,9 +192,9 @@ SLOW = {"message_bytes": 1472, "calls": None, "ceiling_bit_per_s": 1e9}
     ],
 )
 def test_a_saturated_core_is_busy_with_much_while_nobody_waits(
-    other: dict[str, Any], saturated: bool
+    changes: dict[str, Any], saturated: bool
 ) -> None:
-    assert core_saturated(with_core(**other)) is saturated
+    assert core_saturated(with_core(**changes)) is saturated
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_core_that_a_thread_of_the_test_may_keep_busy_is_not_called_saturated(
 
 
 @pytest.mark.parametrize(
-    ("ceiling", "offered", "enough"),
+    ("ceiling", "offered_rate", "enough"),
     [
         (1e7, None, True),
         (1.0001e7, None, False),
@@ -235,16 +235,18 @@ def test_a_core_that_a_thread_of_the_test_may_keep_busy_is_not_called_saturated(
     ],
 )
 def test_98_per_cent_of_the_ceiling_or_of_what_was_offered_is_enough(
-    ceiling: float | None, offered: float | None, enough: bool
+    ceiling: float | None, offered_rate: float | None, enough: bool
 ) -> None:
-    made = udp(message_bytes=125, calls=9_800, ceiling_bit_per_s=ceiling, offered_bit_per_s=offered)
-    assert made.sent_bit_per_s == 9_800_000
-    assert sent_enough(made) is enough
-    assert sent_enough(replace(made, calls=None)) is False
+    sample = udp(
+        message_bytes=125, calls=9_800, ceiling_bit_per_s=ceiling, offered_bit_per_s=offered_rate
+    )
+    assert sample.sent_bit_per_s == 9_800_000
+    assert sent_enough(sample) is enough
+    assert sent_enough(replace(sample, calls=None)) is False
 
 
 @pytest.mark.parametrize(
-    ("sent", "lost", "limit"),
+    ("sent_count", "lost_count", "limit"),
     [
         (8_120, 1, True),
         (8_120, 0, False),
@@ -254,20 +256,21 @@ def test_98_per_cent_of_the_ceiling_or_of_what_was_offered_is_enough(
     ],
 )
 def test_any_loss_limits_where_enough_was_sent_and_a_twentieth_elsewhere(
-    sent: int, lost: int | None, limit: bool
+    sent_count: int, lost_count: int | None, limit: bool
 ) -> None:
-    made = udp(sent=sent, losses=Losses(sent=sent, lost=lost))
-    assert loses(made) is limit
-    assert loses(replace(made, protocol="TCP")) is False
+    sample = udp(sent=sent_count, losses=Losses(sent=sent_count, lost=lost_count))
+    assert loses(sample) is limit
+    assert loses(replace(sample, protocol="TCP")) is False
 
 
 @pytest.mark.parametrize(
-    ("dropped", "lost", "share"), [(3, 4, 0.75), (0, 4, 0.0), (None, 4, None), (0, 0, None)]
+    ("drop_count", "lost_count", "share"),
+    [(3, 4, 0.75), (0, 4, 0.0), (None, 4, None), (0, 0, None)],
 )
 def test_the_share_lost_in_the_receive_queue_is_of_all_that_was_lost(
-    dropped: int | None, lost: int, share: float | None
+    drop_count: int | None, lost_count: int, share: float | None
 ) -> None:
-    made = udp(losses=Losses(sent=100, lost=lost, receive_queue=dropped))
-    assert share_lost_in_receive_queue(made) == share
-    unknown = replace(made, losses=Losses(sent=100, receive_queue=3))
+    sample = udp(losses=Losses(sent=100, lost=lost_count, receive_queue=drop_count))
+    assert share_lost_in_receive_queue(sample) == share
+    unknown = replace(sample, losses=Losses(sent=100, receive_queue=3))
     assert share_lost_in_receive_queue(unknown) is None

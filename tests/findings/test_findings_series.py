@@ -19,8 +19,8 @@ from netlab.store.plan import PlannedCell
 
 
 def cell(key: str, test: str = "stream", pairing: str = "LL", **settings: Any) -> PlannedCell:
-    given: dict[str, Value] = {"protocol": "TCP", "message_bytes": 64, "socket_buffer_bytes": 8}
-    return PlannedCell(key, pairing, test, {**given, **settings})
+    defaults: dict[str, Value] = {"protocol": "TCP", "message_bytes": 64, "socket_buffer_bytes": 8}
+    return PlannedCell(key, pairing, test, {**defaults, **settings})
 
 
 def planned(*cells: PlannedCell) -> Analysis:
@@ -28,10 +28,10 @@ def planned(*cells: PlannedCell) -> Analysis:
 
 
 def grouped(*cells: PlannedCell) -> list[tuple[Group, str, list[str]]]:
-    found = series_of(planned(*cells))
+    all_series = series_of(planned(*cells))
     return [
         (one_series.group, one_series.test, [point.cell for point in one_series.points])
-        for one_series in found
+        for one_series in all_series
     ]
 
 
@@ -47,7 +47,7 @@ def test_a_series_is_in_the_order_of_its_buffers_with_the_systems_own_tuning_las
 
 
 def test_series_come_in_the_plans_order_by_pairing_protocol_size_and_test() -> None:
-    found = grouped(
+    groups = grouped(
         cell("a", pairing="WL"),
         cell("b"),
         cell("c", protocol="UDP"),
@@ -57,7 +57,7 @@ def test_series_come_in_the_plans_order_by_pairing_protocol_size_and_test() -> N
         cell("g", test="payload_search"),
         cell("h", pairing="WL", socket_buffer_bytes=4),
     )
-    assert found == [
+    assert groups == [
         (Group("WL", "TCP", 64), "stream", ["h", "a"]),
         (Group("LL", "TCP", 64), "stream", ["b"]),
         (Group("LL", "UDP", 64), "stream", ["c"]),
@@ -68,21 +68,21 @@ def test_series_come_in_the_plans_order_by_pairing_protocol_size_and_test() -> N
 
 
 def test_each_test_has_the_figure_that_it_is_compared_by() -> None:
-    found = series_of(planned(cell("a"), cell("b", "round_trip"), cell("c", "connect")))
+    all_series = series_of(planned(cell("a"), cell("b", "round_trip"), cell("c", "connect")))
     quantities = ["throughput_bit_per_s", "rtt_mean_ns", "rtt_mean_ns"]
-    assert [one_series.quantity for one_series in found] == quantities
-    assert [one_series.points[0].quantity for one_series in found] == quantities
+    assert [one_series.quantity for one_series in all_series] == quantities
+    assert [one_series.points[0].quantity for one_series in all_series] == quantities
 
 
 def test_settings_that_differ_within_a_kind_of_test_tell_groups_apart() -> None:
-    found = grouped(
+    groups = grouped(
         cell("a", streams=1, tags=[1, 2], duration_s=10.0),
         cell("b", streams=2, tags=[1, 2], duration_s=10.0),
         cell("c", streams=2, tags=[1], duration_s=10.0, nagle=True),
         cell("d", protocol="UDP", streams=4),
         cell("e", test="connect", streams=5),
     )
-    conditions = [dict(group.conditions) for group, _, _ in found]
+    conditions = [dict(group.conditions) for group, _, _ in groups]
     assert conditions == [
         {"streams": 1, "tags": "[1, 2]", "nagle": None},
         {"streams": 2, "tags": "[1, 2]", "nagle": None},
@@ -90,7 +90,7 @@ def test_settings_that_differ_within_a_kind_of_test_tell_groups_apart() -> None:
         {},
         {},
     ]
-    assert [name for name, _ in found[0][0].conditions] == ["streams", "tags", "nagle"]
+    assert [name for name, _ in groups[0][0].conditions] == ["streams", "tags", "nagle"]
 
 
 def test_values_that_only_look_alike_differ() -> None:
@@ -99,8 +99,8 @@ def test_values_that_only_look_alike_differ() -> None:
 
 
 def test_a_stream_both_ways_is_a_series_each_way_and_other_tests_are_one() -> None:
-    found = grouped(cell("a", direction="both"), cell("b", "round_trip", direction="both"))
-    assert [(group.flow, test) for group, test, _ in found] == [
+    groups = grouped(cell("a", direction="both"), cell("b", "round_trip", direction="both"))
+    assert [(group.flow, test) for group, test, _ in groups] == [
         *(("to server", "stream"), ("to client", "stream"), ("", "round_trip")),
     ]
     points = [
@@ -112,8 +112,8 @@ def test_a_stream_both_ways_is_a_series_each_way_and_other_tests_are_one() -> No
 
 
 def test_cells_without_a_size_or_a_protocol_have_none() -> None:
-    found = series_of(planned(PlannedCell("a", "LL", "stream", {"message_bytes": "auto"})))
-    assert [finding.group for finding in found] == [Group("LL")]
+    all_series = series_of(planned(PlannedCell("a", "LL", "stream", {"message_bytes": "auto"})))
+    assert [one_series.group for one_series in all_series] == [Group("LL")]
 
 
 # ---- the result of a point ----------------------------------------------------------------------
@@ -133,8 +133,8 @@ def point_of(
             continue
         status = outcome if isinstance(outcome, Status) else Status.OK
         values = {} if isinstance(outcome, Status) else outcome
-        made = record_of(of, values, printed="x", trial=number)
-        records.append(replace(made, status=status))
+        record = record_of(of, values, printed="x", trial=number)
+        records.append(replace(record, status=status))
     run = run_of(plan_of([of], link, repeats=len(trials)), records)
     return series_of(run)[0].points[0]
 
@@ -144,19 +144,19 @@ def said(bit_per_s: float | None, **more: Value) -> dict[str, Any]:
 
 
 def test_a_points_figures_are_by_trial_and_its_middle_and_mean_over_those_that_it_has() -> None:
-    made = point_of([said(10.0), None, said(40.0), Status.FAILED, said(13), said(None)])
-    assert made.figures == (10.0, None, 40.0, None, 13.0, None)
-    assert made.values == (10.0, 40.0, 13.0)
-    assert (made.middle, made.mean) == (13.0, 21.0)
-    assert len(made.records) == 6
-    assert made.records[1] is None
+    point = point_of([said(10.0), None, said(40.0), Status.FAILED, said(13), said(None)])
+    assert point.figures == (10.0, None, 40.0, None, 13.0, None)
+    assert point.values == (10.0, 40.0, 13.0)
+    assert (point.middle, point.mean) == (13.0, 21.0)
+    assert len(point.records) == 6
+    assert point.records[1] is None
 
 
 def test_a_point_without_figures_has_no_middle_and_no_mean() -> None:
     empty: list[Any] = [None, Status.FAILED, said(None), said(True), {}]
     for trial in empty:
-        made = point_of([trial])
-        assert (made.values, made.middle, made.mean) == ((), None, None)
+        point = point_of([trial])
+        assert (point.values, point.middle, point.mean) == ((), None, None)
     (only,) = series_of(planned(cell("a")))
     assert only.measured == ()
     assert point_of([said(0.0)]).middle == 0.0
@@ -166,15 +166,15 @@ def test_a_trial_that_failed_has_no_figure_though_its_record_holds_one() -> None
     of = cell("a")
     record = replace(record_of(of, said(5.0, x=1), printed="x"), status=Status.FAILED)
     (only,) = series_of(run_of(plan_of([of]), [record]))
-    (made,) = only.points
-    assert (made.values, made.of("x"), only.measured) == ((), (), ())
+    (point,) = only.points
+    assert (point.values, point.of("x"), only.measured) == ((), (), ())
 
 
 def test_values_of_a_point_are_those_of_the_trials_that_have_them_and_of_its_own_way() -> None:
-    made = point_of([{"x": 1}, {"y": 2}, None, {"x": 3}])
-    assert (made.of("x"), made.of_flow("x"), made.of("z")) == ((1, 3), (1, 3), ())
-    both = point_of([{"x": 1, "to_server_x": 2, "to_client_x": 3}], direction="both")
-    assert (both.of("x"), both.of_flow("x")) == ((1,), (2,))
+    point = point_of([{"x": 1}, {"y": 2}, None, {"x": 3}])
+    assert (point.of("x"), point.of_flow("x"), point.of("z")) == ((1, 3), (1, 3), ())
+    two_way_point = point_of([{"x": 1, "to_server_x": 2, "to_client_x": 3}], direction="both")
+    assert (two_way_point.of("x"), two_way_point.of_flow("x")) == ((1,), (2,))
 
 
 def test_a_point_knows_whether_it_was_paced_and_whether_it_touched_a_wire() -> None:
@@ -199,9 +199,9 @@ def test_the_print_step_is_the_coarsest_of_a_throughputs_figures() -> None:
 
 
 def test_the_ceilings_of_a_point_are_those_of_the_first_trial_that_is_ok() -> None:
-    told: list[Any] = [None, Status.FAILED, {"tcp_timestamps": False}, {"tcp_timestamps": True}]
-    made = point_of(told)
-    assert made.lowest_ceiling == made.highest_ceiling == pytest.approx(1e8 * 1460 / 1538)
+    trials: list[Any] = [None, Status.FAILED, {"tcp_timestamps": False}, {"tcp_timestamps": True}]
+    point = point_of(trials)
+    assert point.lowest_ceiling == point.highest_ceiling == pytest.approx(1e8 * 1460 / 1538)
     unknown = point_of([None])
     assert unknown.lowest_ceiling == pytest.approx(1e8 * 1448 / 1538)
     assert unknown.highest_ceiling == pytest.approx(1e8 * 1460 / 1538)
@@ -219,16 +219,16 @@ def test_the_ceilings_of_a_point_are_those_of_the_first_trial_that_is_ok() -> No
 def test_a_point_of_another_test_link_or_size_that_is_not_known_has_no_ceiling(
     test: str, link: Link | None, settings: dict[str, Value]
 ) -> None:
-    made = point_of([{}], test, link, **settings)
-    assert (made.lowest_ceiling, made.highest_ceiling) == (None, None)
+    point = point_of([{}], test, link, **settings)
+    assert (point.lowest_ceiling, point.highest_ceiling) == (None, None)
 
 
 def test_each_way_of_a_point_has_its_own_ceiling() -> None:
-    told: dict[str, Value] = {"to_server_tcp_timestamps": False, "to_client_tcp_timestamps": True}
+    values: dict[str, Value] = {"to_server_tcp_timestamps": False, "to_client_tcp_timestamps": True}
     of = cell("a", direction="both")
-    there, back = series_of(run_of(plan_of([of]), [record_of(of, told, printed="x")]))
-    assert there.points[0].lowest_ceiling == pytest.approx(1e8 * 1460 / 1538)
-    assert back.points[0].highest_ceiling == pytest.approx(1e8 * 1448 / 1538)
+    upload, download = series_of(run_of(plan_of([of]), [record_of(of, values, printed="x")]))
+    assert upload.points[0].lowest_ceiling == pytest.approx(1e8 * 1460 / 1538)
+    assert download.points[0].highest_ceiling == pytest.approx(1e8 * 1448 / 1538)
 
 
 def test_records_go_to_the_cell_that_they_are_of() -> None:

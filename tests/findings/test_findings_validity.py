@@ -17,26 +17,26 @@ from netlab.findings.validity import doubts, has_smaller_mtu, power_saving
 MS = 1_000_000
 
 
-def end(host: str = "b", **other: Any) -> StreamEnd:
-    return replace(IDLE, host=host, **other)
+def end(host: str = "b", **changes: Any) -> StreamEnd:
+    return replace(IDLE, host=host, **changes)
 
 
 def only(*samples: StreamSample) -> Finding:
-    (found,) = doubts(samples)
-    return found
+    (finding,) = doubts(samples)
+    return finding
 
 
 def test_at_two_thousandths_above_a_printed_ceiling_exactly_nothing_is_said() -> None:
-    made = udp(throughput_bit_per_s=1002.0, highest_ceiling_bit_per_s=1000.0, imported=True)
-    assert is_above(made) is False
-    assert is_above(replace(made, throughput_bit_per_s=1002.001)) is True
+    sample = udp(throughput_bit_per_s=1002.0, highest_ceiling_bit_per_s=1000.0, imported=True)
+    assert is_above(sample) is False
+    assert is_above(replace(sample, throughput_bit_per_s=1002.001)) is True
 
 
 def test_what_is_above_is_told_with_both_figures() -> None:
-    found = only(udp(throughput_bit_per_s=1.2 * CEILING, cell="x"))
-    assert (found.group, found.cells) == (Group("LL", "UDP", 1472), ("x",))
-    assert found.evidence["throughput_bit_per_s"] == 1.2 * CEILING
-    assert found.evidence["highest_ceiling_bit_per_s"] == CEILING
+    finding = only(udp(throughput_bit_per_s=1.2 * CEILING, cell="x"))
+    assert (finding.group, finding.cells) == (Group("LL", "UDP", 1472), ("x",))
+    assert finding.evidence["throughput_bit_per_s"] == 1.2 * CEILING
+    assert finding.evidence["highest_ceiling_bit_per_s"] == CEILING
 
 
 @pytest.mark.parametrize(
@@ -52,25 +52,25 @@ def test_what_is_above_is_told_with_both_figures() -> None:
 def test_a_path_is_smaller_than_the_link_where_both_are_known_and_a_wire_was_touched(
     path: int | None, link: int | None, same_host: bool, smaller: bool
 ) -> None:
-    made = udp(path_mtu_bytes=path, link_mtu_bytes=link, same_host=same_host)
-    assert has_smaller_mtu(made) is smaller
+    sample = udp(path_mtu_bytes=path, link_mtu_bytes=link, same_host=same_host)
+    assert has_smaller_mtu(sample) is smaller
 
 
 def test_a_smaller_path_is_told_with_both_sizes() -> None:
-    found = only(udp(path_mtu_bytes=1400, link_mtu_bytes=1500))
-    assert (found.kind, found.severity) == (Kind.PATH_MTU, "warning")
-    assert (found.evidence["path_mtu_bytes"], found.evidence["link_mtu_bytes"]) == (1400, 1500)
+    finding = only(udp(path_mtu_bytes=1400, link_mtu_bytes=1500))
+    assert (finding.kind, finding.severity) == (Kind.PATH_MTU, "warning")
+    assert (finding.evidence["path_mtu_bytes"], finding.evidence["link_mtu_bytes"]) == (1400, 1500)
 
 
 # ---- congestion control --------------------------------------------------------------------------
 
 
-def sent_by(host: str, control: str | None, cell: str = "a", **other: Any) -> StreamSample:
-    return tcp(cell=cell, sender=end(host), receiver=end("z"), congestion=control, **other)
+def sent_by(host: str, control: str | None, cell: str = "a", **changes: Any) -> StreamSample:
+    return tcp(cell=cell, sender=end(host), receiver=end("z"), congestion=control, **changes)
 
 
 def test_different_congestion_controls_are_told_by_host_with_the_cells_that_rest_on_them() -> None:
-    found = only(
+    finding = only(
         sent_by("y", "cubic", "b"),
         sent_by("x", "reno", "a"),
         sent_by("x", "bbr", "a"),
@@ -78,10 +78,10 @@ def test_different_congestion_controls_are_told_by_host_with_the_cells_that_rest
         sent_by("v", "dctcp", "d", congestion_asked=True),
         sent_by("u", "vegas", "e", same_host=True),
     )
-    assert (found.kind, found.severity) == (Kind.CONGESTION_DIFFERS, "warning")
-    assert (found.group, found.cells) == (Group(protocol="TCP"), ("b", "a"))
-    assert (found.words, found.evidence) == ({"x": "bbr, reno", "y": "cubic"}, {})
-    assert list(found.words) == ["x", "y"]
+    assert (finding.kind, finding.severity) == (Kind.CONGESTION_DIFFERS, "warning")
+    assert (finding.group, finding.cells) == (Group(protocol="TCP"), ("b", "a"))
+    assert (finding.words, finding.evidence) == ({"x": "bbr, reno", "y": "cubic"}, {})
+    assert list(finding.words) == ["x", "y"]
 
 
 def test_one_host_that_uses_two_congestion_controls_differs_from_itself() -> None:
@@ -93,15 +93,15 @@ def test_one_host_that_uses_two_congestion_controls_differs_from_itself() -> Non
 
 
 def test_a_clock_that_was_set_is_told_with_the_largest_step_and_its_cells() -> None:
-    found = only(
+    finding = only(
         udp(cell="a", sender=end(clock_step_ns=600 * MS)),
         udp(cell="b"),
         udp(cell="c", receiver=end(clock_step_ns=-900 * MS)),
         udp(cell="a", sender=end(clock_step_ns=700 * MS)),
     )
-    assert (found.kind, found.severity) == (Kind.CLOCK_STEP, "warning")
-    assert (found.group, found.cells) == (Group(host="b"), ("a", "c"))
-    assert found.evidence == {"clock_step_ns": -900.0 * MS}
+    assert (finding.kind, finding.severity) == (Kind.CLOCK_STEP, "warning")
+    assert (finding.group, finding.cells) == (Group(host="b"), ("a", "c"))
+    assert finding.evidence == {"clock_step_ns": -900.0 * MS}
 
 
 @pytest.mark.parametrize("steps_ms", [(-900, 600), (600, -900), (-900, 1, 600)])
@@ -111,9 +111,11 @@ def test_of_steps_within_one_cell_the_largest_either_way_counts(steps_ms: tuple[
 
 
 def test_each_host_whose_clock_was_set_is_told_by_itself() -> None:
-    one = udp(sender=end("x", clock_step_ns=600 * MS), receiver=end("y", clock_step_ns=-700 * MS))
-    found = doubts([one])
-    assert [(finding.group.host, finding.evidence["clock_step_ns"]) for finding in found] == [
+    sample = udp(
+        sender=end("x", clock_step_ns=600 * MS), receiver=end("y", clock_step_ns=-700 * MS)
+    )
+    findings = doubts([sample])
+    assert [(finding.group.host, finding.evidence["clock_step_ns"]) for finding in findings] == [
         *(("x", 600.0 * MS), ("y", -700.0 * MS)),
     ]
 
@@ -131,9 +133,9 @@ def test_each_host_whose_clock_was_set_is_told_by_itself() -> None:
 def test_a_clock_is_off_by_more_than_100_ppm_over_a_fifth_of_a_second_and_more(
     ppm: float, window_ns: int, off: bool
 ) -> None:
-    found = doubts([udp(sender=end(clock_ppm=ppm, window_ns=window_ns))])
-    assert [finding.kind for finding in found] == [Kind.CLOCK_RATE] * off
-    for finding in found:
+    findings = doubts([udp(sender=end(clock_ppm=ppm, window_ns=window_ns))])
+    assert [finding.kind for finding in findings] == [Kind.CLOCK_RATE] * off
+    for finding in findings:
         assert finding.evidence == {"clock_ppm": ppm}
 
 
@@ -141,27 +143,27 @@ def test_a_clock_is_told_with_the_worst_of_the_trials_that_show_it_and_their_cel
     def trial(cell: str, ppm: float | None) -> StreamSample:
         return udp(cell=cell, sender=end(clock_ppm=ppm))
 
-    found = only(
+    finding = only(
         *(trial("a", 150.0), trial("a", -250.0), trial("a", 1.0)),
         *(trial("b", 900.0), trial("b", 2.0)),
         *(trial("c", 120.0),),
         *(trial("d", None),),
     )
-    assert (found.kind, found.severity) == (Kind.CLOCK_RATE, "warning")
-    assert (found.group, found.cells) == (Group(host="b"), ("a", "c"))
-    assert found.evidence == {"clock_ppm": -250.0}
+    assert (finding.kind, finding.severity) == (Kind.CLOCK_RATE, "warning")
+    assert (finding.group, finding.cells) == (Group(host="b"), ("a", "c"))
+    assert finding.evidence == {"clock_ppm": -250.0}
 
 
 # ---- other load ----------------------------------------------------------------------------------
 
 
-def full(**other: Any) -> StreamSample:
+def full(**changes: Any) -> StreamSample:
     """At the wire ceiling: no host limits it."""
-    return udp(throughput_bit_per_s=0.99 * CEILING, **other)
+    return udp(throughput_bit_per_s=0.99 * CEILING, **changes)
 
 
 @pytest.mark.parametrize(
-    ("told", "load"),
+    ("changes", "load"),
     [
         ({"run_queue_delay_ns": 51 * MS}, True),
         ({"run_queue_delay_ns": 50 * MS}, False),
@@ -173,51 +175,51 @@ def full(**other: Any) -> StreamSample:
     ],
 )
 def test_other_load_takes_a_cpu_for_more_than_a_twentieth_of_the_time(
-    told: dict[str, Any], load: bool
+    changes: dict[str, Any], load: bool
 ) -> None:
-    for which in ("sender", "receiver"):
-        found = doubts([full(**{which: end(**told)})])
-        assert [(finding.kind, finding.group.host) for finding in found] == [
+    for side in ("sender", "receiver"):
+        findings = doubts([full(**{side: end(**changes)})])
+        assert [(finding.kind, finding.group.host) for finding in findings] == [
             (Kind.OTHER_LOAD, "b")
         ] * load
 
 
 def test_other_load_is_told_with_the_worst_share_of_each() -> None:
-    found = only(
+    finding = only(
         full(cell="a", sender=end(run_queue_delay_ns=60 * MS, steal_share=0.01)),
         full(cell="b", receiver=end(run_queue_delay_ns=10 * MS, steal_share=0.07)),
         full(cell="c", sender=end(run_queue_delay_ns=5 * MS)),
     )
-    assert (found.cells, found.severity) == (("a", "b"), "note")
-    assert found.evidence == {"run_queue_share": 0.06, "steal_share": 0.07}
+    assert (finding.cells, finding.severity) == (("a", "b"), "note")
+    assert finding.evidence == {"run_queue_share": 0.06, "steal_share": 0.07}
     unknown = only(full(sender=end(run_queue_delay_ns=60 * MS, steal_share=None)))
     assert unknown.evidence == {"run_queue_share": 0.06}
 
 
 def test_half_of_the_trials_of_a_cell_are_too_few() -> None:
-    loaded, quiet = full(sender=end(steal_share=0.5)), full(sender=end())
-    assert doubts([loaded, quiet]) == ()
-    assert only(loaded, quiet, loaded).cells == ("a",)
+    busy_sample, quiet_sample = full(sender=end(steal_share=0.5)), full(sender=end())
+    assert doubts([busy_sample, quiet_sample]) == ()
+    assert only(busy_sample, quiet_sample, busy_sample).cells == ("a",)
 
 
 def test_load_that_is_the_limit_itself_is_said_as_the_limit_only() -> None:
-    for taken in (
+    for sample in (
         tcp(receiver=end(run_queue_delay_ns=500 * MS), queue_full_share=0.9),
         udp(sender=end(thread_ns=500 * MS, run_queue_delay_ns=490 * MS)),
         udp(sent=7_500, sender=end(steal_share=0.06)),
     ):
-        assert doubts([taken]) == ()
+        assert doubts([sample]) == ()
 
 
 # ---- hosts that save power -----------------------------------------------------------------------
 
 
 def saving(*notes: Mapping[str, Any]) -> list[tuple[str, Mapping[str, str]]]:
-    found = list(power_saving(notes))
-    assert {(finding.kind, finding.severity, finding.cells) for finding in found} <= {
+    findings = list(power_saving(notes))
+    assert {(finding.kind, finding.severity, finding.cells) for finding in findings} <= {
         (Kind.POWER_SAVING, "note", ())
     }
-    return [(finding.group.host, finding.words) for finding in found]
+    return [(finding.group.host, finding.words) for finding in findings]
 
 
 def test_what_saves_power_is_told_of_each_host_by_all_its_facts() -> None:
@@ -248,16 +250,16 @@ def test_a_note_without_a_host_is_of_none() -> None:
 
 def test_doubts_come_in_the_order_of_their_kinds() -> None:
     wrong: dict[str, Any] = {"clock_step_ns": 600 * MS, "clock_ppm": 300.0, "steal_share": 0.5}
-    made = tcp(
+    sample = tcp(
         throughput_bit_per_s=1.2 * CEILING,
         path_mtu_bytes=1400,
         link_mtu_bytes=1500,
         congestion="bbr",
         sender=end(**wrong),
     )
-    other = replace(made, congestion="cubic")
-    found = doubts([made, other], [{"host": "b", "facts": {"governor": "powersave"}}])
-    assert [finding.kind for finding in found] == [
+    cubic_sample = replace(sample, congestion="cubic")
+    findings = doubts([sample, cubic_sample], [{"host": "b", "facts": {"governor": "powersave"}}])
+    assert [finding.kind for finding in findings] == [
         Kind.ABOVE_CEILING,
         Kind.PATH_MTU,
         Kind.CONGESTION_DIFFERS,

@@ -24,8 +24,8 @@ MS = 1_000_000
 LEAST_WINDOW_NS = 200 * MS
 
 
-def end(**other: Any) -> StreamEnd:
-    return replace(IDLE, **other)
+def end(**changes: Any) -> StreamEnd:
+    return replace(IDLE, **changes)
 
 
 # ---- one end -------------------------------------------------------------------------------------
@@ -50,25 +50,25 @@ def test_an_end_is_starved_above_a_twentieth_of_its_window(
     assert starved(end(run_queue_delay_ns=delay_ns)) is waited
 
 
-@pytest.mark.parametrize(("share", "taken"), [(0.05, False), (0.0501, True), (None, False)])
+@pytest.mark.parametrize(("share", "verdict"), [(0.05, False), (0.0501, True), (None, False)])
 def test_a_host_is_robbed_above_a_twentieth_of_its_cpu_time(
-    share: float | None, taken: bool
+    share: float | None, verdict: bool
 ) -> None:
-    assert robbed(end(steal_share=share)) is taken
+    assert robbed(end(steal_share=share)) is verdict
 
 
 @pytest.mark.parametrize(
-    ("delay_ns", "taken"), [(None, True), (187_500_000, True), (187_500_001, False)]
+    ("delay_ns", "verdict"), [(None, True), (187_500_000, True), (187_500_001, False)]
 )
 def test_a_thread_that_waited_over_three_times_as_long_as_was_stolen_waited_for_other_programs(
-    delay_ns: int | None, taken: bool
+    delay_ns: int | None, verdict: bool
 ) -> None:
     """Three times a sixteenth of a second's window."""
-    assert robbed(end(steal_share=0.0625, run_queue_delay_ns=delay_ns)) is taken
+    assert robbed(end(steal_share=0.0625, run_queue_delay_ns=delay_ns)) is verdict
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "changes"),
     [
         (throttled, {"quota_periods": 10, "throttled_periods": 9}),
         (starved, {"run_queue_delay_ns": 190 * MS}),
@@ -76,11 +76,11 @@ def test_a_thread_that_waited_over_three_times_as_long_as_was_stolen_waited_for_
     ],
 )
 def test_what_takes_a_cpu_is_seen_over_a_fifth_of_a_second_and_more_only(
-    rule: Callable[[StreamEnd], bool], told: dict[str, Any]
+    rule: Callable[[StreamEnd], bool], changes: dict[str, Any]
 ) -> None:
-    assert rule(end(window_ns=LEAST_WINDOW_NS, **told)) is True
-    assert rule(end(window_ns=LEAST_WINDOW_NS - 1, **told)) is False
-    assert rule(end(window_ns=None, **told)) is False
+    assert rule(end(window_ns=LEAST_WINDOW_NS, **changes)) is True
+    assert rule(end(window_ns=LEAST_WINDOW_NS - 1, **changes)) is False
+    assert rule(end(window_ns=None, **changes)) is False
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ NOTHING = {
 
 
 @pytest.mark.parametrize(
-    ("told", "half"),
+    ("changes", "half"),
     [
         ({"run_queue_delay_ns": 250 * MS}, True),
         ({"run_queue_delay_ns": 249 * MS}, False),
@@ -124,10 +124,10 @@ NOTHING = {
     ],
 )
 def test_at_half_of_the_ceiling_a_wait_for_a_quarter_of_the_window_costs_half_of_what_is_missing(
-    told: dict[str, Any], half: bool
+    changes: dict[str, Any], half: bool
 ) -> None:
     halved = udp(throughput_bit_per_s=CEILING / 2)
-    assert costs(halved, end(**(NOTHING | told))) is half
+    assert costs(halved, end(**(NOTHING | changes))) is half
 
 
 def test_of_waits_that_overlap_the_longest_counts_and_not_their_sum() -> None:
@@ -151,7 +151,7 @@ def test_where_no_ceiling_is_known_a_wait_must_take_half_of_the_window(
 
 
 @pytest.mark.parametrize(
-    ("other", "behind"),
+    ("changes", "behind"),
     [
         ({"queue_full_share": 0.5}, False),
         ({"queue_full_share": 0.51}, True),
@@ -164,27 +164,27 @@ def test_where_no_ceiling_is_known_a_wait_must_take_half_of_the_window(
     ],
 )
 def test_a_receiver_is_behind_whose_queue_is_full_at_most_of_eight_looks_and_more(
-    other: dict[str, Any], behind: bool
+    changes: dict[str, Any], behind: bool
 ) -> None:
-    assert receiver_behind(udp(**other)) is behind
+    assert receiver_behind(udp(**changes)) is behind
 
 
-def in_socket(sent: int, lost: int, dropped: int | None) -> dict[str, Any]:
-    losses = Losses(sent=sent, lost=lost, receive_queue=dropped, local=0)
-    return {"sent": sent, "lost": lost, "losses": losses}
+def in_socket(sent_count: int, lost_count: int, drop_count: int | None) -> dict[str, Any]:
+    losses = Losses(sent=sent_count, lost=lost_count, receive_queue=drop_count, local=0)
+    return {"sent": sent_count, "lost": lost_count, "losses": losses}
 
 
 def closed(limited_us: int, waits: int) -> StreamSample:
     """TCP at half of its ceiling, with its receiver's window closed for so long."""
-    told = {
+    fields = {
         "tcp": replace(ACCOUNT, rwnd_limited_us=limited_us),
         "receiver": end(run_queue_delay_ns=waits),
     }
-    return tcp(throughput_bit_per_s=CEILING / 2, **told)
+    return tcp(throughput_bit_per_s=CEILING / 2, **fields)
 
 
 @pytest.mark.parametrize(
-    ("other", "held_up"),
+    ("sample", "held_up"),
     [
         (udp(), False),
         (tcp(), False),
@@ -205,6 +205,6 @@ def closed(limited_us: int, waits: int) -> StreamSample:
     ],
 )
 def test_a_receiver_is_held_up_where_it_closes_its_window_drops_hurries_or_is_behind(
-    other: Any, held_up: bool
+    sample: Any, held_up: bool
 ) -> None:
-    assert receiver_held_up(other) is held_up
+    assert receiver_held_up(sample) is held_up

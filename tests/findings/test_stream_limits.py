@@ -67,19 +67,19 @@ PLANTED: Mapping[Kind, StreamSample] = {
 @pytest.mark.parametrize("kind", PLANTED)
 def test_each_limit_is_found_by_its_own_evidence(kind: Kind) -> None:
     assert limit_of(PLANTED[kind]) is kind
-    (found,) = limits([PLANTED[kind]])
-    assert found.kind is kind
+    (finding,) = limits([PLANTED[kind]])
+    assert finding.kind is kind
     if kind is not Kind.STOLEN_CPU:
-        assert {*kind.figures} <= found.evidence.keys()
+        assert {*kind.figures} <= finding.evidence.keys()
     assert CALLED[kind]
-    words = statement(found)
+    words = statement(finding)
     assert "% of the wire ceiling" in words or kind is Kind.WIRE_CEILING
-    assert kind in (Kind.WIRE_CEILING, Kind.NOT_DETERMINED) or shown_by(kind, found.evidence)
+    assert kind in (Kind.WIRE_CEILING, Kind.NOT_DETERMINED) or shown_by(kind, finding.evidence)
 
 
 def test_every_kind_of_limit_is_planted_here_or_beside() -> None:
-    beside = {Kind.SENDER_CALL_RATE, Kind.PACKET_RATE, *OF_LINKS}
-    assert PLANTED.keys() | beside == CALLED.keys()
+    more_kinds = {Kind.SENDER_CALL_RATE, Kind.PACKET_RATE, *OF_LINKS}
+    assert PLANTED.keys() | more_kinds == CALLED.keys()
 
 
 LACKING = [
@@ -130,9 +130,9 @@ LACKING = [
 BELOW = [kind for kind in PLANTED if kind not in (Kind.WIRE_CEILING, Kind.PACING)]
 
 
-@pytest.mark.parametrize(("kind", "other"), LACKING)
-def test_without_its_evidence_a_limit_is_not_named(kind: Kind, other: dict[str, Any]) -> None:
-    assert limit_of(replace(PLANTED[kind], **other)) is not kind
+@pytest.mark.parametrize(("kind", "changes"), LACKING)
+def test_without_its_evidence_a_limit_is_not_named(kind: Kind, changes: dict[str, Any]) -> None:
+    assert limit_of(replace(PLANTED[kind], **changes)) is not kind
 
 
 @pytest.mark.parametrize("kind", BELOW)
@@ -147,20 +147,20 @@ def test_a_window_of_few_ticks_shows_nothing_of_hosts(kind: Kind) -> None:
         *(Kind.PATH_LOSS, Kind.HOST_DROPS, Kind.UNPLACED_LOSS, Kind.OTHER_TRAFFIC),
         *(Kind.RECEIVE_QUEUE_DROPS, Kind.SENDER_QUEUE_DROPS),
     )
-    planted = PLANTED[kind]
+    sample = PLANTED[kind]
     ends: dict[str, Any] = {
         name: replace(end, window_ns=100_000_000)
-        for name, end in (("sender", planted.sender), ("receiver", planted.receiver))
+        for name, end in (("sender", sample.sender), ("receiver", sample.receiver))
     }
-    assert limit_of(replace(planted, **ends)) is (kind if kind in of_path else None)
+    assert limit_of(replace(sample, **ends)) is (kind if kind in of_path else None)
 
 
 def test_a_receiver_without_a_cpu_is_blamed_before_the_window_that_it_closes() -> None:
     starved = replace(IDLE, run_queue_delay_ns=400_000_000)
-    closed = tcp(tcp=replace(WINDOW, min_rtt_us=200), receiver=starved)
-    assert limit_of(closed) is Kind.RECEIVER_STARVED
-    behind = tcp(tcp=WINDOW, receiver=starved, queue_full_share=0.9)
-    assert limit_of(behind) is Kind.RECEIVER_STARVED
+    closed_sample = tcp(tcp=replace(WINDOW, min_rtt_us=200), receiver=starved)
+    assert limit_of(closed_sample) is Kind.RECEIVER_STARVED
+    late_sample = tcp(tcp=WINDOW, receiver=starved, queue_full_share=0.9)
+    assert limit_of(late_sample) is Kind.RECEIVER_STARVED
     assert limit_of(tcp(tcp=WINDOW, receiver=starved)) is Kind.RECEIVER_WINDOW, "it keeps up"
 
 
@@ -211,10 +211,12 @@ def test_a_receiver_whose_calls_always_find_something_is_on_its_cpu() -> None:
 
 
 def test_little_loss_is_the_limit_only_where_enough_was_sent() -> None:
-    def lossy(sent: int) -> StreamSample:
-        lost = sent // 40
+    def lossy(sent_count: int) -> StreamSample:
+        lost_count = sent_count // 40
         return udp(
-            sent=sent, lost=lost, losses=Losses(sent=sent, lost=lost, receive_queue=0, local=0)
+            sent=sent_count,
+            lost=lost_count,
+            losses=Losses(sent=sent_count, lost=lost_count, receive_queue=0, local=0),
         )
 
     assert limit_of(lossy(8_120)) is Kind.PATH_LOSS
@@ -226,7 +228,7 @@ def test_little_loss_is_the_limit_only_where_enough_was_sent() -> None:
 # ---- packets a second ----------------------------------------------------------------------------
 
 
-def at_rate(frames_per_s: float, sizes: tuple[int, ...], **other: Any) -> list[StreamSample]:
+def at_rate(frames_per_s: float, sizes: tuple[int, ...], **changes: Any) -> list[StreamSample]:
     return [
         udp(
             cell=str(size),
@@ -234,18 +236,18 @@ def at_rate(frames_per_s: float, sizes: tuple[int, ...], **other: Any) -> list[S
             throughput_bit_per_s=frames_per_s * size * 8,
             calls=round(frames_per_s),
             losses=Losses(sent=4_000, lost=0, receive_queue=0, local=0),
-            **other,
+            **changes,
         )
         for size in sizes
     ]
 
 
 def test_the_same_frames_a_second_over_sizes_is_a_packet_rate() -> None:
-    found = limits(at_rate(4_000, (64, 128, 256)))
-    assert [(finding.kind, finding.cells) for finding in found] == [
+    findings = limits(at_rate(4_000, (64, 128, 256)))
+    assert [(finding.kind, finding.cells) for finding in findings] == [
         (Kind.PACKET_RATE, (size,)) for size in ("64", "128", "256")
     ]
-    assert found[0].evidence["frames_per_s"] == pytest.approx(4_000)
+    assert findings[0].evidence["frames_per_s"] == pytest.approx(4_000)
 
 
 @pytest.mark.parametrize(
@@ -313,7 +315,7 @@ def test_whatever_is_recorded_a_limit_has_its_evidence_and_its_words(
     full: float | None,
     protocol: str,
 ) -> None:
-    made = udp(
+    sample = udp(
         protocol=protocol,
         throughput_bit_per_s=share * CEILING,
         sender=end,
@@ -322,10 +324,10 @@ def test_whatever_is_recorded_a_limit_has_its_evidence_and_its_words(
         losses=losses,
         queue_full_share=full,
     )
-    for found in limits([made]):
-        assert statement(found)
-        assert (found.kind is Kind.WIRE_CEILING) == (share >= 0.98)
-        assert all(name in found.evidence for name in _NEEDED.get(found.kind, ()))
+    for finding in limits([sample]):
+        assert statement(finding)
+        assert (finding.kind is Kind.WIRE_CEILING) == (share >= 0.98)
+        assert all(name in finding.evidence for name in _NEEDED.get(finding.kind, ()))
 
 
 _NEEDED = {

@@ -14,10 +14,10 @@ from netlab.findings.validity import doubts
 from netlab.report.text.findings import statement
 
 
-def only(found: tuple[Finding, ...]) -> Finding:
-    (one,) = found
-    assert statement(one)
-    return one
+def only(findings: tuple[Finding, ...]) -> Finding:
+    (finding,) = findings
+    assert statement(finding)
+    return finding
 
 
 def test_a_stream_without_anything_odd_is_not_doubted() -> None:
@@ -28,7 +28,7 @@ def test_a_stream_without_anything_odd_is_not_doubted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "other", "above"),
+    ("share", "changes", "above"),
     [
         (1.0009, {}, False),
         (1.0011, {}, True),
@@ -42,18 +42,22 @@ def test_a_stream_without_anything_odd_is_not_doubted() -> None:
     ],
 )
 def test_above_the_ceiling_is_beyond_what_clocks_explain(
-    share: float, other: dict[str, Any], above: bool
+    share: float, changes: dict[str, Any], above: bool
 ) -> None:
-    made = udp(throughput_bit_per_s=share * CEILING, **other)
-    assert is_above(made) == above
-    kinds = {finding.kind for finding in doubts([made])}
+    sample = udp(throughput_bit_per_s=share * CEILING, **changes)
+    assert is_above(sample) == above
+    kinds = {finding.kind for finding in doubts([sample])}
     assert kinds == ({Kind.ABOVE_CEILING} if above else set())
 
 
 def test_what_is_above_says_by_how_much() -> None:
-    found = only(doubts([udp(throughput_bit_per_s=1.1 * CEILING)]))
-    assert (found.kind, found.severity, found.cells) == (Kind.ABOVE_CEILING, "warning", ("a",))
-    assert statement(found).startswith("10.0 % above the wire ceiling of 95.71 Mbit/s")
+    finding = only(doubts([udp(throughput_bit_per_s=1.1 * CEILING)]))
+    assert (finding.kind, finding.severity, finding.cells) == (
+        Kind.ABOVE_CEILING,
+        "warning",
+        ("a",),
+    )
+    assert statement(finding).startswith("10.0 % above the wire ceiling of 95.71 Mbit/s")
 
 
 def test_one_odd_trial_of_three_does_not_make_a_cell_doubtful() -> None:
@@ -73,28 +77,28 @@ def test_one_odd_trial_of_three_does_not_make_a_cell_doubtful() -> None:
     [(1400, 1500, True), (1500, 1500, False), (9000, 1500, False), (None, 1500, False)],
 )
 def test_a_path_of_a_smaller_mtu_than_the_links(path: int | None, link: int, smaller: bool) -> None:
-    found = doubts([udp(path_mtu_bytes=path, link_mtu_bytes=link)])
-    assert [finding.kind for finding in found] == ([Kind.PATH_MTU] if smaller else [])
+    findings = doubts([udp(path_mtu_bytes=path, link_mtu_bytes=link)])
+    assert [finding.kind for finding in findings] == ([Kind.PATH_MTU] if smaller else [])
 
 
 # ---- congestion control --------------------------------------------------------------------------
 
 
-def of_sender(host: str, congestion: str | None, **other: Any) -> Any:
+def of_sender(host: str, congestion: str | None, **changes: Any) -> Any:
     sender = replace(IDLE, host=host)
-    return tcp(cell=host, sender=sender, congestion=congestion, **other)
+    return tcp(cell=host, sender=sender, congestion=congestion, **changes)
 
 
 def test_senders_that_use_different_congestion_controls_are_named() -> None:
-    found = only(doubts([of_sender("a", "bbr"), of_sender("b", "cubic"), of_sender("c", "bbr")]))
-    assert found.kind is Kind.CONGESTION_DIFFERS
-    assert found.words == {"a": "bbr", "b": "cubic", "c": "bbr"}
-    assert "a: bbr; b: cubic" in statement(found)
+    finding = only(doubts([of_sender("a", "bbr"), of_sender("b", "cubic"), of_sender("c", "bbr")]))
+    assert finding.kind is Kind.CONGESTION_DIFFERS
+    assert finding.words == {"a": "bbr", "b": "cubic", "c": "bbr"}
+    assert "a: bbr; b: cubic" in statement(finding)
 
 
 def test_what_the_matrix_asks_for_or_nobody_tells_is_no_difference() -> None:
-    asked = [of_sender("a", "bbr"), of_sender("b", "cubic", congestion_asked=True)]
-    assert doubts(asked) == ()
+    samples = [of_sender("a", "bbr"), of_sender("b", "cubic", congestion_asked=True)]
+    assert doubts(samples) == ()
     assert doubts([of_sender("a", "bbr"), of_sender("b", None)]) == ()
     assert doubts([of_sender("a", "bbr"), of_sender("b", "cubic", same_host=True)]) == ()
 
@@ -104,17 +108,17 @@ def test_what_the_matrix_asks_for_or_nobody_tells_is_no_difference() -> None:
 
 def test_one_clock_that_was_set_is_enough() -> None:
     steps = replace(IDLE, host="b", clock_step_ns=-3_600_000_000_000)
-    found = only(doubts([udp(), udp(), udp(receiver=steps)]))
-    assert (found.kind, found.group.host) == (Kind.CLOCK_STEP, "b")
-    assert "-3600.0 s" in statement(found)
+    finding = only(doubts([udp(), udp(), udp(receiver=steps)]))
+    assert (finding.kind, finding.group.host) == (Kind.CLOCK_STEP, "b")
+    assert "-3600.0 s" in statement(finding)
 
 
 @pytest.mark.parametrize(("ppm", "off"), [(99.0, False), (-101.0, True), (None, False)])
 def test_a_clock_under_correction_is_doubted(ppm: float | None, off: bool) -> None:
-    found = doubts([udp(sender=replace(IDLE, clock_ppm=ppm, host="b"))] * 2)
-    assert [finding.kind for finding in found] == ([Kind.CLOCK_RATE] if off else [])
+    findings = doubts([udp(sender=replace(IDLE, clock_ppm=ppm, host="b"))] * 2)
+    assert [finding.kind for finding in findings] == ([Kind.CLOCK_RATE] if off else [])
     if off:
-        assert "-101 ppm" in statement(found[0])
+        assert "-101 ppm" in statement(findings[0])
 
 
 def test_a_clock_that_was_read_late_once_is_not() -> None:
@@ -126,10 +130,10 @@ def test_a_clock_that_was_read_late_once_is_not() -> None:
 def test_other_load_is_a_note_where_it_is_not_the_limit() -> None:
     waits = replace(IDLE, host="b", run_queue_delay_ns=80_000_000)
     full = udp(throughput_bit_per_s=0.99 * CEILING, sender=waits)
-    found = only(doubts([full]))
-    assert (found.kind, found.severity, found.group.host) == (Kind.OTHER_LOAD, "note", "b")
-    assert found.evidence["run_queue_share"] == pytest.approx(0.08)
-    assert "at worst, the test waited for a CPU 8 % of the time" in statement(found)
+    finding = only(doubts([full]))
+    assert (finding.kind, finding.severity, finding.group.host) == (Kind.OTHER_LOAD, "note", "b")
+    assert finding.evidence["run_queue_share"] == pytest.approx(0.08)
+    assert "at worst, the test waited for a CPU 8 % of the time" in statement(finding)
     throttled = replace(waits, quota_periods=10, throttled_periods=8)
     assert doubts([replace(full, sender=throttled)]) == (), "its quota kept it waiting"
     limited = udp(sender=replace(waits, thread_ns=SECOND_NS - 80_000_000))
@@ -149,8 +153,8 @@ def test_other_load_is_a_note_where_it_is_not_the_limit() -> None:
     ],
 )
 def test_a_host_that_saves_power_is_noted(facts: dict[str, str], words: dict[str, str]) -> None:
-    found = doubts([], [{"host": "b", "when": "before", "facts": facts}])
-    assert [finding.words for finding in found] == ([words] if words else [])
-    for finding in found:
+    findings = doubts([], [{"host": "b", "when": "before", "facts": facts}])
+    assert [finding.words for finding in findings] == ([words] if words else [])
+    for finding in findings:
         assert (finding.kind, finding.group.host) == (Kind.POWER_SAVING, "b")
         assert statement(finding)

@@ -23,8 +23,8 @@ shutil.copytree(FIXTURES / "run-v1", FOLDER / "run")
 def one_input(data: bytes) -> None:
     decode(data)
     bodies = [line.partition(b" ")[2] or line for line in data.split(b"\n")]
-    whole = b"".join(b"%08x %s\n" % (zlib.crc32(body), body) for body in bodies)
-    (FOLDER / "run" / "journal.jsonl").write_bytes(whole)
+    journal = b"".join(b"%08x %s\n" % (zlib.crc32(body), body) for body in bodies)
+    (FOLDER / "run" / "journal.jsonl").write_bytes(journal)
     try:
         run = load(FOLDER / "run")
         if run.latest and data[-1] % 16 == 0:  # it takes a hundred times as long as the rest

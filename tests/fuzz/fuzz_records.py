@@ -19,18 +19,18 @@ VERBS = ("receive", "send", "ask", "mirror", "hello", "clock", "facts", "lock")
 
 def one_input(data: bytes) -> None:
     reader = RecordReader()
-    cut = len(data) * data[0] // 255 if data else 0
-    found = [*reader.feed(data[:cut]), *reader.feed(data[cut:] + b"\n")]
-    for record in found:
+    middle = len(data) * data[0] // 255 if data else 0
+    records = [*reader.feed(data[:middle]), *reader.feed(data[middle:] + b"\n")]
+    for record in records:
         if isinstance(record, bytes):
             continue
-        believed = Answers(VERBS[data[-1] % len(VERBS)], {}).checked(record, 0.0)
-        if believed is None:
+        answer = Answers(VERBS[data[-1] % len(VERBS)], {}).checked(record, 0.0)
+        if answer is None:
             continue
-        if believed["type"] == "error":
-            assert printable(said := str(fault_in("host", believed))) == said
-        elif believed["type"] == "result":
-            _journal(prefixed("receiver_", believed))
+        if answer["type"] == "error":
+            assert printable(sentence := str(fault_in("host", answer))) == sentence
+        elif answer["type"] == "result":
+            _journal(prefixed("receiver_", answer))
 
 
 def _journal(values: dict[str, Value]) -> None:

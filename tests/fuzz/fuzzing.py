@@ -84,9 +84,9 @@ def mutated(corpus: list[bytes], chance: random.Random) -> bytes:
         elif kind == 4 and data:
             data[at % len(data)] ^= 1 << chance.randrange(8)
         else:
-            other = chance.choice(corpus)
-            cut = chance.randint(0, len(other))
-            data[at:end] = other[cut : cut + chance.choice((4, 40, 400))]
+            donor = chance.choice(corpus)
+            start = chance.randint(0, len(donor))
+            data[at:end] = donor[start : start + chance.choice((4, 40, 400))]
     return bytes(data[:LENGTH_MOST])
 
 
@@ -107,13 +107,13 @@ def run_by_mutation(name: str, *, seconds: float, runs: int, seed: int = 1) -> i
     one_input = target(name)
     give_up = time.monotonic() + seconds
     least = len(seeds(name))
-    for tried, data in enumerate(inputs(name, seed)):
-        if tried >= runs or (tried >= least and time.monotonic() > give_up):
-            return tried
+    for count, data in enumerate(inputs(name, seed)):
+        if count >= runs or (count >= least and time.monotonic() > give_up):
+            return count
         try:
             one_input(data)
         except BaseException:
-            print(f"{name}: input {tried} of seed {seed} is kept in {keep(name, data)}")
+            print(f"{name}: input {count} of seed {seed} is kept in {keep(name, data)}")
             raise
     raise AssertionError("inputs have no end")
 
@@ -149,25 +149,27 @@ def main() -> int:
     words.add_argument("--seconds", type=float, default=3600.0)
     words.add_argument("--runs", type=int, default=1_000_000)
     words.add_argument("--seed", type=int, default=1)
-    asked = words.parse_args()
+    arguments = words.parse_args()
     sys.path[:0] = [str(HERE), str(HERE.parent / "support"), str(HERE.parent / "injection")]
-    if len(asked.names) != 1:
-        rest = [*("--seconds", str(asked.seconds), "--runs", str(asked.runs))]
-        each = [
-            subprocess.run([sys.executable, __file__, name, *rest], check=False).returncode
-            for name in asked.names or names()
+    if len(arguments.names) != 1:
+        options = [*("--seconds", str(arguments.seconds), "--runs", str(arguments.runs))]
+        exit_codes = [
+            subprocess.run([sys.executable, __file__, name, *options], check=False).returncode
+            for name in arguments.names or names()
         ]
-        return max(each)
-    (name,) = asked.names
+        return max(exit_codes)
+    (name,) = arguments.names
     try:
         import atheris  # noqa: F401  (whether it is there)
     except ModuleNotFoundError:
         print(f"{name}: by mutation; no atheris here (pip install 'netlab-matrix[fuzz]')")
-        tried = run_by_mutation(name, seconds=asked.seconds, runs=asked.runs, seed=asked.seed)
+        count = run_by_mutation(
+            name, seconds=arguments.seconds, runs=arguments.runs, seed=arguments.seed
+        )
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
-        print(f"{name}: {tried} inputs, no finding, {most} MB at most")
+        print(f"{name}: {count} inputs, no finding, {most} MB at most")
         return 0
-    run_with_atheris(name, seconds=asked.seconds, runs=asked.runs)
+    run_with_atheris(name, seconds=arguments.seconds, runs=arguments.runs)
     return 0
 
 

@@ -17,21 +17,21 @@ LINK = Link(100e6, 1500)
 
 def import_one(name: str, data: bytes, facts: bytes | None = None) -> None:
     """The whole import, as the command does it."""
-    table, into, stated = FOLDER / "table.csv", FOLDER / "run", FOLDER / "facts.yaml"
+    table, into, facts_file = FOLDER / "table.csv", FOLDER / "run", FOLDER / "facts.yaml"
     table.write_bytes(data)
     options = {
-        each.name: each.convert(()) if each.repeated and each.convert else each.default
-        for each in importer(name).options
+        option.name: option.convert(()) if option.repeated and option.convert else option.default
+        for option in importer(name).options
     }
     if facts is not None:
-        stated.write_bytes(facts)
+        facts_file.write_bytes(facts)
     try:
         importer(name).read(
             table,
             into,
             link=LINK,
             title=None,
-            facts=None if facts is None else stated,
+            facts=None if facts is None else facts_file,
             **options,
         )
         export(into, "csv")

@@ -45,16 +45,16 @@ def test_a_finding_is_kept_and_ends_the_run(
     monkeypatch.setattr(fuzzing, "FOUND", tmp_path)
     with pytest.raises(ZeroDivisionError):
         fuzzing.run_by_mutation("import_table", seconds=1, runs=100)
-    (kept,) = tmp_path.iterdir()
-    assert b"TCP" in kept.read_bytes()
-    assert str(kept) in capsys.readouterr().out
+    (file,) = tmp_path.iterdir()
+    assert b"TCP" in file.read_bytes()
+    assert str(file) in capsys.readouterr().out
 
 
 def test_the_program_says_how_many_inputs_there_were_and_the_memory() -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, fuzzing.__file__, "import_table", "--seconds", "30", "--runs", "20"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "20 inputs, no finding" in done.stdout or "number_of_executed_units" in done.stderr
+    assert "20 inputs, no finding" in process.stdout or "number_of_executed_units" in process.stderr

@@ -42,9 +42,9 @@ def bare(value: str) -> str:
 @st.composite
 def written(draw: st.DrawFn) -> tuple[str, str, int]:
     """A value, how it is written, and how many spaces are in front of it."""
-    value, before, after = draw(values), draw(spaces), draw(spaces)
+    value, prefix, suffix = draw(values), draw(spaces), draw(spaces)
     text = draw(st.sampled_from([quoted, bare]))(value)
-    return value, before + text + after, len(before + after if not text else before)
+    return value, prefix + text + suffix, len(prefix + suffix if not text else prefix)
 
 
 @given(st.tuples(written(), written(), written()))
@@ -53,11 +53,11 @@ def test_every_value_is_read_as_it_is_written_and_has_its_place(
 ) -> None:
     line = ",".join(text for _, text, _ in fields)
     assume(line.strip())
-    expected, column = [], 1
-    for name, (value, text, before) in zip(NAMES, fields, strict=True):
-        expected.append(Fault("t.csv", 2, column + before, name, value))
+    faults, column = [], 1
+    for name, (value, text, indent) in zip(NAMES, fields, strict=True):
+        faults.append(Fault("t.csv", 2, column + indent, name, value))
         column += len(text) + 1
-    assert faults_of(line) == expected
+    assert faults_of(line) == faults
 
 
 @given(
@@ -67,12 +67,12 @@ def test_every_value_is_read_as_it_is_written_and_has_its_place(
     st.lists(st.text('",x '), max_size=2),
 )
 def test_the_first_field_whose_quotes_do_not_match_is_named(
-    right: list[tuple[str, str, int]], before: str, wrong: str, others: list[str]
+    right: list[tuple[str, str, int]], prefix: str, wrong: str, other_fields: list[str]
 ) -> None:
     start = "".join(text + "," for _, text, _ in right)
     # What follows must not make a right field of it: after an open quote anything might.
-    assume(wrong.count('"') % 2 == 0 or not any('"' in other for other in others))
-    (fault,) = faults_of(",".join([start + before + wrong, *others]))
+    assume(wrong.count('"') % 2 == 0 or not any('"' in field for field in other_fields))
+    (fault,) = faults_of(",".join([start + prefix + wrong, *other_fields]))
     assert fault == Fault("t.csv", 2, len(start) + 1, "", "the quotes do not match")
 
 

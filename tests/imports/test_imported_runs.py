@@ -31,19 +31,19 @@ def test_with_a_fixed_time_the_same_table_gives_the_same_bytes(tmp_path: Path) -
 def test_importing_again_into_the_same_folder_changes_nothing(tmp_path: Path) -> None:
     table = small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35", "LL,TCP,64,20480,")
     import_table(table, tmp_path / "run")
-    before = (tmp_path / "run" / "journal.jsonl").read_bytes()
+    journal_bytes = (tmp_path / "run" / "journal.jsonl").read_bytes()
     import_table(table, tmp_path / "run")
-    assert (tmp_path / "run" / "journal.jsonl").read_bytes() == before
+    assert (tmp_path / "run" / "journal.jsonl").read_bytes() == journal_bytes
 
 
 def test_an_import_that_was_cut_short_goes_on(tmp_path: Path) -> None:
     table = small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35", "LL,TCP,64,20480,90")
     import_table(table, tmp_path / "run", imported_at=NOW)
     journal = tmp_path / "run" / "journal.jsonl"
-    whole = journal.read_bytes()
-    journal.write_bytes(whole[: -len(whole.splitlines(keepends=True)[-1])])
+    journal_bytes = journal.read_bytes()
+    journal.write_bytes(journal_bytes[: -len(journal_bytes.splitlines(keepends=True)[-1])])
     import_table(table, tmp_path / "run", imported_at=NOW)
-    assert journal.read_bytes() == whole
+    assert journal.read_bytes() == journal_bytes
 
 
 def test_another_table_into_the_same_folder_is_refused(tmp_path: Path) -> None:
@@ -99,10 +99,10 @@ def with_facts(tmp_path: Path, text: str = FACTS) -> Path:
 
 def test_stated_facts_come_into_the_run_with_their_source(tmp_path: Path) -> None:
     run = load(with_facts(tmp_path))
-    stated = stated_of(run.plan)
-    (duration,) = stated.durations
+    statement = stated_of(run.plan)
+    (duration,) = statement.durations
     assert (duration.shortest_s, duration.longest_s) == (11, 19)
-    assert (duration.source, stated.remarks[0].source) == (
+    assert (duration.source, statement.remarks[0].source) == (
         "a document, page 3",
         "a document, page 2",
     )
@@ -118,9 +118,9 @@ def test_stated_facts_come_into_the_run_with_their_source(tmp_path: Path) -> Non
 
 def test_importing_facts_again_changes_nothing_and_others_are_refused(tmp_path: Path) -> None:
     journal = with_facts(tmp_path) / "journal.jsonl"
-    before = journal.read_bytes()
+    journal_bytes = journal.read_bytes()
     with_facts(tmp_path)
-    assert journal.read_bytes() == before
+    assert journal.read_bytes() == journal_bytes
     with pytest.raises(UsageError, match=r"stated\.durations.*longest_s: 19"):
         with_facts(tmp_path, FACTS.replace("19s", "18s"))
 
@@ -170,8 +170,8 @@ def test_the_command_takes_facts_and_the_report_says_them(tmp_path: Path) -> Non
     facts = tmp_path / "facts.yaml"
     facts.write_text(FACTS)
     words = ["import", "table", str(table), "--into", str(tmp_path / "run"), "--facts", str(facts)]
-    done = CliRunner().invoke(cli, words)
-    assert done.exit_code == 0, done.output
+    outcome = CliRunner().invoke(cli, words)
+    assert outcome.exit_code == 0, outcome.output
     text = (tmp_path / "run" / "tables.md").read_text("utf-8")
     assert "The cable was short." in text
     assert "11 s to 19 s instead of 10 s (a document, page 3)" in text
@@ -180,8 +180,8 @@ def test_the_command_takes_facts_and_the_report_says_them(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds"])
 def test_the_facts_of_the_recorded_documents_are_in_their_runs(name: str) -> None:
     folder = ROOT / "reports" / name
-    stated, run = read_stated(folder / "facts.yaml"), load(folder)
-    assert stated_of(run.plan) == stated
-    assert stated.remarks
-    assert {note["host"] for note in run.facts} == {host.name for host in stated.hosts}
-    assert all(host.source for host in stated.hosts)
+    statement, run = read_stated(folder / "facts.yaml"), load(folder)
+    assert stated_of(run.plan) == statement
+    assert statement.remarks
+    assert {note["host"] for note in run.facts} == {host.name for host in statement.hosts}
+    assert all(host.source for host in statement.hosts)

@@ -53,19 +53,19 @@ def measured(run: Analysis, column: Column) -> list[Decimal]:
     return [Decimal(int(value)) / 10**6 for value in values]
 
 
-@pytest.mark.parametrize(("column", "printed"), printed_means().items())
+@pytest.mark.parametrize(("column", "printed_mean"), printed_means().items())
 def test_every_printed_mean_comes_out_of_the_cells_to_the_last_digit(
-    lab_report: Analysis, column: Column, printed: str
+    lab_report: Analysis, column: Column, printed_mean: str
 ) -> None:
     values = measured(lab_report, column)
-    if not printed:
+    if not printed_mean:
         assert values == []
         return
     mean = sum(values, Decimal(0)) / len(values)
-    assert str(mean.quantize(Decimal("0.01"), ROUND_HALF_UP)) == printed
+    assert str(mean.quantize(Decimal("0.01"), ROUND_HALF_UP)) == printed_mean
     # ... and with the frame's own floating point as well.
     own = column_of(lab_report, column)["throughput_bit_per_s"].mean() / 1e6
-    assert f"{own:.2f}" == printed
+    assert f"{own:.2f}" == printed_mean
 
 
 def test_there_are_28_printed_means_and_4_blank_ones() -> None:
@@ -82,11 +82,11 @@ def test_all_416_cells_are_there_346_measured_and_70_blank(lab_report: Analysis)
 
 def test_every_value_is_the_printed_one_exactly(lab_report: Analysis) -> None:
     with TABLE.open(encoding="utf-8") as file:
-        printed = [row["mbit_per_s"] for row in csv.DictReader(file)]
+        printed_texts = [row["mbit_per_s"] for row in csv.DictReader(file)]
     frame = lab_report.frame
     texts = ["" if text is pd.NA else text for text in frame["printed_mbit_per_s"]]
-    assert texts == printed
-    for text, value in zip(printed, frame["throughput_bit_per_s"], strict=True):
+    assert texts == printed_texts
+    for text, value in zip(printed_texts, frame["throughput_bit_per_s"], strict=True):
         assert value is pd.NA if text == "" else Decimal(value) == Decimal(text) * 10**6
     assert set(frame["printed_step_bit_per_s"].dropna()) == {10_000}
 

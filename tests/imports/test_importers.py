@@ -42,12 +42,12 @@ def test_a_module_in_the_package_is_a_command(
     monkeypatch.setattr(netlab.imports, "__path__", [*netlab.imports.__path__, str(tmp_path)])
     monkeypatch.delitem(sys.modules, "netlab.imports.one_number", raising=False)
     (tmp_path / "table.txt").write_text("9.5e7\n")
-    told = CliRunner().invoke(cli, ["import", "--help"]).output
-    assert "one_number  Make a run folder out of one number." in told
+    help_text = CliRunner().invoke(cli, ["import", "--help"]).output
+    assert "one_number  Make a run folder out of one number." in help_text
     words = ["import", "one_number", str(tmp_path / "table.txt"), "--into", str(tmp_path / "run")]
-    done = CliRunner().invoke(cli, [*words, "--systems", "WL"], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    assert "WL" in done.output
+    outcome = CliRunner().invoke(cli, [*words, "--systems", "WL"], catch_exceptions=False)
+    assert outcome.exit_code == 0, outcome.output
+    assert "WL" in outcome.output
     sys.modules.pop("netlab.imports.one_number")
 
 
@@ -61,9 +61,9 @@ def test_there_is_no_command_for_what_importers_share() -> None:
     ("word", "fault"), [("pc", "'pc' is not NAME=HOST"), ("pc=a,,b", "'pc=a,,b' is not NAME=HOST")]
 )
 def test_an_option_that_means_nothing_is_refused(word: str, fault: str) -> None:
-    done = CliRunner().invoke(cli, ["import", "pairs", "t.csv", "--machine", word])
-    assert done.exit_code == 2
-    assert f"Invalid value for '--machine': {fault}" in done.output
+    outcome = CliRunner().invoke(cli, ["import", "pairs", "t.csv", "--machine", word])
+    assert outcome.exit_code == 2
+    assert f"Invalid value for '--machine': {fault}" in outcome.output
 
 
 @pytest.mark.parametrize(

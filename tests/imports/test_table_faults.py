@@ -62,8 +62,8 @@ def test_a_wrong_row_is_told_with_line_and_column(row: str, fault: str) -> None:
 
 def test_every_fault_is_told_in_one_go() -> None:
     lines = faults_of(f"{HEADER}\nX,SCTP,0,-1,nan\nLL,TCP,1,1,1\n\nLL,TCP,1,1,2\nWW,TCP,x,1,\n")
-    where = [line.split(": ")[0] for line in lines]
-    assert where == [
+    places = [line.split(": ")[0] for line in lines]
+    assert places == [
         "t.csv:2:1",
         "t.csv:2:3",
         "t.csv:2:8",

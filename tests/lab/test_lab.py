@@ -64,11 +64,15 @@ class TestALab:
         ]
         ssh(first, "linux-a", "echo here > mark")
         assert ssh(first, "linux-a", "cat mark") == "here"
-        for other in (ssh(first, "linux-b", "ls -A"), ssh(second, "linux-a", "ls -A")):
-            assert other == ""
+        for listing in (ssh(first, "linux-b", "ls -A"), ssh(second, "linux-a", "ls -A")):
+            assert listing == ""
         assert not Path("/home/netlab/mark").exists()
         assert "netlab:" not in Path("/etc/passwd").read_text()
-        uids = {ssh(each, host, "id -u") for each in two_labs for host in ("linux-a", "linux-b")}
+        uids = {
+            ssh(lab_state, host, "id -u")
+            for lab_state in two_labs
+            for host in ("linux-a", "linux-b")
+        }
         assert len(uids) == 4 and "0" not in uids
 
     def test_a_host_key_that_is_not_the_pinned_one_is_refused(
@@ -80,15 +84,15 @@ class TestALab:
         swapped = tmp_path / "known_hosts"
         swapped.write_text(f"{a[0]} {b[1]} {b[2]}\n")
         argv = ["ssh", "-F", str(first.ssh_config), "-o", f"UserKnownHostsFile={swapped}"]
-        done = subprocess.run(
+        process = subprocess.run(
             [*argv, "-o", "BatchMode=yes", "linux-a", "true"],
             capture_output=True,
             text=True,
             timeout=20,
             check=False,
         )
-        assert done.returncode == 255
-        assert "REMOTE HOST IDENTIFICATION HAS CHANGED" in done.stderr
+        assert process.returncode == 255
+        assert "REMOTE HOST IDENTIFICATION HAS CHANGED" in process.stderr
 
     def test_cpus_stay_awake_as_long_as_a_lab_with_a_rate_is_up(
         self, two_labs: tuple[lab.LabState, lab.LabState]
@@ -106,38 +110,40 @@ class TestALab:
     def test_namespaces_are_set_up_for_measuring(
         self, two_labs: tuple[lab.LabState, lab.LabState]
     ) -> None:
-        for each in two_labs:
+        for lab_state in two_labs:
             for host in (0, 1):
                 words = ("net.ipv4.tcp_no_metrics_save", "net.ipv4.ip_forward")
                 disabled = "net.ipv6.conf.test.disable_ipv6"
-                assert inside(each, host, "sysctl", "-n", *words, disabled).split() == [
+                assert inside(lab_state, host, "sysctl", "-n", *words, disabled).split() == [
                     "1",
                     "0",
                     "0",
                 ]
-                loopback = inside(each, host, "ip", "-j", "link", "show", "dev", "lo")
+                loopback = inside(lab_state, host, "ip", "-j", "link", "show", "dev", "lo")
                 assert "LOWER_UP" in json.loads(loopback)[0]["flags"]
-                addresses = inside(each, host, "ip", "-j", "address", "show", "dev", "test")
-                found = [entry["local"] for entry in json.loads(addresses)[0]["addr_info"]]
-                assert set(each.hosts[host].addresses) <= set(found)
+                addresses = inside(lab_state, host, "ip", "-j", "address", "show", "dev", "test")
+                local_addresses = [
+                    entry["local"] for entry in json.loads(addresses)[0]["addr_info"]
+                ]
+                assert set(lab_state.hosts[host].addresses) <= set(local_addresses)
                 assert "tentative" not in addresses
 
     def test_the_mtu_stands_on_both_ends_of_the_test_cable(
         self, two_labs: tuple[lab.LabState, lab.LabState]
     ) -> None:
-        for each, mtu in zip(two_labs, (1500, 9000), strict=True):
+        for lab_state, mtu in zip(two_labs, (1500, 9000), strict=True):
             for host in (0, 1):
-                link = inside(each, host, "ip", "-j", "link", "show", "dev", "test")
+                link = inside(lab_state, host, "ip", "-j", "link", "show", "dev", "test")
                 assert json.loads(link)[0]["mtu"] == mtu
 
     def test_software_checksums_are_computed_on_both_ends_and_only_where_asked_for(
         self, two_labs: tuple[lab.LabState, lab.LabState]
     ) -> None:
-        for each, wanted in zip(two_labs, ("off", "on"), strict=True):
+        for lab_state, offload in zip(two_labs, ("off", "on"), strict=True):
             for host in (0, 1):
-                features = inside(each, host, "ethtool", "-k", "test")
-                assert f"tx-checksumming: {wanted}" in features
-                assert f"rx-checksumming: {wanted}" in features
+                features = inside(lab_state, host, "ethtool", "-k", "test")
+                assert f"tx-checksumming: {offload}" in features
+                assert f"rx-checksumming: {offload}" in features
 
     def test_only_the_shaped_cable_has_a_queue(
         self, two_labs: tuple[lab.LabState, lab.LabState]
@@ -183,10 +189,10 @@ class TestALab:
 
         A sender that this machine starves fills the cable less, never more: the best counts.
         """
-        measured: list[float] = []
-        while len(measured) < 3 or (max(measured) < 19.8 and len(measured) < 10):
-            measured.append(flood(two_labs[0], traffic))
-        assert max(measured) == pytest.approx(20, rel=0.01), measured
+        rates: list[float] = []
+        while len(rates) < 3 or (max(rates) < 19.8 and len(rates) < 10):
+            rates.append(flood(two_labs[0], traffic))
+        assert max(rates) == pytest.approx(20, rel=0.01), rates
 
 
 RECEIVER = """
@@ -220,7 +226,7 @@ def flood(of: lab.LabState, traffic: str) -> float:
         target = of.hosts[1].addresses[0]
         with subprocess.Popen([*python, SENDER, target, traffic, "0.9"]) as sender:
             time.sleep(0.25)
-            measured = wire_mbit_per_s(of, 1)
+            rate = wire_mbit_per_s(of, 1)
             assert sender.wait(10) == 0
         receiver.kill()
-    return measured
+    return rate

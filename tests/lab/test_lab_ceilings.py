@@ -76,11 +76,11 @@ def test_medians_lie_at_most_four_thousandths_below_the_wire_ceiling_and_one_abo
         payload, wire = PAYLOAD_AND_WIRE_BYTES[cell]
         rate = float(str(record.values["throughput_bit_per_s"]))
         shares.setdefault(cell, []).append(rate / (RATE_BIT_PER_S * payload / wire))
-    assert {cell: len(each) for cell, each in shares.items()} == dict.fromkeys(
+    assert {cell: len(cell_shares) for cell, cell_shares in shares.items()} == dict.fromkeys(
         PAYLOAD_AND_WIRE_BYTES, TRIALS
     )
-    medians = {cell: statistics.median(each) for cell, each in shares.items()}
-    off = {cell: shares[cell] for cell, each in medians.items() if not 0.996 <= each <= 1.001}
+    medians = {cell: statistics.median(cell_shares) for cell, cell_shares in shares.items()}
+    off = {cell: shares[cell] for cell, median in medians.items() if not 0.996 <= median <= 1.001}
     assert off == {}
 
 

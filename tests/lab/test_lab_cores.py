@@ -58,26 +58,26 @@ def flows(settings: Any) -> list[str]:
 def test_each_stream_ran_on_its_cpu_at_both_ends(values: list[tuple[Any, Any]]) -> None:
     spread = [value for value in values if "server_cpus" in value[0]]
     assert len(spread) == 8
-    for settings, found in spread:
+    for settings, cell_values in spread:
         for flow in flows(settings):
             ends = ("client", "server") if flow != "to_client_" else ("server", "client")
             for role, end in zip(("sender", "receiver"), ends, strict=True):
                 cpus = [int(cpu) for cpu in str(settings[f"{end}_cpus"]).split(",")]
-                expected = [cpus[number % len(cpus)] for number in range(4)]
-                assert found[f"{flow}{role}_cpus"] == cpus
-                assert found[f"{flow}{role}_stream_cpus_open"] == expected
-                assert found[f"{flow}{role}_stream_cpus_close"] == expected
+                stream_cpus = [cpus[number % len(cpus)] for number in range(4)]
+                assert cell_values[f"{flow}{role}_cpus"] == cpus
+                assert cell_values[f"{flow}{role}_stream_cpus_open"] == stream_cpus
+                assert cell_values[f"{flow}{role}_stream_cpus_close"] == stream_cpus
 
 
 def test_what_the_streams_carried_is_the_total_and_shared_evenly(
     values: list[tuple[Any, Any]],
 ) -> None:
-    assert [each for each, _ in values if each["streams"] == 1000]
-    for settings, found in values:
+    assert [settings for settings, _ in values if settings["streams"] == 1000]
+    for settings, cell_values in values:
         for flow in flows(settings):
             for role, total in (("receiver", "received_bytes"), ("sender", "sent_bytes")):
-                each = found[f"{flow}{role}_stream_bytes"]
-                assert len(each) == settings["streams"]
-                assert sum(each) == found[f"{flow}{role}_{total}"]
+                stream_bytes = cell_values[f"{flow}{role}_stream_bytes"]
+                assert len(stream_bytes) == settings["streams"]
+                assert sum(stream_bytes) == cell_values[f"{flow}{role}_{total}"]
                 # Less than the link carries: each has most of what it offers.
-                assert 0.5 < found[f"{flow}{role}_fairness_index"] <= 1
+                assert 0.5 < cell_values[f"{flow}{role}_fairness_index"] <= 1

@@ -25,18 +25,18 @@ needs_root = pytest.mark.needs("namespaces")
 
 
 def told(*words: str) -> dict[str, str]:
-    """What the doctor says is missing, run by that command: what → remedy."""
-    done = subprocess.run(
+    """What the doctor says is missing, run by that command: piece → remedy."""
+    process = subprocess.run(
         [*words, *DOCTOR], capture_output=True, text=True, timeout=60, check=False
     )
-    lines = done.stdout.splitlines()
-    assert lines, done.stderr
+    lines = process.stdout.splitlines()
+    assert lines, process.stderr
     assert all(line.startswith(("ok       ", "missing  ")) for line in lines)
-    missing = [line.removeprefix("missing  ") for line in lines if line.startswith("missing")]
-    assert done.returncode == (HostError.exit_code if missing else 0)
-    for line in missing:
+    complaints = [line.removeprefix("missing  ") for line in lines if line.startswith("missing")]
+    assert process.returncode == (HostError.exit_code if complaints else 0)
+    for line in complaints:
         assert COMMAND.search(line), line
-    return {what: remedy for _, what, remedy in (line.split(": ", 2) for line in missing)}
+    return {piece: remedy for _, piece, remedy in (line.split(": ", 2) for line in complaints)}
 
 
 def without(*files: str) -> Sequence[str]:
@@ -48,8 +48,8 @@ def without(*files: str) -> Sequence[str]:
 def files_of(program: str, search_path: str) -> list[str]:
     """Every file that a search for a program may find."""
     folders = dict.fromkeys(search_path.split(os.pathsep))
-    found = [shutil.which(program, path=folder) for folder in folders]
-    return list(dict.fromkeys(str(Path(each).resolve()) for each in found if each))
+    paths = [shutil.which(program, path=folder) for folder in folders]
+    return list(dict.fromkeys(str(Path(path).resolve()) for path in paths if path))
 
 
 @needs_root
@@ -58,20 +58,23 @@ def files_of(program: str, search_path: str) -> list[str]:
 def test_a_program_that_is_missing_is_named_with_what_installs_it(program: str) -> None:
     files = files_of(program, programs.SEARCH_PATH)
     assert files
-    found = told(*without(*files))
+    remedies = told(*without(*files))
     # Where several programs are one file (busybox), all of them are missing.
-    (what,) = [what for what in found if program in what.split(", ")]
+    (piece,) = [piece for piece in remedies if program in piece.split(", ")]
     package = {**programs.PROGRAMS, **(programs.FEDORA_PACKAGES if programs.has_dnf() else {})}
-    assert found[what].split()[:3] in (["sudo", "apt-get", "install"], ["sudo", "dnf", "install"])
-    assert package[program] in found[what].split()
+    assert remedies[piece].split()[:3] in (
+        ["sudo", "apt-get", "install"],
+        ["sudo", "dnf", "install"],
+    )
+    assert package[program] in remedies[piece].split()
 
 
 @needs_root
 @pytest.mark.needs("windows-hosts")
 def test_a_program_of_windows_hosts_is_named_too() -> None:
     compiler = files_of("x86_64-w64-mingw32-gcc", programs.SEARCH_PATH)
-    found = told(*without(*compiler))
-    assert found["x86_64-w64-mingw32-gcc"].endswith((" gcc-mingw-w64-x86-64", " mingw64-gcc"))
+    remedies = told(*without(*compiler))
+    assert remedies["x86_64-w64-mingw32-gcc"].endswith((" gcc-mingw-w64-x86-64", " mingw64-gcc"))
 
 
 @needs_root
@@ -86,17 +89,17 @@ def test_an_account_that_is_not_root_is_told_how_to_be() -> None:
 @needs_root
 @pytest.mark.needs("lab")
 @pytest.mark.parametrize(
-    ("right", "what"),
+    ("right", "pieces"),
     [
         ("sys_admin", {"network, mount and process namespaces"}),
         ("net_admin", {"veth", "bridge", "token bucket (tbf)"}),
     ],
 )
-def test_a_right_that_root_lacks_is_named_with_what_gives_it(right: str, what: set[str]) -> None:
-    found = told("setpriv", f"--bounding-set=-{right}", f"--inh-caps=-{right}")
-    assert what <= found.keys() <= what | {"overlay file systems"}
-    for each in what:
-        assert "docker run --cap-add SYS_ADMIN --cap-add NET_ADMIN" in found[each]
+def test_a_right_that_root_lacks_is_named_with_what_gives_it(right: str, pieces: set[str]) -> None:
+    remedies = told("setpriv", f"--bounding-set=-{right}", f"--inh-caps=-{right}")
+    assert pieces <= remedies.keys() <= pieces | {"overlay file systems"}
+    for piece in pieces:
+        assert "docker run --cap-add SYS_ADMIN --cap-add NET_ADMIN" in remedies[piece]
 
 
 @needs_root
@@ -104,8 +107,8 @@ def test_a_right_that_root_lacks_is_named_with_what_gives_it(right: str, what: s
 def test_a_limit_on_namespaces_is_named_with_the_setting_that_lifts_it() -> None:
     """The limit is that of a user namespace of its own, in which the doctor is root."""
     nothing = 'echo 0 >/proc/sys/user/max_net_namespaces && exec "$@"'
-    found = told("unshare", "--user", "--map-root-user", "sh", "-ec", nothing, "sh")
-    assert found == {
+    remedies = told("unshare", "--user", "--map-root-user", "sh", "-ec", nothing, "sh")
+    assert remedies == {
         "network, mount and process namespaces": "unshare: unshare failed: No space left on "
         "device: sudo sysctl -w user.max_net_namespaces=10000"
     }
@@ -130,19 +133,21 @@ def test_a_module_that_the_kernel_lacks_is_named_with_the_command_that_loads_it(
     refusal: tuple[str, str, str],
 ) -> None:
     """By a program before the real one that says what the kernel makes it say."""
-    program, word, said = refusal
+    program, word, message = refusal
     # Not below /tmp: the doctor lays a file system over it in which it tries the layers.
     with TemporaryDirectory(dir="/var/tmp") as folder:
         own = Path(folder, program)
-        refuse = f'echo "{said}" >&2; exit 2'
+        refuse = f'echo "{message}" >&2; exit 2'
         own.write_text(
             f'#!/bin/sh\nfor word; do if [ "$word" = {word} ]; then {refuse}; fi; done\n'
             f'exec {programs.program(program)} "$@"\n'
         )
         own.chmod(0o755)
-        found = told("env", f"PATH={folder}:{os.environ['PATH']}")
-    what, module = KERNEL_LACKS[refusal]
-    assert f"{said}: sudo modprobe {module} (if there is no such module: sudo " in found[what]
+        remedies = told("env", f"PATH={folder}:{os.environ['PATH']}")
+    piece, module = KERNEL_LACKS[refusal]
+    assert (
+        f"{message}: sudo modprobe {module} (if there is no such module: sudo " in remedies[piece]
+    )
 
 
 def test_control_groups_that_are_missing_are_named_with_what_brings_them(tmp_path: Path) -> None:
@@ -162,19 +167,19 @@ def test_packages_are_those_of_the_system_that_is_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "SEARCH_PATH", str(tmp_path))
-    missing = programs.missing_packages(str(tmp_path))
-    assert missing.programs == tuple(programs.PROGRAMS)
+    lack = programs.missing_packages(str(tmp_path))
+    assert lack.programs == tuple(programs.PROGRAMS)
     packages = "iproute2 ethtool openssh-server openssh-client util-linux mount procps"
     debian = f"sudo apt-get install {packages}"
     fedora = (
         "sudo dnf install iproute iproute-tc ethtool openssh-server openssh util-linux "
         "util-linux-core procps-ng"
     )
-    assert missing.command == f"{debian} (Fedora: {fedora})"
+    assert lack.command == f"{debian} (Fedora: {fedora})"
     (tmp_path / "dnf").touch(0o755)
-    assert missing.command == fedora
+    assert lack.command == fedora
     (tmp_path / "apt-get").touch(0o755)
-    assert missing.command == debian
+    assert lack.command == debian
     assert set(programs.FEDORA_PACKAGES) <= {*programs.PROGRAMS, *programs.WINDOWS_PROGRAMS}
 
 

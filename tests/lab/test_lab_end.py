@@ -23,7 +23,7 @@ NAME = f"e{os.getpid()}"
 
 
 def a_plan() -> LabPlan:
-    return make_plan(LabOptions(NAME), Path("/run/netlab/x"), taken=[], taken_slots=())
+    return make_plan(LabOptions(NAME), Path("/run/netlab/x"), routes=[], taken_slots=())
 
 
 class TestTheEndOfALab:
@@ -33,12 +33,16 @@ class TestTheEndOfALab:
         self, tmp_path: Path
     ) -> None:
         hosts_file = tmp_path / "hosts.yaml"
-        made = lab.up(LabOptions(name=NAME, hosts_file=hosts_file))
-        assert made.plan is not None and hosts_file.exists()
-        ssh(made, "linux-a", "cp /bin/sleep . && (setsid ./sleep 600 >/dev/null 2>&1 </dev/null &)")
-        assert any("sleep" in trace for trace in traces(made.plan))
+        lab_state = lab.up(LabOptions(name=NAME, hosts_file=hosts_file))
+        assert lab_state.plan is not None and hosts_file.exists()
+        ssh(
+            lab_state,
+            "linux-a",
+            "cp /bin/sleep . && (setsid ./sleep 600 >/dev/null 2>&1 </dev/null &)",
+        )
+        assert any("sleep" in trace for trace in traces(lab_state.plan))
         lab.down(NAME)
-        assert traces(made.plan) == []
+        assert traces(lab_state.plan) == []
         assert not lab.status(NAME).up
         lab.down(NAME)
 
@@ -46,9 +50,16 @@ class TestTheEndOfALab:
         self, tmp_path: Path
     ) -> None:
         hosts_file = tmp_path / "hosts.yaml"
-        made = lab.up(LabOptions(name=NAME, hosts_file=hosts_file))
-        assert made.plan is not None
-        guest = [programs.program("ip"), "netns", "exec", made.hosts[0].namespace, "sleep", "60"]
+        lab_state = lab.up(LabOptions(name=NAME, hosts_file=hosts_file))
+        assert lab_state.plan is not None
+        guest = [
+            programs.program("ip"),
+            "netns",
+            "exec",
+            lab_state.hosts[0].namespace,
+            "sleep",
+            "60",
+        ]
         with subprocess.Popen(guest) as sleeper:
             try:
                 wait_until(lambda: Path(f"/proc/{sleeper.pid}/comm").read_text() == "sleep\n")
@@ -56,8 +67,8 @@ class TestTheEndOfALab:
                 lab.down(NAME)
                 assert sleeper.poll() is None
                 assert hosts_file.read_text().startswith("hosts: {mine")
-                assert not (network.NAMESPACES / made.hosts[0].namespace).exists()
-                assert not (network.INTERFACES / made.plan.bridge).exists()
+                assert not (network.NAMESPACES / lab_state.hosts[0].namespace).exists()
+                assert not (network.INTERFACES / lab_state.plan.bridge).exists()
             finally:
                 sleeper.kill()
         with pytest.raises(UsageError, match="the file exists and is not of the lab"):
@@ -75,9 +86,9 @@ class TestTheEndOfALab:
             programs.run("ip", "netns", "delete", theirs)
 
     def test_status_tells_a_whole_lab_from_one_in_pieces(self) -> None:
-        made = lab.up(LabOptions(name=NAME))
+        lab_state = lab.up(LabOptions(name=NAME))
         try:
-            process = state.read_started(made.folder / "linux-b.process")
+            process = state.read_started(lab_state.folder / "linux-b.process")
             assert process is not None
             os.kill(process.pid, signal.SIGKILL)
             wait_until(lambda: not process.lives())
@@ -85,7 +96,7 @@ class TestTheEndOfALab:
             assert "incomplete" in lab.status(NAME).as_text()
         finally:
             lab.down(NAME)
-        assert made.plan is not None and traces(made.plan) == []
+        assert lab_state.plan is not None and traces(lab_state.plan) == []
 
     def test_what_goes_wrong_in_mid_up_is_said_and_nothing_stays(
         self, monkeypatch: pytest.MonkeyPatch
@@ -111,7 +122,7 @@ class TestTheEndOfALab:
         folder = state.folder_of(NAME)
         options = f"lab.LabOptions(name={NAME!r}, rate=1e8)"
         script = f"from netlab import lab; lab.up({options}); import time; time.sleep(60)"
-        seen = {
+        condition = {
             "namespace": (network.NAMESPACES / f"netlab-{NAME}-linux-a").exists,
             "test": lambda: programs.succeeds(
                 "ip", "-n", f"netlab-{NAME}-linux-b", "link", "show", "dev", "test"
@@ -119,14 +130,14 @@ class TestTheEndOfALab:
         }.get(moment, (folder / moment).exists)
         with subprocess.Popen([sys.executable, "-c", script]) as upper:
             try:
-                wait_until(seen)
+                wait_until(condition)
                 plan = state.read_plan(folder)
             finally:
                 upper.kill()
         assert plan is not None
         assert lab.status(NAME).up == (moment == "complete")
-        what = "is up" if moment == "complete" else "an interrupted"
-        with pytest.raises(UsageError, match=what):
+        message = "is up" if moment == "complete" else "an interrupted"
+        with pytest.raises(UsageError, match=message):
             lab.up(LabOptions(name=NAME))
         lab.down(NAME)
         wait_until(lambda: traces(plan) == [])
@@ -140,9 +151,11 @@ class TestTheEndOfALab:
 
     def test_one_up_at_a_time_so_that_two_labs_never_take_the_same_slot(self) -> None:
         names = [f"{NAME}-at-once-{number}" for number in range(3)]
-        made: list[lab.LabState] = []
+        lab_states: list[lab.LabState] = []
         threads = [
-            threading.Thread(target=lambda name=name: made.append(lab.up(LabOptions(name=name))))
+            threading.Thread(
+                target=lambda name=name: lab_states.append(lab.up(LabOptions(name=name)))
+            )
             for name in names
         ]
         try:
@@ -150,7 +163,7 @@ class TestTheEndOfALab:
                 thread.start()
             for thread in threads:
                 thread.join()
-            assert len({each.hosts[0].management_address for each in made}) == 3
+            assert len({lab_state.hosts[0].management_address for lab_state in lab_states}) == 3
             assert all(lab.status(name).up for name in names)
         finally:
             for name in names:

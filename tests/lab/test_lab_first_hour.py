@@ -38,19 +38,19 @@ def home(cable: lab.LabState, tmp_path: Path) -> Path:
     """Of a person who can log in to the hosts by name, and has never seen their keys."""
     ssh = tmp_path / "home" / ".ssh"
     ssh.mkdir(parents=True, mode=0o700)
-    kept = [
+    config_lines = [
         line
         for line in cable.ssh_config.read_text().splitlines()
         if "UserKnownHostsFile" not in line
     ]
-    (ssh / "config").write_text("\n".join(kept) + "\n")
+    (ssh / "config").write_text("\n".join(config_lines) + "\n")
     return tmp_path / "home"
 
 
 def netlab(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    ended = typed(home, *words)
-    assert "Traceback" not in ended.stderr, ended.stderr
-    return ended
+    process = typed(home, *words)
+    assert "Traceback" not in process.stderr, process.stderr
+    return process
 
 
 def hosts_file(of: lab.LabState) -> Path:
@@ -64,36 +64,36 @@ def fingerprints(of: lab.LabState) -> dict[str, str]:
 
 
 def test_unknown_keys_are_named_and_nothing_is_written(home: Path) -> None:
-    ended = netlab(home, "init", "linux-a", "linux-b", "--yes")
-    assert ended.returncode == 4
-    assert re.search(r"linux-[ab]: unknown host key ssh-\S+ SHA256:\S+; compare", ended.stderr)
-    assert "--host-key HOST=SHA256:" in ended.stderr
+    process = netlab(home, "init", "linux-a", "linux-b", "--yes")
+    assert process.returncode == 4
+    assert re.search(r"linux-[ab]: unknown host key ssh-\S+ SHA256:\S+; compare", process.stderr)
+    assert "--host-key HOST=SHA256:" in process.stderr
     assert [file.name for file in home.iterdir()] == [".ssh"]
 
 
 def test_a_wrong_key_is_refused_whoever_says_yes(home: Path) -> None:
     wrong = "SHA256:" + "A" * 43
     keys = ("--host-key", f"linux-a={wrong}", "--host-key", f"linux-b={wrong}")
-    ended = netlab(home, "init", "linux-a", "linux-b", "--yes", *keys)
-    assert ended.returncode == 4
-    assert "not the one that" in ended.stderr
+    process = netlab(home, "init", "linux-a", "linux-b", "--yes", *keys)
+    assert process.returncode == 4
+    assert "not the one that" in process.stderr
     assert not (home / "lab.yaml").exists()
 
 
 def test_init_plan_run_and_resume_by_what_init_wrote(cable: lab.LabState, home: Path) -> None:
-    known = fingerprints(cable)
-    keys = [word for name, key in known.items() for word in ("--host-key", f"{name}={key}")]
-    ended = netlab(home, "init", "linux-a", "linux-b", "--yes", *keys)
-    assert ended.returncode == 0, ended.stderr
+    host_keys = fingerprints(cable)
+    keys = [word for name, key in host_keys.items() for word in ("--host-key", f"{name}={key}")]
+    process = netlab(home, "init", "linux-a", "linux-b", "--yes", *keys)
+    assert process.returncode == 0, process.stderr
     inventory, matrix = home / "lab.yaml", home / "first.yaml"
-    assert f"netlab run {matrix.name} --hosts {inventory.name}" in ended.stdout
+    assert f"netlab run {matrix.name} --hosts {inventory.name}" in process.stdout
     hosts = load_inventory(inventory).hosts
     assert [(host.name, host.os, host.host_key) for host in hosts] == [
-        (name, "L", key) for name, key in known.items()
+        (name, "L", key) for name, key in host_keys.items()
     ]
     assert load_matrix(matrix).pairings == ("LL",)
-    planned = netlab(home, "plan", matrix.name, "--hosts", inventory.name)
-    assert "cells x 3 trials" in planned.stdout
+    plan_process = netlab(home, "plan", matrix.name, "--hosts", inventory.name)
+    assert "cells x 3 trials" in plan_process.stdout
     short = ("--set", "duration=200ms", "--set", "repeats=1")
     words = ("run", matrix.name, "--hosts", inventory.name, "--into", "one", "--no-report")
     assert netlab(home, *words, *short, "--only", "stream").returncode == 0
@@ -105,8 +105,8 @@ def test_init_plan_run_and_resume_by_what_init_wrote(cable: lab.LabState, home: 
 
 def test_init_again_does_not_write_over_what_is_there(home: Path) -> None:
     (home / "lab.yaml").write_text("mine\n")
-    ended = netlab(home, "init", "linux-a", "linux-b", "--yes")
-    assert (ended.returncode, ended.stderr) == (
+    process = netlab(home, "init", "linux-a", "linux-b", "--yes")
+    assert (process.returncode, process.stderr) == (
         2,
         "lab.yaml exists already; name another file (--hosts, --matrix)\n",
     )
@@ -121,14 +121,14 @@ def test_measure_says_what_iperf3_says_on_the_same_cable(cable: lab.LabState, ho
     ours, theirs = [], []
     try:
         for number in range(3):
-            ended = netlab(home, *words, *STATED, "--into", f"m{number}")
-            assert ended.returncode == 0, ended.stderr
+            process = netlab(home, *words, *STATED, "--into", f"m{number}")
+            assert process.returncode == 0, process.stderr
             (record,) = load(home / f"m{number}").records
             ours.append(record.values["throughput_bit_per_s"])
-            said = inside(
+            output = inside(
                 cable, 1, "iperf3", "--client", to, "--time", "2", "--omit", "1", "--json"
             )
-            theirs.append(json.loads(said)["end"]["sum_received"]["bits_per_second"])
+            theirs.append(json.loads(output)["end"]["sum_received"]["bits_per_second"])
     finally:
         os.kill(int((home / "pid").read_text().strip("\0\n ")), 15)
     assert sorted(ours)[1] == pytest.approx(sorted(theirs)[1], rel=0.01)
@@ -148,21 +148,23 @@ def test_measure_in_python_measures_over_the_cable(
 
 def test_measure_prints_a_figure_a_second_and_then_why(cable: lab.LabState, home: Path) -> None:
     hosts = ("--hosts", str(cable.hosts_file))
-    ended = netlab(home, "measure", "linux-a", "linux-b", *hosts, "--seconds", "3", *STATED)
-    assert ended.returncode == 0, ended.stderr
-    seconds = re.findall(r"^ *([\d.]+) to +([\d.]+) s  [\d.]+ Mbit/s$", ended.stderr, re.MULTILINE)
+    process = netlab(home, "measure", "linux-a", "linux-b", *hosts, "--seconds", "3", *STATED)
+    assert process.returncode == 0, process.stderr
+    seconds = re.findall(
+        r"^ *([\d.]+) to +([\d.]+) s  [\d.]+ Mbit/s$", process.stderr, re.MULTILINE
+    )
     assert len(seconds) == 3
     assert re.search(
-        r"^9[\d.]+ Mbit/s, of payload: (9\d\.\d|100\.0) % of the wire ceiling", ended.stdout
+        r"^9[\d.]+ Mbit/s, of payload: (9\d\.\d|100\.0) % of the wire ceiling", process.stdout
     )
-    assert "at the wire’s limit, at least 98 % of" in ended.stdout.splitlines()[1]
+    assert "at the wire’s limit, at least 98 % of" in process.stdout.splitlines()[1]
     (folder,) = (home / "runs").iterdir()
-    assert f"more: netlab report runs/{folder.name}" in ended.stdout
+    assert f"more: netlab report runs/{folder.name}" in process.stdout
     assert netlab(home, "resume", f"runs/{folder.name}", "--no-report").returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("options", "pattern"),
     [
         (("--latency",), r"a round trip, on average\n50 % within .*99 % within "),
         (("--both",), r"to server, of payload: .*\n.*to client, of payload: "),
@@ -171,25 +173,25 @@ def test_measure_prints_a_figure_a_second_and_then_why(cable: lab.LabState, home
     ],
 )
 def test_each_question_has_its_answer(
-    cable: lab.LabState, home: Path, options: tuple[str, ...], expected: str
+    cable: lab.LabState, home: Path, options: tuple[str, ...], pattern: str
 ) -> None:
     words = ("measure", "linux-a", "linux-b", "--hosts", str(cable.hosts_file), "--seconds", "1")
-    ended = netlab(home, *words, *STATED, *options)
-    assert ended.returncode == 0, ended.stderr
-    assert re.search(expected, ended.stdout), ended.stdout
+    process = netlab(home, *words, *STATED, *options)
+    assert process.returncode == 0, process.stderr
+    assert re.search(pattern, process.stdout), process.stdout
 
 
 def test_names_of_ssh_are_enough(cable: lab.LabState, home: Path) -> None:
-    known = home / ".ssh" / "known_hosts"
-    known.write_text(cable.ssh_config.with_name("known_hosts").read_text())
-    ended = netlab(home, "measure", "linux-a", "linux-b", "--print-matrix")
-    if ended.returncode == 2:  # the management network is one that both are in as well
-        assert "several networks in common: --to " in ended.stderr
+    known_hosts = home / ".ssh" / "known_hosts"
+    known_hosts.write_text(cable.ssh_config.with_name("known_hosts").read_text())
+    process = netlab(home, "measure", "linux-a", "linux-b", "--print-matrix")
+    if process.returncode == 2:  # the management network is one that both are in as well
+        assert "several networks in common: --to " in process.stderr
         to = load_inventory(hosts_file(cable)).host("linux-a").address(None)
-        ended = netlab(home, "measure", "linux-a", "linux-b", "--print-matrix", "--to", to)
-    assert ended.returncode == 0, ended.stderr
+        process = netlab(home, "measure", "linux-a", "linux-b", "--print-matrix", "--to", to)
+    assert process.returncode == 0, process.stderr
     matrix = home / "asked.yaml"
-    matrix.write_text(ended.stdout)
+    matrix.write_text(process.stdout)
     assert load_matrix(matrix).pairings == ("linux-a+linux-b",)
     strange = netlab(home, "measure", "linux-a", "linux-b", "--to", "203.0.113.9")
     assert strange.returncode == 2
@@ -198,19 +200,19 @@ def test_names_of_ssh_are_enough(cable: lab.LabState, home: Path) -> None:
 
 def test_a_person_confirms_each_key_on_a_terminal(cable: lab.LabState, home: Path) -> None:
     """What is typed is read from the terminal; without a yes nothing is written."""
-    with terminal() as shown:
+    with terminal() as screen:
         child = subprocess.Popen(
             [sys.executable, "-m", "netlab", "init", "linux-a", "linux-b"],
             cwd=home,
             env={**os.environ, "HOME": str(home)},
-            stdin=shown.end,
+            stdin=screen.end,
             stdout=subprocess.PIPE,
-            stderr=shown.end,
+            stderr=screen.end,
         )
-        shown.type("n\n")
+        screen.type("n\n")
         child.communicate(timeout=60)
-        said = shown.written().decode()
+        text = screen.written().decode()
     assert child.returncode == 4
-    assert "Is it the same?" in said
-    assert re.search(r"linux-[ab] has the key ssh-\S+ SHA256:", said)
+    assert "Is it the same?" in text
+    assert re.search(r"linux-[ab] has the key ssh-\S+ SHA256:", text)
     assert not (home / "lab.yaml").exists()

@@ -46,8 +46,8 @@ def allowed() -> Iterator[lab.LabState]:
 def test_all_that_the_account_starts_has_that_right_and_no_other(allowed: lab.LabState) -> None:
     for host in ("linux-a", "linux-b"):
         assert ssh(allowed, host, "id -un") == "netlab"
-        said = ssh(allowed, host, "grep ^Cap /proc/self/status").splitlines()
-        rights = {line.split()[0]: int(line.split()[1], 16) for line in said}
+        lines = ssh(allowed, host, "grep ^Cap /proc/self/status").splitlines()
+        rights = {line.split()[0]: int(line.split()[1], 16) for line in lines}
         assert {rights[name] for name in ("CapEff:", "CapPrm:", "CapAmb:")} == {CAP_NET_RAW}
     assert "may send raw frames" in allowed.as_text()
 
@@ -74,7 +74,9 @@ def test_without_it_such_cells_are_impossible_and_say_what_is_missing(tmp_path: 
     finally:
         lab.down(name)
     frame = run.frame
-    refused = frame[frame["status"] == "impossible"]
-    assert set(refused["reason"]) == {"capability-missing"}
-    wanted = frame["send_method"].isin(["packet", "xdp"]) | (frame["receive_from"] == "packet")
-    assert set(refused["cell"]) == set(frame[wanted]["cell"])
+    impossible_rows = frame[frame["status"] == "impossible"]
+    assert set(impossible_rows["reason"]) == {"capability-missing"}
+    raw_frame_mask = frame["send_method"].isin(["packet", "xdp"]) | (
+        frame["receive_from"] == "packet"
+    )
+    assert set(impossible_rows["cell"]) == set(frame[raw_frame_mask]["cell"])

@@ -53,20 +53,20 @@ class TestInALab:
     def test_known_hosts_of_yesterday_hold_today(self, place: Path, tmp_path: Path) -> None:
         first = lab.up(LabOptions(name=NAME))
         pinned = what_is_pinned(first)
-        known, key = tmp_path / "known_hosts", tmp_path / "id"
-        known.write_text((first.folder / "known_hosts").read_text())
+        known_hosts, key = tmp_path / "known_hosts", tmp_path / "id"
+        known_hosts.write_text((first.folder / "known_hosts").read_text())
         key.write_text((first.folder / "id").read_text())
         key.chmod(0o600)
         lab.down(NAME)
         second = lab.up(LabOptions(name=NAME, rate=1e8))
         assert what_is_pinned(second) == pinned
         address = second.hosts[0].management_address
-        checks = ("-o", f"UserKnownHostsFile={known}", "-o", "StrictHostKeyChecking=yes")
+        checks = ("-o", f"UserKnownHostsFile={known_hosts}", "-o", "StrictHostKeyChecking=yes")
         argv = ["ssh", "-F", "none", "-i", str(key), *checks, "-o", "BatchMode=yes"]
-        done = subprocess.run(
+        process = subprocess.run(
             [*argv, f"netlab@{address}", "hostname"], capture_output=True, text=True, check=False
         )
-        assert (done.returncode, done.stdout) == (0, "linux-a\n"), done.stderr
+        assert (process.returncode, process.stdout) == (0, "linux-a\n"), process.stderr
 
     def test_only_root_may_look_at_what_is_kept(self, place: Path) -> None:
         lab.up(LabOptions(name=NAME))
@@ -76,20 +76,20 @@ class TestInALab:
         assert files == dict.fromkeys([*KEYS, kept.PLACE], 0o600)
 
     def test_what_is_forgotten_is_made_anew(self, place: Path) -> None:
-        before = what_is_pinned(lab.up(LabOptions(name=NAME)))
-        done = CliRunner().invoke(cli, ["lab", "down", "--name", NAME, "--forget"])
-        assert done.exit_code == 0, done.output
+        old_pins = what_is_pinned(lab.up(LabOptions(name=NAME)))
+        outcome = CliRunner().invoke(cli, ["lab", "down", "--name", NAME, "--forget"])
+        assert outcome.exit_code == 0, outcome.output
         assert not place.exists()
-        after = what_is_pinned(lab.up(LabOptions(name=NAME)))
-        assert after.keys() == before.keys()
-        assert all(after[name][1] != before[name][1] for name in before)
+        new_pins = what_is_pinned(lab.up(LabOptions(name=NAME)))
+        assert new_pins.keys() == old_pins.keys()
+        assert all(new_pins[name][1] != old_pins[name][1] for name in old_pins)
 
     def test_addresses_wait_for_their_lab_while_another_is_up(self, place: Path) -> None:
         """Another name takes other addresses, also where those are free at the moment."""
         mine = what_is_pinned(lab.up(LabOptions(name=NAME)))
         lab.down(NAME)
         theirs = what_is_pinned(lab.up(LabOptions(name=OTHER)))
-        assert {each[0] for each in mine.values()}.isdisjoint(row[0] for row in theirs.values())
+        assert {row[0] for row in mine.values()}.isdisjoint(row[0] for row in theirs.values())
         assert what_is_pinned(lab.up(LabOptions(name=NAME))) == mine
 
     def test_a_lab_with_a_link_for_a_key_does_not_come_up_and_says_what_to_do(
@@ -108,18 +108,18 @@ class TestInALab:
         assert not state.folder_of(NAME).exists()
         lab.down(NAME, forget=True)
         assert strange.exists(), "what the link led to stays"
-        made = lab.up(LabOptions(name=NAME))
-        assert ssh(made, "linux-b", "hostname") == "linux-b"
+        lab_state = lab.up(LabOptions(name=NAME))
+        assert ssh(lab_state, "linux-b", "hostname") == "linux-b"
 
     def test_a_disk_that_takes_nothing_has_its_lab_and_a_warning(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (tmp_path / "file").touch()
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file" / "state"))
-        said: list[str] = []
-        assert lab.up(LabOptions(name=NAME), said.append).up
+        messages: list[str] = []
+        assert lab.up(LabOptions(name=NAME), messages.append).up
         folder = tmp_path / "file/state/netlab/labs"
-        assert said == [f"{folder}: Not a directory: the next `up` will have other keys"]
+        assert messages == [f"{folder}: Not a directory: the next `up` will have other keys"]
 
 
 # ---- without root --------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class TestInALab:
 
 def a_plan(name: str = NAME, **more: object) -> LabPlan:
     options = LabOptions(name)
-    return make_plan(options, Path("/nowhere"), taken=[], taken_slots=(), **more)  # type: ignore[arg-type]
+    return make_plan(options, Path("/nowhere"), routes=[], taken_slots=(), **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -77,31 +77,31 @@ def test_what_waits_under_udp_at_more_than_the_rate_is_what_the_queue_holds(
     router: lab.LabState, tmp_path: Path
 ) -> None:
     matrix = UDP.replace("PAIRING", "LL").replace("DIRECTIONS", "client-sends, server-sends, both")
-    found = values_of(router, tmp_path, matrix, "direction")
-    increase_ns = {way: values["increase_ns"] for way, values in found.items()}
+    cell_values = values_of(router, tmp_path, matrix, "direction")
+    increase_ns = {way: values["increase_ns"] for way, values in cell_values.items()}
     assert increase_ns == pytest.approx(
         {"client-sends": DELAY_NS, "server-sends": DELAY_NS, "both": 2 * DELAY_NS}, rel=0.03
     )
-    for way, values in found.items():
+    for way, values in cell_values.items():
         for flow in ("to_server_", "to_client_") if way == "both" else ("",):
-            lost = values[f"{flow}lost_messages"] / values[f"{flow}sent_messages"]
-            assert lost == pytest.approx(1 - 1 / 1.1, abs=0.015)
+            loss = values[f"{flow}lost_messages"] / values[f"{flow}sent_messages"]
+            assert loss == pytest.approx(1 - 1 / 1.1, abs=0.015)
         assert abs(values["after_rtt_p50_ns"] - values["idle_rtt_p50_ns"]) < 500_000
         assert values["idle_rtt_count"] == pytest.approx(200, abs=1)
         assert values["loaded_rtt_count"] >= 400
         # Every request is told of, once.
-        asked = len(values["trip_ns"]) + len(values["lost_trips"])
-        assert asked == values["client_sent_messages"]
+        request_count = len(values["trip_ns"]) + len(values["lost_trips"])
+        assert request_count == values["client_sent_messages"]
 
 
 def test_cubic_fills_the_queue_and_bbr_does_not(router: lab.LabState, tmp_path: Path) -> None:
-    found = values_of(router, tmp_path, TCP, "congestion")
-    cubic, bbr = found["cubic"], found["bbr"]
+    cell_values = values_of(router, tmp_path, TCP, "congestion")
+    cubic, bbr = cell_values["cubic"], cell_values["bbr"]
     assert cubic["loaded_rtt_p99_ns"] - cubic["idle_rtt_p50_ns"] == pytest.approx(
         DELAY_NS, rel=0.05
     )
     assert 2 * bbr["increase_ns"] < cubic["increase_ns"]
-    for values in found.values():
+    for values in cell_values.values():
         assert abs(values["after_rtt_p50_ns"] - values["idle_rtt_p50_ns"]) < 500_000
         assert values["throughput_bit_per_s"] == pytest.approx(20e6 * 1448 / 1538, rel=0.03)
         assert values["responsiveness_per_minute"] > 0
@@ -116,8 +116,8 @@ def test_both_ends_may_be_windows(tmp_path: Path) -> None:
     matrix = UDP.replace("PAIRING", "WW").replace("DIRECTIONS", "client-sends")
     matrix = matrix.replace("size: 472, rate: 19301115", "size: 1472, rate: 26800000")
     try:
-        made = lab.up(LabOptions(name=name, topology="router", windows=2, linux=0, **wish))
-        (record,) = run_matrix(made, tmp_path, matrix, timeout_s=90).records
+        lab_state = lab.up(LabOptions(name=name, topology="router", windows=2, linux=0, **wish))
+        (record,) = run_matrix(lab_state, tmp_path, matrix, timeout_s=90).records
     finally:
         lab.down(name)
     values: Mapping[str, Any] = record.values
@@ -155,7 +155,7 @@ def test_a_load_that_breaks_ends_the_cell_with_its_reason(
     (tmp_path / "matrix.yaml").write_text(BROKEN)
     words = ["run", "matrix.yaml", "--hosts", str(router.hosts_file), "--into", "run"]
     within = ["ip", "netns", "exec", f"netlab-{NAME}-router", "nft"]
-    begun = time.monotonic()
+    start_s = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-m", "netlab", *words, "--no-report", "--retries=0", "--patience=0s"],
         cwd=tmp_path,
@@ -168,7 +168,7 @@ def test_a_load_that_breaks_ends_the_cell_with_its_reason(
             assert run.wait(timeout=60) == 3
         finally:
             subprocess.run([*within, "delete", "table", "inet", "cut"], check=True)
-    assert time.monotonic() - begun < 20, "it waited for the end of the trial"
+    assert time.monotonic() - start_s < 20, "it waited for the end of the trial"
     (record,) = netlab.load(tmp_path / "run").records
     assert (str(record.status), record.reason) == ("failed", "peer-vanished")
     assert not [name for name in record.values if name.endswith("throughput_bit_per_s")]

@@ -39,12 +39,12 @@ def walled() -> Iterator[lab.LabState]:
     """A lab whose server, linux-a, lets nothing in over the cable that it has not asked for."""
     name = f"o{os.getpid()}"
     try:
-        made = lab.up(LabOptions(name=name, rate=20e6, mtu=1279))
-        assert made.hosts_file is not None
-        rules = made.hosts_file.parent / "rules.nft"
+        lab_state = lab.up(LabOptions(name=name, rate=20e6, mtu=1279))
+        assert lab_state.hosts_file is not None
+        rules = lab_state.hosts_file.parent / "rules.nft"
         rules.write_text(RULES)
-        programs.run("ip", "netns", "exec", made.hosts[0].namespace, "nft", "-f", str(rules))
-        yield made
+        programs.run("ip", "netns", "exec", lab_state.hosts[0].namespace, "nft", "-f", str(rules))
+        yield lab_state
     finally:
         lab.down(name, forget=True)
 
@@ -53,16 +53,16 @@ def measured(of: lab.LabState, folder: Path, opening: str, code: int = 0) -> tup
     words = f", open: {opening}" if opening else ""
     (folder / "matrix.yaml").write_text(MATRIX % (words, words))
     into = ("--into", "run", "--no-report", "--patience", "0")
-    done = typed(folder, "run", "matrix.yaml", "--hosts", str(of.hosts_file), *into)
-    assert done.returncode == code, done.stderr
-    return load(folder / "run"), done.stderr
+    process = typed(folder, "run", "matrix.yaml", "--hosts", str(of.hosts_file), *into)
+    assert process.returncode == code, process.stderr
+    return load(folder / "run"), process.stderr
 
 
 @pytest.mark.parametrize("opening", ["server-connects", ""], ids=["asked", "found"])
 def test_a_server_behind_a_firewall_connects_and_is_measured_in_every_direction(
     walled: lab.LabState, tmp_path: Path, opening: str
 ) -> None:
-    run, said = measured(walled, tmp_path, opening)
+    run, output = measured(walled, tmp_path, opening)
     assert list(run.frame["status"]) == ["ok"] * 8
     for record in run.stored.records:
         sides = [value for name, value in record.values.items() if name.endswith("connected_by")]
@@ -71,7 +71,7 @@ def test_a_server_behind_a_firewall_connects_and_is_measured_in_every_direction(
     for protocol in ("TCP", "UDP"):
         assert (
             f"warning: {protocol} linux-b→linux-a is blocked, and linux-a→linux-b passes: "
-            "the server linux-a connects" in said
+            "the server linux-a connects" in output
         )
 
 
@@ -87,12 +87,12 @@ def test_a_client_that_is_to_connect_all_the_same_is_told_why_it_cannot(
 def test_without_a_firewall_who_is_to_connect_does(tmp_path: Path) -> None:
     name = f"p{os.getpid()}"
     try:
-        made = lab.up(LabOptions(name=name, rate=20e6, mtu=1279))
-        run, said = measured(made, tmp_path, "[client-connects, server-connects]")
+        lab_state = lab.up(LabOptions(name=name, rate=20e6, mtu=1279))
+        run, output = measured(lab_state, tmp_path, "[client-connects, server-connects]")
     finally:
         lab.down(name, forget=True)
     assert list(run.frame["status"]) == ["ok"] * 16
-    assert "is blocked" not in said
+    assert "is blocked" not in output
     for record in run.stored.records:
         sides = {value for name, value in record.values.items() if name.endswith("connected_by")}
         assert sides == {str(record.settings["opening"]).removesuffix("-connects")}

@@ -80,10 +80,10 @@ def records(star: lab.LabState, folder: Path, matrix: str, code: int = 0) -> lis
     (folder / "matrix.yaml").write_text(matrix)
     argv = [sys.executable, "-m", "netlab", "run", "matrix.yaml", "--into", "out"]
     argv += ["--retries", "0", "--hosts", str(star.hosts_file)]
-    done = subprocess.run(
+    process = subprocess.run(
         argv, cwd=folder, capture_output=True, text=True, timeout=180, check=False
     )
-    assert done.returncode == code, done.stderr
+    assert process.returncode == code, process.stderr
     return list(read(folder / "out").latest.values())
 
 
@@ -93,8 +93,8 @@ def found(star: lab.LabState, tmp_path_factory: pytest.TempPathFactory) -> list[
 
 
 def test_every_ordered_pair_is_measured_over_each_kind_of_connection(found: list[Record]) -> None:
-    measured = [(r.server, r.client, r.settings["network"], r.settings["protocol"]) for r in found]
-    assert sorted(map(str, measured)) == sorted(
+    cells = [(r.server, r.client, r.settings["network"], r.settings["protocol"]) for r in found]
+    assert sorted(map(str, cells)) == sorted(
         str((*pair, network, protocol))
         for pair in permutations(HOSTS, 2)
         for network in ("test", "second")
@@ -109,10 +109,13 @@ def test_pairs_that_wait_for_nobody_send_at_the_same_time_in_windows_of_their_ow
     two_pairs = WAYS.replace(
         "{between: [linux-a@test, linux-a@second, linux-b]}", "[linux-b+linux-a, linux-d+linux-c]"
     )
-    one, other = records(star, tmp_path, two_pairs + "common_window: false\n")
-    assert "common_window" not in one.values.keys() | other.values.keys()
+    first_record, second_record = records(star, tmp_path, two_pairs + "common_window: false\n")
+    assert "common_window" not in first_record.values.keys() | second_record.values.keys()
     begins, ends = (
-        [int(str(each.values[f"sender_{edge}_send_ns"])) for each in (one, other)]
+        [
+            int(str(record.values[f"sender_{edge}_send_ns"]))
+            for record in (first_record, second_record)
+        ]
         for edge in ("first", "last")
     )
     assert max(begins) < min(ends)
@@ -126,9 +129,9 @@ def test_pairs_without_a_common_host_ran_in_one_window_and_no_host_twice(
         assert record.values["common_window_trials"] == 2
         rounds.setdefault(record.values["common_window_open_ns"], []).append(record)
     assert len(rounds) == len(found) / 2
-    for each in rounds.values():
-        assert len({host for r in each for host in (r.server, r.client)}) == 4
-        assert len({str(sorted(r.settings.items())) for r in each}) == 1
+    for round_records in rounds.values():
+        assert len({host for r in round_records for host in (r.server, r.client)}) == 4
+        assert len({str(sorted(r.settings.items())) for r in round_records}) == 1
 
 
 def test_each_kind_of_connection_carries_what_its_cable_does_and_nobody_takes_from_another(
@@ -142,13 +145,16 @@ def test_each_kind_of_connection_carries_what_its_cable_does_and_nobody_takes_fr
             ceiling = {"test": 20e6, "second": 8e6}[network] * 1448 / 1538
             value = float(str(record.values["throughput_bit_per_s"]))
             shares.setdefault(network, []).append(value / ceiling)
-    assert {network: len(each) for network, each in shares.items()} == {"test": 12, "second": 12}
-    for network, each in shares.items():
+    assert {network: len(network_shares) for network, network_shares in shares.items()} == {
+        "test": 12,
+        "second": 12,
+    }
+    for network, network_shares in shares.items():
         # A machine that computes other things only takes from a figure: the upper quartile stands
         # for the cable.
-        quartile = statistics.quantiles(each, n=4)[2]
-        assert quartile == pytest.approx(1, abs=0.005), (network, each)
-        assert min(each) > 0.65 and max(each) < 1.02, (network, each)
+        quartile = statistics.quantiles(network_shares, n=4)[2]
+        assert quartile == pytest.approx(1, abs=0.005), (network, network_shares)
+        assert min(network_shares) > 0.65 and max(network_shares) < 1.02, (network, network_shares)
 
 
 def test_every_datagram_that_is_due_at_the_offered_rate_is_sent_or_skipped_and_none_is_lost(
@@ -157,39 +163,39 @@ def test_every_datagram_that_is_due_at_the_offered_rate_is_sent_or_skipped_and_n
     """A busy machine skips some, and sends the first or the last a little late."""
     paced = [record.values for record in found if record.settings["protocol"] == "UDP"]
     assert len(paced) == 24
-    missing = []
-    for each in paced:
-        values: Any = each
+    deficits = []
+    for record_values in paced:
+        values: Any = record_values
         span_s = (values["sender_last_send_ns"] - values["sender_first_send_ns"]) / 1e9
         due = span_s * 4e6 / (8 * 1472) + 1
-        missing.append(due - values["sent_messages"] - values["sender_skipped_messages"])
-        assert abs(missing[-1]) < 0.1 * due
+        deficits.append(due - values["sent_messages"] - values["sender_skipped_messages"])
+        assert abs(deficits[-1]) < 0.1 * due
         assert values["receiver_total_messages"] == values["sent_messages"]
         assert values["lost_messages"] == 0
-    assert abs(statistics.median(missing)) <= 1, missing
+    assert abs(statistics.median(deficits)) <= 1, deficits
 
 
 def test_one_host_over_each_of_its_connections_and_with_itself(
     star: lab.LabState, tmp_path: Path
 ) -> None:
-    found = {r.pairing: r for r in records(star, tmp_path, WAYS)}
-    assert len(found) == 9
-    assert {str(r.status) for r in found.values()} == {"ok"}
+    pair_records = {r.pairing: r for r in records(star, tmp_path, WAYS)}
+    assert len(pair_records) == 9
+    assert {str(r.status) for r in pair_records.values()} == {"ok"}
     # The other end is met in the same network, where it has an address there.
     addresses = {host.name: host.networks for host in star.hosts}
     for way in ("test", "second"):
-        record = found[f"linux-a@{way}+linux-b"]
+        record = pair_records[f"linux-a@{way}+linux-b"]
         assert record.values["receiver_local_address"] == addresses["linux-a"][way][0]
         assert record.values["sender_local_address"] == addresses["linux-b"][way][0]
-    inside = {pairing for pairing, r in found.items() if r.values["same_host"]}
-    assert inside == {pairing for pairing in found if pairing.count("linux-a") != 1}
+    inside = {pairing for pairing, r in pair_records.items() if r.values["same_host"]}
+    assert inside == {pairing for pairing in pair_records if pairing.count("linux-a") != 1}
 
 
 def test_a_pair_that_crosses_two_networks_fails_by_itself_and_the_others_are_measured(
     star: lab.LabState, tmp_path: Path
 ) -> None:
-    found = {r.pairing: r for r in records(star, tmp_path, CROSSING, code=3)}
-    ways = {pairing: (str(r.status), r.reason) for pairing, r in found.items()}
+    pair_records = {r.pairing: r for r in records(star, tmp_path, CROSSING, code=3)}
+    ways = {pairing: (str(r.status), r.reason) for pairing, r in pair_records.items()}
     assert ways == {
         "linux-a@second+linux-b@test": ("failed", "wrong-path"),
         "linux-a+linux-b": ("ok", None),
@@ -198,9 +204,9 @@ def test_a_pair_that_crosses_two_networks_fails_by_itself_and_the_others_are_mea
 
 def searched(star: lab.LabState, folder: Path, *, together: bool) -> dict[str, Record]:
     text = SEARCHED.replace("TOGETHER", str(together).lower()) + BESIDE * together
-    found = {r.pairing: r for r in records(star, folder, text)}
-    assert {str(r.status) for r in found.values()} == {"ok"}
-    return found
+    pair_records = {r.pairing: r for r in records(star, folder, text)}
+    assert {str(r.status) for r in pair_records.values()} == {"ok"}
+    return pair_records
 
 
 @pytest.fixture
@@ -220,9 +226,9 @@ def unequal() -> Iterator[lab.LabState]:
 def test_pairs_have_one_rate_that_holds_for_all_where_they_search_together_and_else_each_its_own(
     unequal: lab.LabState, tmp_path: Path, together: bool
 ) -> None:
-    found = searched(unequal, tmp_path, together=together)
-    fast: Any = found["linux-b+linux-a"].values
-    slow: Any = found["linux-d+linux-c"].values
+    pair_records = searched(unequal, tmp_path, together=together)
+    fast: Any = pair_records["linux-b+linux-a"].values
+    slow: Any = pair_records["linux-d+linux-c"].values
     assert slow["limit"] == "device"
     assert slow["line_share"] == pytest.approx(0.4, abs=0.11)
     if not together:

@@ -34,8 +34,8 @@ CEILING_MBIT_PER_S = {UDP: 20 * 1472 / 1538, TCP: 20 * 1448 / 1538}
 def cable() -> Iterator[Cable]:
     name = f"p{os.getpid()}"
     try:
-        made = lab.up(LabOptions(name=name, rate=RATE_BIT_PER_S))
-        yield Cable(made.hosts[0], made.hosts[1])
+        lab_state = lab.up(LabOptions(name=name, rate=RATE_BIT_PER_S))
+        yield Cable(lab_state.hosts[0], lab_state.hosts[1])
     finally:
         lab.down(name)
 

@@ -26,10 +26,10 @@ def step_bytes(shape: Shape) -> int:
     return (shape.table_mtu_bytes + 1) // shape.table_slots
 
 
-def a_plan(taken: tuple[str, ...] = (), slots: tuple[int, ...] = (), **wish: object) -> LabPlan:
-    networks: list[Network] = [ipaddress.ip_network(each) for each in taken]
+def a_plan(routes: tuple[str, ...] = (), slots: tuple[int, ...] = (), **wish: object) -> LabPlan:
+    networks: list[Network] = [ipaddress.ip_network(network) for network in routes]
     options = LabOptions(**{"name": NAME, **wish})  # type: ignore[arg-type]
-    return make_plan(options, Path("/run/netlab/x"), taken=networks, taken_slots=slots)
+    return make_plan(options, Path("/run/netlab/x"), routes=networks, taken_slots=slots)
 
 
 def test_a_plan_survives_being_written_down() -> None:
@@ -39,11 +39,11 @@ def test_a_plan_survives_being_written_down() -> None:
 
 def test_addresses_avoid_every_network_the_machine_has_a_route_to() -> None:
     assert a_plan().hosts[0].management_address == "198.19.0.2"
-    moved = a_plan(taken=("198.18.0.0/26", "fd6e:6c61:6201::/64"))
-    assert (moved.slot, moved.hosts[1].addresses[0]) == (2, "198.18.2.3")
-    assert a_plan(taken=("198.18.0.0/15",)).hosts[0].management_address == "10.219.0.2"
+    plan = a_plan(routes=("198.18.0.0/26", "fd6e:6c61:6201::/64"))
+    assert (plan.slot, plan.hosts[1].addresses[0]) == (2, "198.18.2.3")
+    assert a_plan(routes=("198.18.0.0/15",)).hosts[0].management_address == "10.219.0.2"
     with pytest.raises(HostError, match="no free network"):
-        a_plan(taken=("198.16.0.0/12", "10.0.0.0/8", "172.16.0.0/12"))
+        a_plan(routes=("198.16.0.0/12", "10.0.0.0/8", "172.16.0.0/12"))
 
 
 def test_two_plans_share_no_name_no_address_and_no_account() -> None:
@@ -72,24 +72,24 @@ def test_interface_names_fit_the_kernels_15_bytes_in_every_slot() -> None:
 
 
 def test_a_star_has_a_cable_a_host_and_a_second_network_of_its_own() -> None:
-    made = a_plan(linux=6, rate=1e8, second_rate=4e7)
-    assert made == plan_from_json(json.loads(json.dumps(made.as_json())))
-    assert [host.name for host in made.hosts] == [f"linux-{letter}" for letter in "abcdef"]
-    assert [cable.rate for cable in made.cables] == [1e8] * 6 + [4e7] * 6
-    assert {end.namespace for cable in made.cables for end in cable.ends[1:]} == {made.switch}
-    ports = [cable.ends[1].interface for cable in made.cables]
+    plan = a_plan(linux=6, rate=1e8, second_rate=4e7)
+    assert plan == plan_from_json(json.loads(json.dumps(plan.as_json())))
+    assert [host.name for host in plan.hosts] == [f"linux-{letter}" for letter in "abcdef"]
+    assert [cable.rate for cable in plan.cables] == [1e8] * 6 + [4e7] * 6
+    assert {end.namespace for cable in plan.cables for end in cable.ends[1:]} == {plan.switch}
+    ports = [cable.ends[1].interface for cable in plan.cables]
     assert len(set(ports)) == 12
     assert max(map(len, ports)) <= 15
     for version in (0, 1):
         networks = {
             ipaddress.ip_interface(cable.ends[0].addresses[version]).network
-            for cable in made.cables
+            for cable in plan.cables
         }
         assert len(networks) == 2
         first, second = networks
         assert not first.overlaps(second)
         addresses = [
-            a for host in made.hosts for a in (host.addresses[version], host.second[version])
+            a for host in plan.hosts for a in (host.addresses[version], host.second[version])
         ]
         assert len(set(addresses)) == 12
 
@@ -110,7 +110,7 @@ def test_a_star_may_have_two_hosts_and_a_router_a_windows_host_at_either_end() -
 
 
 def test_what_is_planted_at_a_host_is_at_no_other() -> None:
-    planted = a_plan(
+    plan = a_plan(
         linux=4,
         rate=1e8,
         rates={"linux-b": 1e7},
@@ -119,43 +119,43 @@ def test_what_is_planted_at_a_host_is_at_no_other() -> None:
         second_rate=5e7,
         second_hosts=("linux-a", "linux-c"),
     )
-    assert planted == plan_from_json(json.loads(json.dumps(planted.as_json())))
-    first, further = planted.cables[:4], planted.cables[4:]
+    assert plan == plan_from_json(json.loads(json.dumps(plan.as_json())))
+    first, further = plan.cables[:4], plan.cables[4:]
     assert [cable.rate for cable in first] == [1e8, 1e7, 1e8, 1e8]
     assert [cable.mtu for cable in first] == [1500, 1500, 1400, 1500]
-    assert [host.cpu_share for host in planted.hosts] == [None, None, None, 0.2]
+    assert [host.cpu_share for host in plan.hosts] == [None, None, None, 0.2]
     assert [(cable.rate, cable.mtu) for cable in further] == [(5e7, 1500)] * 2
-    assert [len(host.networks) for host in planted.hosts] == [2, 1, 2, 1]
+    assert [len(host.networks) for host in plan.hosts] == [2, 1, 2, 1]
 
 
 def test_a_router_gives_a_slow_cable_no_more_than_it_carries() -> None:
-    slow, other = a_plan(
+    slow_cable, fast_cable = a_plan(
         topology="router", rate=1e8, device_rate=4e7, rates={"linux-a": 1e7}
     ).cables
-    assert [slow.shape_at(end)[0] for end in slow.ends] == [1e7, 1e7]
-    assert [other.shape_at(end)[0] for end in other.ends] == [1e8, 4e7]
+    assert [slow_cable.shape_at(end)[0] for end in slow_cable.ends] == [1e7, 1e7]
+    assert [fast_cable.shape_at(end)[0] for end in fast_cable.ends] == [1e8, 4e7]
 
 
 def test_the_command_line_gives_each_host_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[LabOptions] = []
+    calls: list[LabOptions] = []
 
     def up(options: LabOptions, **_: object) -> SimpleNamespace:
-        asked.append(options)
+        calls.append(options)
         return SimpleNamespace(as_text=lambda: "up")
 
     monkeypatch.setattr("netlab.lab.up", up)
     words = "lab up --linux 3 --second 8mbit --second-of linux-a --rate-of linux-b=10mbit"
     words += " --mtu-of linux-c=1400 --cpu-quota linux-a=20% --cpu-quota linux-b=150%"
     assert CliRunner().invoke(cli, words.split()).exit_code == 0
-    (options,) = asked
+    (options,) = calls
     assert (options.second_rate, options.second_hosts) == (8e6, ("linux-a",))
     assert (options.rates, options.mtus) == ({"linux-b": 10e6}, {"linux-c": 1400})
     assert options.cpu_shares == {"linux-a": 0.2, "linux-b": 1.5}
 
-    asked.clear()
+    calls.clear()
     words = "lab up --topology star --number 6 --windows --hosts lab.yaml"
     assert CliRunner().invoke(cli, words.split()).exit_code == 0
-    (options,) = asked
+    (options,) = calls
     assert [os for _, os in options.hosts] == ["L", "L", "L", "L", "W", "W"]
     assert options.hosts_file == Path("lab.yaml")
 
@@ -186,21 +186,23 @@ def test_the_command_line_gives_each_host_its_own(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_how_many_hosts_there_are_is_said_once_and_can_be(words: str, why: str) -> None:
-    refused = CliRunner().invoke(cli, ["lab", "up", *words.split()]).exception
-    assert isinstance(refused, UsageError)
-    assert str(refused).startswith(why)
-
-
-@pytest.mark.parametrize("given", ["--rate-of=linux-a", "--mtu-of=linux-a=big", "--cpu-quota=a=20"])
-def test_what_gives_no_host_a_value_is_refused_in_one_line(given: str) -> None:
-    refused = CliRunner().invoke(cli, ["lab", "up", given]).exception
-    assert isinstance(refused, UsageError)
-    assert "should be HOST=VALUE" in str(refused)
-    assert "\n" not in str(refused)
+    error = CliRunner().invoke(cli, ["lab", "up", *words.split()]).exception
+    assert isinstance(error, UsageError)
+    assert str(error).startswith(why)
 
 
 @pytest.mark.parametrize(
-    ("files", "found"),
+    "option", ["--rate-of=linux-a", "--mtu-of=linux-a=big", "--cpu-quota=a=20"]
+)
+def test_what_gives_no_host_a_value_is_refused_in_one_line(option: str) -> None:
+    error = CliRunner().invoke(cli, ["lab", "up", option]).exception
+    assert isinstance(error, UsageError)
+    assert "should be HOST=VALUE" in str(error)
+    assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected_controller"),
     [
         ({"cpu/cpu.cfs_quota_us": "-1"}, ("cpu", 1)),
         ({"cpu,cpuacct/cpu.cfs_quota_us": "-1", "cpuset/tasks": ""}, ("cpu,cpuacct", 1)),
@@ -209,18 +211,20 @@ def test_what_gives_no_host_a_value_is_refused_in_one_line(given: str) -> None:
     ],
 )
 def test_the_controller_of_cpu_time_is_found_in_both_versions_of_control_groups(
-    tmp_path: Path, files: dict[str, str], found: tuple[str, int] | None
+    tmp_path: Path, files: dict[str, str], expected_controller: tuple[str, int] | None
 ) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     controller = quota.controller(tmp_path)
-    if found is None:
+    if expected_controller is None:
         assert controller is None
         with pytest.raises(HostError, match=r"--cpu-quota linux-a: .* has no CPU controller"):
             quota.make(a_plan().hosts[0], 0.2, tmp_path)
     else:
-        assert controller == quota.Controller(tmp_path / found[0], found[1])
+        assert controller == quota.Controller(
+            tmp_path / expected_controller[0], expected_controller[1]
+        )
 
 
 def test_a_quota_is_written_as_each_version_wants_it(tmp_path: Path) -> None:
@@ -234,10 +238,10 @@ def test_a_quota_is_written_as_each_version_wants_it(tmp_path: Path) -> None:
     second.mkdir()
     (second / "cgroup.controllers").write_text("cpu")
     (second / "cgroup.subtree_control").write_text("memory")
-    made = quota.make(host, 1.5, second)
-    assert (made.folder / "cpu.max").read_text() == "150000 100000"
+    cpu_group = quota.make(host, 1.5, second)
+    assert (cpu_group.folder / "cpu.max").read_text() == "150000 100000"
     assert (second / "cgroup.subtree_control").read_text() == "+cpu"
-    assert made.entered(["true"])[-2:] == [str(made.folder / "cgroup.procs"), "true"]
+    assert cpu_group.entered(["true"])[-2:] == [str(cpu_group.folder / "cgroup.procs"), "true"]
     with pytest.raises(HostError, match="File exists: a CPU quota needs"):
         quota.make(host, 1.5, second)
 

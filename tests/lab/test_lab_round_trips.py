@@ -55,14 +55,14 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Record]]:
     (folder / "matrix.yaml").write_text(MATRIX)
     name = f"r{os.getpid()}"
     try:
-        made = lab.up(LabOptions(name=name, rate=20e6, mtu=1400))
-        assert made.hosts_file is not None
+        lab_state = lab.up(LabOptions(name=name, rate=20e6, mtu=1400))
+        assert lab_state.hosts_file is not None
         argv = [sys.executable, "-m", "netlab", "run", "matrix.yaml", "--into", "out"]
-        argv += ["--hosts", str(made.hosts_file)]
-        done = subprocess.run(
+        argv += ["--hosts", str(lab_state.hosts_file)]
+        process = subprocess.run(
             argv, cwd=folder, capture_output=True, text=True, timeout=180, check=False
         )
-        assert done.returncode == 0, done.stderr
+        assert process.returncode == 0, process.stderr
         yield list(read(folder / "out").records)
     finally:
         lab.down(name)
@@ -70,14 +70,14 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Record]]:
 
 def of(records: list[Record], test: str, **settings: object) -> Record:
     """The one record of those settings."""
-    (found,) = (
+    (trial_record,) = (
         record
         for record in records
         if record.test == test
         and all(record.settings.get(key) == value for key, value in settings.items())
     )
-    assert found.status is Status.OK, found.detail
-    return found
+    assert trial_record.status is Status.OK, trial_record.detail
+    return trial_record
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_one_byte_over_the_payload_costs_a_second_frame(records: list[Record]) -
     rate: dict[Any, Any] = {}
     swept = [record.values for record in records if record.settings.get("sweep")]
     assert len(swept) == 2
-    for each in swept:
-        sizes: Any = each["sweep_message_bytes"]
-        rates: Any = each["sweep_throughput_bit_per_s"]
+    for sweep in swept:
+        sizes: Any = sweep["sweep_message_bytes"]
+        rates: Any = sweep["sweep_throughput_bit_per_s"]
         for size, value in zip(sizes, rates, strict=True):
             rate[size] = max(value, rate.get(size, 0))
     # 1372 bytes, 8 of UDP and 20 of IPv4 fill the MTU. Of 1373 and 8 the first fragment takes 1376,

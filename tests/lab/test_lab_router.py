@@ -26,7 +26,7 @@ NAME = f"r{os.getpid()}"
 
 def a_plan(**wish: object) -> LabPlan:
     options = LabOptions(**{"name": NAME, "topology": "router", **wish})  # type: ignore[arg-type]
-    return make_plan(options, Path("/run/netlab/x"), taken=[], taken_slots=())
+    return make_plan(options, Path("/run/netlab/x"), routes=[], taken_slots=())
 
 
 def test_each_host_has_a_network_of_its_own_with_the_router_in_it() -> None:
@@ -34,14 +34,14 @@ def test_each_host_has_a_network_of_its_own_with_the_router_in_it() -> None:
     assert plan.router == f"netlab-{NAME}-router"
     networks = []
     for cable, host in zip(plan.cables, plan.hosts, strict=True):
-        here, there = cable.ends
-        assert (here.namespace, there.namespace) == (host.namespace, plan.router)
-        for mine, its in zip(here.addresses, there.addresses, strict=True):
+        host_end, router_end = cable.ends
+        assert (host_end.namespace, router_end.namespace) == (host.namespace, plan.router)
+        for mine, its in zip(host_end.addresses, router_end.addresses, strict=True):
             network = ipaddress.ip_interface(mine).network
             assert ipaddress.ip_interface(its).network == network
             assert mine != its
             networks.append(network)
-        assert [str(ipaddress.ip_interface(address).ip) for address in here.addresses] == [
+        assert [str(ipaddress.ip_interface(address).ip) for address in host_end.addresses] == [
             *host.addresses
         ]
     assert len({*networks}) == 4
@@ -74,9 +74,9 @@ def test_a_planted_limit_is_of_the_routers_ends_alone() -> None:
 def test_a_router_that_cannot_be_is_refused_in_one_line(
     wish: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(UsageError, match=message.replace("(", r"\(")) as refused:
+    with pytest.raises(UsageError, match=message.replace("(", r"\(")) as excinfo:
         LabOptions(**{"name": NAME, "topology": "router", **wish}).check()  # type: ignore[arg-type]
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(excinfo.value)
 
 
 CABLE_BIT_PER_S, DEVICE_BIT_PER_S = 10e6, 4e6
@@ -117,8 +117,8 @@ def routed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
 def queues(of: lab.LabState, figure: str) -> int:
     """The sum of one of tc's figures over the queues of the router's ends."""
     assert of.plan is not None and of.plan.router is not None
-    told = json.loads(programs.run("tc", "-n", of.plan.router, "-s", "-j", "qdisc", "show"))
-    shapers = [each for each in told if each["kind"] == "tbf"]
+    disciplines = json.loads(programs.run("tc", "-n", of.plan.router, "-s", "-j", "qdisc", "show"))
+    shapers = [discipline for discipline in disciplines if discipline["kind"] == "tbf"]
     assert len(shapers) == 2
     return sum(shaper[figure] for shaper in shapers)
 
@@ -127,14 +127,14 @@ def dropped_and_lost(of: lab.LabState) -> tuple[int, int]:
     """So far: frames that tc says the router dropped, and frames that one host sent and the other
     never took in, as the hosts' ends of the cables count them."""
     wait_until(lambda: queues(of, "qlen") == 0)
-    sent, received = (
+    sent_frames, received_frames = (
         sum(
             int(inside(of, host, "cat", f"/sys/class/net/test/statistics/{way}_packets"))
             for host in (0, 1)
         )
         for way in ("tx", "rx")
     )
-    return queues(of, "drops"), sent - received
+    return queues(of, "drops"), sent_frames - received_frames
 
 
 class TestLab:
@@ -164,8 +164,8 @@ class TestLab:
         (tmp_path / "matrix.yaml").write_text(SEARCH)
         command = ["run", "matrix.yaml", "--hosts", str(routed.hosts_file), "--into", "run"]
         assert ssh(routed, "linux-a", "echo", "here") == "here"
-        before = dropped_and_lost(routed)
-        done = subprocess.run(
+        early_counts = dropped_and_lost(routed)
+        process = subprocess.run(
             [sys.executable, "-m", "netlab", *command],
             capture_output=True,
             text=True,
@@ -173,9 +173,9 @@ class TestLab:
             check=False,
             cwd=tmp_path,
         )
-        assert done.returncode == 0, done.stderr
-        dropped, lost = (
-            late - early for early, late in zip(before, dropped_and_lost(routed), strict=True)
+        assert process.returncode == 0, process.stderr
+        drops, losses = (
+            late - early for early, late in zip(early_counts, dropped_and_lost(routed), strict=True)
         )
         (record,) = read(tmp_path / "run").latest.values()
         values = record.values
@@ -185,19 +185,19 @@ class TestLab:
         assert values["one_machine"] is True
         # The line rate is tried twice, and once at least by a sender that was not held up.
         assert int(str(values["observed_1_queue_dropped_frames"])) > EXCESS_FRAMES
-        assert values["observed_1_queue_dropped_frames"] == dropped
+        assert values["observed_1_queue_dropped_frames"] == drops
         # Each side's own talk with the router, of neighbours and groups, has no other end.
-        assert lost == pytest.approx(dropped, abs=10)
-        assert "highest rate without loss" in done.stdout
-        assert "device (router: CPU " in done.stdout
+        assert losses == pytest.approx(drops, abs=10)
+        assert "highest rate without loss" in process.stdout
+        assert "device (router: CPU " in process.stdout
         assert (tmp_path / "run" / "index.html").is_file()
 
 
 @pytest.mark.needs("lab")
 def test_down_leaves_nothing_of_a_router() -> None:
     name = f"{NAME}-down"
-    made = lab.up(LabOptions(name=name, topology="router"))
-    assert made.plan is not None
-    assert traces(made.plan)
+    lab_state = lab.up(LabOptions(name=name, topology="router"))
+    assert lab_state.plan is not None
+    assert traces(lab_state.plan)
     lab.down(name)
-    assert traces(made.plan) == []
+    assert traces(lab_state.plan) == []

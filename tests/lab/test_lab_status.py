@@ -44,29 +44,31 @@ def status(*words: str) -> subprocess.CompletedProcess[str]:
 def test_accounts_of_the_hosts_outlive_a_new_file_of_the_machines(pair: lab.LabState) -> None:
     """As useradd does it: the same content, in a file that takes the old one's place."""
     user = pair.plan.logins[0].user if pair.plan is not None else ""
-    before = PASSWD.stat()
-    beside = PASSWD.with_name("passwd.netlab-test")
-    shutil.copy2(PASSWD, beside)
-    os.chown(beside, before.st_uid, before.st_gid)
-    beside.replace(PASSWD)
-    assert PASSWD.stat().st_ino != before.st_ino
+    old_stat = PASSWD.stat()
+    copy = PASSWD.with_name("passwd.netlab-test")
+    shutil.copy2(PASSWD, copy)
+    os.chown(copy, old_stat.st_uid, old_stat.st_gid)
+    copy.replace(PASSWD)
+    assert PASSWD.stat().st_ino != old_stat.st_ino
     assert ssh(pair, "linux-a", "id", "-un") == user
     assert ssh(pair, "linux-a", "cat", "/etc/hostname") == Path("/etc/hostname").read_text().strip()
     assert status().returncode == 0
 
 
 def test_a_host_that_lets_nobody_in_is_told(pair: lab.LabState) -> None:
-    started = state.read_started(pair.folder / "linux-b.process")
-    assert started is not None
+    sshd_process = state.read_started(pair.folder / "linux-b.process")
+    assert sshd_process is not None
     keys = "/run/netlab-host/authorized_keys"
-    (child,) = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()
+    (child,) = (
+        Path(f"/proc/{sshd_process.pid}/task/{sshd_process.pid}/children").read_text().split()
+    )
     programs.run("nsenter", "--target", child, "--mount", "rm", keys)
-    found = status()
-    assert found.returncode == 3
-    assert "linux-b: refuses logins: " in found.stderr
-    assert "Permission denied" in found.stderr
-    assert f"netlab lab down --name {NAME}, then netlab lab up" in found.stderr
-    assert "linux-a: " not in found.stderr
+    process = status()
+    assert process.returncode == 3
+    assert "linux-b: refuses logins: " in process.stderr
+    assert "Permission denied" in process.stderr
+    assert f"netlab lab down --name {NAME}, then netlab lab up" in process.stderr
+    assert "linux-a: " not in process.stderr
     assert json.loads(status("--json").stdout)["broken"].keys() == {"linux-b"}
 
 
@@ -74,12 +76,12 @@ def broken(returned: int = 3) -> dict[str, str]:
     """What status names, the same on standard error and in its JSON."""
     people, plain = status(), status("--json")
     assert people.returncode == plain.returncode == returned
-    found: dict[str, str] = json.loads(plain.stdout)["broken"]
-    lines = [f"{piece}: {why}" for piece, why in found.items()]
-    lines += [f"to repair it: netlab lab down --name {NAME}, then netlab lab up"] if found else []
+    faults: dict[str, str] = json.loads(plain.stdout)["broken"]
+    lines = [f"{piece}: {why}" for piece, why in faults.items()]
+    lines += [f"to repair it: netlab lab down --name {NAME}, then netlab lab up"] if faults else []
     assert people.stderr.splitlines() == lines
     assert ("incomplete: `netlab lab down --name" in people.stdout) == bool(returned)
-    return found
+    return faults
 
 
 def test_a_whole_lab_has_nothing_broken(pair: lab.LabState) -> None:
@@ -87,10 +89,10 @@ def test_a_whole_lab_has_nothing_broken(pair: lab.LabState) -> None:
 
 
 def test_a_host_whose_sshd_died_is_named_with_its_last_words(pair: lab.LabState) -> None:
-    started = state.read_started(pair.folder / "linux-b.process")
-    assert started is not None
-    os.kill(started.pid, signal.SIGKILL)
-    wait_until(lambda: not started.lives())
+    sshd_process = state.read_started(pair.folder / "linux-b.process")
+    assert sshd_process is not None
+    os.kill(sshd_process.pid, signal.SIGKILL)
+    wait_until(lambda: not sshd_process.lives())
     last = (pair.folder / "linux-b.log").read_text().splitlines()[-1]
     assert broken() == {"linux-b": f"its sshd has ended: {last}"}
 
@@ -118,15 +120,15 @@ def test_a_host_without_its_cable_and_a_lab_without_its_bridge_are_named(
 
 
 def test_a_switch_that_vanished_is_named() -> None:
-    made = lab.up(LabOptions(name=NAME, linux=3))
+    lab_state = lab.up(LabOptions(name=NAME, linux=3))
     try:
-        assert made.plan is not None and made.plan.switch is not None
-        programs.run("ip", "netns", "delete", made.plan.switch)
-        assert broken()["switch"] == f"its network namespace {made.plan.switch} is gone"
+        assert lab_state.plan is not None and lab_state.plan.switch is not None
+        programs.run("ip", "netns", "delete", lab_state.plan.switch)
+        assert broken()["switch"] == f"its network namespace {lab_state.plan.switch} is gone"
     finally:
         lab.down(NAME)
 
 
 def test_no_lab_is_no_success_and_names_nothing() -> None:
-    done = status()
-    assert (done.returncode, done.stdout, done.stderr) == (3, f"lab {NAME}: not up\n", "")
+    process = status()
+    assert (process.returncode, process.stdout, process.stderr) == (3, f"lab {NAME}: not up\n", "")

@@ -71,12 +71,12 @@ def test_every_command_of_the_tutorial_does_what_it_says(
             # Without a terminal nobody can be asked which of two networks is meant.
             to = load_address(three, words[1])
             words += ["--to", to, "--seconds", "1"]
-        ended = typed(home, *words, timeout_s=300)
-        assert ended.returncode == 0, (line, ended.stdout, ended.stderr)
-        (shape,) = [shape for begun, shape in SHAPES.items() if begins(line, begun)]
-        assert re.search(shape, ended.stdout), (line, ended.stdout)
+        process = typed(home, *words, timeout_s=300)
+        assert process.returncode == 0, (line, process.stdout, process.stderr)
+        (shape,) = [shape for beginning, shape in SHAPES.items() if begins(line, beginning)]
+        assert re.search(shape, process.stdout), (line, process.stdout)
         if words[0] == "measure":
-            assert lines_of(ended.stderr + ended.stdout) >= ANSWERED, (line, ended)
+            assert lines_of(process.stderr + process.stdout) >= ANSWERED, (line, process)
         if words[0] == "init":
             matrix = home / "first.yaml"
             matrix.write_text(matrix.read_text().replace("2s, warm_up: 500ms", "200ms"))
@@ -85,9 +85,9 @@ def test_every_command_of_the_tutorial_does_what_it_says(
     assert {cell.pairing for cell in run.plan.cells} == {"LL", "LW", "WL"}
 
 
-def lines_of(said: str) -> set[str]:
+def lines_of(text: str) -> set[str]:
     """The lines without their figures, what follows a colon, and the time in a folder's name."""
-    plain = re.sub(r"\d[\d.]*(-\d+)*", "N", said)
+    plain = re.sub(r"\d[\d.]*(-\d+)*", "N", text)
     return {re.sub(r": .*", "", line) for line in plain.splitlines() if line}
 
 
@@ -101,10 +101,10 @@ def shown() -> set[str]:
 ANSWERED = shown()
 
 
-def begins(line: str, begun: str) -> bool:
+def begins(line: str, beginning: str) -> bool:
     for theirs, ours in HOSTS.items():
-        begun = begun.replace(theirs, ours)
-    return line.startswith(begun.removesuffix("lab@"))
+        beginning = beginning.replace(theirs, ours)
+    return line.startswith(beginning.removesuffix("lab@"))
 
 
 def load_address(of: lab.LabState, host: str) -> str:

@@ -60,9 +60,9 @@ def test_every_way_of_waiting_measures_the_same_where_the_wire_is_the_limit(
             (max, MOST_APART),
             (statistics.median, MOST_APART_AT_THE_MEDIAN),
         ):
-            found = {
+            rates = {
                 way: of_trials(of_size.loc[of_size["receive"] == way, "throughput_bit_per_s"])
                 for way in WAYS
             }
-            apart = max(found.values()) / min(found.values()) - 1
-            assert apart <= most_apart, (protocol, size, of_trials, found)
+            apart = max(rates.values()) / min(rates.values()) - 1
+            assert apart <= most_apart, (protocol, size, of_trials, rates)

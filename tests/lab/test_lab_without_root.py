@@ -21,10 +21,10 @@ def test_a_missing_program_is_named_with_the_command_that_installs_it(tmp_path: 
     for name in programs.PROGRAMS:
         if name not in {"sshd", "ethtool", "tc"}:
             (tmp_path / name).touch(mode=0o755)
-    missing = lab.missing_packages(str(tmp_path))
-    assert missing.programs == ("tc", "ethtool", "sshd")
-    assert missing.command == "sudo apt-get install iproute2 ethtool openssh-server"
-    for name in missing.programs:
+    lack = lab.missing_packages(str(tmp_path))
+    assert lack.programs == ("tc", "ethtool", "sshd")
+    assert lack.command == "sudo apt-get install iproute2 ethtool openssh-server"
+    for name in lack.programs:
         (tmp_path / name).touch(mode=0o755)
     assert not lab.missing_packages(str(tmp_path))
 
@@ -34,8 +34,8 @@ def test_up_without_a_program_makes_nothing_and_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
     monkeypatch.setattr(life, "_require_root", lambda: None)
-    missing = programs.Missing(("ethtool",), ("ethtool",))
-    monkeypatch.setattr(life, "missing_packages", lambda: missing)
+    lack = programs.Missing(("ethtool",), ("ethtool",))
+    monkeypatch.setattr(life, "missing_packages", lambda: lack)
     with pytest.raises(HostError, match="needs ethtool: install with `sudo apt-get install eth"):
         lab.up(LabOptions(name=NAME))
     assert not state.ROOT.exists()

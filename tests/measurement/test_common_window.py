@@ -36,35 +36,35 @@ def agents(*offsets_ns: int) -> list[Agent]:
 def test_streams_of_one_length_have_a_common_window_and_nothing_else_has() -> None:
     asking = RoundTrip(protocol="TCP", message_bytes=64, duration_s=1.0)
     longer = Stream(protocol="TCP", message_bytes=64, duration_s=2.0)
-    counted = Stream(protocol="TCP", message_bytes=64, duration_s=None, count=10)
+    count_stream = Stream(protocol="TCP", message_bytes=64, duration_s=None, count=10)
     assert is_common([STREAM, UDP])
     assert not is_common([STREAM, longer])
     assert not is_common([STREAM, asking])
-    assert not is_common([counted, counted])
+    assert not is_common([count_stream, count_stream])
     assert not is_common([])
 
 
 def test_the_window_is_the_same_moment_in_every_clock_and_lies_ahead() -> None:
     four = agents(0, 5_000_000_000, -7, 3_600_000_000_000)
-    found = common_window([STREAM, UDP], four)
-    windows = [found.in_clock_of(agent) for agent in four]
+    shared_window = common_window([STREAM, UDP], four)
+    windows = [shared_window.in_clock_of(agent) for agent in four]
     for name in ("start_ns", "open_ns", "close_ns"):
         times = [getattr(window, name) for window in windows]
         assert [time - times[0] for time in times] == [0, 5_000_000_000, -7, 3_600_000_000_000]
-    assert found.trials == 2
+    assert shared_window.trials == 2
     # The longest warm-up applies to all, and all have the same duration.
-    assert found.open_ns - found.start_ns == 500_000_000
-    assert found.close_ns - found.open_ns == 1_000_000_000
-    assert found.bound_ns(*four[:2]) == 5
+    assert shared_window.open_ns - shared_window.start_ns == 500_000_000
+    assert shared_window.close_ns - shared_window.open_ns == 1_000_000_000
+    assert shared_window.bound_ns(*four[:2]) == 5
 
 
 def test_more_trials_have_more_time_to_be_asked_for() -> None:
     pair = agents(0, 0)
     for trials in (1, 40):
         before_ns = time.monotonic_ns()
-        found = common_window([UDP] * trials, pair)
+        shared_window = common_window([UDP] * trials, pair)
         least_ns = round(1e9 * (START_AHEAD_S + 0.005 * (trials - 1)))
-        assert found.start_ns - before_ns >= least_ns
+        assert shared_window.start_ns - before_ns >= least_ns
 
 
 def measured(window: CommonWindow | None, pair: list[Agent]) -> tuple[Record, list[Any]]:
@@ -77,8 +77,8 @@ def measured(window: CommonWindow | None, pair: list[Agent]) -> tuple[Record, li
 def test_both_ends_get_the_window_and_the_record_has_its_number_of_trials() -> None:
     pair = agents(1000, 2000)
     window = common_window([UDP, UDP, UDP], pair)
-    record, asked = measured(window, pair)
-    opens = {name: keys["window_open_ns"] for name, verb, keys in asked if verb != "stop"}
+    record, requests = measured(window, pair)
+    opens = {name: keys["window_open_ns"] for name, verb, keys in requests if verb != "stop"}
     assert opens == {"h0": window.open_ns + 1000, "h1": window.open_ns + 2000}
     assert record.values["common_window"] is True
     assert record.values["common_window_trials"] == 3
@@ -90,8 +90,8 @@ def test_one_that_began_to_send_too_late_is_not_over_the_whole_window() -> None:
     def late(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
         if verb != "send":
             return None
-        sent = {"sent_messages": 5, "last_send_ns": 1 << 62}
-        return {"type": "result", "first_send_ns": keys["window_open_ns"] + 1, **sent}
+        counts = {"sent_messages": 5, "last_send_ns": 1 << 62}
+        return {"type": "result", "first_send_ns": keys["window_open_ns"] + 1, **counts}
 
     pair = [cast(Agent, Fake(name, [], answer=late)) for name in "ab"]
     record, _ = measured(common_window([UDP, UDP], pair), pair)
@@ -100,8 +100,8 @@ def test_one_that_began_to_send_too_late_is_not_over_the_whole_window() -> None:
 
 def test_a_host_that_came_back_since_has_another_clock_and_a_window_of_its_own() -> None:
     window = common_window([UDP, UDP], agents(0, 0))
-    record, asked = measured(window, agents(0, 0))
-    assert all("window_open_ns" not in keys for _, _, keys in asked)
+    record, requests = measured(window, agents(0, 0))
+    assert all("window_open_ns" not in keys for _, _, keys in requests)
     assert "common_window" not in record.values
 
 
@@ -145,7 +145,7 @@ def test_flows_of_hosts_with_clocks_of_their_own_are_cut_by_one_window(
         assert record.status is Status.OK
         assert record.values["common_window"] is True
         rounds.setdefault(record.values["common_window_open_ns"], []).append(record)
-    assert [len(each) for each in rounds.values()] == [2] * 6
+    assert [len(records) for records in rounds.values()] == [2] * 6
     for opened_ns, records in rounds.items():
         hosts = [host for record in records for host in (record.server, record.client)]
         assert len(set(hosts)) == 4

@@ -26,20 +26,20 @@ LINE_PER_S = 10_000.0
 def bench(device: Callable[[OfferedLoad], Counts], monkeypatch: pytest.MonkeyPatch) -> TrialRunner:
     """A trial runner whose loads go to a simulated device."""
     monkeypatch.setattr(room, "learn", lambda *_: None)
-    made = SimpleNamespace(
+    runner = SimpleNamespace(
         setup=ThroughputSearch(frame_bytes=1518),
         line=SimpleNamespace(frames_per_s=LINE_PER_S),
         ends=None,
         link_paces=True,
         offer=lambda load: Offered((device(load),), {}),
     )
-    return cast(TrialRunner, made)
+    return cast(TrialRunner, runner)
 
 
-def counts(load: OfferedLoad, lost: int, *, own_drops: int = 0, at: float = 1.0) -> Counts:
+def counts(load: OfferedLoad, losses: int, *, own_drops: int = 0, at: float = 1.0) -> Counts:
     """Counts of a load that was sent at a share of the line rate."""
     span_ns = round(1e9 * (load.frames - 1) / (at * LINE_PER_S))
-    return Counts(load.frames, load.frames - lost, span_ns, span_ns, own_drops)
+    return Counts(load.frames, load.frames - losses, span_ns, span_ns, own_drops)
 
 
 def queue_of(frames: int, forwards: float) -> Callable[[OfferedLoad], Counts]:
@@ -74,22 +74,22 @@ def test_the_longest_burst_that_is_tried_lasts_two_seconds(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("spoiled", "limit"),
+    ("device", "limit"),
     [
         (lambda load: counts(load, 1, own_drops=1), "receiver-bound"),
         (lambda load: counts(load, 0, at=0.5), "generator-bound"),
     ],
 )
 def test_bursts_that_our_own_hosts_spoil_say_nothing_of_the_device(
-    spoiled: Callable[[OfferedLoad], Counts], limit: str, monkeypatch: pytest.MonkeyPatch
+    device: Callable[[OfferedLoad], Counts], limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert back_to_back(bench(spoiled, monkeypatch), 3, 0.4) == {"back_to_back_limit": limit}
-    left = INVALID - 1
+    assert back_to_back(bench(device, monkeypatch), 3, 0.4) == {"back_to_back_limit": limit}
+    countdown = INVALID - 1
 
     def seldom(load: OfferedLoad) -> Counts:
-        nonlocal left
-        left -= 1
-        return spoiled(load) if left >= 0 else queue_of(20, 0.4)(load)
+        nonlocal countdown
+        countdown -= 1
+        return device(load) if countdown >= 0 else queue_of(20, 0.4)(load)
 
     assert back_to_back(bench(seldom, monkeypatch), 1, 0.4)["back_to_back_frames"] == 34
 
@@ -101,12 +101,12 @@ def test_a_burst_that_comes_to_nothing_is_no_failure_of_the_search(
         raise ProbeError("b", "no-answer")
 
     assert back_to_back(bench(fails, monkeypatch), 2, 0.4) == {"back_to_back_limit": "failed"}
-    left = 20
+    countdown = 20
 
     def at_first(load: OfferedLoad) -> Counts:
-        nonlocal left
-        left -= 1
-        return queue_of(20, 0.4)(load) if left >= 0 else fails(load)
+        nonlocal countdown
+        countdown -= 1
+        return queue_of(20, 0.4)(load) if countdown >= 0 else fails(load)
 
     values = back_to_back(bench(at_first, monkeypatch), 50, 0.4)
     assert values["back_to_back_limit"] == "device"
@@ -146,8 +146,8 @@ def test_a_percentile_that_so_few_round_trips_do_not_have_is_left_out() -> None:
 
 @given(st.floats(min_value=1, max_value=1e8))
 def test_requests_are_few_among_the_frames_and_never_none(per_s: float) -> None:
-    found = requests_of(per_s)
-    assert 0 < found <= 0.2 * per_s
-    assert found <= 1000
+    request_rate = requests_of(per_s)
+    assert 0 < request_rate <= 0.2 * per_s
+    assert request_rate <= 1000
     if per_s > 5000:
-        assert found == pytest.approx(min(961.8, 0.009618 * per_s))
+        assert request_rate == pytest.approx(min(961.8, 0.009618 * per_s))

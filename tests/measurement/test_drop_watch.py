@@ -55,8 +55,8 @@ def watched(client: Agent, server: Agent, setup: Stream = SETUP) -> dict[str, An
 
 def test_counters_that_grew_are_reported_by_host_and_place() -> None:
     later = CABLE | {"interface_dropped_packets": 9, "softnet_dropped_packets": 8}
-    found = watched(Agent(CABLE, later), Agent(CABLE, CABLE, machine="n"))
-    assert found == {
+    counts = watched(Agent(CABLE, later), Agent(CABLE, CABLE, machine="n"))
+    assert counts == {
         "client_interface_dropped_frames": 4,
         "client_queue_dropped_frames": 0,
         "client_softnet_dropped_frames": 1,
@@ -68,9 +68,9 @@ def test_counters_that_grew_are_reported_by_host_and_place() -> None:
 
 def test_a_backlog_that_two_hosts_share_is_known_only_where_it_dropped_nothing() -> None:
     later = CABLE | {"softnet_dropped_packets": 8}
-    found = watched(Agent(CABLE, later), Agent(CABLE, CABLE))
-    assert "client_softnet_dropped_frames" not in found
-    assert found["server_softnet_dropped_frames"] == 0
+    counts = watched(Agent(CABLE, later), Agent(CABLE, CABLE))
+    assert "client_softnet_dropped_frames" not in counts
+    assert counts["server_softnet_dropped_frames"] == 0
 
 
 @pytest.mark.parametrize(
@@ -92,25 +92,25 @@ def test_only_counters_that_hide_no_drops_are_taken(
 
 
 def test_pause_frames_are_reported_if_both_readings_have_them() -> None:
-    counted = CABLE | {"interface_pause_frames_sent": 3, "interface_pause_frames_received": 5}
-    later = counted | {"interface_pause_frames_received": 9}
-    found = watched(Agent(counted, later), Agent(CABLE, counted, machine="n"))
-    assert {name: n for name, n in found.items() if "pause" in name} == {
+    facts = CABLE | {"interface_pause_frames_sent": 3, "interface_pause_frames_received": 5}
+    later = facts | {"interface_pause_frames_received": 9}
+    counts = watched(Agent(facts, later), Agent(CABLE, facts, machine="n"))
+    assert {name: n for name, n in counts.items() if "pause" in name} == {
         "client_pause_frames_sent": 0,
         "client_pause_frames_received": 4,
     }
 
 
 def test_the_counters_of_another_device_and_of_a_host_that_went_are_left_out() -> None:
-    before = CABLE | {"interface_pause_frames_sent": 3}
-    other = before | {"route_interface": "other"}
-    found = watched(Agent(before, other), Agent(CABLE, HostGone("gone"), machine="n"))
-    assert found == {"client_softnet_dropped_frames": 0}
+    facts = CABLE | {"interface_pause_frames_sent": 3}
+    other_facts = facts | {"route_interface": "other"}
+    counts = watched(Agent(facts, other_facts), Agent(CABLE, HostGone("gone"), machine="n"))
+    assert counts == {"client_softnet_dropped_frames": 0}
 
 
 def test_the_drops_of_a_bound_interface_are_read_whatever_the_route_is() -> None:
     bound = Stream(protocol="UDP", message_bytes=64, interface="else0")
     later = CABLE | {"interface_dropped_packets": 9}
-    found = watched(Agent(CABLE, later), Agent(CABLE, CABLE, machine="n"), bound)
-    assert found["client_interface_dropped_frames"] == 4
-    assert found["server_interface_dropped_frames"] == 0
+    counts = watched(Agent(CABLE, later), Agent(CABLE, CABLE, machine="n"), bound)
+    assert counts["client_interface_dropped_frames"] == 4
+    assert counts["server_interface_dropped_frames"] == 0

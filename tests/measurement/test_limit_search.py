@@ -14,11 +14,11 @@ from netlab.measurement.limit_search import Evidence, SizeTry, find_limit
 MOST = 65507
 
 
-def path(limit: int, evidence: Evidence, told: int | None = None) -> Callable[[int], SizeTry]:
+def path(limit: int, evidence: Evidence, hint_bytes: int | None = None) -> Callable[[int], SizeTry]:
     def attempt(size: int) -> SizeTry:
         if size <= limit:
             return SizeTry(size, True)
-        return SizeTry(size, False, evidence, told)
+        return SizeTry(size, False, evidence, hint_bytes)
 
     return attempt
 
@@ -27,30 +27,34 @@ def path(limit: int, evidence: Evidence, told: int | None = None) -> Callable[[i
 def test_the_limit_of_a_black_hole_is_found_whatever_was_guessed(
     limit: int, guesses: list[int]
 ) -> None:
-    found = find_limit(path(limit, "timeout"), least_bytes=16, most_bytes=MOST, guesses=guesses)
-    assert found.message_bytes == limit
-    assert found.evidence == ("protocol" if limit == MOST else "timeout")
-    sizes = [each.message_bytes for each in found.tries]
+    measured_limit = find_limit(
+        path(limit, "timeout"), least_bytes=16, most_bytes=MOST, guesses=guesses
+    )
+    assert measured_limit.message_bytes == limit
+    assert measured_limit.evidence == ("protocol" if limit == MOST else "timeout")
+    sizes = [attempt.message_bytes for attempt in measured_limit.tries]
     assert len(sizes) == len(set(sizes)) <= 2 + math.ceil(math.log2(MOST)) + 2 * len(guesses)
 
 
 @given(st.integers(16, MOST - 1))
 def test_a_refusal_that_names_the_size_ends_the_search_in_four_steps(limit: int) -> None:
-    attempt = path(limit, "emsgsize", told=limit)
-    found = find_limit(attempt, least_bytes=16, most_bytes=MOST, guesses=[MOST])
-    assert (found.message_bytes, found.evidence) == (limit, "emsgsize")
-    assert len(found.tries) <= 4
+    attempt = path(limit, "emsgsize", hint_bytes=limit)
+    measured_limit = find_limit(attempt, least_bytes=16, most_bytes=MOST, guesses=[MOST])
+    assert (measured_limit.message_bytes, measured_limit.evidence) == (limit, "emsgsize")
+    assert len(measured_limit.tries) <= 4
 
 
 @given(st.integers(16, 60000), st.integers(0, 1 << 20))
-def test_a_refusal_that_names_a_wrong_size_misleads_nobody(limit: int, told: int) -> None:
-    found = find_limit(path(limit, "icmp", told), least_bytes=16, most_bytes=MOST)
-    assert found.message_bytes == limit
+def test_a_refusal_that_names_a_wrong_size_misleads_nobody(limit: int, hint_bytes: int) -> None:
+    measured_limit = find_limit(path(limit, "icmp", hint_bytes), least_bytes=16, most_bytes=MOST)
+    assert measured_limit.message_bytes == limit
 
 
 def test_a_right_guess_and_its_successor_are_enough() -> None:
-    found = find_limit(path(1472, "timeout"), least_bytes=16, most_bytes=MOST, guesses=[1472])
-    assert [each.message_bytes for each in found.tries] == [16, 1472, 1473]
+    measured_limit = find_limit(
+        path(1472, "timeout"), least_bytes=16, most_bytes=MOST, guesses=[1472]
+    )
+    assert [attempt.message_bytes for attempt in measured_limit.tries] == [16, 1472, 1473]
 
 
 def test_where_not_even_the_least_passes_there_is_no_limit() -> None:
@@ -59,11 +63,15 @@ def test_where_not_even_the_least_passes_there_is_no_limit() -> None:
 
 
 def test_a_path_that_carries_all_that_can_be_asked_says_so() -> None:
-    found = find_limit(path(MOST, "timeout"), least_bytes=16, most_bytes=MOST, guesses=[MOST])
-    assert (found.message_bytes, found.evidence) == (MOST, "protocol")
-    assert len(found.tries) == 2
+    measured_limit = find_limit(
+        path(MOST, "timeout"), least_bytes=16, most_bytes=MOST, guesses=[MOST]
+    )
+    assert (measured_limit.message_bytes, measured_limit.evidence) == (MOST, "protocol")
+    assert len(measured_limit.tries) == 2
 
 
 def test_what_fails_without_a_word_timed_out() -> None:
-    found = find_limit(lambda size: SizeTry(size, size <= 99), least_bytes=16, most_bytes=MOST)
-    assert (found.message_bytes, found.evidence) == (99, "timeout")
+    measured_limit = find_limit(
+        lambda size: SizeTry(size, size <= 99), least_bytes=16, most_bytes=MOST
+    )
+    assert (measured_limit.message_bytes, measured_limit.evidence) == (99, "timeout")

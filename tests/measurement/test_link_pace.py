@@ -15,10 +15,10 @@ from netlab.measurement.rfc2544.trial import LineRate, PairResult, TrialRunner
 
 def runner_of(monkeypatch: pytest.MonkeyPatch, outran: list[bool]) -> tuple[TrialRunner, list[Any]]:
     """A search whose trials outrun the line as listed, and the offered rates."""
-    offered: list[float | None] = []
+    rates: list[float | None] = []
 
     def attempt(_runner: TrialRunner, load: OfferedLoad, _criteria: Any) -> tuple[PairResult, ...]:
-        offered.append(load.frames_per_s)
+        rates.append(load.frames_per_s)
         faster = load.frames_per_s is None and outran.pop(0)
         counts = Counts(load.frames, load.frames, 10**9, 10**9)
         return (PairResult((counts,), {}, "passed", 1.0, {}, faster, faster),)
@@ -27,20 +27,20 @@ def runner_of(monkeypatch: pytest.MonkeyPatch, outran: list[bool]) -> tuple[Tria
     setup = ThroughputSearch(frame_bytes=64, duration_s=1.0, resolution=0.05)
     line = LineRate(10e6, "link", 14880.0)
     nothing = cast("Any", None)
-    return TrialRunner(setup, nothing, nothing, nothing, line), offered
+    return TrialRunner(setup, nothing, nothing, nothing, line), rates
 
 
 def test_one_trial_that_outran_the_line_is_tried_again_as_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    runner, offered = runner_of(monkeypatch, [True, False])
+    runner, rates = runner_of(monkeypatch, [True, False])
     runner.trial(Fraction(1), full=True)
-    assert offered == [None, None]
+    assert rates == [None, None]
     assert (runner.link_paces, runner.other_link) == (True, False)
 
 
 def test_after_the_second_one_the_schedule_keeps_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    runner, offered = runner_of(monkeypatch, [True, True])
+    runner, rates = runner_of(monkeypatch, [True, True])
     runner.trial(Fraction(1), full=True)
-    assert offered == [None, None, 14880.0]
+    assert rates == [None, None, 14880.0]
     assert (runner.link_paces, runner.other_link) == (False, True)

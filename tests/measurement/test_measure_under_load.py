@@ -65,10 +65,10 @@ def test_every_round_trip_is_kept_in_the_order_of_the_requests_with_the_numbers_
     )
     values = world.run(request_timeout_s=1.0).values
     count = round(100 * (2 + 20 + 1 + 2 + 0.5))
-    lost = [number for number in range(count) if (number - 200) % 10 == 5]
-    assert values["lost_trips"] == lost
+    losses = [number for number in range(count) if (number - 200) % 10 == 5]
+    assert values["lost_trips"] == losses
     assert values["trip_ns"] == [
-        MS * (50 - 20 * ((number - 200) % 3)) for number in range(count) if number not in lost
+        MS * (50 - 20 * ((number - 200) % 3)) for number in range(count) if number not in losses
     ]
     assert values["loaded_lost_messages"] == 180
     assert "loaded_rtt_p90_ns" in values
@@ -106,12 +106,12 @@ def test_a_last_interval_of_another_length_does_not_change_throughput() -> None:
     world = World()
 
     def longer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
-        said = world.answer(verb, keys)
-        assert said is not None
+        reply = world.answer(verb, keys)
+        assert reply is not None
         if verb == "receive":
-            said["interval_bytes"][-1] = 3 * said["interval_bytes"][-1] // 2
-            said["elapsed_ns"] += 50 * MS
-        return said
+            reply["interval_bytes"][-1] = 3 * reply["interval_bytes"][-1] // 2
+            reply["elapsed_ns"] += 50 * MS
+        return reply
 
     values = world.run(server={"answer": longer}).values
     assert values["throughput_bit_per_s"] == pytest.approx(16e6)
@@ -121,7 +121,7 @@ def test_both_directions_have_their_own_throughput_and_settle_together() -> None
     world = World()
     record = world.run(direction="both")
     assert record.status is Status.OK, record.detail
-    assert [who for who, _ in world.of("receive", "stream")] == ["server", "client"]
+    assert [end for end, _ in world.of("receive", "stream")] == ["server", "client"]
     for flow in ("to_server_", "to_client_"):
         assert record.values[f"{flow}throughput_bit_per_s"] == pytest.approx(16e6)
     assert "throughput_bit_per_s" not in record.values
@@ -142,8 +142,8 @@ def test_all_is_asked_for_at_once_and_the_load_begins_later_by_each_clock() -> N
         assert keys["window_close_ns"] - keys["window_open_ns"] == 20 * S
         assert keys["streams"] == 4
         assert keys["dscp"] == 10
-    ((who, asking),) = world.of("ask", "round_trip")
-    assert who == "client"
+    ((end, asking),) = world.of("ask", "round_trip")
+    assert end == "client"
     assert (asking["trips"], asking["proto"], asking["message_rate"]) == (1, "udp", "100")
     assert (asking["message"], asking["response"], asking["dscp"]) == (100, 100, 10)
     assert (asking["outstanding"], asking["timeout"]) == (301, "3")
@@ -207,16 +207,16 @@ def test_connections_that_are_lost_are_counted_and_kept() -> None:
     assert (values["loaded_connections"], values["loaded_lost_connections"]) == (18, 3)
     # Due a second apart from 2.25 s before the load on: of those 5.75, 6.75 and 7.75 s behind it.
     assert values["lost_connection_at_ns"] == [(8 + number) * S for number in range(3)]
-    made = [number * S for number in range(28) if number not in (8, 9, 10)]
-    assert values["connection_at_ns"] == made
-    assert values["connection_ns"] == [80 * MS] * len(made)
+    times_ns = [number * S for number in range(28) if number not in (8, 9, 10)]
+    assert values["connection_at_ns"] == times_ns
+    assert values["connection_ns"] == [80 * MS] * len(times_ns)
 
 
 # ---- a trial that fails ----
 
 
 @pytest.mark.parametrize(
-    ("who", "verb", "word", "status"),
+    ("end", "verb", "word", "status"),
     [
         ("server", "receive", "peer-vanished", Status.FAILED),
         ("client", "send", "connect-refused", Status.FAILED),
@@ -228,11 +228,11 @@ def test_connections_that_are_lost_are_counted_and_kept() -> None:
     ],
 )
 def test_a_load_that_breaks_or_round_trips_that_do_end_all_with_their_reason(
-    who: str, verb: str, word: str, status: Status
+    end: str, verb: str, word: str, status: Status
 ) -> None:
     world = World()
-    faulty = {who: {"faults": {verb: {"error": word, "errno": 5}}}}
-    record = world.run(**faulty)
+    fault = {end: {"faults": {verb: {"error": word, "errno": 5}}}}
+    record = world.run(**fault)
     assert (record.status, record.reason, record.errno) == (status, word, 5)
     assert record.values == {"same_host": False}
     # The mirrors never end by themselves.
@@ -254,16 +254,16 @@ def test_where_not_one_request_is_answered_nobody_waits_to_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "verb"),
+    ("end", "verb"),
     [("server", "mirror"), ("client", "ask"), ("server", "receive"), ("client", "send")],
 )
 def test_a_host_that_is_lost_ends_the_trial_at_once_and_the_tests_of_the_other(
-    who: str, verb: str
+    end: str, verb: str
 ) -> None:
     world = World()
-    lost = {who: {"gone_after": verb}}
+    fault = {end: {"gone_after": verb}}
     with pytest.raises(HostGone, match="no heartbeat"):
-        world.run(**lost)
+        world.run(**fault)
     assert aborted(world)
 
 
@@ -276,8 +276,8 @@ def test_a_server_without_a_probe_cannot_take_a_load() -> None:
 def without(name: str) -> Callable[[World], Callable[[str, dict[str, Any]], Any]]:
     def of(world: World) -> Callable[[str, dict[str, Any]], Any]:
         def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
-            said = world.answer(verb, keys)
-            return said and {key: value for key, value in said.items() if key != name}
+            reply = world.answer(verb, keys)
+            return reply and {key: value for key, value in reply.items() if key != name}
 
         return answer
 

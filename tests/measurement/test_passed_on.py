@@ -24,7 +24,7 @@ def unlike_default(kind: type[Any]) -> Any:
     """A search with a non-default level of each of its settings."""
 
     def level(name: str, default: object) -> Any:
-        words = [each for each in get_args(ROWS[name].type) if each != default]
+        words = [word for word in get_args(ROWS[name].type) if word != default]
         numbers = {int: 97, float: 0.25, str: "eth7", bool: not default}
         return words[-1] if words else numbers.get(ROWS[name].type, default)
 
@@ -36,7 +36,7 @@ class MadeError(Exception):
 
 
 def carry(*args: Any, **_: Any) -> Any:
-    raise MadeError(next(each for each in args if hasattr(each, "settings")))
+    raise MadeError(next(argument for argument in args if hasattr(argument, "settings")))
 
 
 def carry_cell(trial: Trial, *_: Any) -> Any:
@@ -67,7 +67,7 @@ def timed(search: ThroughputSearch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "made", "seam", "own"),
+    ("kind", "stage", "seam", "own"),
     [
         (PayloadSearch, swept, (stream, "values_of", carry_cell), set()),
         (PayloadSearch, probed, (payload_path, "exchange_of", carry), OWN),
@@ -77,7 +77,7 @@ def timed(search: ThroughputSearch) -> None:
 )
 def test_what_a_search_shares_with_its_own_tests_reaches_them(
     kind: type[Any],
-    made: Callable[[Any], None],
+    stage: Callable[[Any], None],
     seam: tuple[Any, str, Any],
     own: set[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -85,7 +85,7 @@ def test_what_a_search_shares_with_its_own_tests_reaches_them(
     monkeypatch.setattr(*seam)
     search = unlike_default(kind)
     with pytest.raises(MadeError) as raised:
-        made(search)
+        stage(search)
     setup = raised.value.args[0]
     shared = {*setup.names()} & {*search.names()}
     assert shared > {"protocol", "dscp", "interface", "network", "ip_version"}

@@ -128,13 +128,15 @@ class TestOddPaths:
         self, version: int, tmp_path: FilePath
     ) -> None:
         with hosts_on(Path()) as ends:
-            kept = dataclasses.replace(ends, captures=tmp_path / "captures")
-            record = search(kept, protocol="UDP", ip_version=version, capture=True)
+            capture_ends = dataclasses.replace(ends, captures=tmp_path / "captures")
+            record = search(capture_ends, protocol="UDP", ip_version=version, capture=True)
         values = record.values
         assert values["captured"] is True, values["capture_reason"]
         assert frames_of(record, "captured_")[1514] == 3
-        after = frames_of(record, "captured_next_")
-        fragments = {length: count for length, count in after.items() if length not in (90, 110)}
+        next_frames = frames_of(record, "captured_next_")
+        fragments = {
+            length: count for length, count in next_frames.items() if length not in (90, 110)
+        }
         assert sum(fragments.values()) == 6
         assert max(fragments) <= 1514
         assert len(list((tmp_path / "captures").glob("*.pcap"))) == 2

@@ -46,21 +46,21 @@ def udp_path(payload: int, *, word: str = "no-answer", mtu: int | None = None) -
     return answer
 
 
-def tcp_path(mss: int, passes: int, *, told: int | None = None) -> Answer:
+def tcp_path(mss: int, passes: int, *, reduced_mss: int | None = None) -> Answer:
     """A connection whose segments hold ``mss``, on a path that carries segments of ``passes``.
 
-    ``told``: what is left of the MSS once a router said that its segments are too long.
+    ``reduced_mss``: what is left of the MSS once a router said that its segments are too long.
     """
 
     def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
         if verb != "ask":
             return None
-        known = {"tcp_end_options": "timestamps,sack", "tcp_open_pmtu": mss + 52}
-        result = {"type": "result", **RESULT["ask"], **known}
+        tcp_values = {"tcp_end_options": "timestamps,sack", "tcp_open_pmtu": mss + 52}
+        result = {"type": "result", **RESULT["ask"], **tcp_values}
         if keys["message"] <= passes:
             return result | {"tcp_end_snd_mss": mss, "tcp_end_pmtu": mss + 52}
-        if told is not None:
-            return result | {"tcp_end_snd_mss": told, "tcp_end_pmtu": told + 52}
+        if reduced_mss is not None:
+            return result | {"tcp_end_snd_mss": reduced_mss, "tcp_end_pmtu": reduced_mss + 52}
         return {"type": "error", "error": "deadline"}
 
     return answer
@@ -124,18 +124,18 @@ def test_where_the_longest_message_of_all_passes_the_protocol_is_the_limit(
 
 
 def test_udp_is_asked_for_three_round_trips_that_nobody_may_fragment() -> None:
-    _, asked, _ = run(trial_of(dscp=8, interface="test"))
-    keys = next(keys for name, verb, keys in asked if (name, verb) == ("client", "ask"))
+    _, requests, _ = run(trial_of(dscp=8, interface="test"))
+    keys = next(keys for name, verb, keys in requests if (name, verb) == ("client", "ask"))
     assert (keys["count"], keys["outstanding"], keys["dont_fragment"]) == (3, 3, 1)
     assert (keys["response"], keys["timeout"], keys["dscp"]) == (16, "0.01", 8)
     assert keys["interface"] == "test"
 
 
 def test_both_directions_are_asked_and_the_client_connects_in_both() -> None:
-    _, asked, _ = run(trial_of())
-    begun = [(name, verb, keys["open"]) for name, verb, keys in asked if verb != "stop"]
-    assert begun[:2] == [("server", "mirror", "listen"), ("client", "ask", "connect")]
-    assert begun[-2:] == [("server", "ask", "listen"), ("client", "mirror", "connect")]
+    _, requests, _ = run(trial_of())
+    openings = [(name, verb, keys["open"]) for name, verb, keys in requests if verb != "stop"]
+    assert openings[:2] == [("server", "mirror", "listen"), ("client", "ask", "connect")]
+    assert openings[-2:] == [("server", "ask", "listen"), ("client", "mirror", "connect")]
 
 
 def test_a_udp_probe_that_runs_out_of_time_says_nothing_of_the_length() -> None:
@@ -193,7 +193,7 @@ def test_an_interface_that_drops_what_its_system_let_out_is_named() -> None:
 
 def test_a_tcp_segment_that_passes_is_the_payload() -> None:
     path = tcp_path(1448, 1448)
-    record, asked, _ = run(
+    record, requests, _ = run(
         trial_of(protocol="TCP"), client={"answer": path}, server={"answer": path}
     )
     values = record.values
@@ -201,7 +201,7 @@ def test_a_tcp_segment_that_passes_is_the_payload() -> None:
     assert (values["path_mtu_bytes"], values["path_mtu_evidence"]) == (1500, "mss")
     assert values["tcp_timestamps"] is True
     assert (values["mss_told_by"], values["to_client_mss_told_by"]) == ("client", "server")
-    keys = [keys for _, verb, keys in asked if verb == "ask"][-1]
+    keys = [keys for _, verb, keys in requests if verb == "ask"][-1]
     assert (keys["count"], keys["nodelay"]) == (1, 1)
     assert "dont_fragment" not in keys
 
@@ -221,7 +221,7 @@ def test_a_segment_that_vanishes_is_followed_by_shorter_ones() -> None:
 def test_a_segment_that_a_router_cut_short_is_not_the_payload() -> None:
     record, _, _ = run(
         trial_of(protocol="TCP"),
-        client={"answer": tcp_path(1448, 1348, told=1348)},
+        client={"answer": tcp_path(1448, 1348, reduced_mss=1348)},
         server={"answer": tcp_path(1348, 1348)},
     )
     values = record.values
@@ -234,8 +234,12 @@ def test_a_segment_that_a_small_window_keeps_short_is_asked_for_again_once_it_ha
         if verb != "ask":
             return None
         mss, window = (32768, 65536) if keys["message"] <= 65536 else (65483, 1 << 20)
-        told = {"tcp_end_snd_mss": mss, "tcp_end_snd_wnd": window, "tcp_end_options": "timestamps"}
-        return {"type": "result", **RESULT["ask"], **told}
+        tcp_values = {
+            "tcp_end_snd_mss": mss,
+            "tcp_end_snd_wnd": window,
+            "tcp_end_options": "timestamps",
+        }
+        return {"type": "result", **RESULT["ask"], **tcp_values}
 
     record, _, _ = run(
         trial_of(protocol="TCP"), client={"answer": answer}, server={"answer": answer}
@@ -258,7 +262,7 @@ def test_a_sweep_holds_each_size_with_its_throughput_and_those_without_apart() -
             return {"type": "error", "error": "no-buffers"}
         return path(verb, keys)
 
-    record, asked, live = run(
+    record, requests, live = run(
         trial_of(sweep=True, duration_s=0.5, socket_buffer_bytes=65536), client={"answer": answer}
     )
     sizes = record.values["sweep_message_bytes"]
@@ -269,17 +273,17 @@ def test_a_sweep_holds_each_size_with_its_throughput_and_those_without_apart() -
     assert record.values["sweep_failed_message_bytes"] == [1473]
     assert 1473 not in sizes
     assert {1470, 1471, 1472, 1474, 2943, 2944, 2945, 2952, 2953} <= set(sizes)
-    sent = [keys for _, verb, keys in asked if verb == "send"]
-    assert {keys["seconds"] for keys in sent} == {"0.5"}
-    assert {keys["socket_buffer"] for keys in sent} == {65536}
-    assert not any("dont_fragment" in keys for keys in sent)
+    send_keys = [keys for _, verb, keys in requests if verb == "send"]
+    assert {keys["seconds"] for keys in send_keys} == {"0.5"}
+    assert {keys["socket_buffer"] for keys in send_keys} == {65536}
+    assert not any("dont_fragment" in keys for keys in send_keys)
     assert live
     to_json(record)
 
 
 def test_a_server_without_an_agent_is_not_searched() -> None:
-    record, asked, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
-    assert asked == []
+    record, requests, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
+    assert requests == []
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
 
 
@@ -292,23 +296,25 @@ def cutting_path(payload: int, *, passes: bool = True) -> Answer:
     def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
         if verb != "ask":
             return None
-        cut = keys["message"] > payload
-        if cut and "dont_fragment" in keys:
+        fragmentation = keys["message"] > payload
+        if fragmentation and "dont_fragment" in keys:
             return {"type": "error", "error": "message-too-long", "path_mtu_bytes": payload + 28}
-        return LOST if cut and not passes else {"type": "result", **RESULT["ask"], **COUNTS}
+        return (
+            LOST if fragmentation and not passes else {"type": "result", **RESULT["ask"], **COUNTS}
+        )
 
     return answer
 
 
 def test_fragments_are_counted_where_a_message_may_be_cut_up_and_not_where_it_may_not() -> None:
     path = cutting_path(1472)
-    record, asked, _ = run(trial_of(), client={"answer": path}, server={"answer": path})
+    record, requests, _ = run(trial_of(), client={"answer": path}, server={"answer": path})
     values = record.values
     assert values["next_passed"] is True
     assert values["next_client_ip_fragments_created"] == 2
     assert values["to_client_next_passed"] is True
     assert not any(name.startswith("client_ip_") for name in values)
-    longer = [keys for _, verb, keys in asked if verb == "ask" and "dont_fragment" not in keys]
+    longer = [keys for _, verb, keys in requests if verb == "ask" and "dont_fragment" not in keys]
     assert [keys["message"] for keys in longer] == [1473, 1473]
 
 

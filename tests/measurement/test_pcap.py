@@ -17,11 +17,11 @@ MAGIC = {
 
 
 def capture(frames: list[int], order: str = "<", kind: int = 0, link: int = 1) -> bytes:
-    made = MAGIC[order][kind] + struct.pack(order + "HHiIII", 2, 4, 0, 0, 96, link)
+    content = MAGIC[order][kind] + struct.pack(order + "HHiIII", 2, 4, 0, 0, 96, link)
     for length in frames:
-        kept = min(length, 96)
-        made += struct.pack(order + "IIII", 1, 2, kept, length) + b"x" * kept
-    return made
+        snap_length = min(length, 96)
+        content += struct.pack(order + "IIII", 1, 2, snap_length, length) + b"x" * snap_length
+    return content
 
 
 @given(st.lists(st.integers(14, 9014)), st.sampled_from("<>"), st.sampled_from([0, 1]))
@@ -35,11 +35,11 @@ def test_every_frame_has_the_length_it_had_on_the_link(
 def test_a_capture_that_was_cut_off_keeps_its_whole_frames(
     frames: list[int], data: st.DataObject
 ) -> None:
-    whole = capture(frames)
-    end = data.draw(st.integers(24, len(whole)))
-    found = list(frame_lengths(whole[:end]))
-    assert found == frames[: len(found)]
-    assert len(found) == len(frames) if end == len(whole) else len(found) < len(frames)
+    content = capture(frames)
+    end = data.draw(st.integers(24, len(content)))
+    lengths = list(frame_lengths(content[:end]))
+    assert lengths == frames[: len(lengths)]
+    assert len(lengths) == len(frames) if end == len(content) else len(lengths) < len(frames)
 
 
 @pytest.mark.parametrize("noise", [b"", b"tcpdump: permission denied", b"\xd4\xc3\xb2\xa1"])

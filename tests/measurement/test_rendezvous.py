@@ -30,19 +30,19 @@ def at_once(
             participant.leave()
 
     with ThreadPoolExecutor(max_workers=len(names)) as executor:
-        return [each.result(timeout=10) for each in [executor.submit(acted, n) for n in names]]
+        return [future.result(timeout=10) for future in [executor.submit(acted, n) for n in names]]
 
 
 def test_each_gets_its_own_result_first_then_the_others_and_the_same_moment() -> None:
     def act(participant: Participant) -> Any:
         return [participant.meet((participant.name, number)) for number in range(50)]
 
-    found = at_once(Rendezvous(NAMES), act)
-    for name, meetings in zip(NAMES, found, strict=True):
+    outcomes = at_once(Rendezvous(NAMES), act)
+    for name, meetings in zip(NAMES, outcomes, strict=True):
         for number, meeting in enumerate(meetings):
             assert meeting.said[0] == (name, number)
-            assert sorted(meeting.said) == [(each, number) for each in NAMES]
-    for meetings in zip(*found, strict=True):
+            assert sorted(meeting.said) == [(member, number) for member in NAMES]
+    for meetings in zip(*outcomes, strict=True):
         assert len({meeting.over_ns for meeting in meetings}) == 1
 
 
@@ -100,4 +100,4 @@ def test_leaving_twice_is_leaving_once(name: str) -> None:
     rendezvous = Rendezvous(NAMES)
     rendezvous.leave(name)
     rendezvous.leave(name)
-    assert rendezvous.names == tuple(each for each in NAMES if each != name)
+    assert rendezvous.names == tuple(member for member in NAMES if member != name)

@@ -34,23 +34,23 @@ def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[SoFar]]:
     return run_with(NETPROBE.measure, trial, **fakes)
 
 
-def keys_by_verb(asked: list[Asked]) -> dict[str, dict[str, Any]]:
-    return {verb: keys for _, verb, keys in asked if verb != "stop"}
+def keys_by_verb(requests: list[Asked]) -> dict[str, dict[str, Any]]:
+    return {verb: keys for _, verb, keys in requests if verb != "stop"}
 
 
 def test_the_mirror_listens_the_client_asks_and_its_result_ends_the_mirror() -> None:
-    record, asked, live = run(trial_of())
-    assert [(name, verb) for name, verb, _ in asked] == [
+    record, requests, live = run(trial_of())
+    assert [(name, verb) for name, verb, _ in requests] == [
         ("server", "mirror"),
         ("client", "ask"),
         ("server", "stop"),
     ]
-    (_, _, listening), (_, _, connecting), (_, _, stop) = asked
+    (_, _, listening), (_, _, connecting), (_, _, stop) = requests
     assert (listening["open"], connecting["open"]) == ("listen", "connect")
     assert connecting["to"] == "10.0.0.1:40001"
     assert connecting["token"] == listening["token"]
     assert stop == {"test": "server1"}
-    assert [each.rate_bit_per_s for each in live] == [8e6]
+    assert [progress.rate_bit_per_s for progress in live] == [8e6]
     assert record.status is Status.OK
 
 
@@ -69,20 +69,20 @@ def test_the_record_holds_the_headlines_and_the_rest_by_end() -> None:
 
 
 def test_a_server_that_has_to_connect_mirrors_all_the_same() -> None:
-    record, asked, _ = run(trial_of(source_port=4000), connected_by={"UDP": "server"})
-    assert [(name, verb, keys["open"]) for name, verb, keys in asked[:2]] == [
+    record, requests, _ = run(trial_of(source_port=4000), connected_by={"UDP": "server"})
+    assert [(name, verb, keys["open"]) for name, verb, keys in requests[:2]] == [
         ("client", "ask", "listen"),
         ("server", "mirror", "connect"),
     ]
-    assert "port" not in asked[0][2]
-    assert asked[1][2]["port"] == 4000
-    assert asked[2] == ("server", "stop", {"test": "server2"})
+    assert "port" not in requests[0][2]
+    assert requests[1][2]["port"] == 4000
+    assert requests[2] == ("server", "stop", {"test": "server2"})
     assert record.values["connected_by"] == "server"
 
 
 def test_an_echo_without_an_agent_is_asked_without_a_word_of_ours() -> None:
-    record, asked, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
-    ((name, verb, keys),) = asked
+    record, requests, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
+    ((name, verb, keys),) = requests
     assert (name, verb) == ("client", "ask")
     assert (keys["to"], keys["peer"], keys["open"]) == ("10.0.0.9:7", "echo", "connect")
     assert "token" not in keys
@@ -92,12 +92,12 @@ def test_an_echo_without_an_agent_is_asked_without_a_word_of_ours() -> None:
 
 
 def test_an_ipv6_echo_stands_in_brackets() -> None:
-    _, asked, _ = run(trial_of(ip_version=6), mirror=Mirror("fd00::9", 7))
-    assert asked[0][2]["to"] == "[fd00::9]:7"
+    _, requests, _ = run(trial_of(ip_version=6), mirror=Mirror("fd00::9", 7))
+    assert requests[0][2]["to"] == "[fd00::9]:7"
 
 
 def test_each_end_is_asked_only_what_is_its_own() -> None:
-    _, asked, _ = run(
+    _, requests, _ = run(
         trial_of(
             response_bytes=16,
             outstanding=4,
@@ -116,7 +116,7 @@ def test_each_end_is_asked_only_what_is_its_own() -> None:
             socket_buffer_bytes=65536,
         )
     )
-    keys = keys_by_verb(asked)
+    keys = keys_by_verb(requests)
     common = {"kind", "proto", "token", "message", "response", "socket_buffer", "dscp"}
     common |= {"dont_fragment", "no_checksum", "cpu", "deadline", "open", "bind"}
     assert set(keys["ask"]) == common | {
@@ -130,13 +130,13 @@ def test_each_end_is_asked_only_what_is_its_own() -> None:
 
 
 def test_a_response_is_as_long_as_its_request_by_default() -> None:
-    _, asked, _ = run(trial_of(message_bytes=1472))
-    assert {keys["response"] for keys in keys_by_verb(asked).values()} == {1472}
+    _, requests, _ = run(trial_of(message_bytes=1472))
+    assert {keys["response"] for keys in keys_by_verb(requests).values()} == {1472}
 
 
 def test_the_mirror_outstays_the_one_that_asks() -> None:
-    _, asked, _ = run(trial_of(duration_s=2.0))
-    keys = keys_by_verb(asked)
+    _, requests, _ = run(trial_of(duration_s=2.0))
+    keys = keys_by_verb(requests)
     assert float(keys["mirror"]["deadline"]) > float(keys["ask"]["deadline"]) > 2.0
 
 
@@ -156,8 +156,8 @@ def test_a_number_of_round_trips_has_a_deadline_that_fits_it(
 
 
 def test_tcp_has_no_timeout_and_both_ends_choose_their_congestion_control() -> None:
-    record, asked, _ = run(trial_of(protocol="TCP", congestion="cubic", nodelay=True))
-    keys = keys_by_verb(asked)
+    record, requests, _ = run(trial_of(protocol="TCP", congestion="cubic", nodelay=True))
+    keys = keys_by_verb(requests)
     assert "timeout" not in keys["ask"]
     for verb in ("ask", "mirror"):
         assert (keys[verb]["congestion"], keys[verb]["nodelay"]) == ("cubic", 1)
@@ -167,24 +167,24 @@ def test_tcp_has_no_timeout_and_both_ends_choose_their_congestion_control() -> N
 def test_an_end_that_lets_nobody_choose_keeps_its_congestion_control_and_the_record_says_so() -> (
     None
 ):
-    record, asked, _ = run(
+    record, requests, _ = run(
         trial_of(protocol="TCP", congestion="cubic"), server={"capabilities": "tcp"}
     )
-    keys = keys_by_verb(asked)
+    keys = keys_by_verb(requests)
     assert ("congestion" in keys["ask"], "congestion" in keys["mirror"]) == (True, False)
     assert record.values["congestion_chosen"] is False
 
 
 def test_where_the_mirror_cannot_time_its_stack_the_round_trips_are_measured_all_the_same() -> None:
-    record, asked, _ = run(trial_of(stack_time=True), server={"capabilities": "udp"})
-    assert "stamps" not in keys_by_verb(asked)["mirror"]
+    record, requests, _ = run(trial_of(stack_time=True), server={"capabilities": "udp"})
+    assert "stamps" not in keys_by_verb(requests)["mirror"]
     assert record.status is Status.OK
     assert record.values["stack_timed"] is False
 
 
 def test_a_connection_a_transaction_is_closed_as_asked_and_always_opened_by_the_client() -> None:
-    record, asked, _ = run(connect_trial_of(close="orderly"), connected_by={"TCP": "server"})
-    keys = keys_by_verb(asked)
+    record, requests, _ = run(connect_trial_of(close="orderly"), connected_by={"TCP": "server"})
+    keys = keys_by_verb(requests)
     assert (keys["ask"]["kind"], keys["ask"]["close"]) == ("connect", "orderly")
     assert (keys["mirror"]["kind"], keys["mirror"]["open"]) == ("connect", "listen")
     assert "close" not in keys["mirror"]
@@ -204,11 +204,11 @@ def test_a_connection_a_transaction_is_closed_as_asked_and_always_opened_by_the_
 )
 def test_a_failed_trial_ends_the_mirror_and_holds_no_figure(word: str, status: Status) -> None:
     fault = {"error": word, "errno": 90, "path_mtu_bytes": 1400}
-    record, asked, _ = run(trial_of(), client={"faults": {"ask": fault}})
+    record, requests, _ = run(trial_of(), client={"faults": {"ask": fault}})
     assert (record.status, record.reason, record.errno) == (status, word, 90)
-    told = {"path_mtu_bytes": 1400} if word == "message-too-long" else {}
-    assert record.values == told | {"same_host": False}
-    assert ("server", "stop", {"test": "server1", "abort": 1}) in asked
+    hint = {"path_mtu_bytes": 1400} if word == "message-too-long" else {}
+    assert record.values == hint | {"same_host": False}
+    assert ("server", "stop", {"test": "server1", "abort": 1}) in requests
 
 
 def test_the_mirrors_own_fault_is_reported_and_not_its_consequence() -> None:
@@ -223,11 +223,11 @@ def test_the_mirrors_own_fault_is_reported_and_not_its_consequence() -> None:
 def test_a_server_that_answers_nothing_is_not_asked_ten_thousand_times() -> None:
     silent = {"type": "progress", "bytes": 0, "messages": 0, "elapsed_ns": 11_000_000_000}
     trial = trial_of(duration_s=None, count=10_000, timeout_s=0.5)
-    record, asked, _ = run(trial, client={"answer": lambda verb, _keys: silent})
+    record, requests, _ = run(trial, client={"answer": lambda verb, _keys: silent})
     assert (record.status, record.reason) == (Status.FAILED, "no-answer")
     assert "not one answer in 11 s" in str(record.detail)
-    stopped = {keys["test"] for _, verb, keys in asked if verb == "stop" and keys.get("abort")}
-    assert stopped == {"server1", "client2"}
+    tests = {keys["test"] for _, verb, keys in requests if verb == "stop" and keys.get("abort")}
+    assert tests == {"server1", "client2"}
 
 
 def test_a_slow_server_is_waited_for_ten_time_outs() -> None:
@@ -243,7 +243,7 @@ def test_a_slow_server_is_waited_for_ten_time_outs() -> None:
         assert (exchange.asker.fault is not None) is given_up
 
 
-@pytest.mark.parametrize(("who", "verb"), [("client", "ask"), ("server", "mirror")])
-def test_a_host_that_is_lost_ends_the_trial_at_once(who: str, verb: str) -> None:
+@pytest.mark.parametrize(("end", "verb"), [("client", "ask"), ("server", "mirror")])
+def test_a_host_that_is_lost_ends_the_trial_at_once(end: str, verb: str) -> None:
     with pytest.raises(HostGone, match="no heartbeat"):
-        run(trial_of(), **{who: {"gone_after": verb}})
+        run(trial_of(), **{end: {"gone_after": verb}})

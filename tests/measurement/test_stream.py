@@ -33,8 +33,8 @@ def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[SoFar]]:
 
 
 def test_the_server_listens_first_and_the_client_is_given_its_port_and_token() -> None:
-    record, asked, live = run(trial_of())
-    (_, first, listening), (_, second, connecting) = asked[:2]
+    record, requests, live = run(trial_of())
+    (_, first, listening), (_, second, connecting) = requests[:2]
     assert [first, second] == ["receive", "send"]
     assert listening["open"] == "listen"
     assert connecting["to"] == "10.0.0.1:40001"
@@ -46,19 +46,19 @@ def test_the_server_listens_first_and_the_client_is_given_its_port_and_token() -
     assert record.values["mss_bytes"] == 1448
     assert record.values["tcp_timestamps"] is True
     assert record.values["receiver_drain_ns"] == 5
-    assert [each.rate_bit_per_s for each in live] == [8e6]
+    assert [progress.rate_bit_per_s for progress in live] == [8e6]
 
 
 def test_the_receiver_gets_the_count_of_the_sender() -> None:
-    _, asked, _ = run(trial_of(protocol="UDP"))
-    stops = [(name, keys) for name, verb, keys in asked if verb == "stop"]
+    _, requests, _ = run(trial_of(protocol="UDP"))
+    stops = [(name, keys) for name, verb, keys in requests if verb == "stop"]
     assert [name for name, _ in stops] == ["client", "server"]
     assert stops[1][1]["sent"] == 8003
 
 
 def test_when_the_server_sends_the_client_still_connects() -> None:
-    record, asked, _ = run(trial_of(direction="server-sends"))
-    assert [(name, verb) for name, verb, _ in asked[:2]] == [
+    record, requests, _ = run(trial_of(direction="server-sends"))
+    assert [(name, verb) for name, verb, _ in requests[:2]] == [
         ("server", "send"),
         ("client", "receive"),
     ]
@@ -72,26 +72,26 @@ def test_when_the_server_sends_the_client_still_connects() -> None:
 def test_a_server_that_has_to_connect_does_so_whichever_way_the_data_go(
     direction: str, client_does: str, server_does: str
 ) -> None:
-    record, asked, _ = run(
+    record, requests, _ = run(
         trial_of(direction=direction),
         connected_by={"TCP": "server", "UDP": "client"},
         client={"port_range": (5001, 5100)},
     )
-    assert [(name, verb) for name, verb, _ in asked[:2]] == [
+    assert [(name, verb) for name, verb, _ in requests[:2]] == [
         ("client", client_does),
         ("server", server_does),
     ]
-    assert [keys["open"] for _, _, keys in asked[:2]] == ["listen", "connect"]
-    assert asked[0][2]["port"] == "5001-5100"
+    assert [keys["open"] for _, _, keys in requests[:2]] == ["listen", "connect"]
+    assert requests[0][2]["port"] == "5001-5100"
     assert record.status is Status.OK
     assert record.values["connected_by"] == "server"
 
 
 def test_the_other_protocol_is_opened_as_usual() -> None:
-    record, asked, _ = run(
+    record, requests, _ = run(
         trial_of(protocol="UDP"), connected_by={"TCP": "server", "UDP": "client"}
     )
-    assert [name for name, _, _ in asked[:2]] == ["server", "client"]
+    assert [name for name, _, _ in requests[:2]] == ["server", "client"]
     assert record.values["connected_by"] == "client"
 
 
@@ -102,19 +102,19 @@ def test_both_flows_of_a_trial_are_connected_by_the_same_side() -> None:
 
 
 def test_an_ipv6_address_stands_in_brackets() -> None:
-    _, asked, _ = run(trial_of(ip_version=6))
-    assert asked[1][2]["to"] == "[fd00::1]:40001"
+    _, requests, _ = run(trial_of(ip_version=6))
+    assert requests[1][2]["to"] == "[fd00::1]:40001"
 
 
 def test_both_directions_have_keys_of_their_own_and_no_sum() -> None:
-    record, asked, _ = run(
+    record, requests, _ = run(
         trial_of(direction="both"), server={"offset_ns": 5_000_000_000}, client={"offset_ns": 7}
     )
     assert "throughput_bit_per_s" not in record.values
     assert record.values["to_server_throughput_bit_per_s"] == 94_100_000.0
     assert record.values["to_client_throughput_bit_per_s"] == 94_100_000.0
     assert record.values["common_window"] is True
-    opens = {name: keys["window_open_ns"] for name, verb, keys in asked if verb == "send"}
+    opens = {name: keys["window_open_ns"] for name, verb, keys in requests if verb == "send"}
     assert opens["server"] - opens["client"] == 5_000_000_000 - 7
 
 
@@ -129,14 +129,14 @@ def test_both_directions_have_keys_of_their_own_and_no_sum() -> None:
     ],
 )
 def test_an_error_word_decides_between_failed_and_impossible(word: str, status: Status) -> None:
-    record, asked, _ = run(
+    record, requests, _ = run(
         trial_of(), client={"faults": {"send": {"error": word, "errno": 105, "detail": "why"}}}
     )
     assert record.status is status
     assert record.errno == 105
     assert "why" in str(record.detail)
     assert not any(key.endswith("throughput_bit_per_s") for key in record.values)
-    assert ("server", "stop", {"test": "server1", "abort": 1}) in asked
+    assert ("server", "stop", {"test": "server1", "abort": 1}) in requests
 
 
 def test_the_cause_is_reported_and_not_its_consequence_at_the_other_end() -> None:
@@ -155,10 +155,10 @@ def test_a_host_that_is_lost_ends_the_trial_at_once() -> None:
 
 
 def test_the_other_end_of_a_host_that_is_lost_ends_before_the_next_trial() -> None:
-    asked: list[Asked] = []
+    requests: list[Asked] = []
     with pytest.raises(HostGone):
-        run(trial_of(), client={"gone_after": "send"}, asked=asked)
-    assert asked[-1] == ("server", "stop", {"test": "server1", "abort": 1})
+        run(trial_of(), client={"gone_after": "send"}, asked=requests)
+    assert requests[-1] == ("server", "stop", {"test": "server1", "abort": 1})
 
 
 def test_one_that_does_not_end_is_waited_for_no_longer_than_it_may_take(
@@ -173,14 +173,14 @@ def test_one_that_does_not_end_is_waited_for_no_longer_than_it_may_take(
 
 
 def test_a_fixed_port_range_goes_to_the_listening_side_only() -> None:
-    _, asked, _ = run(trial_of(), server={"port_range": (5001, 5100)})
-    assert asked[0][2]["port"] == "5001-5100"
-    assert "port" not in asked[1][2]
+    _, requests, _ = run(trial_of(), server={"port_range": (5001, 5100)})
+    assert requests[0][2]["port"] == "5001-5100"
+    assert "port" not in requests[1][2]
 
 
 def test_only_the_sender_gets_a_rate_and_only_the_receiver_spins() -> None:
-    _, asked, _ = run(trial_of(protocol="UDP", rate_bit_per_s=5e6, receive="spinning"))
-    keys = {verb: keys for _, verb, keys in asked}
+    _, requests, _ = run(trial_of(protocol="UDP", rate_bit_per_s=5e6, receive="spinning"))
+    keys = {verb: keys for _, verb, keys in requests}
     assert keys["send"]["rate"] == "5000000"
     assert "rate" not in keys["receive"]
     assert keys["receive"]["spin"] == 1
@@ -189,70 +189,72 @@ def test_only_the_sender_gets_a_rate_and_only_the_receiver_spins() -> None:
 
 def test_methods_are_sent_to_the_end_that_uses_them() -> None:
     methods = {"send_method": "batch", "receive": "polling"}
-    _, asked, _ = run(trial_of(protocol="UDP", **methods))
-    keys = {verb: keys for _, verb, keys in asked}
+    _, requests, _ = run(trial_of(protocol="UDP", **methods))
+    keys = {verb: keys for _, verb, keys in requests}
     assert (keys["send"]["method"], keys["receive"]["poll"]) == ("batch", 1)
     assert "poll" not in keys["send"] and "method" not in keys["receive"]
-    _, asked, _ = run(trial_of(protocol="UDP"))
-    assert not any({"poll", "method"} & set(keys) for _, _, keys in asked)
+    _, requests, _ = run(trial_of(protocol="UDP"))
+    assert not any({"poll", "method"} & set(keys) for _, _, keys in requests)
 
 
 def test_only_the_receiver_of_tcp_gets_the_size_of_a_call() -> None:
-    _, asked, _ = run(trial_of(protocol="TCP", tcp_receive_call="message"))
-    keys = {verb: keys for _, verb, keys in asked}
+    _, requests, _ = run(trial_of(protocol="TCP", tcp_receive_call="message"))
+    keys = {verb: keys for _, verb, keys in requests}
     assert keys["receive"]["receive_call"] == "message"
     assert "receive_call" not in keys["send"]
-    _, asked, _ = run(trial_of(protocol="TCP"))
-    assert not any("receive_call" in keys for _, _, keys in asked)
+    _, requests, _ = run(trial_of(protocol="TCP"))
+    assert not any("receive_call" in keys for _, _, keys in requests)
 
 
 def test_only_the_sender_gets_the_congestion_control() -> None:
-    record, asked, _ = run(trial_of(congestion="cubic"))
-    keys = {verb: keys for _, verb, keys in asked}
+    record, requests, _ = run(trial_of(congestion="cubic"))
+    keys = {verb: keys for _, verb, keys in requests}
     assert keys["send"]["congestion"] == "cubic"
     assert "congestion" not in keys["receive"]
     assert record.values["congestion_chosen"] is True
 
 
 def test_a_system_that_lets_nobody_choose_keeps_its_own_and_the_record_says_so() -> None:
-    record, asked, _ = run(trial_of(congestion="cubic"), client={"capabilities": "stream,tcp,udp"})
-    assert not any("congestion" in keys for _, _, keys in asked)
+    record, requests, _ = run(
+        trial_of(congestion="cubic"), client={"capabilities": "stream,tcp,udp"}
+    )
+    assert not any("congestion" in keys for _, _, keys in requests)
     assert record.status is Status.OK
     assert record.values["congestion_chosen"] is False
 
 
 def test_a_server_without_an_agent_measures_no_stream() -> None:
-    record, asked, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
-    assert asked == []
+    record, requests, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
+    assert requests == []
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
     assert record.server == "echo"
 
 
 def test_a_listener_that_is_ready_after_the_trial_was_given_up_is_not_connected_to() -> None:
-    asked: list[Asked] = []
+    requests: list[Asked] = []
     listener, connector = (
-        ConversationEnd(cast(Agent, Fake(name, asked)), verb, "10.0.0.1", {})
+        ConversationEnd(cast(Agent, Fake(name, requests)), verb, "10.0.0.1", {})
         for name, verb in (("server", "receive"), ("client", "send"))
     )
     flow = Flow(name="", listener=listener, connector=connector)
     flow.begin(lambda _pending, _record: None)
     flow.abort()
     flow.handle(listener, {"type": "ready", "port": 40001}, lambda _pending, _record: None)
-    assert [verb for _, verb, _ in asked] == ["receive", "stop"]
+    assert [verb for _, verb, _ in requests] == ["receive", "stop"]
 
 
 def test_on_stop_is_called_once_the_sender_was_told_to_stop() -> None:
-    asked: list[Asked] = []
+    requests: list[Asked] = []
     listener, connector = (
-        ConversationEnd(cast(Agent, Fake(name, asked)), verb, "10.0.0.1", {})
+        ConversationEnd(cast(Agent, Fake(name, requests)), verb, "10.0.0.1", {})
         for name, verb in (("server", "receive"), ("client", "send"))
     )
-    told: list[list[str]] = []
+    stops: list[list[str]] = []
     flow = Flow(
         name="",
         listener=listener,
         connector=connector,
-        on_stop=lambda: told.append([name for name, verb, _ in asked if verb == "stop"]),
+        on_stop=lambda: stops.append([name for name, verb, _ in requests if verb == "stop"]),
     )
 
     def hear(_pending: object, _record: object) -> None:
@@ -260,8 +262,8 @@ def test_on_stop_is_called_once_the_sender_was_told_to_stop() -> None:
 
     flow.begin(hear)
     flow.handle(listener, {"type": "ready", "port": 40001}, hear)
-    assert told == []
+    assert stops == []
     for _ in range(2):
         flow.handle(listener, {"type": "window"}, hear)
     flow.handle(connector, {"type": "result", "sent_messages": 7}, hear)
-    assert told == [["client"]]
+    assert stops == [["client"]]

@@ -69,7 +69,7 @@ def routed(*, observe: bool = False, **wish: Any) -> Iterator[Ends]:
     plan = make_plan(
         options,
         Path("/nonexistent"),
-        taken=network.routed_networks(),
+        routes=network.routed_networks(),
         taken_slots=network.slots_in_use(),
     )
     network.refuse_taken_names(plan)
@@ -116,8 +116,8 @@ def check(record: Record, share: float, step: float = STEP) -> None:
     verdicts = [VERDICTS[number] for number in values["trial_verdict"]]
     assert values["trial_line_share"][0] == 1.0
     # A trial in which our own sender was delayed is repeated.
-    told = [each for each in verdicts if each != "generator-bound"]
-    assert told[0] in ("lost", "absorbed")
+    device_verdicts = [verdict for verdict in verdicts if verdict != "generator-bound"]
+    assert device_verdicts[0] in ("lost", "absorbed")
     confirmed = [
         verdict
         for verdict, at in zip(verdicts, values["trial_line_share"], strict=True)
@@ -153,7 +153,7 @@ class TestRouters:
         with routed(**limited(device_queue_frames=10_000)) as ends:
             record = search(ends, frame_bytes=1518, residual_s=2.0)
             check(record, 0.4)
-            verdicts = {VERDICTS[int(each)] for each in record.values["trial_verdict"]}  # type: ignore[union-attr]
+            verdicts = {VERDICTS[int(number)] for number in record.values["trial_verdict"]}  # type: ignore[union-attr]
             assert "absorbed" in verdicts
             assert "lost" not in verdicts
 
@@ -170,18 +170,18 @@ class TestRouters:
             values: Any = search(ends, frame_bytes=1518, frame_loss=True, burst=2).values
         shares = values["loss_line_share"]
         assert shares[0] == 1.0
-        assert shares == [each / 10 for each in range(10, 10 - len(shares), -1)]
+        assert shares == [tenths / 10 for tenths in range(10, 10 - len(shares), -1)]
         rows = zip(shares, values["loss_sent_frames"], values["loss_received_frames"], strict=True)
-        for share, sent, received in rows:
+        for share, sent_frames, received_frames in rows:
             if share > 0.5:
-                assert 1 - received / sent == pytest.approx(1 - 0.4 / share, abs=0.05)
-        lost = [
-            sent - received
-            for sent, received in zip(
+                assert 1 - received_frames / sent_frames == pytest.approx(1 - 0.4 / share, abs=0.05)
+        losses = [
+            sent_frames - received_frames
+            for sent_frames, received_frames in zip(
                 values["loss_sent_frames"], values["loss_received_frames"], strict=True
             )
         ]
-        assert lost[-2:] == [0, 0] or shares[-1] == 0.1
+        assert losses[-2:] == [0, 0] or shares[-1] == 0.1
 
     def test_over_ipv6_the_frames_are_of_the_same_length(self) -> None:
         with routed(**limited()) as ends:
@@ -190,8 +190,8 @@ class TestRouters:
     def test_a_load_is_accounted_for_frame_by_frame(self) -> None:
         with routed(**limited(device_queue_frames=5)) as ends:
             setup = setup_of(frame_bytes=1518)
-            offered = offer(setup, ends, OfferedLoad(400, 800.0, 0.5), lambda _s, _r: None)
-            (counts,) = offered.accounts
+            outcome = offer(setup, ends, OfferedLoad(400, 800.0, 0.5), lambda _s, _r: None)
+            (counts,) = outcome.accounts
             assert counts.sent == 400
             assert 150 < counts.received < 250
             assert counts.lost == 400 - counts.received
@@ -243,13 +243,13 @@ def _check_loads(values: Any) -> None:
 
 def _check_drops(values: Any) -> None:
     """Every lost frame is counted at the place where it was dropped."""
-    sent, received = (values[f"trial_{what}_frames"] for what in ("sent", "received"))
-    dropped = values["trial_observed_1_queue_dropped_frames"]
-    assert sum(sent) > sum(received)
-    for out, came, queue in zip(sent, received, dropped, strict=True):
+    sent_frames, received_frames = (values[f"trial_{kind}_frames"] for kind in ("sent", "received"))
+    drops = values["trial_observed_1_queue_dropped_frames"]
+    assert sum(sent_frames) > sum(received_frames)
+    for sent_count, received_count, queue in zip(sent_frames, received_frames, drops, strict=True):
         # The end markers of a stream are no frames of it.
-        assert out - came <= queue <= out - came + 6
-    assert values["observed_1_queue_dropped_frames"] == sum(dropped)
+        assert sent_count - received_count <= queue <= sent_count - received_count + 6
+    assert values["observed_1_queue_dropped_frames"] == sum(drops)
     assert values["client_interface_dropped_frames"] == 0
     assert values["server_interface_dropped_frames"] == 0
 
@@ -292,15 +292,15 @@ class TestTesters:
             assert values["limit"] == "generator-bound"
             assert values["line_share"] == pytest.approx(0.4, abs=STEP)
             numbers: Any = values["trial_verdict"]
-            assert not {"lost", "absorbed"} & {VERDICTS[each] for each in numbers}
+            assert not {"lost", "absorbed"} & {VERDICTS[number] for number in numbers}
 
     def test_a_line_slower_than_the_senders_link_is_paced_by_the_sender(self) -> None:
         with routed(**limited()) as ends:
             slower = LINE_BIT_PER_S / 2
             record = search(ends, frame_bytes=1518, line_rate_bit_per_s=slower, duration_s=1.5)
             check(record, 0.8)
-            sent: Any = record.values["trial_sent_frames"]
-            assert sent[0] == pytest.approx(1.5 * frames_per_s(slower, 1518), abs=1)
+            sent_frames: Any = record.values["trial_sent_frames"]
+            assert sent_frames[0] == pytest.approx(1.5 * frames_per_s(slower, 1518), abs=1)
 
 
 def ends_of(ends: Ends) -> tuple[Agent, Agent]:
@@ -311,13 +311,13 @@ def test_both_directions_start_at_one_moment_whatever_their_clocks_say() -> None
     """Clocks an hour apart, neither of them the controller's."""
     off_ns = {"client": 3_600_000_000_000, "server": -7_000}
     agents = {
-        whose: cast(Agent, SimpleNamespace(clock_offset=lambda ns=ns: ClockOffset(ns, 5)))
-        for whose, ns in off_ns.items()
+        end: cast(Agent, SimpleNamespace(clock_offset=lambda ns=ns: ClockOffset(ns, 5)))
+        for end, ns in off_ns.items()
     }
     ends = Ends(server=agents["server"], client=agents["client"], same_host=False)
     before_ns = time.monotonic_ns()
     starts = offered_load._starts_soon(setup_of(frame_bytes=64, direction="both"), ends)
-    moments = {starts[whose] - ns for whose, ns in off_ns.items()}
+    moments = {starts[end] - ns for end, ns in off_ns.items()}
     assert len(moments) == 1
     assert moments.pop() >= before_ns + 300_000_000
 
@@ -340,9 +340,9 @@ def test_a_loss_that_cannot_be_measured_leaves_the_rate_unless_a_pair_is_gone(
 def test_a_pairing_that_names_its_network_is_searched_in_that_one() -> None:
     """The address of another network belongs to no host."""
     addresses = {"elsewhere": ("192.0.2.1",), "loop": ("127.0.0.1", "::1")}
-    here = Host(name="here", os="L", local=True, addresses=addresses)
+    host = Host(name="here", os="L", local=True, addresses=addresses)
     with ExitStack() as stack:
-        agents = [Agent.open(here) for _ in range(2)]
+        agents = [Agent.open(host) for _ in range(2)]
         for agent in agents:
             stack.callback(agent.close)
         ends = Ends(

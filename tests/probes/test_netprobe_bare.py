@@ -40,7 +40,7 @@ def control(kind: int, messages: int = 0) -> bytes:
 def test_late_messages_of_a_test_before_are_not_counted(agents: Agents, size: int) -> None:
     """Both have the same ports: nothing but what is in them tells."""
     receiver, _ = agents
-    other = "0123456789abcdef0f1e2d3c4b5a6978"
+    old_token = "0123456789abcdef0f1e2d3c4b5a6978"
     listening = receiver.start(
         "receive", bind="127.0.0.1", token=TOKEN, proto="udp", count=20, message=size
     )
@@ -51,7 +51,7 @@ def test_late_messages_of_a_test_before_are_not_counted(agents: Agents, size: in
         caller.send(control(1))
         assert caller.recv(100) == control(2)
         for _ in range(20):
-            caller.send(bare(other, size))
+            caller.send(bare(old_token, size))
             caller.send(bare(TOKEN, size))
         caller.send(control(3, 20))
         result = receiver.next(listening, "result", "error")
@@ -71,8 +71,8 @@ def without_the_answer(port: int) -> Iterator[int]:
     def carry() -> None:
         caller = None
         while not stop.is_set():
-            for one in select.select([front, back], [], [], 0.02)[0]:
-                if one is front:
+            for end in select.select([front, back], [], [], 0.02)[0]:
+                if end is front:
                     data, caller = front.recvfrom(65536)
                     back.send(data)
                 elif (data := back.recv(65536))[:5] != b"NLPH\2" and caller is not None:
@@ -102,9 +102,9 @@ def test_messages_prove_a_sender_whose_answer_was_lost(agents: Agents, size: int
         window = receiver.next(receiving, "window", "error", patience_s=8)
         assert window["type"] == "window", window
         sender.ask("stop", test=sending)
-        sent = sender.next(sending, "result", "error")
-        receiver.ask("stop", test=receiving, sent=sent["sent_messages"])
-        received = receiver.next(receiving, "result", "error")
-    assert received["type"] == "result", received
-    assert received["total_messages"] > 20
-    assert received["foreign_messages"] == 0
+        sender_record = sender.next(sending, "result", "error")
+        receiver.ask("stop", test=receiving, sent=sender_record["sent_messages"])
+        receiver_record = receiver.next(receiving, "result", "error")
+    assert receiver_record["type"] == "result", receiver_record
+    assert receiver_record["total_messages"] > 20
+    assert receiver_record["foreign_messages"] == 0

@@ -34,8 +34,8 @@ def test_a_bad_request_is_one_error_record_with_its_word(
 ) -> None:
     name = f"b{secrets.token_hex(4)}"
     has_id = line.startswith("x ")
-    sent = name + line[1:] if has_id else line
-    hardened.raw(sent.encode() + b"\n")
+    request = name + line[1:] if has_id else line
+    hardened.raw(request.encode() + b"\n")
     reply = hardened.next(name if has_id else line if line == "x" else "-", "error")
     if word is not None:
         assert (reply["error"], reply.get("key")) == (word, key)
@@ -109,15 +109,15 @@ def test_hello_says_who_it_is(netprobe: Path) -> None:
 
 def test_clocks_go_forward_and_facts_name_the_route(netprobe: Path) -> None:
     with Agent(netprobe) as agent:
-        one, other = agent.ask("clock"), agent.ask("clock")
-        assert one["monotonic_ns"] < other["monotonic_ns"]
-        assert abs(other["wall_ns"] / 1e9 - time.time()) < 5
+        first_clock, second_clock = agent.ask("clock"), agent.ask("clock")
+        assert first_clock["monotonic_ns"] < second_clock["monotonic_ns"]
+        assert abs(second_clock["wall_ns"] / 1e9 - time.time()) < 5
         assert agent.ask("facts", to="127.0.0.1")["route_interface"] == "lo"
 
 
 def test_records_are_lines_of_flat_json_with_type_and_id_first(agents: Agents) -> None:
-    opened = open_trial(agents, seconds=0.1)
-    opened.finish()
+    running_trial = open_trial(agents, seconds=0.1)
+    running_trial.finish()
     for agent in agents:
         for line in agent.lines:
             assert line.endswith(b"}\n") and len(line) <= 65536
@@ -168,14 +168,14 @@ def test_a_sender_whose_controller_has_fallen_silent_stops(netprobe: Path, proto
     """Also one that has no end of its own for long, and whose peer takes all it sends."""
     quick = ("lease_s=0.3", "silence_s=1.2")
     with Agent(netprobe) as receiver, Agent(netprobe, *quick) as sender:
-        opened = open_trial(
+        running_trial = open_trial(
             (receiver, sender), proto=protocol, seconds=3000, message=100, message_rate=1000
         )
         began = time.monotonic()
-        assert sender.next(opened.sample, "error")["error"] == "stopped"
+        assert sender.next(running_trial.sample, "error")["error"] == "stopped"
         assert 0.8 < time.monotonic() - began < 3
         assert sender.process.wait(PATIENCE_S) == 0
-        receiver.ask("stop", test=opened.receiving, abort=1)
+        receiver.ask("stop", test=running_trial.receiving, abort=1)
 
 
 def test_an_agent_whose_output_is_closed_exits(netprobe: Path) -> None:
@@ -219,22 +219,25 @@ def test_two_processes_by_hand_need_no_controller(netprobe: Path, protocol: str)
         )
         records = [json.loads(line) for line in receiver.stdout]
         assert receiver.wait(PATIENCE_S) == 0
-    sent = json.loads(sender.stdout.splitlines()[-1])
+    sender_record = json.loads(sender.stdout.splitlines()[-1])
     assert [record["type"] for record in records] == ["window", "result"]
-    assert sent["type"] == "result"
+    assert sender_record["type"] == "result"
     if protocol == "udp":
-        received = records[-1]
-        assert received["sent_messages"] == sent["sent_messages"]
-        assert received["total_messages"] + received["lost_messages"] == sent["sent_messages"]
+        receiver_record = records[-1]
+        assert receiver_record["sent_messages"] == sender_record["sent_messages"]
+        assert (
+            receiver_record["total_messages"] + receiver_record["lost_messages"]
+            == sender_record["sent_messages"]
+        )
 
 
 def test_an_error_by_hand_is_a_record_and_an_exit_code(netprobe: Path) -> None:
-    done = subprocess.run([netprobe, "fly"], capture_output=True, check=False, text=True)
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["error"] == "unknown-verb"
-    done = subprocess.run([netprobe], capture_output=True, check=False, text=True)
-    assert done.returncode == 2
-    assert "--help" in done.stderr
+    process = subprocess.run([netprobe, "fly"], capture_output=True, check=False, text=True)
+    assert process.returncode == 1
+    assert json.loads(process.stdout)["error"] == "unknown-verb"
+    process = subprocess.run([netprobe], capture_output=True, check=False, text=True)
+    assert process.returncode == 2
+    assert "--help" in process.stderr
 
 
 def test_help_explains_every_verb_and_key(netprobe: Path) -> None:
@@ -242,8 +245,8 @@ def test_help_explains_every_verb_and_key(netprobe: Path) -> None:
     protocol = (DOCS / "protocol.md").read_text()
     verbs = protocol.split("| verb | keys |")[1].split("\n\n")[0]
     keys = protocol.split("| key | meaning |")[1].split("\n\n")[0]
-    named = [row.split("|")[1] for row in (verbs + keys).splitlines() if row.startswith("| `")]
-    words = [word for cell in named for word in cell.split("`")[1::2]]
+    cells = [row.split("|")[1] for row in (verbs + keys).splitlines() if row.startswith("| `")]
+    words = [word for cell in cells for word in cell.split("`")[1::2]]
     assert len(words) > 30
     for word in words:
         assert word.partition("=")[0] in text, word

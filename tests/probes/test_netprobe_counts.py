@@ -13,17 +13,28 @@ Agents = tuple[Agent, Agent]
 
 
 def test_a_sender_of_a_count_that_is_told_to_stop_says_what_went_out(agents: Agents) -> None:
-    opened = open_trial(agents, proto="udp", message=100, count=1_000_000, message_rate=2000)
+    running_trial = open_trial(agents, proto="udp", message=100, count=1_000_000, message_rate=2000)
     time.sleep(0.3)
-    opened.sender.ask("stop", test=opened.sample)
-    sent = opened.sender.next(opened.sample, "result", "error")
-    opened.receiver.ask("stop", test=opened.receiving, sent=sent.get("sent_messages", 0))
-    received = opened.receiver.next(opened.receiving, "result", "error")
-    assert (sent["type"], received["type"]) == ("result", "result"), (sent, received)
-    assert 50 < sent["sent_messages"] < 5000
-    assert sent["elapsed_ns"] == sent["last_send_ns"] - sent["first_send_ns"]
-    assert received["sent_messages"] == sent["sent_messages"]
-    assert received["total_messages"] + received["lost_messages"] == sent["sent_messages"]
+    running_trial.sender.ask("stop", test=running_trial.sample)
+    sender_record = running_trial.sender.next(running_trial.sample, "result", "error")
+    running_trial.receiver.ask(
+        "stop", test=running_trial.receiving, sent=sender_record.get("sent_messages", 0)
+    )
+    receiver_record = running_trial.receiver.next(running_trial.receiving, "result", "error")
+    assert (sender_record["type"], receiver_record["type"]) == ("result", "result"), (
+        sender_record,
+        receiver_record,
+    )
+    assert 50 < sender_record["sent_messages"] < 5000
+    assert (
+        sender_record["elapsed_ns"]
+        == sender_record["last_send_ns"] - sender_record["first_send_ns"]
+    )
+    assert receiver_record["sent_messages"] == sender_record["sent_messages"]
+    assert (
+        receiver_record["total_messages"] + receiver_record["lost_messages"]
+        == sender_record["sent_messages"]
+    )
 
 
 @pytest.mark.parametrize("drain_s", [0.6, 1.2])
@@ -33,11 +44,11 @@ def test_a_receiver_waits_as_long_as_asked_for_what_has_not_come(
 ) -> None:
     """A short queue loses some of what comes at once: the sender's markers say so, and yet."""
     receive: dict[str, object] = {"drain": drain_s, "socket_buffer": 4096}
-    opened = open_trial(agents, proto="udp", message=1000, count=5000, receive=receive)
-    done = opened.finish()
-    assert done.received["type"] == "result", done.received
-    assert done.received["lost_messages"] > 0
-    assert drain_s - 0.05 < done.received["drain_ns"] / 1e9 < drain_s + 1
+    running_trial = open_trial(agents, proto="udp", message=1000, count=5000, receive=receive)
+    outcome = running_trial.finish()
+    assert outcome.received["type"] == "result", outcome.received
+    assert outcome.received["lost_messages"] > 0
+    assert drain_s - 0.05 < outcome.received["drain_ns"] / 1e9 < drain_s + 1
 
 
 def test_behind_the_end_markers_nobody_waits_for_what_the_own_socket_dropped(
@@ -46,26 +57,28 @@ def test_behind_the_end_markers_nobody_waits_for_what_the_own_socket_dropped(
     """Beside trials that are asked to wait for as long as a quiet behind the markers takes."""
     drains: dict[str, list[int]] = {"as it is": [], "asked": []}
     for _ in range(5):
-        for name, found in drains.items():
+        for name, drain_times_ns in drains.items():
             receive: dict[str, object] = {"socket_buffer": 4096}
             receive |= {"drain": 0.02} if name == "asked" else {}
-            opened = open_trial(agents, proto="udp", message=1000, seconds=0.1, receive=receive)
-            done = opened.finish()
-            assert done.received["type"] == "result", done.received
+            running_trial = open_trial(
+                agents, proto="udp", message=1000, seconds=0.1, receive=receive
+            )
+            outcome = running_trial.finish()
+            assert outcome.received["type"] == "result", outcome.received
             # An end marker may be dropped as well.
-            assert 0 < done.received["lost_messages"] <= done.received["queue_drops"]
-            found.append(done.received["drain_ns"])
+            assert 0 < outcome.received["lost_messages"] <= outcome.received["queue_drops"]
+            drain_times_ns.append(outcome.received["drain_ns"])
     assert min(drains["as it is"]) < min(drains["asked"])
 
 
 def test_a_receiver_that_has_it_all_waits_for_nothing(agents: Agents) -> None:
     receive: dict[str, object] = {"drain": 30}
-    opened = open_trial(
+    running_trial = open_trial(
         agents, proto="udp", message=100, count=50, message_rate=500, receive=receive
     )
-    done = opened.finish()
-    assert done.received["total_messages"] == 50
-    assert done.received["drain_ns"] < 5e9
+    outcome = running_trial.finish()
+    assert outcome.received["total_messages"] == 50
+    assert outcome.received["drain_ns"] < 5e9
 
 
 @pytest.mark.parametrize(
@@ -82,5 +95,5 @@ def test_only_who_receives_over_udp_can_be_told_how_long_to_wait(
     keys: dict[str, object],
 ) -> None:
     token = "0" * 32
-    said = agents[0].ask(verb, open="listen", bind="127.0.0.1", token=token, count=5, **keys)
-    assert (said["type"], said["error"], said["key"]) == ("error", "bad-value", "drain")
+    refusal = agents[0].ask(verb, open="listen", bind="127.0.0.1", token=token, count=5, **keys)
+    assert (refusal["type"], refusal["error"], refusal["key"]) == ("error", "bad-value", "drain")

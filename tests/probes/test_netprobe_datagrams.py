@@ -32,26 +32,30 @@ def over(
     ) as mirroring:  # fmt: skip
         assert mirroring.stdout is not None
         assert json.loads(mirroring.stdout.readline())["type"] == "ready"
-        asked = subprocess.run(
+        asker_output = subprocess.run(
             [*start, cable[1], netprobe, "ask", "proto=udp", "to=10.9.7.1:5001", *words],
             capture_output=True, env=environment, text=True, timeout=20, check=False,
         ).stdout  # fmt: skip
-        mirrored = mirroring.stdout.read()
-    return json.loads(asked.splitlines()[-1]), json.loads(mirrored.splitlines()[-1])
+        mirror_output = mirroring.stdout.read()
+    return json.loads(asker_output.splitlines()[-1]), json.loads(mirror_output.splitlines()[-1])
 
 
 def test_what_does_not_fit_the_path_is_too_long_and_the_mtu_is_told(
     cable: tuple[str, str], netprobe: Path
 ) -> None:
-    asked, _ = over(cable, netprobe, "message=1373", "response=16", "dont_fragment=1", "count=3")
-    assert asked["error"] == "message-too-long"
-    assert asked["path_mtu_bytes"] == 1400
+    asker_record, _ = over(
+        cable, netprobe, "message=1373", "response=16", "dont_fragment=1", "count=3"
+    )
+    assert asker_record["error"] == "message-too-long"
+    assert asker_record["path_mtu_bytes"] == 1400
 
 
 def test_what_fits_exactly_comes_back_in_one_piece(cable: tuple[str, str], netprobe: Path) -> None:
-    asked, mirrored = over(cable, netprobe, "message=1372", "dont_fragment=1", "count=20")
-    assert asked["transactions"] == 20
-    for side in (asked, mirrored):
+    asker_record, mirror_record = over(
+        cable, netprobe, "message=1372", "dont_fragment=1", "count=20"
+    )
+    assert asker_record["transactions"] == 20
+    for side in (asker_record, mirror_record):
         assert side["ip_fragments_created"] == side["ip_reassembled"] == 0
         assert side["path_mtu_bytes"] == 1400
 
@@ -74,15 +78,15 @@ def test_a_smaller_mtu_on_the_way_is_learned_from_icmp(
     subprocess.run(
         ["ip", "-n", cable[1], "route", "add", "10.9.8.0/24", "via", "10.9.7.1"], check=True
     )
-    asked = json.loads(
+    asker_record = json.loads(
         subprocess.run(
             ["ip", "netns", "exec", cable[1], netprobe, "ask", "peer=echo", "proto=udp",
              "to=10.9.8.9:7", "message=1300", "dont_fragment=1", "count=5", "timeout=5"],
             capture_output=True, text=True, timeout=20, check=False,
         ).stdout.splitlines()[-1]
     )  # fmt: skip
-    assert asked["error"] == "message-too-long"
-    assert asked["path_mtu_bytes"] == 1300
+    assert asker_record["error"] == "message-too-long"
+    assert asker_record["path_mtu_bytes"] == 1300
 
 
 WATCH = """
@@ -114,9 +118,9 @@ def test_without_a_checksum_the_field_is_zero_on_the_wire(
     ) as watcher:
         assert watcher.stdout is not None
         assert watcher.stdout.readline() == "ready\n"
-        asked, _ = over(cable, netprobe, *words)
+        asker_record, _ = over(cable, netprobe, *words)
         sums = [int(line) for line in watcher.stdout]
-    assert asked["transactions"] == 10
+    assert asker_record["transactions"] == 10
     assert len(sums) >= 10
     assert {value == 0 for value in sums} == {without}
 
@@ -126,21 +130,23 @@ def test_without_a_checksum_the_field_is_zero_on_the_wire(
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_a_mirror_tells_its_time_in_the_stack(agents: Agents, address: str) -> None:
-    both = done(agents, proto="udp", message=64, count=200, address=address, mirror={"stamps": 1})
-    stack = both.mirrored
+    outcome = done(
+        agents, proto="udp", message=64, count=200, address=address, mirror={"stamps": 1}
+    )
+    stack = outcome.mirrored
     assert stack["stack_stamps"] == "software"
     # Linux begins to stamp what comes in a moment after it was asked to.
     assert 190 <= stack["stack_count"] <= 200
     assert sum(stack["stack_histogram"][1::2]) == stack["stack_count"]
     assert 0 < stack["stack_min_ns"] <= stack["stack_mean_ns"] <= stack["stack_max_ns"]
     # The stack's part of a round trip is less than all of it.
-    assert stack["stack_sum_ns"] < both.asked["rtt_sum_ns"]
+    assert stack["stack_sum_ns"] < outcome.asked["rtt_sum_ns"]
 
 
 def test_what_the_mirror_holds_is_in_the_stacks_time(agents: Agents) -> None:
-    both = done(agents, proto="udp", message=64, count=20, mirror={"stamps": 1, "hold": 0.003})
-    assert both.mirrored["stack_min_ns"] >= 3_000_000
-    assert both.mirrored["stack_sum_ns"] < both.asked["rtt_sum_ns"]
+    outcome = done(agents, proto="udp", message=64, count=20, mirror={"stamps": 1, "hold": 0.003})
+    assert outcome.mirrored["stack_min_ns"] >= 3_000_000
+    assert outcome.mirrored["stack_sum_ns"] < outcome.asked["rtt_sum_ns"]
 
 
 def test_a_mirror_with_stamps_spins_where_it_is_asked_to(agents: Agents) -> None:
@@ -155,20 +161,22 @@ def test_a_mirror_with_stamps_spins_where_it_is_asked_to(agents: Agents) -> None
 
 
 def test_stamps_over_a_cable(cable: tuple[str, str], netprobe: Path) -> None:
-    asked, mirrored = over(cable, netprobe, "message=18", "count=300", mirror=("stamps=1",))
-    assert asked["transactions"] == 300
-    assert 290 <= mirrored["stack_count"] <= 300
-    assert mirrored["stack_sum_ns"] < asked["rtt_sum_ns"]
+    asker_record, mirror_record = over(
+        cable, netprobe, "message=18", "count=300", mirror=("stamps=1",)
+    )
+    assert asker_record["transactions"] == 300
+    assert 290 <= mirror_record["stack_count"] <= 300
+    assert mirror_record["stack_sum_ns"] < asker_record["rtt_sum_ns"]
 
 
 def test_without_stamps_nothing_is_said_of_the_stack(agents: Agents) -> None:
-    mirrored = done(agents, proto="udp", message=64, count=20).mirrored
-    assert not [key for key in mirrored if key.startswith("stack_")]
+    mirror_record = done(agents, proto="udp", message=64, count=20).mirrored
+    assert not [key for key in mirror_record if key.startswith("stack_")]
 
 
 def test_dscp_and_buffers_of_round_trips_are_read_back(agents: Agents) -> None:
     keys: dict[str, Any] = {"dscp": 46, "socket_buffer": 65536}
-    both = done(agents, proto="udp", message=64, count=20, **keys)
-    for side in (both.asked, both.mirrored):
+    outcome = done(agents, proto="udp", message=64, count=20, **keys)
+    for side in (outcome.asked, outcome.mirrored):
         assert side["dscp"] == 46
         assert side["send_buffer_bytes"] == side["receive_buffer_bytes"] == 131072

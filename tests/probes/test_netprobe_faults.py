@@ -34,18 +34,18 @@ def sysctl(name: str) -> int:
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_socket_buffers_are_read_back_from_both_ends(agents: Agents, protocol: str) -> None:
-    done = trial(agents, proto=protocol, socket_buffer=65536, count=50, message_rate=1000)
-    for side in (done.received, done.sent):
-        for which in ("send", "receive"):
-            assert side[f"{which}_buffer_requested_bytes"] == 65536
-            assert side[f"{which}_buffer_bytes"] == 131072
-            assert side[f"{which}_buffer_doubled"] == 1
-            assert f"{which}_buffer_capped" not in side
+    outcome = trial(agents, proto=protocol, socket_buffer=65536, count=50, message_rate=1000)
+    for side in (outcome.received, outcome.sent):
+        for direction in ("send", "receive"):
+            assert side[f"{direction}_buffer_requested_bytes"] == 65536
+            assert side[f"{direction}_buffer_bytes"] == 131072
+            assert side[f"{direction}_buffer_doubled"] == 1
+            assert f"{direction}_buffer_capped" not in side
 
 
 def test_a_capped_socket_buffer_is_flagged(agents: Agents) -> None:
-    done = trial(agents, proto="udp", socket_buffer=1 << 30, count=50, message_rate=1000)
-    for side in (done.received, done.sent):
+    outcome = trial(agents, proto="udp", socket_buffer=1 << 30, count=50, message_rate=1000)
+    for side in (outcome.received, outcome.sent):
         assert side["send_buffer_bytes"] <= 2 * sysctl("net/core/wmem_max")
         assert side["receive_buffer_bytes"] <= 2 * sysctl("net/core/rmem_max")
         assert side["send_buffer_capped"] == side["receive_buffer_capped"] == 1
@@ -53,27 +53,27 @@ def test_a_capped_socket_buffer_is_flagged(agents: Agents) -> None:
 
 
 def test_without_a_requested_buffer_nothing_is_flagged(agents: Agents) -> None:
-    received = trial(agents, count=50).received
-    assert received["receive_buffer_bytes"] > 0
-    assert not {"receive_buffer_requested_bytes", "receive_buffer_capped"} & received.keys()
+    receiver_record = trial(agents, count=50).received
+    assert receiver_record["receive_buffer_bytes"] > 0
+    assert not {"receive_buffer_requested_bytes", "receive_buffer_capped"} & receiver_record.keys()
 
 
 def test_tcp_options_are_read_back_and_tcp_tells_its_view(agents: Agents) -> None:
-    done = trial(agents, nodelay=1, congestion="reno", dscp=10, seconds=0.1)
-    for side in (done.received, done.sent):
+    outcome = trial(agents, nodelay=1, congestion="reno", dscp=10, seconds=0.1)
+    for side in (outcome.received, outcome.sent):
         assert (side["nodelay"], side["congestion"], side["dscp"]) == (1, "reno", 10)
         assert "timestamps" in side["tcp_end_options"]
         assert "dont_fragment" not in side
-    acked = done.sent["tcp_end_bytes_acked"] - done.sent["tcp_begin_bytes_acked"]
-    assert done.sent["sent_bytes"] == acked > 0
-    assert done.sent["tcp_open_snd_mss"] > 0
-    assert done.received["tcp_end_bytes_received"] > done.received["tcp_begin_bytes_received"]
+    acked = outcome.sent["tcp_end_bytes_acked"] - outcome.sent["tcp_begin_bytes_acked"]
+    assert outcome.sent["sent_bytes"] == acked > 0
+    assert outcome.sent["tcp_open_snd_mss"] > 0
+    assert outcome.received["tcp_end_bytes_received"] > outcome.received["tcp_begin_bytes_received"]
 
 
 def test_cpu_clock_and_interface_are_recorded(agents: Agents) -> None:
     cpu = min(os.sched_getaffinity(0))
-    done = trial(agents, seconds=0.3, cpu=cpu)
-    for side in (done.received, done.sent):
+    outcome = trial(agents, seconds=0.3, cpu=cpu)
+    for side in (outcome.received, outcome.sent):
         assert side["cpu"] == cpu
         assert 0 < side["thread_ns"] < 2 * side["elapsed_ns"]
         assert 0 <= side["host_busy_share"] <= side["host_busiest_core_share"] <= 1
@@ -84,9 +84,9 @@ def test_cpu_clock_and_interface_are_recorded(agents: Agents) -> None:
         assert side["interface"] == "lo"
         # Running or waiting for a CPU, a thread does one of both at most.
         assert side["run_queue_delay_ns"] + side["thread_ns"] < 1.1 * side["elapsed_ns"]
-    assert done.received["queue_looks"] >= 5
-    assert 0 <= done.received["queue_full_share"] <= 1
-    assert done.received["interface_received_bytes"] >= done.received["total_bytes"]
+    assert outcome.received["queue_looks"] >= 5
+    assert 0 <= outcome.received["queue_full_share"] <= 1
+    assert outcome.received["interface_received_bytes"] >= outcome.received["total_bytes"]
 
 
 def test_a_source_port_can_be_named(agents: Agents) -> None:
@@ -94,8 +94,8 @@ def test_a_source_port_can_be_named(agents: Agents) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     for _ in range(2):
-        done = trial(agents, count=30, send={"port": port})
-        assert done.received["peer_port"] == port
+        outcome = trial(agents, count=30, send={"port": port})
+        assert outcome.received["peer_port"] == port
 
 
 # ---- strangers ----
@@ -118,7 +118,7 @@ def tcp_attack(port: int, stop: threading.Event) -> None:
             stop.wait(0.005)
 
 
-def udp_attack(port: int, stop: threading.Event, heard: list[bytes]) -> None:
+def udp_attack(port: int, stop: threading.Event, answers: list[bytes]) -> None:
     """Hellos with a wrong token, data, nonsense, empty datagrams; must never be answered."""
     hello = b"NLPH" + bytes([1, 0, 0, 0]) + secrets.token_bytes(16) + bytes(24)
     answer = b"NLPH" + bytes([2, 0, 0, 0]) + bytes.fromhex(TOKEN)[:15] + bytes(25)
@@ -132,7 +132,7 @@ def udp_attack(port: int, stop: threading.Event, heard: list[bytes]) -> None:
                 except OSError:
                     continue
             try:
-                heard.append(caller.recv(4096))
+                answers.append(caller.recv(4096))
             except OSError:
                 stop.wait(0.002)
 
@@ -152,43 +152,49 @@ def attacked_trial(
         sample = sender.start("send", to=at("127.0.0.1", ready), **keys)
         receiver.next(listening, "window", "error")
         sender.ask("stop", test=sample)
-        sent = sender.next(sample, "result", "error")
-        receiver.ask("stop", test=listening, sent=sent.get("sent_messages", 0))
-        received = receiver.next(listening, "result", "error")
+        sender_record = sender.next(sample, "result", "error")
+        receiver.ask("stop", test=listening, sent=sender_record.get("sent_messages", 0))
+        receiver_record = receiver.next(listening, "result", "error")
     finally:
         stop.set()
         attacker.join()
-    assert received["type"] == sent["type"] == "result", (received, sent)
+    assert receiver_record["type"] == sender_record["type"] == "result", (
+        receiver_record,
+        sender_record,
+    )
     assert receiver.ask("heartbeat")["type"] == "heartbeat"
-    return received, sent
+    return receiver_record, sender_record
 
 
 def test_strangers_on_a_tcp_port_change_nothing(agents: Agents) -> None:
-    received, sent = attacked_trial(
+    receiver_record, sender_record = attacked_trial(
         agents, tcp_attack, seconds=0.3, message=1000, message_rate=2000
     )
-    assert received["strangers"] > 5
-    assert received["peer_port"] == sent["local_port"]
-    assert received["throughput_bit_per_s"] == pytest.approx(16e6, rel=0.15)
+    assert receiver_record["strangers"] > 5
+    assert receiver_record["peer_port"] == sender_record["local_port"]
+    assert receiver_record["throughput_bit_per_s"] == pytest.approx(16e6, rel=0.15)
 
 
 @pytest.mark.parametrize("message", [12, 1000])
 def test_strangers_on_a_udp_port_are_never_answered_nor_counted(
     agents: Agents, message: int
 ) -> None:
-    heard: list[bytes] = []
+    answers: list[bytes] = []
 
     def attack(port: int, stop: threading.Event) -> None:
-        udp_attack(port, stop, heard)
+        udp_attack(port, stop, answers)
 
-    received, sent = attacked_trial(
+    receiver_record, sender_record = attacked_trial(
         agents, attack, proto="udp", seconds=0.3, message=message, message_rate=2000
     )
-    assert received["strangers"] > 5
-    assert heard == []
-    assert received["foreign_messages"] == 0
-    assert received["total_messages"] + received["lost_messages"] == sent["sent_messages"]
-    assert received["peer_port"] == sent["local_port"]
+    assert receiver_record["strangers"] > 5
+    assert answers == []
+    assert receiver_record["foreign_messages"] == 0
+    assert (
+        receiver_record["total_messages"] + receiver_record["lost_messages"]
+        == sender_record["sent_messages"]
+    )
+    assert receiver_record["peer_port"] == sender_record["local_port"]
 
 
 def test_a_preface_that_comes_slowly_is_waited_for(agents: Agents) -> None:
@@ -245,19 +251,19 @@ def test_foreign_and_duplicate_datagrams_of_the_peer_are_told_apart(agents: Agen
 
 def test_a_killed_tcp_sender_is_a_vanished_peer(netprobe: Path) -> None:
     with Agent(netprobe) as receiver, Agent(netprobe) as sender:
-        opened = open_trial((receiver, sender), seconds=20)
+        running_trial = open_trial((receiver, sender), seconds=20)
         time.sleep(0.2)
         sender.process.kill()
-        assert receiver.next(opened.receiving, "error")["error"] == "peer-vanished"
+        assert receiver.next(running_trial.receiving, "error")["error"] == "peer-vanished"
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_a_killed_receiver_is_a_vanished_peer(netprobe: Path, protocol: str) -> None:
     with Agent(netprobe) as receiver, Agent(netprobe) as sender:
-        opened = open_trial((receiver, sender), proto=protocol, seconds=20)
+        running_trial = open_trial((receiver, sender), proto=protocol, seconds=20)
         time.sleep(0.2)
         receiver.process.kill()
-        assert sender.next(opened.sample, "error")["error"] == "peer-vanished"
+        assert sender.next(running_trial.sample, "error")["error"] == "peer-vanished"
 
 
 @pytest.mark.parametrize("seconds", [0.4, 20])
@@ -265,11 +271,11 @@ def test_a_killed_udp_sender_ends_the_receiver_by_its_deadline(
     netprobe: Path, seconds: float
 ) -> None:
     with Agent(netprobe) as receiver, Agent(netprobe) as sender:
-        opened = open_trial((receiver, sender), proto="udp", seconds=seconds, deadline=1.5)
+        running_trial = open_trial((receiver, sender), proto="udp", seconds=seconds, deadline=1.5)
         time.sleep(0.2)
         sender.process.kill()
         began = time.monotonic()
-        word = receiver.next(opened.receiving, "error")["error"]
+        word = receiver.next(running_trial.receiving, "error")["error"]
         assert word == ("peer-vanished" if seconds < 1 else "deadline")
         assert time.monotonic() - began < 2.5
 
@@ -327,14 +333,14 @@ def test_a_peer_that_opens_and_says_nothing_is_no_traffic(agents: Agents, protoc
 
 def in_namespace(netprobe: Path, script: str) -> list[str]:
     script = f"ip link set lo up mtu 1500; export NETPROBE_TOKEN={TOKEN}; {script}"
-    done = subprocess.run(
+    process = subprocess.run(
         ["unshare", "--net", "bash", "-c", script.replace("@PROBE@", str(netprobe))],
         capture_output=True,
         check=False,
         text=True,
         timeout=PATIENCE_S,
     )
-    return done.stdout.splitlines()
+    return process.stdout.splitlines()
 
 
 @pytest.mark.needs("namespaces")

@@ -24,85 +24,89 @@ def pairs(listed: list[int]) -> list[tuple[int, int]]:
     return list(zip(listed[::2], listed[1::2], strict=True))
 
 
-def check_one_gap(said: dict[str, Any], at_s: float, long_s: float) -> None:
-    assert said["gap_count"] == 1, said
-    ((at_ns, long_ns),) = pairs(said["gaps"])
-    assert said["gap_total_ns"] == long_ns
+def check_one_gap(record: dict[str, Any], at_s: float, long_s: float) -> None:
+    assert record["gap_count"] == 1, record
+    ((at_ns, long_ns),) = pairs(record["gaps"])
+    assert record["gap_total_ns"] == long_ns
     assert abs(long_ns - long_s * 1e9) < LATE_NS
     assert abs(at_ns - at_s * 1e9) < 4 * LATE_NS  # agents take their time to open
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_a_stream_that_runs_has_none(agents: Agents, protocol: str) -> None:
-    done = trial(agents, proto=protocol, message=1448, seconds=1, **RATE[protocol])
-    assert (done.received["gap_count"], done.received["gap_total_ns"]) == (0, 0)
-    assert not {"gaps", "late_ticks", "gap_queue_full"} & done.received.keys()
-    assert "late_ticks" not in done.sent
-    assert done.received["interface_carrier_changes"] == 0
-    assert max(done.sent["stalled_ns"], done.received["stalled_ns"]) < LATE_NS
+    outcome = trial(agents, proto=protocol, message=1448, seconds=1, **RATE[protocol])
+    assert (outcome.received["gap_count"], outcome.received["gap_total_ns"]) == (0, 0)
+    assert not {"gaps", "late_ticks", "gap_queue_full"} & outcome.received.keys()
+    assert "late_ticks" not in outcome.sent
+    assert outcome.received["interface_carrier_changes"] == 0
+    assert max(outcome.sent["stalled_ns"], outcome.received["stalled_ns"]) < LATE_NS
 
 
 def test_slow_messages_leave_none(agents: Agents) -> None:
-    done = trial(agents, proto="udp", message=64, seconds=3, message_rate=8)
-    assert done.received["marks"] >= 20
-    assert done.received["longest_gap_ns"] > 100_000_000
-    assert done.received["gap_count"] == 0
+    outcome = trial(agents, proto="udp", message=64, seconds=3, message_rate=8)
+    assert outcome.received["marks"] >= 20
+    assert outcome.received["longest_gap_ns"] > 100_000_000
+    assert outcome.received["gap_count"] == 0
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_a_receiver_that_is_stopped_says_so_itself(agents: Agents, protocol: str) -> None:
     with stopped(agents[0].process.pid, 0.5, 0.4):
-        done = trial(agents, proto=protocol, message=1448, seconds=1.5, **RATE[protocol])
-    check_one_gap(done.received, 0.5, 0.4)
+        outcome = trial(agents, proto=protocol, message=1448, seconds=1.5, **RATE[protocol])
+    check_one_gap(outcome.received, 0.5, 0.4)
     # TCP's window may close long before the queue's memory is used up.
-    assert done.received["gap_queue_full"] in ([[1]] if protocol == "udp" else [[0], [1]])
-    ((at_ns, long_ns),) = pairs(done.received["late_ticks"])
-    assert abs(at_ns - done.received["gaps"][0]) < LATE_NS
+    assert outcome.received["gap_queue_full"] in ([[1]] if protocol == "udp" else [[0], [1]])
+    ((at_ns, long_ns),) = pairs(outcome.received["late_ticks"])
+    assert abs(at_ns - outcome.received["gaps"][0]) < LATE_NS
     assert abs(long_ns - 0.4e9) < LATE_NS
-    assert "late_ticks" not in done.sent
+    assert "late_ticks" not in outcome.sent
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_a_sender_that_is_stopped_is_known_by_its_ticks(agents: Agents, protocol: str) -> None:
     with stopped(agents[1].process.pid, 0.5, 0.4):
-        done = trial(agents, proto=protocol, message=1448, seconds=1.5, **RATE[protocol])
-    check_one_gap(done.received, 0.5, 0.4)
-    assert done.received["gap_queue_full"] == [0]
-    assert "late_ticks" not in done.received
-    ((at_ns, _),) = pairs(done.sent["late_ticks"])
-    assert abs(at_ns - done.received["gaps"][0]) < LATE_NS
+        outcome = trial(agents, proto=protocol, message=1448, seconds=1.5, **RATE[protocol])
+    check_one_gap(outcome.received, 0.5, 0.4)
+    assert outcome.received["gap_queue_full"] == [0]
+    assert "late_ticks" not in outcome.received
+    ((at_ns, _),) = pairs(outcome.sent["late_ticks"])
+    assert abs(at_ns - outcome.received["gaps"][0]) < LATE_NS
 
 
 @pytest.mark.parametrize("end", [0, 1])
 def test_pauses_too_short_for_gaps_are_counted_together(agents: Agents, end: int) -> None:
-    opened = open_trial(agents, proto="udp", message=1448, seconds=1.5, message_rate=2000)
+    running_trial = open_trial(agents, proto="udp", message=1448, seconds=1.5, message_rate=2000)
     for _ in range(8):
         time.sleep(0.05)
         stop_process(agents[end].process.pid, 0.07)
-    done = opened.finish()
-    both = (done.received, done.sent)
-    assert abs(both[end]["stalled_ns"] - 8 * 0.07e9) < 2 * LATE_NS
-    assert both[1 - end]["stalled_ns"] < LATE_NS
-    assert not {"gaps", "late_ticks"} & both[end].keys()
+    outcome = running_trial.finish()
+    records = (outcome.received, outcome.sent)
+    assert abs(records[end]["stalled_ns"] - 8 * 0.07e9) < 2 * LATE_NS
+    assert records[1 - end]["stalled_ns"] < LATE_NS
+    assert not {"gaps", "late_ticks"} & records[end].keys()
 
 
 def test_several_streams_that_stop_together_have_one_gap(agents: Agents) -> None:
     with stopped(agents[1].process.pid, 0.5, 0.4):
-        done = trial(agents, proto="udp", message=1448, seconds=1.5, streams=4, message_rate=2000)
-    check_one_gap(done.received, 0.5, 0.4)
+        outcome = trial(
+            agents, proto="udp", message=1448, seconds=1.5, streams=4, message_rate=2000
+        )
+    check_one_gap(outcome.received, 0.5, 0.4)
 
 
 def test_the_ten_longest_are_kept_in_their_order(agents: Agents) -> None:
-    opened = open_trial(agents, proto="udp", message=1448, seconds=3, message_rate=2000)
+    running_trial = open_trial(agents, proto="udp", message=1448, seconds=3, message_rate=2000)
     for _ in range(12):
         time.sleep(0.06)
         stop_process(agents[1].process.pid, 0.13)
-    said = opened.finish().received
-    assert 10 < said["gap_count"] <= 12  # on a busy machine two stops may be one
-    gaps = pairs(said["gaps"])
+    receiver_record = running_trial.finish().received
+    assert 10 < receiver_record["gap_count"] <= 12  # on a busy machine two stops may be one
+    gaps = pairs(receiver_record["gaps"])
     assert len(gaps) == 10
-    assert all(one[0] + one[1] <= other[0] for one, other in pairwise(gaps))
-    assert 0 < said["gap_total_ns"] - sum(long_ns for _, long_ns in gaps) < 2 * 200_000_000
+    assert all(gap[0] + gap[1] <= next_gap[0] for gap, next_gap in pairwise(gaps))
+    assert (
+        0 < receiver_record["gap_total_ns"] - sum(long_ns for _, long_ns in gaps) < 2 * 200_000_000
+    )
 
 
 @pytest.mark.parametrize("end", [0, 1])
@@ -114,10 +118,10 @@ def test_round_trips_stop_with_either_end(agents: Agents, protocol: str, end: in
     ready = mirror.next(mirroring, "ready")
     with stopped(agents[end].process.pid, 0.5, 0.4):
         asking = asker.start("ask", to=f"127.0.0.1:{ready['port']}", seconds=1.5, **keys)
-        asked = asker.next(asking, "result", "error")
+        asker_record = asker.next(asking, "result", "error")
     mirror.ask("stop", test=mirroring)
-    mirrored = mirror.next(mirroring, "result", "error")
-    check_one_gap(asked, 0.5, 0.4)
-    both = (mirrored, asked)
-    assert "late_ticks" in both[end]
-    assert "late_ticks" not in both[1 - end]
+    mirror_record = mirror.next(mirroring, "result", "error")
+    check_one_gap(asker_record, 0.5, 0.4)
+    records = (mirror_record, asker_record)
+    assert "late_ticks" in records[end]
+    assert "late_ticks" not in records[1 - end]

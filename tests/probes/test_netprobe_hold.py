@@ -23,8 +23,8 @@ def shortest_ns(agents: Agents, hold_s: float, **keys: Any) -> int:
     if len(CPUS) < 2:
         spinning = [{}, {}]
     ask, mirror = spinning
-    both = done(agents, message=64, count=200, ask=ask, mirror=mirror | {"hold": hold_s}, **keys)
-    return int(both.asked["rtt_min_ns"])
+    outcome = done(agents, message=64, count=200, ask=ask, mirror=mirror | {"hold": hold_s}, **keys)
+    return int(outcome.asked["rtt_min_ns"])
 
 
 @pytest.mark.parametrize(
@@ -37,5 +37,5 @@ def test_a_hold_of_half_a_millisecond_is_half_a_millisecond_more_in_the_round_tr
     pairs = []
     for _ in range(PAIRS):
         pairs.append([shortest_ns(agents, hold_s, **keys) for hold_s in (0, HOLD_S)])
-    without, held = map(min, zip(*pairs, strict=True))
-    assert held - without == pytest.approx(HOLD_NS, abs=OFF_NS), pairs
+    base_ns, delayed_ns = map(min, zip(*pairs, strict=True))
+    assert delayed_ns - base_ns == pytest.approx(HOLD_NS, abs=OFF_NS), pairs

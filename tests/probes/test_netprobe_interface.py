@@ -19,26 +19,26 @@ Agents = tuple[Agent, Agent]
 @pytest.mark.parametrize("streams", [1, 3])
 def test_the_window_of_the_interface_holds_what_tcp_carried(agents: Agents, streams: int) -> None:
     keys = {"proto": "tcp", "message": 1448, "warm_up": 0.3, "streams": streams}
-    done = trial(agents, seconds=1.0, message_rate=1000, **keys)
-    for end, way in ((done.received, "received"), (done.sent, "sent")):
+    outcome = trial(agents, seconds=1.0, message_rate=1000, **keys)
+    for end, way in ((outcome.received, "received"), (outcome.sent, "sent")):
         assert end["interface"] == "lo"
         assert abs(end["interface_window_ns"] - 1e9) < 2e8
-        carried = end[f"tcp_window_{way}_bytes"]
-        assert carried > 1e5
+        payload = end[f"tcp_window_{way}_bytes"]
+        assert payload > 1e5
         # Each end's segments, with a header each at the most; others use the loopback as well.
-        counted = end[f"interface_window_{way}_bytes"]
-        assert counted >= carried
+        byte_count = end[f"interface_window_{way}_bytes"]
+        assert byte_count >= payload
         assert end[f"interface_window_{way}_packets"] > 0
         assert 0 < end["interface_counter_step_ns"] < 5e8
         segments = end["tcp_window_segs_in"] + end["tcp_window_segs_out"]
         assert segments >= end["tcp_window_data_segs_in"] + end["tcp_window_data_segs_out"] > 0
-    assert done.received["tcp_window_received_bytes"] == pytest.approx(
-        done.sent["tcp_window_sent_bytes"], rel=0.2
+    assert outcome.received["tcp_window_received_bytes"] == pytest.approx(
+        outcome.sent["tcp_window_sent_bytes"], rel=0.2
     )
 
 
 def test_what_others_send_is_counted_as_well(agents: Agents) -> None:
-    over, sent = Event(), [0]
+    over, byte_count = Event(), [0]
 
     def send() -> None:
         with (
@@ -47,16 +47,16 @@ def test_what_others_send_is_counted_as_well(agents: Agents) -> None:
         ):
             sink.bind(("127.0.0.1", 0))
             while not over.is_set():
-                sent[0] += source.sendto(bytes(8000), sink.getsockname())
+                byte_count[0] += source.sendto(bytes(8000), sink.getsockname())
                 time.sleep(0.001)
 
     sender = Thread(target=send)
     sender.start()
     try:
-        done = trial(agents, proto="udp", message=1000, seconds=1.0, message_rate=500)
+        outcome = trial(agents, proto="udp", message=1000, seconds=1.0, message_rate=500)
     finally:
         over.set()
         sender.join()
-    own = done.received["received_bytes"]
-    assert done.received["interface_window_received_bytes"] - own > 0.2 * sent[0]
-    assert "tcp_window_received_bytes" not in done.received
+    own = outcome.received["received_bytes"]
+    assert outcome.received["interface_window_received_bytes"] - own > 0.2 * byte_count[0]
+    assert "tcp_window_received_bytes" not in outcome.received

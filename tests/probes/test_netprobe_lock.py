@@ -28,20 +28,20 @@ def test_one_controller_at_a_time_holds_the_lock(netprobe: Path) -> None:
             {netprobe} agent
         wait
     """
-    done = subprocess.run(
+    process = subprocess.run(
         ["unshare", "--net", "bash", "-c", script], capture_output=True, check=True, text=True
     )
-    refused, taken = (json.loads(line) for line in done.stdout.splitlines())
-    assert (refused["error"], refused["detail"]) == ("locked", "first one")
-    assert taken["type"] == "lock"
+    first_answer, second_answer = (json.loads(line) for line in process.stdout.splitlines())
+    assert (first_answer["error"], first_answer["detail"]) == ("locked", "first one")
+    assert second_answer["type"] == "lock"
 
 
 def refusal(script: str) -> dict[str, str]:
     """What an agent is told that asks for the lock after a script, in a network of its own."""
-    done = subprocess.run(
+    process = subprocess.run(
         ["unshare", "--net", "bash", "-c", script], capture_output=True, check=True, text=True
     )
-    record: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    record: dict[str, str] = json.loads(process.stdout.splitlines()[-1])
     assert record["error"] == "locked", record
     return record
 
@@ -71,7 +71,7 @@ with socket.socket(socket.AF_UNIX) as name:
 
 
 @pytest.mark.parametrize(
-    ("says", "seen"),
+    ("says", "detail"),
     [
         (b"\x1b[2Jhello\a\r\x7f", "?[2Jhello???"),
         (b"a\xc2\x9b31mb", "a??31mb"),
@@ -83,7 +83,7 @@ with socket.socket(socket.AF_UNIX) as name:
     ],
 )
 def test_what_a_holder_says_is_a_short_line_that_moves_no_cursor(
-    netprobe: Path, tmp_path: Path, says: bytes, seen: str
+    netprobe: Path, tmp_path: Path, says: bytes, detail: str
 ) -> None:
     (tmp_path / "impostor.py").write_text(IMPOSTOR)
     script = f"""
@@ -91,7 +91,7 @@ def test_what_a_holder_says_is_a_short_line_that_moves_no_cursor(
         sleep 0.4
         echo '1 lock owner=second' | timeout 5 {netprobe} agent
     """
-    assert refusal(script).get("detail", "") == seen
+    assert refusal(script).get("detail", "") == detail
 
 
 def test_a_holder_that_says_nothing_is_not_waited_for(netprobe: Path, tmp_path: Path) -> None:
@@ -145,11 +145,11 @@ def in_own_tmp(file_lock: Path, script: str) -> list[str]:
     script = "mount -t tmpfs -o mode=1777 none /tmp; cd /tmp; " + script.replace(
         "OTHER", "setpriv --reuid 31999 --regid 31999 --clear-groups"
     ).replace("LOCK", str(file_lock)).replace("FILE", str(PLACE))
-    done = subprocess.run(
+    process = subprocess.run(
         ["unshare", "--mount", "bash", "-c", script],
         capture_output=True, check=True, text=True, timeout=20,
     )  # fmt: skip
-    return done.stdout.splitlines()
+    return process.stdout.splitlines()
 
 
 def test_a_file_lock_is_taken_once_and_names_its_holder(file_lock: Path) -> None:
@@ -173,13 +173,13 @@ def test_users_exclude_each_other_by_a_file_that_neither_takes_over(file_lock: P
 
 
 @pytest.mark.parametrize(
-    "made", ["ln -s /tmp/own FILE", "ln /tmp/own FILE", "mkfifo FILE", "mkdir FILE"]
+    "command", ["ln -s /tmp/own FILE", "ln /tmp/own FILE", "mkfifo FILE", "mkdir FILE"]
 )
-def test_what_is_no_lock_file_is_left_as_it_is(file_lock: Path, made: str) -> None:
+def test_what_is_no_lock_file_is_left_as_it_is(file_lock: Path, command: str) -> None:
     """Not truncated, not opened up, not waited for."""
     lines = in_own_tmp(
         file_lock,
-        f"echo precious >own; chmod 600 own; {made}; LOCK ours; cat own; stat -c '%a' own",
+        f"echo precious >own; chmod 600 own; {command}; LOCK ours; cat own; stat -c '%a' own",
     )
     assert lines[0].split()[0] not in ("0", "-2")
     assert lines[1:] == ["precious", "600"]

@@ -28,14 +28,14 @@ def test_a_lost_request_times_out_is_counted_and_does_not_end_the_test(
     def rule(kind: str, number: int) -> tuple[int, float]:
         return (0 if kind == "request" and number in (3, 7) else 1), 0
 
-    both, ports = relayed(agents, rule, message=message, count=20, ask={"timeout": 0.1})
-    asked = both.asked
-    assert asked["type"] == "result", asked
-    assert (asked["transactions"], asked["lost_messages"]) == (18, 2)
-    assert asked["late_messages"] == asked["duplicate_messages"] == 0
-    assert both.mirrored["answered_messages"] == 18
+    outcome, ports = relayed(agents, rule, message=message, count=20, ask={"timeout": 0.1})
+    asker_record = outcome.asked
+    assert asker_record["type"] == "result", asker_record
+    assert (asker_record["transactions"], asker_record["lost_messages"]) == (18, 2)
+    assert asker_record["late_messages"] == asker_record["duplicate_messages"] == 0
+    assert outcome.mirrored["answered_messages"] == 18
     assert ports == (3 if message < 16 else 1)
-    assert asked["elapsed_ns"] > 200_000_000
+    assert asker_record["elapsed_ns"] > 200_000_000
 
 
 @pytest.mark.parametrize("message", [1, 12, 16, 100])
@@ -45,26 +45,26 @@ def test_a_late_answer_is_never_taken_for_the_next_one(agents: Agents, message: 
     def rule(kind: str, number: int) -> tuple[int, float]:
         return 1, 0.16 if kind == "response" and number == 3 else 0
 
-    both, _ = relayed(
+    outcome, _ = relayed(
         agents, rule, message=message, count=10, ask={"timeout": 0.1}, mirror={"hold": 0.03}
     )
-    asked = both.asked
-    assert asked["type"] == "result", asked
-    assert (asked["transactions"], asked["lost_messages"]) == (9, 1)
-    assert asked["late_messages"] == (1 if message >= 16 else 0)
-    assert asked["rtt_min_ns"] >= 30_000_000
+    asker_record = outcome.asked
+    assert asker_record["type"] == "result", asker_record
+    assert (asker_record["transactions"], asker_record["lost_messages"]) == (9, 1)
+    assert asker_record["late_messages"] == (1 if message >= 16 else 0)
+    assert asker_record["rtt_min_ns"] >= 30_000_000
 
 
 def test_a_double_answer_counts_once(agents: Agents) -> None:
     def rule(kind: str, number: int) -> tuple[int, float]:
         return (2 if number in (2, 5) else 1), 0
 
-    both, _ = relayed(agents, rule, message=64, count=10)
-    asked = both.asked
-    assert asked["transactions"] == 10
+    outcome, _ = relayed(agents, rule, message=64, count=10)
+    asker_record = outcome.asked
+    assert asker_record["transactions"] == 10
     # The second and the fifth request came twice, and each of these answers as well.
-    assert both.mirrored["answered_messages"] == 12
-    assert asked["duplicate_messages"] == 4
+    assert outcome.mirrored["answered_messages"] == 12
+    assert asker_record["duplicate_messages"] == 4
 
 
 # ---- mirrors answer requests of the token's holder, and nothing else ----
@@ -87,7 +87,7 @@ def hello_of(token: str, kind: int = 1) -> bytes:
     return struct.pack(">4sBBH16s24x", b"NLPH", kind, 0, 0, bytes.fromhex(token))
 
 
-def provoke(port: int, size: int, stop: threading.Event, heard: list[bytes]) -> None:
+def provoke(port: int, size: int, stop: threading.Event, answers: list[bytes]) -> None:
     """A stranger: wrong tokens, requests without a hello, responses, nonsense."""
     wrong = secrets.token_hex(16)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as caller:
@@ -107,7 +107,7 @@ def provoke(port: int, size: int, stop: threading.Event, heard: list[bytes]) -> 
                 with suppress(OSError):
                     caller.send(attack)
             with suppress(OSError):
-                heard.append(caller.recv(65536))
+                answers.append(caller.recv(65536))
             stop.wait(0.001)
 
 
@@ -117,41 +117,45 @@ def test_mirrors_cannot_be_made_to_answer_anything_but_their_asker(
 ) -> None:
     """Strangers before and during a test, two mirrors that face each other, an honest asker."""
     keys: dict[str, Any] = {"proto": "udp", "message": size, "token": TOKEN}
-    heard: list[bytes] = []
+    answers: list[bytes] = []
     stop = threading.Event()
     with ExitStack() as stack:
-        host, other = (stack.enter_context(Agent(netprobe)) for _ in range(2))
+        host, peer = (stack.enter_context(Agent(netprobe)) for _ in range(2))
         # Two mirrors that share a token: neither asks, and neither takes the other's words for it.
         facing = [host.start("mirror", bind="127.0.0.1", deadline=20, **keys | {"message": 64})]
         ready = host.next(facing[0])
         facing.append(
-            other.start("mirror", to=at("127.0.0.1", ready), deadline=20, **keys | {"message": 64})
+            peer.start("mirror", to=at("127.0.0.1", ready), deadline=20, **keys | {"message": 64})
         )
         honest = host.start("mirror", bind="127.0.0.1", deadline=20, **keys)
         port = host.next(honest)["port"]
-        stranger = threading.Thread(target=provoke, args=(port, size, stop, heard))
+        stranger = threading.Thread(target=provoke, args=(port, size, stop, answers))
         stranger.start()
         try:
             time.sleep(0.1)
-            asked = other.next(
-                other.start("ask", to=f"127.0.0.1:{port}", seconds=0.5, **keys), "result", "error"
+            asker_record = peer.next(
+                peer.start("ask", to=f"127.0.0.1:{port}", seconds=0.5, **keys), "result", "error"
             )
         finally:
             stop.set()
             stranger.join()
         results = {}
-        for agent, name in ((host, honest), (host, facing[0]), (other, facing[1])):
+        for agent, name in ((host, honest), (host, facing[0]), (peer, facing[1])):
             agent.ask("stop", test=name)
             results[name, id(agent)] = agent.next(name, "result", "error")
-    mirrored, *faced = results.values()
-    assert heard == []
-    assert asked["type"] == "result", asked
-    assert asked["lost_messages"] == 0 == asked["foreign_messages"] + asked["duplicate_messages"]
-    assert asked["transactions"] == mirrored["answered_messages"] > 100
-    assert mirrored["strangers"] > 5
-    for one in faced:
-        assert one["type"] == "result", one
-        assert one["answered_messages"] == 0 == one["received_messages"]
+    mirror_record, *facing_records = results.values()
+    assert answers == []
+    assert asker_record["type"] == "result", asker_record
+    assert (
+        asker_record["lost_messages"]
+        == 0
+        == asker_record["foreign_messages"] + asker_record["duplicate_messages"]
+    )
+    assert asker_record["transactions"] == mirror_record["answered_messages"] > 100
+    assert mirror_record["strangers"] > 5
+    for record in facing_records:
+        assert record["type"] == "result", record
+        assert record["answered_messages"] == 0 == record["received_messages"]
 
 
 @pytest.mark.parametrize("size", [1, 15, 16, 64])
@@ -171,8 +175,8 @@ def test_the_tokens_holder_itself_is_answered_for_requests_alone(agents: Agents,
         caller.send(message_of(TOKEN, 18, 7, size))
         answer = caller.recv(4096)
         assert len(answer) == size
-        told = 16 if size >= 16 else 1
-        assert answer[:told] == message_of(TOKEN, 19, 7, size)[:told]
+        length = 16 if size >= 16 else 1
+        assert answer[:length] == message_of(TOKEN, 19, 7, size)[:length]
         caller.settimeout(0.1)
         with pytest.raises(TimeoutError):
             caller.recv(4096)
@@ -196,11 +200,11 @@ def test_strangers_on_a_tcp_mirror_are_turned_away_and_hold_nobody_up(
             if attack:
                 with suppress(OSError):
                     caller.sendall(attack)
-        asked = agents[1].next(
+        asker_record = agents[1].next(
             agents[1].start("ask", to=f"127.0.0.1:{port}", count=100, **keys), "result", "error"
         )
-        assert asked["type"] == "result", asked
-        assert asked["transactions"] == 100
+        assert asker_record["type"] == "result", asker_record
+        assert asker_record["transactions"] == 100
     agents[0].ask("stop", test=mirroring)
     result = agents[0].next(mirroring, "result", "error")
     assert result["answered_messages"] == 100
@@ -214,25 +218,25 @@ def test_strangers_on_a_tcp_mirror_are_turned_away_and_hold_nobody_up(
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_any_echo_is_a_mirror(agents: Agents, protocol: str, message: int) -> None:
     with Echo() as echo:
-        asked = agents[1].next(
+        asker_record = agents[1].next(
             agents[1].start("ask", peer="echo", to=echo.to(protocol), proto=protocol,
                             message=message, count=50),
             "result", "error",
         )  # fmt: skip
-    assert asked["type"] == "result", asked
-    check_times(asked)
-    assert asked["transactions"] == 50
-    assert asked["mismatched_messages"] == 0
+    assert asker_record["type"] == "result", asker_record
+    check_times(asker_record)
+    assert asker_record["transactions"] == 50
+    assert asker_record["mismatched_messages"] == 0
 
 
 def test_an_echo_with_a_connection_for_each(agents: Agents) -> None:
     with Echo() as echo:
-        asked = agents[1].next(
+        asker_record = agents[1].next(
             agents[1].start("ask", peer="echo", kind="connect", to=echo.to("tcp"), count=20),
             "result", "error",
         )  # fmt: skip
-    assert asked["type"] == "result", asked
-    assert asked["transactions"] == 20
+    assert asker_record["type"] == "result", asker_record
+    assert asker_record["transactions"] == 20
 
 
 @pytest.mark.parametrize("message", [12, 1472])
@@ -241,20 +245,20 @@ def test_what_an_echo_changed_is_no_answer(agents: Agents, message: int, at_byte
     """The third datagram comes back with one other byte: it is told, and its request is lost."""
 
     def spoil(data: bytes, number: int) -> bytes:
-        changed = bytearray(data)
-        changed[at_byte] ^= 1 if number == 3 else 0
-        return bytes(changed)
+        copy = bytearray(data)
+        copy[at_byte] ^= 1 if number == 3 else 0
+        return bytes(copy)
 
     with Echo(spoil) as echo:
-        asked = agents[1].next(
+        asker_record = agents[1].next(
             agents[1].start("ask", peer="echo", to=echo.to("udp"), proto="udp",
                             message=message, count=10, timeout=0.1),
             "result", "error",
         )  # fmt: skip
-    assert asked["type"] == "result", asked
-    assert (asked["transactions"], asked["lost_messages"]) == (9, 1)
-    others = ("mismatched_messages", "foreign_messages", "late_messages", "duplicate_messages")
-    assert sum(asked[key] for key in others) == 1
+    assert asker_record["type"] == "result", asker_record
+    assert (asker_record["transactions"], asker_record["lost_messages"]) == (9, 1)
+    counters = ("mismatched_messages", "foreign_messages", "late_messages", "duplicate_messages")
+    assert sum(asker_record[key] for key in counters) == 1
 
 
 def test_a_tcp_echo_that_changes_bytes_is_an_error(agents: Agents) -> None:
@@ -262,14 +266,14 @@ def test_a_tcp_echo_that_changes_bytes_is_an_error(agents: Agents) -> None:
         return data if number < 5 else data[:-1] + bytes([data[-1] ^ 1])
 
     with Echo(spoil) as echo:
-        asked = agents[1].next(
+        asker_record = agents[1].next(
             agents[1].start("ask", peer="echo", to=echo.to("tcp"), message=100, count=10),
             "result", "error",
         )  # fmt: skip
-    assert asked["error"] == "no-answer"
+    assert asker_record["error"] == "no-answer"
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_where_no_echo_listens_the_word_says_so(agents: Agents, protocol: str) -> None:
-    refused = agents[1].start("ask", peer="echo", to="127.0.0.1:9", proto=protocol, message=64)
-    assert agents[1].next(refused, "error")["error"] == "connect-refused"
+    test_id = agents[1].start("ask", peer="echo", to="127.0.0.1:9", proto=protocol, message=64)
+    assert agents[1].next(test_id, "error")["error"] == "connect-refused"

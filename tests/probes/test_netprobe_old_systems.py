@@ -26,10 +26,12 @@ def test_a_kernel_without_counters_of_sockets_promises_none(
     monkeypatch.setenv("FAULTY", "meminfo")
     with Agent(faulty_probe) as receiver, Agent(faulty_probe) as sender:
         words = receiver.ask("hello")["capabilities"].split(",")
-        received = trial((receiver, sender), proto="udp", count=30, message_rate=300).received
+        receiver_record = trial(
+            (receiver, sender), proto="udp", count=30, message_rate=300
+        ).received
     assert "queue-drops" not in words
     assert "batch" in words
-    assert "queue_drops" not in received
+    assert "queue_drops" not in receiver_record
 
 
 def test_a_kernel_that_knows_no_getrandom_has_random_bytes(
@@ -42,8 +44,8 @@ def test_a_kernel_that_knows_no_getrandom_has_random_bytes(
             to = f"127.0.0.1:{echo.getsockname()[1]}"
             asking = agent.start("ask", peer="echo", proto="udp", to=to, count=1, message=64)
             echo.settimeout(10)
-            sent, back = echo.recvfrom(100)
-            echo.sendto(sent, back)
+            request, back = echo.recvfrom(100)
+            echo.sendto(request, back)
             assert agent.next(asking, "result", "error")["transactions"] == 1
 
 
@@ -55,15 +57,19 @@ def test_a_batch_that_is_refused_counts_every_message_that_it_did_not_send(
     monkeypatch.setenv("FAULTY", host)
     with Agent(faulty_probe) as receiver, Agent(faulty_probe) as sender:
         monkeypatch.setenv("FAULTY", "")
-        sent = trial(
+        sender_record = trial(
             (receiver, sender), proto="udp", count=30_000, message=100, message_rate=60_000,
             send={"method": "batch", "burst": 1000},
         ).sent  # fmt: skip
-    due = 60_000 * (sent["last_send_ns"] - sent["first_send_ns"]) / 1e9
-    told = sent["sent_messages"] + sent["refused_messages"] + sent["skipped_messages"]
-    assert due * 0.95 <= told <= due + 40  # a thread that is kept waiting sends its last ones late
-    assert sent[f"{counter}_messages"] > due * 0.2
-    assert sent["local_drops"] <= sent["refused_messages"]
+    due = 60_000 * (sender_record["last_send_ns"] - sender_record["first_send_ns"]) / 1e9
+    total = (
+        sender_record["sent_messages"]
+        + sender_record["refused_messages"]
+        + sender_record["skipped_messages"]
+    )
+    assert due * 0.95 <= total <= due + 40  # a thread that is kept waiting sends its last ones late
+    assert sender_record[f"{counter}_messages"] > due * 0.2
+    assert sender_record["local_drops"] <= sender_record["refused_messages"]
 
 
 def test_a_port_that_another_listens_on_meanwhile_is_not_the_end_of_a_range(
@@ -88,8 +94,8 @@ def test_parallel_connections_take_a_port_each_of_a_local_range(
     done_ = trial(agents, streams=6, count=60, send={"port": ports})
     assert 22000 <= done_.sent["local_port"] <= 22063
     assert done_.received["total_messages"] == 60
-    both = done(agents, kind="connect", count=40, message=64, ask={"port": ports})
-    assert both.asked["transactions"] == 40
+    outcome = done(agents, kind="connect", count=40, message=64, ask={"port": ports})
+    assert outcome.asked["transactions"] == 40
 
 
 def test_pause_frames_are_told_of_a_card_that_counts_them_and_of_no_other(
@@ -121,10 +127,10 @@ def test_a_card_that_is_asked_for_stamps_is_put_back_as_it_was(
             token = secrets.token_hex(16)
             name = mirror.start("mirror", token=token, **keys)
             port = mirror.next(name)["port"]
-            asked = asker.start(
+            test_id = asker.start(
                 "ask", proto="udp", to=f"127.0.0.1:{port}", token=token, message=64, count=3
             )
-            assert asker.next(asked, "result", "error")["transactions"] == 3
+            assert asker.next(test_id, "result", "error")["transactions"] == 3
             tests.append(name)
         assert log.read_text().split("\n") == [f"lo 1 {ALL_FILTER}", ""]
         for name in tests:
@@ -139,9 +145,9 @@ def test_how_a_card_spreads_what_arrives_is_told_of_one_that_tells(
     names = {"interface_rss_hash", "interface_rss_table_places", "interface_rss_key"}
     monkeypatch.setenv("FAULTY", "rss")
     with Agent(faulty_probe) as agent:
-        told = agent.ask("facts", to="127.0.0.1")
+        facts = agent.ask("facts", to="127.0.0.1")
     key = bytes(range(40)).hex()
-    assert [told[name] for name in sorted(names)] == ["toeplitz", key, 128]
+    assert [facts[name] for name in sorted(names)] == ["toeplitz", key, 128]
     monkeypatch.setenv("FAULTY", "")
     with Agent(faulty_probe) as agent:
         assert not names & agent.ask("facts", to="127.0.0.1").keys()

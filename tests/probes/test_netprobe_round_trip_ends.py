@@ -40,14 +40,14 @@ def test_an_asker_that_is_told_to_stop_says_what_it_has(
     mirroring, asking = begin(agents, seconds=20, **keys)
     began = time.monotonic()
     agents[1].ask("stop", test=asking)
-    asked = agents[1].next(asking, "result", "error")
+    asker_record = agents[1].next(asking, "result", "error")
     assert time.monotonic() - began < 1
-    assert asked["type"] == "result", asked
-    check_times(asked)
-    assert 0 < asked["elapsed_ns"] < 5_000_000_000
+    assert asker_record["type"] == "result", asker_record
+    check_times(asker_record)
+    assert 0 < asker_record["elapsed_ns"] < 5_000_000_000
     agents[0].ask("stop", test=mirroring)
-    mirrored = agents[0].next(mirroring, "result", "error")
-    assert mirrored["answered_messages"] >= asked["transactions"]
+    mirror_record = agents[0].next(mirroring, "result", "error")
+    assert mirror_record["answered_messages"] >= asker_record["transactions"]
 
 
 @pytest.mark.parametrize("keys", KINDS, ids=str)
@@ -82,12 +82,12 @@ def test_a_mirror_that_nobody_stops_ends_with_a_result_at_its_deadline(
         mirroring = mirror.start("mirror", bind="127.0.0.1", deadline=1, **keys)
         to = at("127.0.0.1", mirror.next(mirroring))
         began = time.monotonic()
-        asked = asker.next(asker.start("ask", to=to, count=20, **keys), "result", "error")
-        assert asked["type"] == "result", asked
+        asker_record = asker.next(asker.start("ask", to=to, count=20, **keys), "result", "error")
+        assert asker_record["type"] == "result", asker_record
         asker.process.kill()
-        mirrored = mirror.next(mirroring, "result", "error")
-        assert mirrored["type"] == "result", mirrored
-        assert mirrored["answered_messages"] == 20
+        mirror_record = mirror.next(mirroring, "result", "error")
+        assert mirror_record["type"] == "result", mirror_record
+        assert mirror_record["answered_messages"] == 20
         assert 0.5 < time.monotonic() - began < 3
 
 
@@ -112,11 +112,11 @@ def test_by_hand_a_mirror_ends_when_its_asker_has(netprobe: Path, keys: dict[str
         assert mirror.stdout is not None
         port = json.loads(mirror.stdout.readline())["port"]
         began = time.monotonic()
-        done = subprocess.run(
+        process = subprocess.run(
             [netprobe, "ask", f"to=127.0.0.1:{port}", "count=100", *words],
             capture_output=True, env=environment, text=True, timeout=20, check=True,
         )  # fmt: skip
-        assert json.loads(done.stdout.splitlines()[-1])["transactions"] == 100
+        assert json.loads(process.stdout.splitlines()[-1])["transactions"] == 100
         assert json.loads(mirror.stdout.readlines()[-1])["answered_messages"] == 100
         assert time.monotonic() - began < 5
     assert mirror.returncode == 0

@@ -37,11 +37,11 @@ Agents = tuple[Agent, Agent]
 @contextmanager
 def both(networks: Networks) -> Iterator[Agents]:
     """Agents of the two networks; one with a finding fails the test at its end."""
-    with networks.agent(0) as here, networks.agent(1) as there:
-        for agent in (here, there):
+    with networks.agent(0) as first_agent, networks.agent(1) as second_agent:
+        for agent in (first_agent, second_agent):
             agent.ask("lock", owner="sanitized")
             agent.ask("facts", to="10.78.1.1", cpu_times=1)
-        yield here, there
+        yield first_agent, second_agent
 
 
 STREAMS: list[dict[str, Any]] = [
@@ -58,13 +58,13 @@ STREAMS: list[dict[str, Any]] = [
 
 
 def test_streams(networks: Networks) -> None:
-    with both(networks) as (here, there):
+    with both(networks) as (receiver, sender):
         for keys in STREAMS:
             times: dict[str, Any] = {} if "count" in keys else {"seconds": 0.3, "warm_up": 0.05}
             at = THERE if keys.get("listener") == "send" else HERE
-            done = open_trial((here, there), address=at, **times, **keys).finish()
-            assert done.received["type"] == "result", (keys, done.received)
-            assert done.sent["type"] == "result", (keys, done.sent)
+            outcome = open_trial((receiver, sender), address=at, **times, **keys).finish()
+            assert outcome.received["type"] == "result", (keys, outcome.received)
+            assert outcome.sent["type"] == "result", (keys, outcome.sent)
 
 
 ROUND_TRIPS: list[dict[str, Any]] = [
@@ -84,9 +84,9 @@ def test_round_trips_and_connections(networks: Networks) -> None:
     with both(networks) as agents:
         for keys in ROUND_TRIPS:
             at = THERE if keys.get("listener") == "ask" else HERE
-            done = round_trips(agents, address=at, seconds=0.3, **keys)
-            assert done.asked["type"] == "result", (keys, done.asked)
-            assert done.mirrored["type"] == "result", (keys, done.mirrored)
+            outcome = round_trips(agents, address=at, seconds=0.3, **keys)
+            assert outcome.asked["type"] == "result", (keys, outcome.asked)
+            assert outcome.mirrored["type"] == "result", (keys, outcome.mirrored)
 
 
 def test_ends_that_come_too_early(networks: Networks) -> None:
@@ -99,27 +99,29 @@ def test_ends_that_come_too_early(networks: Networks) -> None:
                 "message_rate": 2000,
                 "seconds": 1.2,
             }
-            opened = open_trial(agents, **keys)
+            running_trial = open_trial(agents, **keys)
             time.sleep(0.2)
             networks.ip(1, "link set one down")
             time.sleep(0.3)
             networks.ip(1, "link set one up")
-            done = opened.finish()
-            assert done.sent["type"] == done.received["type"] == "result", done
-            opened = open_trial(agents, **keys)
+            outcome = running_trial.finish()
+            assert outcome.sent["type"] == outcome.received["type"] == "result", outcome
+            running_trial = open_trial(agents, **keys)
             time.sleep(0.2)
-            agents[1].ask("stop", test=opened.sample)
-            agents[1].next(opened.sample, "result", "error", patience_s=PATIENCE_S)
-            agents[0].ask("stop", test=opened.receiving, abort=1)
-            assert agents[0].next(opened.receiving, "error")["error"] in (
+            agents[1].ask("stop", test=running_trial.sample)
+            agents[1].next(running_trial.sample, "result", "error", patience_s=PATIENCE_S)
+            agents[0].ask("stop", test=running_trial.receiving, abort=1)
+            assert agents[0].next(running_trial.receiving, "error")["error"] in (
                 "stopped",
                 "peer-vanished",
             )
         with networks.agent(1) as dies:
-            opened = open_trial((agents[0], dies), address=HERE, seconds=20, message_rate=1000)
+            running_trial = open_trial(
+                (agents[0], dies), address=HERE, seconds=20, message_rate=1000
+            )
             time.sleep(0.2)
             dies.ask("quit")
-            assert agents[0].next(opened.receiving, "error")["error"] == "peer-vanished"
+            assert agents[0].next(running_trial.receiving, "error")["error"] == "peer-vanished"
         kinds: list[dict[str, Any]] = [{"proto": "udp"}, {"kind": "connect"}]
         for more in kinds:
             words = {"token": TOKEN, "message": 64} | more

@@ -57,15 +57,15 @@ def test_each_request_is_told_with_the_time_it_was_due_and_its_round_trip(
     agents: Agents, keys: dict[str, Any], address: str
 ) -> None:
     ask = asking(500, **keys.get("ask", {}))
-    both = done(agents, message=64, seconds=0.4, **(keys | {"ask": ask, "address": address}))
+    outcome = done(agents, message=64, seconds=0.4, **(keys | {"ask": ask, "address": address}))
     (record,) = told(agents[1])
     assert record["trip_at_us"] == [2000 * number for number in range(200)]
     assert record["lost_trip_at_us"] == []
-    assert sum(record["trip_ns"]) == both.asked["rtt_sum_ns"]
-    assert min(record["trip_ns"]) == both.asked["rtt_min_ns"]
-    assert max(record["trip_ns"]) == both.asked["rtt_max_ns"]
+    assert sum(record["trip_ns"]) == outcome.asked["rtt_sum_ns"]
+    assert min(record["trip_ns"]) == outcome.asked["rtt_min_ns"]
+    assert max(record["trip_ns"]) == outcome.asked["rtt_max_ns"]
     # Due then; the result has when it was sent.
-    assert record["window_open_ns"] <= both.asked["window_open_ns"]
+    assert record["window_open_ns"] <= outcome.asked["window_open_ns"]
     assert told(agents[0]) == []
 
 
@@ -81,7 +81,7 @@ def test_the_times_are_those_of_the_rate_and_of_the_window_behind_a_warm_up(
 
 def test_they_stand_in_the_order_in_which_they_ended(agents: Agents) -> None:
     """Every third is held up for as long as it takes two others to come back."""
-    both, _ = relayed(
+    outcome, _ = relayed(
         agents,
         lambda kind, number: (1, 0.03 if kind == "request" and number % 3 == 0 else 0.0),
         message=64,
@@ -89,13 +89,13 @@ def test_they_stand_in_the_order_in_which_they_ended(agents: Agents) -> None:
         ask=asking(100, outstanding=50),
     )
     (record,) = told(agents[1])
-    ended = [
+    ends_ns = [
         1000 * at_us + ns for at_us, ns in zip(record["trip_at_us"], record["trip_ns"], strict=True)
     ]
-    assert ended == sorted(ended)
+    assert ends_ns == sorted(ends_ns)
     assert record["trip_at_us"] != sorted(record["trip_at_us"])
     assert sorted(record["trip_at_us"]) == [10_000 * number for number in range(50)]
-    assert sum(record["trip_ns"]) == both.asked["rtt_sum_ns"]
+    assert sum(record["trip_ns"]) == outcome.asked["rtt_sum_ns"]
 
 
 def test_those_that_are_lost_are_told_by_the_time_they_were_due(agents: Agents) -> None:
@@ -105,22 +105,22 @@ def test_those_that_are_lost_are_told_by_the_time_they_were_due(agents: Agents) 
         fate = number % 5 == 0 or number > 90 if kind == "request" else number % 7 == 0
         return (0 if fate else 1), 0.0
 
-    both, _ = relayed(
+    outcome, _ = relayed(
         agents, rule, message=64, seconds=1, ask=asking(100, outstanding=50, timeout=0.2)
     )
     (record,) = told(agents[1])
-    there = [number for number in range(1, 101) if number % 5 and number <= 90]
-    back = [number for at, number in enumerate(there, 1) if at % 7]
-    assert record["trip_at_us"] == [10_000 * (number - 1) for number in back]
+    arrivals = [number for number in range(1, 101) if number % 5 and number <= 90]
+    returns = [number for at, number in enumerate(arrivals, 1) if at % 7]
+    assert record["trip_at_us"] == [10_000 * (number - 1) for number in returns]
     everyone = {10_000 * number for number in range(100)}
     assert set(record["lost_trip_at_us"]) == everyone - set(record["trip_at_us"])
-    assert len(record["lost_trip_at_us"]) == both.asked["lost_messages"] == 100 - len(back)
-    assert sum(record["trip_ns"]) == both.asked["rtt_sum_ns"]
+    assert len(record["lost_trip_at_us"]) == outcome.asked["lost_messages"] == 100 - len(returns)
+    assert sum(record["trip_ns"]) == outcome.asked["rtt_sum_ns"]
 
 
 def test_what_a_mirror_holds_longer_than_the_time_out_is_lost(agents: Agents) -> None:
     """It answers 20 a second of 40: from the fourth on they wait for longer than 0.12 s."""
-    both = round_trips(
+    outcome = round_trips(
         agents,
         proto="udp",
         message=64,
@@ -129,9 +129,9 @@ def test_what_a_mirror_holds_longer_than_the_time_out_is_lost(agents: Agents) ->
         mirror={"hold": 0.05},
     )
     (record,) = told(agents[1])
-    assert len(record["trip_ns"]) == both.asked["transactions"] > 0
-    assert len(record["lost_trip_at_us"]) == both.asked["lost_messages"] > 0
-    assert both.asked["late_messages"] > 0
+    assert len(record["trip_ns"]) == outcome.asked["transactions"] > 0
+    assert len(record["lost_trip_at_us"]) == outcome.asked["lost_messages"] > 0
+    assert outcome.asked["late_messages"] > 0
     assert max(record["trip_ns"]) < 120_000_000
     assert sorted(record["trip_at_us"] + record["lost_trip_at_us"]) == [
         25_000 * number for number in range(24)
@@ -139,7 +139,7 @@ def test_what_a_mirror_holds_longer_than_the_time_out_is_lost(agents: Agents) ->
 
 
 def test_where_nothing_is_answered_none_is_told(agents: Agents) -> None:
-    both = round_trips(
+    outcome = round_trips(
         agents,
         proto="udp",
         message=64,
@@ -147,13 +147,13 @@ def test_where_nothing_is_answered_none_is_told(agents: Agents) -> None:
         mirror={"message": 65},
         ask=asking(50, outstanding=9, timeout=0.05),
     )
-    assert both.asked["error"] == "no-answer"
+    assert outcome.asked["error"] == "no-answer"
     assert told(agents[1]) == []
 
 
 @pytest.mark.parametrize("protocol", ["udp", "tcp"])
 def test_more_than_a_record_holds_are_told_in_several(agents: Agents, protocol: str) -> None:
-    both = done(
+    outcome = done(
         agents,
         proto=protocol,
         message=64,
@@ -164,7 +164,7 @@ def test_more_than_a_record_holds_are_told_in_several(agents: Agents, protocol: 
     assert len(records) == math.ceil(50_000 / OF_A_RECORD)
     assert {len(record["trip_ns"]) for record in records[:-1]} == {OF_A_RECORD}
     assert sorted(joined(records, "trip_at_us")) == [10 * number for number in range(50_000)]
-    assert sum(joined(records, "trip_ns")) == both.asked["rtt_sum_ns"]
+    assert sum(joined(records, "trip_ns")) == outcome.asked["rtt_sum_ns"]
     types = [json.loads(line)["type"] for line in agents[1].lines]
     assert types[-len(records) - 1 :] == ["trips"] * len(records) + ["result"]
 
@@ -196,12 +196,12 @@ def test_one_that_is_stopped_tells_those_that_ended_before(
     name = agents[1].start("ask", to=to, seconds=20, **words, **asking(50))
     agents[1].next(name, "progress")
     agents[1].ask("stop", test=name)
-    asked = agents[1].next(name, "result")
+    asker_record = agents[1].next(name, "result")
     (record,) = told(agents[1])
-    assert len(record["trip_ns"]) == asked["transactions"] >= 40
+    assert len(record["trip_ns"]) == asker_record["transactions"] >= 40
     assert record["lost_trip_at_us"] == []
     if "kind" not in keys:
-        assert sum(record["trip_ns"]) == asked["rtt_sum_ns"]
+        assert sum(record["trip_ns"]) == asker_record["rtt_sum_ns"]
 
 
 def test_without_the_key_none_is_told(agents: Agents) -> None:
@@ -214,18 +214,22 @@ def test_without_the_key_none_is_told(agents: Agents) -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_each_connection_is_told_from_its_own_connect_call_on(agents: Agents, address: str) -> None:
-    both = done(agents, kind="connect", message=64, seconds=0.5, address=address, ask=asking(100))
+    outcome = done(
+        agents, kind="connect", message=64, seconds=0.5, address=address, ask=asking(100)
+    )
     (record,) = told(agents[1])
     due = [10_000 * number for number in range(50)]
     assert len(record["trip_ns"]) == 50
-    assert all(at >= each for at, each in zip(record["trip_at_us"], due, strict=True))
+    assert all(at >= due_us for at, due_us in zip(record["trip_at_us"], due, strict=True))
     assert record["trip_at_us"] == sorted(record["trip_at_us"])
     # The histogram counts from when each was due.
-    assert both.asked["connect_sum_ns"] < sum(record["trip_ns"]) <= both.asked["rtt_sum_ns"]
-    ended = [1000 * at + ns for at, ns in zip(record["trip_at_us"], record["trip_ns"], strict=True)]
+    assert outcome.asked["connect_sum_ns"] < sum(record["trip_ns"]) <= outcome.asked["rtt_sum_ns"]
+    ends_ns = [
+        1000 * at + ns for at, ns in zip(record["trip_at_us"], record["trip_ns"], strict=True)
+    ]
     # One after the other; a time in us is up to 1 us before the truth.
     assert all(
-        1000 * at + 1000 > end for at, end in zip(record["trip_at_us"][1:], ended, strict=False)
+        1000 * at + 1000 > end for at, end in zip(record["trip_at_us"][1:], ends_ns, strict=False)
     )
 
 
@@ -291,17 +295,17 @@ def test_a_connection_that_nobody_answers_is_lost_and_ends_nothing_where_each_is
             message_rate=1,
             **({"trips": 1} if trips else {}),
         )
-        asked = agents[1].next(name, "result", "error")
+        asker_record = agents[1].next(name, "result", "error")
     if not trips:
-        assert asked["error"] == "connect-timeout"
+        assert asker_record["error"] == "connect-timeout"
         assert told(agents[1]) == []
         return
     (record,) = told(agents[1])
-    assert asked["type"] == "result", asked
+    assert asker_record["type"] == "result", asker_record
     assert time.monotonic() - started_s > 5
     (lost_us,) = record["lost_trip_at_us"]
     assert 3_000_000 <= lost_us < 4_000_000
     # Those that were due while it waited follow at once: none is skipped.
-    assert len(record["trip_ns"]) == 7 == asked["transactions"]
-    assert (asked["lost_messages"], asked["sent_messages"]) == (1, 8)
+    assert len(record["trip_ns"]) == 7 == asker_record["transactions"]
+    assert (asker_record["lost_messages"], asker_record["sent_messages"]) == (1, 8)
     assert min(at for at in record["trip_at_us"] if at > lost_us) >= lost_us + 5_000_000

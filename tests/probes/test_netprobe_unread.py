@@ -97,8 +97,8 @@ def test_a_sender_stops_when_it_is_told(netprobe: Path) -> None:
         assert agent.stdin is not None
         agent.stdin.close()
         with os.fdopen(os.dup(read), "rb") as output:
-            said = list(iter(output.readline, b""))
-    kinds = [json.loads(line)["type"] for line in said]
+            lines = list(iter(output.readline, b""))
+    kinds = [json.loads(line)["type"] for line in lines]
     assert kinds == ["facts"] * 8 + ["stop", "result"]
 
 
@@ -107,12 +107,12 @@ def test_an_agent_that_is_asked_without_being_read_takes_in_no_more(netprobe: Pa
     with unread(netprobe, "lease_s=1") as (agent, _):
         assert agent.stdin is not None
         os.set_blocking(agent.stdin.fileno(), False)
-        asked = 0
+        byte_count = 0
         until = time.monotonic() + PATIENCE_S
         while agent.poll() is None and time.monotonic() < until:
             try:
-                asked += os.write(agent.stdin.fileno(), b"f facts\n" * 100)
+                byte_count += os.write(agent.stdin.fileno(), b"f facts\n" * 100)
             except (BlockingIOError, BrokenPipeError):
                 time.sleep(0.05)
         assert agent.poll() == 0
-    assert 500 < asked < 2_000_000
+    assert 500 < byte_count < 2_000_000

@@ -51,10 +51,10 @@ def test_a_thread_waits_longer_for_a_cpu_that_others_want_and_what_it_waits_it_d
         shared_with = []
         for count in (0, RIVALS):
             with rivals(count, CPUS[-1]):
-                said = spun(agents, CPUS[-1])
-            waited, ran = said["run_queue_delay_ns"], said["thread_ns"]
+                record = spun(agents, CPUS[-1])
+            waited, ran = record["run_queue_delay_ns"], record["thread_ns"]
             shared_with.append(waited / ran)
-            accounted.append((waited + ran) / said["elapsed_ns"])
+            accounted.append((waited + ran) / record["elapsed_ns"])
         more.append(shared_with[1] - shared_with[0])
     assert statistics.median(more) > RIVALS / 2, more
     assert statistics.median(accounted) == pytest.approx(1, abs=0.1), accounted

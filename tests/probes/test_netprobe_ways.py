@@ -28,40 +28,44 @@ def cut(networks: Networks, side: int, seconds: float) -> None:
 @pytest.mark.parametrize("method", ["plain", "batch"])
 def test_a_sender_outlives_a_way_that_is_gone_for_a_second(networks: Networks, method: str) -> None:
     with networks.agent(0) as receiver, networks.agent(1) as sender:
-        opened = open_trial(
+        running_trial = open_trial(
             (receiver, sender), address=HERE, proto="udp", seconds=2.5, message=200,
             message_rate=2000, send={"method": method},
         )  # fmt: skip
         time.sleep(0.5)
         cut(networks, 1, 1.0)
-        done = opened.finish()
-    assert done.sent["type"] == "result", done.sent
-    assert done.received["type"] == "result", done.received
-    assert done.received["longest_gap_ns"] > 800e6
-    check_due(done, 2000)
-    assert done.sent["refused_messages"] > 100
+        outcome = running_trial.finish()
+    assert outcome.sent["type"] == "result", outcome.sent
+    assert outcome.received["type"] == "result", outcome.received
+    assert outcome.received["longest_gap_ns"] > 800e6
+    check_due(outcome, 2000)
+    assert outcome.sent["refused_messages"] > 100
 
 
-def check_due(done: Trial, rate: float) -> None:
+def check_due(outcome: Trial, rate: float) -> None:
     """Every message that was due was sent, refused, or passed over: no other becomes of one."""
-    sent = done.sent
-    due = rate * (sent["last_send_ns"] - sent["first_send_ns"]) / 1e9
-    told = sent["sent_messages"] + sent["refused_messages"] + sent["skipped_messages"]
-    assert told == pytest.approx(due, abs=40 + due * 0.002)
-    assert sent["local_drops"] <= sent["refused_messages"]
+    sender_record = outcome.sent
+    due = rate * (sender_record["last_send_ns"] - sender_record["first_send_ns"]) / 1e9
+    total = (
+        sender_record["sent_messages"]
+        + sender_record["refused_messages"]
+        + sender_record["skipped_messages"]
+    )
+    assert total == pytest.approx(due, abs=40 + due * 0.002)
+    assert sender_record["local_drops"] <= sender_record["refused_messages"]
 
 
 def test_a_sender_gives_up_a_way_that_does_not_come_back(networks: Networks) -> None:
     with networks.agent(0) as receiver, networks.agent(1) as sender:
-        opened = open_trial(
+        running_trial = open_trial(
             (receiver, sender), address=HERE, proto="udp", seconds=30, message_rate=2000
         )
         time.sleep(0.3)
         networks.ip(1, "link set one down")
         began = time.monotonic()
-        assert sender.next(opened.sample, "error")["error"] == "unreachable"
+        assert sender.next(running_trial.sample, "error")["error"] == "unreachable"
         assert 4 < time.monotonic() - began < 8
-        receiver.ask("stop", test=opened.receiving, abort=1)
+        receiver.ask("stop", test=running_trial.receiving, abort=1)
 
 
 def ask_across(
@@ -80,11 +84,11 @@ def test_an_asker_outlives_a_way_that_is_gone_for_a_second(networks: Networks) -
         mirror, mirroring, asker, asking = ask_across(networks, stack)
         time.sleep(0.5)
         cut(networks, 1, 1.0)
-        asked = asker.next(asking, "result", "error")
-        assert asked["type"] == "result", asked
-        assert asked["refused_messages"] > 0
-        assert asked["sent_messages"] == pytest.approx(1250, abs=2)
-        assert asked["rtt_max_ns"] > 800e6  # counted from when it was due
+        asker_record = asker.next(asking, "result", "error")
+        assert asker_record["type"] == "result", asker_record
+        assert asker_record["refused_messages"] > 0
+        assert asker_record["sent_messages"] == pytest.approx(1250, abs=2)
+        assert asker_record["rtt_max_ns"] > 800e6  # counted from when it was due
         mirror.ask("stop", test=mirroring)
         assert mirror.next(mirroring, "result", "error")["type"] == "result"
 
@@ -96,13 +100,13 @@ def test_a_mirror_outlives_a_way_back_that_is_gone_for_a_second(networks: Networ
         networks.ip(0, f"route add unreachable {THERE}/32")
         time.sleep(1)
         networks.ip(0, f"route del unreachable {THERE}/32")
-        asked = asker.next(asking, "result", "error")
-        assert asked["type"] == "result", asked
-        assert asked["lost_messages"] >= 3
+        asker_record = asker.next(asking, "result", "error")
+        assert asker_record["type"] == "result", asker_record
+        assert asker_record["lost_messages"] >= 3
         mirror.ask("stop", test=mirroring)
-        mirrored = mirror.next(mirroring, "result", "error")
-        assert mirrored["type"] == "result", mirrored
-        assert mirrored["refused_messages"] >= 3
+        mirror_record = mirror.next(mirroring, "result", "error")
+        assert mirror_record["type"] == "result", mirror_record
+        assert mirror_record["refused_messages"] >= 3
 
 
 # ---- a host that died ----
@@ -112,13 +116,13 @@ def test_a_tcp_peer_whose_host_died_has_vanished(networks: Networks) -> None:
     """Nobody says a word: the far end of the cable is out. A sender hears of it by what is not
     acknowledged, a receiver by asking."""
     with networks.agent(0) as receiver, networks.agent(1) as sender:
-        both = (receiver, sender)
-        opened = open_trial(both, address=HERE, seconds=60, message_rate=500)
+        agents = (receiver, sender)
+        running_trial = open_trial(agents, address=HERE, seconds=60, message_rate=500)
         time.sleep(0.3)
         networks.tc(0, "qdisc replace dev one root tbf rate 8bit burst 10 limit 10")
         networks.tc(1, "qdisc replace dev one root tbf rate 8bit burst 10 limit 10")
         began = time.monotonic()
-        for agent, name in ((sender, opened.sample), (receiver, opened.receiving)):
+        for agent, name in ((sender, running_trial.sample), (receiver, running_trial.receiving)):
             assert agent.next(name, "error")["error"] == "peer-vanished"
         assert 8 < time.monotonic() - began < 14
 
@@ -134,14 +138,14 @@ def test_the_named_interface_is_the_one_that_is_recorded(networks: Networks) -> 
     networks.ip(1, "link set two mtu 1400")
     with networks.agent(0) as receiver, networks.agent(1) as sender:
         for protocol in ("tcp", "udp"):
-            opened = open_trial(
+            running_trial = open_trial(
                 (receiver, sender), address="10.78.9.1", proto=protocol, seconds=0.3,
                 message=1000, message_rate=2000, send={"interface": "two"},
             )  # fmt: skip
-            done = opened.finish()
-            assert done.sent["type"] == "result", done.sent
-            assert done.sent["interface"] == "two"
-            assert done.sent["interface_sent_bytes"] > done.sent["total_bytes"]
+            outcome = running_trial.finish()
+            assert outcome.sent["type"] == "result", outcome.sent
+            assert outcome.sent["interface"] == "two"
+            assert outcome.sent["interface_sent_bytes"] > outcome.sent["total_bytes"]
         facts = sender.ask("facts", to="10.78.9.1")
         assert (facts["route_interface"], facts["interface_mtu_bytes"]) == ("one", 1500)
         facts = sender.ask("facts", to="10.78.9.1", interface="two")
@@ -153,12 +157,12 @@ def test_the_scope_of_an_address_is_the_interface_that_is_recorded(networks: Net
     """fe80::1 is at the end of either cable."""
     with networks.agent(0) as receiver, networks.agent(1) as sender:
         for device in ("one", "two"):
-            opened = open_trial(
+            running_trial = open_trial(
                 (receiver, sender), address=f"fe80::1%25{device}", proto="udp", seconds=0.3,
                 message=1000, message_rate=2000,
             )  # fmt: skip
-            done = opened.finish()
-            for side, kind in ((done.sent, "sent"), (done.received, "received")):
+            outcome = running_trial.finish()
+            for side, kind in ((outcome.sent, "sent"), (outcome.received, "received")):
                 assert side["type"] == "result", side
                 assert side["interface"] == device
                 assert side[f"interface_{kind}_bytes"] > side["total_bytes"]

@@ -52,8 +52,10 @@ def run() -> Analysis:
 
 @pytest.fixture(scope="module")
 def part(run: Analysis) -> Part:
-    found = parts_of(run, readings(run))
-    return next(each for each in found if each.name == "every-host-with-every-other")
+    all_parts = parts_of(run, readings(run))
+    return next(
+        candidate for candidate in all_parts if candidate.name == "every-host-with-every-other"
+    )
 
 
 def table(part: Part, protocol: str) -> Table:
@@ -65,8 +67,8 @@ def place(sheet: Table, client: str, server: str) -> TableCell:
     return line.places[sheet.columns.index(server)]
 
 
-def why(sheet: Table, found: TableCell) -> str:
-    return " ".join(dict(sheet.footnotes)[letter] for letter in found.notes)
+def why(sheet: Table, cell: TableCell) -> str:
+    return " ".join(dict(sheet.footnotes)[letter] for letter in cell.notes)
 
 
 @pytest.mark.parametrize("protocol", PRINTED)
@@ -76,18 +78,18 @@ def test_the_documents_table_comes_out_as_it_was_printed_blanks_included(
     sheet = table(part, protocol)
     assert sheet.columns == (*HOSTS, "mean (pairs)")
     assert [line.label for line in sheet.lines] == [*HOSTS, "mean (pairs)"]
-    printed = [[place(sheet, c, s).text or "-" for s in HOSTS] for c in HOSTS]
-    assert printed == [line.split() for line in PRINTED[protocol].splitlines()]
+    texts = [[place(sheet, c, s).text or "-" for s in HOSTS] for c in HOSTS]
+    assert texts == [line.split() for line in PRINTED[protocol].splitlines()]
 
 
 def test_the_table_in_the_repository_is_the_document_and_nothing_else() -> None:
     rows = list(csv.DictReader(TABLE.read_text("utf-8").splitlines()))
-    found = {(r["protocol"], r["client"], r["server"]): r["mbit_per_s"] or "-" for r in rows}
-    assert len(rows) == len(found) == 50
-    for protocol, printed in PRINTED.items():
-        lines = [line.split() for line in printed.splitlines()]
+    figures = {(r["protocol"], r["client"], r["server"]): r["mbit_per_s"] or "-" for r in rows}
+    assert len(rows) == len(figures) == 50
+    for protocol, printed_table in PRINTED.items():
+        lines = [line.split() for line in printed_table.splitlines()]
         for client, line in zip(HOSTS, lines, strict=True):
-            assert [found[protocol, client, server] for server in HOSTS] == line
+            assert [figures[protocol, client, server] for server in HOSTS] == line
     assert {r["offered_mbit_per_s"] for r in rows} == {"", "100"}
 
 
@@ -104,9 +106,9 @@ def test_what_never_left_the_pc_is_marked_and_in_no_mean(part: Part, protocol: s
 
 
 def test_the_mean_over_the_cable_is_that_of_the_eight_pairs_that_used_it(part: Part) -> None:
-    found = place(table(part, "TCP"), "mean (pairs)", "mean (pairs)")
+    cell = place(table(part, "TCP"), "mean (pairs)", "mean (pairs)")
     over_cable = [26.3, 92.8, 92.8, 93.7, 85.9, 85.8, 85.6, 86.0]
-    assert found.value == pytest.approx(sum(over_cable) / 8)
+    assert cell.value == pytest.approx(sum(over_cable) / 8)
 
 
 def test_a_blank_says_that_the_document_has_no_value(part: Part) -> None:
@@ -148,7 +150,7 @@ def test_directions_stand_side_by_side_and_one_trial_each_way_cannot_tell(part: 
     assert {line.places[-1].text for line in sheet.lines} == {"cannot tell: one trial each way"}
     first = sheet.lines[0]
     assert first.label == "TCP: colinux-winpcap-bridge ↔ linux"
-    assert [each.text for each in first.places[:2]] == ["26.30 Mbit/s", "85.90 Mbit/s"]
+    assert [cell.text for cell in first.places[:2]] == ["26.30 Mbit/s", "85.90 Mbit/s"]
 
 
 def test_the_maps_scale_is_that_of_the_cable(part: Part) -> None:
@@ -183,7 +185,7 @@ def test_importing_the_table_again_gives_the_committed_run(run: Analysis, tmp_pa
 
 def test_the_committed_page_has_the_figures_of_the_committed_run() -> None:
     text = (FOLDER / "index.html").read_text("utf-8")
-    assert [each for each in ("1177.6", "26.30", "85.90", "99.30") if each not in text] == []
+    assert [figure for figure in ("1177.6", "26.30", "85.90", "99.30") if figure not in text] == []
 
 
 def test_without_a_map_from_hosts_to_machines_only_a_host_with_itself_is_within_one(

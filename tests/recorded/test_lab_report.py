@@ -43,8 +43,8 @@ def layout(run: Analysis) -> Layout:
 
 @pytest.fixture(scope="module")
 def parts(run: Analysis, layout: Layout) -> dict[str, TableSection]:
-    found = sections(layout, run.plan.link, imported=run.plan.source is not None)
-    return {part.grid.pairing: part for part in found}
+    table_sections = sections(layout, run.plan.link, imported=run.plan.source is not None)
+    return {part.grid.pairing: part for part in table_sections}
 
 
 def place(table: GridTable, label: str, column: TableColumn) -> tuple[str, int]:
@@ -64,14 +64,14 @@ def test_the_document_prints_28_means_and_four_that_are_none() -> None:
     assert (len(PRINTED), len(MEASURED)) == (32, 28)
 
 
-@pytest.mark.parametrize(("where", "mean"), MEASURED.items(), ids=str)
+@pytest.mark.parametrize(("mean_place", "mean"), MEASURED.items(), ids=str)
 def test_each_printed_mean_comes_out_of_its_cells_to_the_last_digit(
-    where: tuple[str, TableColumn],
+    mean_place: tuple[str, TableColumn],
     mean: str,
     parts: dict[str, TableSection],
     layout: Layout,
 ) -> None:
-    pairing, column = where
+    pairing, column = mean_place
     assert place(parts[pairing].tables[0], "mean", column)[0] == mean
     assert place(overviews(layout)[0], pairing, column)[0] == mean
 
@@ -158,9 +158,9 @@ def test_the_ceilings_are_those_of_the_link_and_tcp_says_what_it_does_not_know(
 
 
 def test_the_charts_are_the_document_s_and_gaps_stay_gaps(run: Analysis, layout: Layout) -> None:
-    drawn, left_out = charts_of(layout, run.plan.link)
-    assert (len(drawn), left_out) == (10, 0)
-    by_name = {chart.name: chart for chart in drawn}
+    charts, left_out = charts_of(layout, run.plan.link)
+    assert (len(charts), left_out) == (10, 0)
+    by_name = {chart.name: chart for chart in charts}
     udp = by_name["socket-buffer-udp-1500"]
     assert [line.label for line in udp.lines] == ["LL", "WL", "LW"]
     wl = dict(udp.lines[1].points)
@@ -176,8 +176,8 @@ def test_the_committed_page_has_all_means_and_charts_of_the_committed_run(
 ) -> None:
     page = (FOLDER / "index.html").read_text("utf-8")
     assert [mean for mean in MEASURED.values() if mean not in page] == []
-    drawn = {chart.name for chart in charts_of(layout, run.plan.link)[0]}
-    assert {path.stem for path in (FOLDER / "charts").iterdir()} >= drawn
+    names = {chart.name for chart in charts_of(layout, run.plan.link)[0]}
+    assert {path.stem for path in (FOLDER / "charts").iterdir()} >= names
 
 
 def test_the_overview_for_a_terminal_has_the_means_and_the_coverage(run: Analysis) -> None:

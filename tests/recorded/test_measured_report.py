@@ -85,10 +85,10 @@ def test_the_frame_s_percentiles_and_means_agree_with_the_record_s_own_extremes(
 def test_every_value_that_a_probe_said_is_described_in_the_documentation(run: Analysis) -> None:
     protocol = (ROOT / "docs" / "protocol.md").read_text("utf-8")
     words = set(re.findall(r"[a-z0-9_]+", protocol))
-    known = columns_of(run.frame["test"].unique())
-    said = {plain(str(name)) for name in run.frame.columns if name not in known}
+    columns = columns_of(run.frame["test"].unique())
+    value_names = {plain(str(name)) for name in run.frame.columns if name not in columns}
     percentile = re.compile(r"_p[0-9_]+_ns$")
-    assert sorted(n for n in said - words - known.keys() if not percentile.search(n)) == []
+    assert sorted(n for n in value_names - words - columns.keys() if not percentile.search(n)) == []
 
 
 def plain(name: str) -> str:

@@ -68,8 +68,8 @@ def counted(test: str, sheets: Mapping[str, Table]) -> Table:
 def test_each_printed_mean_comes_out_of_the_repeats_to_the_last_digit(
     test: str, sheets: dict[str, Table]
 ) -> None:
-    found = place(repeats_of(test, sheets), "elapsed, s", "mean")
-    assert found.text == PRINTED[test]["mean_elapsed_s"]
+    cell = place(repeats_of(test, sheets), "elapsed, s", "mean")
+    assert cell.text == PRINTED[test]["mean_elapsed_s"]
 
 
 @pytest.mark.parametrize("test", PRINTED)
@@ -77,10 +77,10 @@ def test_what_the_document_calls_var_is_the_mean_absolute_deviation_and_no_varia
     test: str, sheets: dict[str, Table]
 ) -> None:
     sheet = repeats_of(test, sheets)
-    printed = PRINTED[test]["printed_var_s"]
+    printed_figure = PRINTED[test]["printed_var_s"]
     mad = place(sheet, "elapsed, s", "mean absolute deviation")
     assert mad.value is not None
-    assert str(rounded(mad.value, len(printed.split(".")[1]))) == printed
+    assert str(rounded(mad.value, len(printed_figure.split(".")[1]))) == printed_figure
     variance = place(sheet, "elapsed, s", "variance")
     assert (variance.text, variance.unit) == (VARIANCES[test], "s²")
     deviation = place(sheet, "elapsed, s", "standard deviation")
@@ -153,7 +153,7 @@ def test_the_committed_page_has_the_figures_that_the_committed_run_gives(tmp_pat
     shutil.copytree(FOLDER, copy)
     for page in (write_report(load(copy)), FOLDER / "index.html"):
         text = page.read_text("utf-8")
-        assert [each for each in ("637.61", "12,374,712", "99.78") if each not in text] == []
+        assert [figure for figure in ("637.61", "12,374,712", "99.78") if figure not in text] == []
 
 
 def test_the_overview_for_a_terminal_has_the_documents_tables(run: Analysis) -> None:
@@ -214,9 +214,9 @@ def test_the_same_trial_twice_is_refused() -> None:
 
 def test_the_command_makes_the_run_and_its_report(tmp_path: Path) -> None:
     words = ["import", "repeats", str(TABLE), "--into", str(tmp_path / "run"), "--mss", "1448"]
-    done = CliRunner().invoke(cli, [*words, "--hops", "1", "--pairing", "WL"])
-    assert done.exit_code == 0, done.output
-    assert "WL, TCP 1448, round trips: repeat by repeat" in done.output
+    outcome = CliRunner().invoke(cli, [*words, "--hops", "1", "--pairing", "WL"])
+    assert outcome.exit_code == 0, outcome.output
+    assert "WL, TCP 1448, round trips: repeat by repeat" in outcome.output
     assert load(tmp_path / "run").plan.link == Link(1e8, 1500, hops=1)
     wrong = CliRunner().invoke(cli, [*words, "--pairing", "linux"])
     assert isinstance(wrong.exception, UsageError)

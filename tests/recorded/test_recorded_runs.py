@@ -22,19 +22,21 @@ DRAWN_WITH = "3.11.2"
 RECORDED = [path.parent.name for path in sorted(REPORTS.glob("*-lab*/run.json"))]
 
 
-SCALED = {each.name: 0.1 if each.is_scaled else None for each in RECORDINGS}
+SCALED = {recording.name: 0.1 if recording.is_scaled else None for recording in RECORDINGS}
 """Recorded run → the scale of its counts; None: of an experiment without counts."""
 
 
 def test_each_experiment_is_recorded_in_the_labs_that_can_show_it() -> None:
     shaped = {"nettest", "payload", "lab-report", "connection-kinds"}
-    assert {f"{each}-lab" for each in shaped} <= set(RECORDED)
-    assert {f"{each}-lab-unshaped" for each in ("nettest", "payload", "udp-mirror")} <= {*RECORDED}
+    assert {f"{experiment}-lab" for experiment in shaped} <= set(RECORDED)
+    assert {
+        f"{experiment}-lab-unshaped" for experiment in ("nettest", "payload", "udp-mirror")
+    } <= {*RECORDED}
     assert {"rfc2544-lab", "udp-mirror-lab-pinned", "latency-under-load-lab"} <= set(RECORDED)
     for name in ("udp-mirror-lab-windows", "lab-report-lab"):
         assert pairings_of(name) == {"LL", "WL", "LW", "WW"}
     assert len(load(REPORTS / "lab-report-lab").plan.cells) == 416
-    assert {each for each in pairings_of("connection-kinds-lab") if "@second" in each}
+    assert {pairing for pairing in pairings_of("connection-kinds-lab") if "@second" in pairing}
 
 
 def pairings_of(name: str) -> set[str]:
@@ -55,8 +57,8 @@ def made_anew(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     """A copy of a recorded run, without its report, and that made out of its records."""
     copy = tmp_path_factory.mktemp("reports") / str(request.param)
     shutil.copytree(REPORTS / str(request.param), copy)
-    for written in ("tables.md", "index.html"):
-        (copy / written).unlink()
+    for file_name in ("tables.md", "index.html"):
+        (copy / file_name).unlink()
     write_report(load(copy))
     return copy
 
@@ -65,8 +67,8 @@ DRAWING = re.compile(r'data:image/svg\+xml,[^"]+')
 
 
 def test_the_tables_of_a_recorded_run_are_what_its_records_give(made_anew: Path) -> None:
-    kept = REPORTS / made_anew.name / "tables.md"
-    assert (made_anew / "tables.md").read_bytes() == kept.read_bytes()
+    recorded_tables = REPORTS / made_anew.name / "tables.md"
+    assert (made_anew / "tables.md").read_bytes() == recorded_tables.read_bytes()
 
 
 def test_the_page_of_a_recorded_run_is_what_its_records_give(made_anew: Path) -> None:
@@ -76,13 +78,15 @@ def test_the_page_of_a_recorded_run_is_what_its_records_give(made_anew: Path) ->
 
 def check_page(recorded: Path, fresh: Path) -> None:
     """The page of the one folder is that of the other, and each of its charts lies beside it."""
-    kept, made = ((each / "index.html").read_text("utf-8") for each in (recorded, fresh))
-    assert DRAWING.sub("", made) == DRAWING.sub("", kept)
-    assert len(DRAWING.findall(made)) == len(DRAWING.findall(kept))
+    recorded_page, fresh_page = (
+        (folder / "index.html").read_text("utf-8") for folder in (recorded, fresh)
+    )
+    assert DRAWING.sub("", fresh_page) == DRAWING.sub("", recorded_page)
+    assert len(DRAWING.findall(fresh_page)) == len(DRAWING.findall(recorded_page))
     if matplotlib.__version__ == DRAWN_WITH:
-        assert made == kept
-    beside = {drawing_address(path.read_bytes()) for path in (fresh / "charts").glob("*.svg")}
-    assert [each for each in DRAWING.findall(made) if each not in beside] == []
+        assert fresh_page == recorded_page
+    addresses = {drawing_address(path.read_bytes()) for path in (fresh / "charts").glob("*.svg")}
+    assert [drawing for drawing in DRAWING.findall(fresh_page) if drawing not in addresses] == []
 
 
 def test_the_lab_reports_page_and_charts_are_what_its_records_give(tmp_path: Path) -> None:
@@ -90,16 +94,16 @@ def test_the_lab_reports_page_and_charts_are_what_its_records_give(tmp_path: Pat
     shutil.copytree(recorded, fresh, ignore=shutil.ignore_patterns("charts", "index.html"))
     write_report(load(fresh))
     check_page(recorded, fresh)
-    kept, made = (
-        {str(path.relative_to(each)): path for path in (each / "charts").rglob("*.*")}
-        for each in (recorded, fresh)
+    recorded_files, fresh_files = (
+        {str(path.relative_to(folder)): path for path in (folder / "charts").rglob("*.*")}
+        for folder in (recorded, fresh)
     )
-    assert kept.keys() == made.keys()
-    for name, path in kept.items():
+    assert recorded_files.keys() == fresh_files.keys()
+    for name, path in recorded_files.items():
         if name.endswith(".png"):
-            old, new = image.imread(path), image.imread(made[name])
+            old, new = image.imread(path), image.imread(fresh_files[name])
             assert old.shape == new.shape
             # Another version draws letters and edges elsewhere by a hair, and nothing else.
             assert abs(old - new).mean() < 0.01, name
         if matplotlib.__version__ == DRAWN_WITH:
-            assert path.read_bytes() == made[name].read_bytes(), name
+            assert path.read_bytes() == fresh_files[name].read_bytes(), name

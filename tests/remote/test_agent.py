@@ -107,11 +107,11 @@ def test_a_line_that_is_too_long_is_dropped_whole_even_if_it_ends_like_a_record(
 
 @pytest.mark.parametrize("knob", ["endless", "flood", "blank"])
 def test_output_without_end_is_given_up_in_bounded_memory(fake: Starter, knob: str) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     agent = fake(knob)
     with pytest.raises(HostGone, match="prints endless output that is no record"):
         agent.greet(None)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # KiB
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start_kib < 50_000  # KiB
 
 
 def test_an_agent_that_never_says_hello_is_a_sentence_and_no_hang(fake: Starter) -> None:
@@ -139,12 +139,12 @@ def test_a_silent_agent_is_lost_and_all_that_wait_hear_of_it(
     monkeypatch.setattr(probe, "HEARTBEAT_S", 0.05)
     agent = fake("silent", silence_s=0.3)
     agent.greet(None)
-    heard: list[Mapping[str, Any]] = []
-    agent.start("receive", inbox=lambda _pending, record: heard.append(record))
+    records: list[Mapping[str, Any]] = []
+    agent.start("receive", inbox=lambda _pending, record: records.append(record))
     with pytest.raises(HostGone, match="silent for"):
         agent.ask("clock", timeout_s=10)
     assert agent.gone
-    assert [record["type"] for record in heard] == ["gone"]
+    assert [record["type"] for record in records] == ["gone"]
     with pytest.raises(HostGone):
         agent.ask("clock")
 
@@ -176,11 +176,11 @@ def test_an_error_record_is_raised_with_its_word_and_number(fake: Starter) -> No
 def test_records_of_several_requests_reach_those_who_asked(fake: Starter) -> None:
     agent = fake("garbage")
     agent.greet(None)
-    found: dict[int, list[str]] = {}
+    record_types: dict[int, list[str]] = {}
 
     def ask(number: int) -> None:
         pending = agent.start("stream")
-        found[number] = [str(pending.record(10)["type"]) for _ in range(3)]
+        record_types[number] = [str(pending.record(10)["type"]) for _ in range(3)]
         assert agent.ask("echo", number=number)["line"].endswith(f"number={number}")
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
@@ -188,23 +188,23 @@ def test_records_of_several_requests_reach_those_who_asked(fake: Starter) -> Non
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == {key: ["ready", "progress", "result"] for key in range(8)}
+    assert record_types == {key: ["ready", "progress", "result"] for key in range(8)}
 
 
 def test_an_inbox_gets_its_own_pending_with_each_record(fake: Starter) -> None:
     agent = fake()
     agent.greet(None)
-    heard: list[tuple[Pending, str]] = []
-    done = threading.Event()
+    deliveries: list[tuple[Pending, str]] = []
+    completion = threading.Event()
 
     def inbox(pending: Pending, record: Mapping[str, Any]) -> None:
-        heard.append((pending, str(record["type"])))
+        deliveries.append((pending, str(record["type"])))
         if record["type"] == "result":
-            done.set()
+            completion.set()
 
     pending = agent.start("stream", inbox=inbox)
-    assert done.wait(10)
-    assert heard == [(pending, "ready"), (pending, "progress"), (pending, "result")]
+    assert completion.wait(10)
+    assert deliveries == [(pending, "ready"), (pending, "progress"), (pending, "result")]
 
 
 def test_the_clock_offset_is_that_of_the_quickest_exchange(fake: Starter) -> None:
@@ -256,19 +256,22 @@ def test_a_silent_agent_is_lost_also_while_a_line_to_it_is_stuck(
 
 
 def test_a_machine_without_an_id_is_identified_by_its_last_start(fake: Starter) -> None:
-    one, other = fake("no-machine", name="one"), fake("no-machine", name="other")
-    for agent in (one, other):
+    first_agent, second_agent = fake("no-machine", name="one"), fake("no-machine", name="other")
+    for agent in (first_agent, second_agent):
         agent.greet(None)
-    assert one.identity == ("the-boot", "7")
-    assert same_host(one, other)
+    assert first_agent.identity == ("the-boot", "7")
+    assert same_host(first_agent, second_agent)
 
 
 def test_one_machine_of_the_inventory_is_one_host(fake: Starter) -> None:
-    one, other = fake("no-machine", name="one", machine="pc"), fake(name="other", machine="pc")
-    for agent in (one, other):
+    first_agent, second_agent = (
+        fake("no-machine", name="one", machine="pc"),
+        fake(name="other", machine="pc"),
+    )
+    for agent in (first_agent, second_agent):
         agent.greet(None)
-    assert one.identity != other.identity
-    assert same_host(one, other)
+    assert first_agent.identity != second_agent.identity
+    assert same_host(first_agent, second_agent)
 
 
 def test_closing_twice_and_from_several_threads_is_safe(fake: Starter) -> None:
@@ -297,9 +300,9 @@ def test_the_local_agent_says_who_it_is(real: Agent) -> None:
 @pytest.mark.alone
 def test_asking_the_local_agent_takes_well_below_a_millisecond(real: Agent) -> None:
     def ask_s() -> float:
-        before = time.perf_counter()
+        start_s = time.perf_counter()
         real.ask("clock")
-        return time.perf_counter() - before
+        return time.perf_counter() - start_s
 
     # The best tenth: other programs of this machine are not what is tested.
     assert statistics.quantiles([ask_s() for _ in range(300)], n=10)[0] < 0.001
@@ -345,13 +348,15 @@ def start_in_own_network() -> Iterator[Callable[[str], Agent]]:
 def test_agents_on_one_host_have_one_identity_and_another_controller_learns_the_holder(
     start_in_own_network: Callable[[str], Agent],
 ) -> None:
-    one, two, stranger = (start_in_own_network(name) for name in ("one", "two", "stranger"))
+    first_agent, second_agent, stranger = (
+        start_in_own_network(name) for name in ("one", "two", "stranger")
+    )
     ada, bob = LockOwner("ada", "1", "out"), LockOwner("bob", "1", "out")
-    assert one.identity == two.identity == stranger.identity
-    lock_host(one, ada, give_up_s=0.0)
+    assert first_agent.identity == second_agent.identity == stranger.identity
+    lock_host(first_agent, ada, give_up_s=0.0)
     with pytest.raises(LockedError, match=r"^stranger is measured by run ada, .*; wait"):
         lock_host(stranger, bob, give_up_s=0.0)
-    freed = threading.Timer(0.3, one.close)
+    freed = threading.Timer(0.3, first_agent.close)
     freed.start()
     lock_host(stranger, bob, give_up_s=time.monotonic() + 10)
     freed.join()

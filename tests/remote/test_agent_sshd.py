@@ -35,8 +35,8 @@ class TestDeployment:
         for _ in range(2):
             agent = Agent.open(host_at(server))
             agent.close()
-            seen = cached(server).stat()
-            stamps.append((seen.st_ino, seen.st_mtime_ns, seen.st_mode & 0o777))
+            stat = cached(server).stat()
+            stamps.append((stat.st_ino, stat.st_mtime_ns, stat.st_mode & 0o777))
         assert stamps[0] == stamps[1]
         assert stamps[0][2] == 0o700
         assert re.fullmatch("netprobe-[0-9a-f]{16}", cached(server).name)
@@ -46,11 +46,11 @@ class TestDeployment:
         server = site.server()
         Agent.open(host_at(server)).close()
         file = cached(server)
-        whole = file.read_bytes()
+        content = file.read_bytes()
         if damage == "flipped":
-            file.write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])
+            file.write_bytes(content[:5000] + bytes([content[5000] ^ 1]) + content[5001:])
         elif damage == "cut":
-            file.write_bytes(whole[:-1])
+            file.write_bytes(content[:-1])
         elif damage == "not-executable":
             file.chmod(0o600)
         else:
@@ -59,7 +59,7 @@ class TestDeployment:
             file.unlink()
             file.symlink_to(target)
         Agent.open(host_at(server)).close()
-        assert file.read_bytes() == whole
+        assert file.read_bytes() == content
         assert not file.is_symlink()
         assert file.stat().st_mode & 0o777 == 0o700
         assert cached(server) == file
@@ -103,16 +103,22 @@ class TestDeployment:
             server.says(to_sftp="exit 1")
         Agent.open(host_at(server)).close()
         probe = cached(server)
-        old, new, cut = "netprobe-" + "0" * 16, "netprobe-" + "1" * 16, ".12345678"
-        kept = {"notes": 500, old + ".bak": 500, new: 80, new + cut: 0.1, probe.name + cut: 0.5}
-        for name, days in ({old: 95, old + cut: 2, old + ".exe": 95} | kept).items():
+        old, new, suffix = "netprobe-" + "0" * 16, "netprobe-" + "1" * 16, ".12345678"
+        survivors = {
+            "notes": 500,
+            old + ".bak": 500,
+            new: 80,
+            new + suffix: 0.1,
+            probe.name + suffix: 0.5,
+        }
+        for name, days in ({old: 95, old + suffix: 2, old + ".exe": 95} | survivors).items():
             file = probe.parent / name
             file.write_text("")
             then_s = time.time() - days * 86400
             os.utime(file, (then_s, then_s))
         os.utime(probe, (1e9, 1e9))
         Agent.open(host_at(server)).close()
-        assert {each.name for each in probe.parent.iterdir()} == {probe.name, *kept}
+        assert {path.name for path in probe.parent.iterdir()} == {probe.name, *survivors}
         # It was used today, whenever it was installed.
         assert abs(probe.stat().st_mtime - time.time()) < 60
 
@@ -139,9 +145,9 @@ class TestAgent:
         agent = Agent.open(host_at(site.server()))
 
         def ask_s() -> float:
-            before = time.perf_counter()
+            start_s = time.perf_counter()
             agent.ask("clock")
-            return time.perf_counter() - before
+            return time.perf_counter() - start_s
 
         try:
             # The best tenth: other programs of this machine are not what is tested. Without
@@ -152,13 +158,15 @@ class TestAgent:
 
     def test_two_names_of_one_host_are_one_host(self, site: Site) -> None:
         server = site.server()
-        one, two = (Agent.open(host_at(server, name=name)) for name in ("one", "two"))
+        first_agent, second_agent = (
+            Agent.open(host_at(server, name=name)) for name in ("one", "two")
+        )
         local = Agent.open(Host(name="here", os="L", local=True))
         try:
-            assert same_host(one, two)
-            assert same_host(one, local)
+            assert same_host(first_agent, second_agent)
+            assert same_host(first_agent, local)
         finally:
-            for agent in (one, two, local):
+            for agent in (first_agent, second_agent, local):
                 agent.close()
 
     def test_closing_leaves_no_probe_and_no_session(self, site: Site) -> None:
@@ -182,10 +190,10 @@ class TestAgent:
         pending = agent.start("receive", kind="check", **listen)
         assert pending.record(10)["type"] == "ready"
         server.cut()
-        before = time.monotonic()
+        start_s = time.monotonic()
         with pytest.raises(HostGone, match="far: the connection ended"):
             pending.record(30)
-        assert time.monotonic() - before < 5
+        assert time.monotonic() - start_s < 5
         assert agent.gone
         assert until(lambda: not is_alive(pid))
         agent.close()
@@ -197,10 +205,10 @@ class TestAgent:
         server = site.server()
         agent = Agent.open(host_at(server), silence_s=1.0)
         with server.frozen():
-            before = time.monotonic()
+            start_s = time.monotonic()
             with pytest.raises(HostGone, match="far: silent for"):
                 agent.ask("clock", timeout_s=20)
-            assert 0.5 < time.monotonic() - before < 10
+            assert 0.5 < time.monotonic() - start_s < 10
             closing = time.monotonic()
             agent.close()
             assert time.monotonic() - closing < 5
@@ -233,35 +241,35 @@ class TestAgent:
         transport.log_in()
         try:
             for _ in range(10):
-                done = transport.answer(
+                answer = transport.answer(
                     ("cat", "/nowhere"), data=bytes(8 << 20), most_bytes=1000, timeout_s=20
                 )
-                assert (done.stdout, done.status) == (b"", 1)
-                assert "/nowhere" in done.stderr
+                assert (answer.stdout, answer.status) == (b"", 1)
+                assert "/nowhere" in answer.stderr
         finally:
             transport.close()
 
     def test_a_command_that_takes_no_input_has_an_end(self, site: Site) -> None:
         transport = SshTransport(host_at(site.server()))
         transport.log_in()
-        ended: list[str] = []
+        steps: list[str] = []
         data = bytes(8 << 20)  # more than its channel holds
 
         def ask() -> None:
             process = transport.start(("sleep", "60"))
             with pytest.raises(TimeoutError, match=r"takes no input for 0\.3 s"):
                 process.write(data, 0.3)
-            ended.append("write")
+            steps.append("write")
             process.kill()
             with pytest.raises(TimeoutError):
                 transport.answer(("sleep", "60"), data=data, most_bytes=10, timeout_s=0.3)
-            ended.append("answer")
+            steps.append("answer")
 
         thread = threading.Thread(target=ask, daemon=True)
         thread.start()
         thread.join(20)
         transport.close()
-        assert ended == ["write", "answer"]
+        assert steps == ["write", "answer"]
 
     def test_by_default_a_silent_host_is_lost_within_45_seconds(self) -> None:
         assert probe.SILENCE_S + 2 * probe.HEARTBEAT_S < 45

@@ -34,21 +34,21 @@ def recorded(path: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 ("ask", "client_"),
                 ("mirror", "server_"),
             ):
-                said = {
+                end_values = {
                     name.removeprefix(flow + side): value
                     for name, value in values.items()
                     if name.startswith(flow + side)
                 }
-                if "setup_ns" in said:
+                if "setup_ns" in end_values:
                     own = {n: v for n, v in values.items() if n.startswith(OF_ASKER)}
                     # In latency under load all values of the asking end have its prefix.
-                    yield verb, (own if verb == "ask" else {}) | said
+                    yield verb, (own if verb == "ask" else {}) | end_values
 
 
 @pytest.mark.parametrize("path", JOURNALS, ids=lambda path: path.parent.name)
 def test_every_recorded_result_is_believed(path: Any) -> None:
-    for verb, said in recorded(path):
-        record = {"type": "result", "id": "1", **said}
+    for verb, end_values in recorded(path):
+        record = {"type": "result", "id": "1", **end_values}
         assert Answers(verb, {"count": 1}).checked(record, 0.0) is record
     for line in read_journal(path)[0]:
         assert misfit(line.data.get("values", {}) | line.data.get("settings", {})) is None
@@ -59,10 +59,10 @@ def test_every_recorded_result_is_believed(path: Any) -> None:
 
 def test_the_names_that_are_checked_are_those_of_the_protocol() -> None:
     text = (DOCS / "protocol.md").read_text("utf-8")
-    named = {name for _, names in answers._KINDS for name in names.split()}
-    documented = named - {"type", "id", "socket"}
-    missing = {name for name in documented if f"`{name}`" not in text and f"{name}`" not in text}
-    assert missing == set()
+    checked_names = {name for _, names in answers._KINDS for name in names.split()}
+    documented = checked_names - {"type", "id", "socket"}
+    omissions = {name for name in documented if f"`{name}`" not in text and f"{name}`" not in text}
+    assert omissions == set()
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,12 @@ def test_the_names_that_are_checked_are_those_of_the_protocol() -> None:
 def test_what_is_not_believed_names_the_key_and_what_came(
     verb: str, record: dict[str, Any], words: str
 ) -> None:
-    said = Answers(verb, {}).checked({"id": "1", **record}, 0.0)
-    assert said is not None
-    assert (said["type"], said["error"], said["id"]) == ("error", "bad-answer", "1")
-    assert words in said["detail"]
-    assert said["detail"].isprintable()
-    assert len(said["detail"]) < 300
+    reply = Answers(verb, {}).checked({"id": "1", **record}, 0.0)
+    assert reply is not None
+    assert (reply["type"], reply["error"], reply["id"]) == ("error", "bad-answer", "1")
+    assert words in reply["detail"]
+    assert reply["detail"].isprintable()
+    assert len(reply["detail"]) < 300
 
 
 TOLD: dict[str, Any] = {
@@ -157,41 +157,41 @@ def test_round_trips_one_by_one_are_believed(more: dict[str, Any]) -> None:
     ],
 )
 def test_round_trips_that_cannot_be_are_not_believed(more: dict[str, Any], words: str) -> None:
-    said = Answers("ask", {"trips": 1}).checked(TOLD | more, 0.0)
-    assert said is not None
-    assert (said["type"], said["error"]) == ("error", "bad-answer")
-    assert words in said["detail"]
-    assert len(said["detail"]) < 300
+    reply = Answers("ask", {"trips": 1}).checked(TOLD | more, 0.0)
+    assert reply is not None
+    assert (reply["type"], reply["error"]) == ("error", "bad-answer")
+    assert words in reply["detail"]
+    assert len(reply["detail"]) < 300
 
 
 @pytest.mark.parametrize("name", ["window_open_ns", "trip_at_us", "trip_ns", "lost_trip_at_us"])
 def test_round_trips_without_one_of_their_keys_are_not_believed(name: str) -> None:
     record = {key: value for key, value in TOLD.items() if key != name}
-    said = Answers("ask", {"trips": 1}).checked(record, 0.0)
-    assert said is not None
-    assert said["detail"] == f"its trips has no {name}"
+    reply = Answers("ask", {"trips": 1}).checked(record, 0.0)
+    assert reply is not None
+    assert reply["detail"] == f"its trips has no {name}"
 
 
 def test_a_million_round_trips_are_taken_at_once_and_no_more() -> None:
     """As many records as the probe sends for them, plus those of a test without them."""
     text = (DOCS / "protocol.md").read_text("utf-8")
     (most,) = re.findall(r"^\| `trips=1` \| ask .*, (\d+) requests at most", text, re.M)
-    (each,) = re.findall(r"as many records as it takes, (\d+) requests each at most", text)
-    records = math.ceil(int(most) / int(each))
-    asked = Answers("ask", {"trips": 1})
-    taken = 0
-    while (said := asked.checked(TOLD, 0.0)) is TOLD:
-        taken += 1
-    assert said is not None
-    assert said["detail"] == "it sends too many records"
-    assert taken == records + answers.TEST_RECORDS_AT_ONCE
+    (record_trips,) = re.findall(r"as many records as it takes, (\d+) requests each at most", text)
+    records = math.ceil(int(most) / int(record_trips))
+    checker = Answers("ask", {"trips": 1})
+    record_count = 0
+    while (reply := checker.checked(TOLD, 0.0)) is TOLD:
+        record_count += 1
+    assert reply is not None
+    assert reply["detail"] == "it sends too many records"
+    assert record_count == records + answers.TEST_RECORDS_AT_ONCE
 
 
 def test_who_is_not_asked_for_round_trips_one_by_one_may_send_no_flood_of_them() -> None:
-    asked = Answers("ask", {})
-    said = [asked.checked(TOLD, 0.0) for _ in range(answers.TEST_RECORDS_AT_ONCE + 1)]
-    assert said[-1] is not None
-    assert said[-1]["detail"] == "it sends too many records"
+    checker = Answers("ask", {})
+    replies = [checker.checked(TOLD, 0.0) for _ in range(answers.TEST_RECORDS_AT_ONCE + 1)]
+    assert replies[-1] is not None
+    assert replies[-1]["detail"] == "it sends too many records"
     assert Answers("clock", {}).checked(TOLD, 0.0) == {
         **{"type": "error", "id": "1", "error": "bad-answer"},
         "detail": "it answered `clock` with `trips`",
@@ -210,9 +210,9 @@ def test_a_count_of_messages_needs_no_throughput_and_a_time_does() -> None:
         (*names, "total_bytes", "total_messages"), 1
     )
     assert Answers("receive", {"count": 5}).checked(result, 0.0) is result
-    said = Answers("receive", {"seconds": "1"}).checked(result, 0.0)
-    assert said is not None
-    assert said["detail"] == "its result has no throughput_bit_per_s"
+    reply = Answers("receive", {"seconds": "1"}).checked(result, 0.0)
+    assert reply is not None
+    assert reply["detail"] == "its result has no throughput_bit_per_s"
 
 
 @pytest.mark.parametrize("pairs", [[1], [2, 1, 1, 1], [1, -1]])
@@ -234,10 +234,10 @@ def test_whatever_comes_is_believed_or_an_error_of_one_line(
     verb: str, keys: dict[str, Any]
 ) -> None:
     for kind in ("result", "facts", "hello", "error", "trips", "\x1b"):
-        said = Answers(verb, {}).checked({**keys, "type": kind}, 0.0)
-        if said is not None and said.get("error") == "bad-answer":
-            assert str(said["detail"]).isprintable()
-            json.dumps(said["detail"])
+        reply = Answers(verb, {}).checked({**keys, "type": kind}, 0.0)
+        if reply is not None and reply.get("error") == "bad-answer":
+            assert str(reply["detail"]).isprintable()
+            json.dumps(reply["detail"])
 
 
 ENDS = (

@@ -55,16 +55,16 @@ class Stages:
 
     def name(self) -> Stage:
         """The name of the host is looked up."""
-        asked, answer = threading.Event(), threading.Event()
+        lookup, answer = threading.Event(), threading.Event()
         self.stack.callback(answer.set)
 
         def look_up(*_: object) -> list[object]:
-            asked.set()
+            lookup.set()
             answer.wait(20)
             return []
 
         self.monkeypatch.setattr(socket, "getaddrinfo", look_up)
-        return Stage(at(22, "far.example"), asked.is_set)
+        return Stage(at(22, "far.example"), lookup.is_set)
 
     def connection(self) -> Stage:
         """The host's system takes no connection."""
@@ -83,27 +83,27 @@ class Stages:
         listener = self.stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         listener.settimeout(20)
 
-        taken: list[socket.socket] = []
+        connections: list[socket.socket] = []
 
         def reached() -> bool:
-            if not taken:
-                taken.append(self.stack.enter_context(listener.accept()[0]))
+            if not connections:
+                connections.append(self.stack.enter_context(listener.accept()[0]))
             return True
 
         return Stage(at(int(listener.getsockname()[1])), reached)
 
     def touch(self) -> Stage:
         """ssh-agent waits for a touch."""
-        asked: list[int] = []
+        requests: list[int] = []
 
         def answers(request: int) -> bool:
-            asked.append(request)
+            requests.append(request)
             return request == LIST
 
         path = self.site.folder / "agent"
         self.monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
         self.stack.enter_context(key_agent(path, self.site.key, answers))
-        return Stage(host_at(self.site.server()), lambda: len(asked) > 1)
+        return Stage(host_at(self.site.server()), lambda: len(requests) > 1)
 
     def rc_file(self) -> Stage:
         """The login sleeps before its first command."""
@@ -130,7 +130,7 @@ class Stages:
     def _login(self, **says: str) -> Stage:
         mark = self.site.folder / "mark"
         server = self.site.server()
-        server.says(**{when: words.replace("{0}", str(mark)) for when, words in says.items()})
+        server.says(**{moment: words.replace("{0}", str(mark)) for moment, words in says.items()})
         return Stage(host_at(server), mark.exists)
 
 
@@ -147,9 +147,9 @@ def syn_sent(port: int) -> int:
 
 @pytest.fixture
 def stages(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stages]:
-    made = Stages(site, monkeypatch)
-    with made.stack:
-        yield made
+    all_stages = Stages(site, monkeypatch)
+    with all_stages.stack:
+        yield all_stages
 
 
 STAGES = ["name", "connection", "banner", "touch", "rc_file", "files", "greeting", "local_greeting"]
@@ -158,19 +158,19 @@ STAGES = ["name", "connection", "banner", "touch", "rc_file", "files", "greeting
 @needs_sshd
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_opening_ends_soon_wherever_it_waits(stages: Stages, stage: str) -> None:
-    made: Stage = getattr(stages, stage)()
+    obstacle: Stage = getattr(stages, stage)()
     connections = Connections()
     raised: list[BaseException] = []
 
     def opening() -> None:
         try:
-            Agent.open(made.host, connections=connections).close()
+            Agent.open(obstacle.host, connections=connections).close()
         except BaseException as error:
             raised.append(error)
 
     thread = threading.Thread(target=opening)
     thread.start()
-    assert until(made.reached, 20)
+    assert until(obstacle.reached, 20)
     assert not raised
     began = time.monotonic()
     connections.close()
@@ -179,9 +179,9 @@ def test_an_opening_ends_soon_wherever_it_waits(stages: Stages, stage: str) -> N
     assert not thread.is_alive()
     assert closed_s < LET_GO_S / 3
     assert time.monotonic() - began < LET_GO_S
-    assert [type(each) for each in raised] == [HostGone]
+    assert [type(error) for error in raised] == [HostGone]
     with pytest.raises(HostGone, match="the run is ending"):
-        connect(made.host, None, connections)
+        connect(obstacle.host, None, connections)
 
 
 @needs_sshd
@@ -220,7 +220,7 @@ print(time.time(), flush=True)
 
 
 def test_no_thread_keeps_the_program_alive(tmp_path: Path) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", LEFT],
         env=os.environ | {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
         capture_output=True,
@@ -228,9 +228,9 @@ def test_no_thread_keeps_the_program_alive(tmp_path: Path) -> None:
         timeout=60,
         check=False,
     )
-    left_s = time.time() - float(done.stdout)
-    assert done.returncode == 0
-    assert done.stderr == ""
+    left_s = time.time() - float(process.stdout)
+    assert process.returncode == 0
+    assert process.stderr == ""
     assert left_s < 5
 
 

@@ -18,19 +18,19 @@ def host(os: str = "L") -> Host:
     return Host(name="far", os=os, addresses={"test": ("10.0.0.1",)})
 
 
-def answering(said: bytes, stderr: str = "") -> tuple[SshTransport, list[tuple[str, ...]]]:
+def answering(output: bytes, stderr: str = "") -> tuple[SshTransport, list[tuple[str, ...]]]:
     """A transport to a host on which every command prints the same."""
-    asked: list[tuple[str, ...]] = []
+    commands: list[tuple[str, ...]] = []
 
     def answer(argv: tuple[str, ...], **_: Any) -> Answer:
-        asked.append(argv)
-        return Answer(said, stderr, 0)
+        commands.append(argv)
+        return Answer(output, stderr, 0)
 
-    return cast(SshTransport, SimpleNamespace(answer=answer)), asked
+    return cast(SshTransport, SimpleNamespace(answer=answer)), commands
 
 
 @pytest.mark.parametrize(
-    ("said", "platform"),
+    ("output", "platform"),
     [
         (b"Linux x86_64\n", Platform("L", "x86_64")),
         (b"Linux aarch64\r\n", Platform("L", "aarch64")),
@@ -41,14 +41,14 @@ def answering(said: bytes, stderr: str = "") -> tuple[SshTransport, list[tuple[s
         (b"Welcome to GNU/Linux trixie\nLinux aarch64\nthis was Linux\n", Platform("L", "aarch64")),
     ],
 )
-def test_a_system_is_recognised_by_its_own_answer(said: bytes, platform: Platform) -> None:
-    transport, asked = answering(said)
+def test_a_system_is_recognised_by_its_own_answer(output: bytes, platform: Platform) -> None:
+    transport, commands = answering(output)
     assert system.ask(host(), transport) == platform
-    assert asked == [system.UNAME]
+    assert commands == [system.UNAME]
 
 
 @pytest.mark.parametrize(
-    ("said", "stderr", "shown"),
+    ("output", "stderr", "quote"),
     [
         (b"", "", "printed nothing"),
         (b"", "'uname' is not recognized as an internal or external command", "not recognized"),
@@ -57,12 +57,12 @@ def test_a_system_is_recognised_by_its_own_answer(said: bytes, platform: Platfor
     ],
 )
 def test_a_system_that_is_not_known_is_quoted_and_never_guessed(
-    said: bytes, stderr: str, shown: str
+    output: bytes, stderr: str, quote: str
 ) -> None:
-    transport, _ = answering(said, stderr)
+    transport, _ = answering(output, stderr)
     with pytest.raises(HostError, match=r"^far: unknown system") as raised:
         system.ask(host(), transport)
-    assert shown in str(raised.value)
+    assert quote in str(raised.value)
 
 
 def test_a_host_without_a_probe_for_it_is_reported() -> None:

@@ -84,11 +84,11 @@ def test_a_jump_host_that_refuses_so_is_named(refusing: StallingServer) -> None:
 
 
 def test_it_hides_no_other_host(refusing: StallingServer) -> None:
-    found = inspect(reached(refusing))
-    assert found.unfit[0].startswith("far: the SSH connection is gone ('utf-8' codec")
-    said = asking(lambda _: None)([reached(refusing), Host(name="here", os="L", local=True)])
-    assert said["far"].fault == found.unfit[0]
-    assert said["here"].fault is None
+    inspection = inspect(reached(refusing))
+    assert inspection.unfit[0].startswith("far: the SSH connection is gone ('utf-8' codec")
+    answers = asking(lambda _: None)([reached(refusing), Host(name="here", os="L", local=True)])
+    assert answers["far"].fault == inspection.unfit[0]
+    assert answers["here"].fault is None
 
 
 @needs_sshd

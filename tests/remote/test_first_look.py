@@ -34,20 +34,20 @@ PATH = f"{FOLDER}/netprobe-{'0' * 16}"
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The commands and subsystems that begin on channels, in their order."""
-    begun: list[str] = []
+    requests: list[str] = []
     command, subsystem = paramiko.Channel.exec_command, paramiko.Channel.invoke_subsystem
 
     def executed(channel: paramiko.Channel, words: str) -> None:
-        begun.append(words)
+        requests.append(words)
         command(channel, words)
 
     def invoked(channel: paramiko.Channel, name: str) -> None:
-        begun.append(name)
+        requests.append(name)
         subsystem(channel, name)
 
     monkeypatch.setattr(paramiko.Channel, "exec_command", executed)
     monkeypatch.setattr(paramiko.Channel, "invoke_subsystem", invoked)
-    return begun
+    return requests
 
 
 def opened(server: Sshd) -> Agent:

@@ -73,16 +73,16 @@ def test_a_run_without_a_name_is_never_another_sessions() -> None:
 
 
 def test_a_holder_that_deserves_it_is_waited_for() -> None:
-    held = agent("left", 0.3)
-    seen: list[str] = []
+    busy_agent = agent("left", 0.3)
+    holders: list[str] = []
 
     def patience(_agent: Agent, holder: str) -> float:
-        seen.append(holder)
+        holders.append(holder)
         return 5.0
 
-    lock_host(held, OURS, give_up_s=0.0, patience=patience)
-    assert set(seen) == {"Ada"}
-    assert set(cast(Locked, held).asked) == {f"lock {OURS}"}
+    lock_host(busy_agent, OURS, give_up_s=0.0, patience=patience)
+    assert set(holders) == {"Ada"}
+    assert set(cast(Locked, busy_agent).asked) == {f"lock {OURS}"}
 
 
 def test_any_other_is_not_and_is_named() -> None:

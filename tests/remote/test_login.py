@@ -94,7 +94,7 @@ def test_several_files_of_known_hosts_may_be_named_and_quoted(
 ) -> None:
     (ssh / "config").write_text(f"Host rack\n  {line}\n  User bob\n")
     place = of("rack")
-    assert [*place.known_hosts[:-2]] == [ssh.parent / each for each in files]
+    assert [*place.known_hosts[:-2]] == [ssh.parent / file for file in files]
     assert place.user == "bob"
 
 
@@ -141,7 +141,7 @@ LINE = f"{KEY.get_name()} {KEY.get_base64()}"
 
 
 @pytest.mark.parametrize(
-    ("patterns", "name", "known"),
+    ("patterns", "name", "is_known"),
     [
         ("rack", "rack", True),
         ("RACK", "rack", True),
@@ -160,29 +160,31 @@ LINE = f"{KEY.get_name()} {KEY.get_base64()}"
     ],
 )
 def test_lines_of_known_hosts_mean_what_openssh_means(
-    tmp_path: Path, patterns: str, name: str, known: bool
+    tmp_path: Path, patterns: str, name: str, is_known: bool
 ) -> None:
     file = tmp_path / "known_hosts"
     file.write_text(f"# a comment\n\nrack\nrack ssh-rsa !!!\n{patterns} {LINE} a comment\n")
     keys = HostKeys("far", (name,), None, [tmp_path / "missing", file])
-    refused = contextlib.nullcontext() if known else pytest.raises(HostKeyError, match="unknown")
-    with refused:
+    expectation = (
+        contextlib.nullcontext() if is_known else pytest.raises(HostKeyError, match="unknown")
+    )
+    with expectation:
         keys.check(KEY)
 
 
 def test_the_kinds_that_are_known_are_asked_for_first(tmp_path: Path) -> None:
     file = tmp_path / "known_hosts"
     file.write_text(f"rack ssh-rsa AAAA\nrack {LINE}\nother ssh-ed25519 AAAA\n")
-    offered = ("ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "rsa-sha2-256")
+    algorithms = ("ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "rsa-sha2-256")
     keys = HostKeys("far", ("rack",), None, [file])
-    assert keys.algorithms(offered) == (
+    assert keys.algorithms(algorithms) == (
         "rsa-sha2-512",
         "rsa-sha2-256",
         "ecdsa-sha2-nistp256",
         "ssh-ed25519",
     )
     pinned = HostKeys("far", ("rack",), "SHA256:x", [file])
-    assert pinned.algorithms(offered, without={"ssh-rsa"}) == offered[:2]
+    assert pinned.algorithms(algorithms, without={"ssh-rsa"}) == algorithms[:2]
 
 
 # Servers that are none
@@ -192,14 +194,14 @@ def test_the_kinds_that_are_known_are_asked_for_first(tmp_path: Path) -> None:
 def server(answer: bytes | None) -> Iterator[int]:
     """Sends ``answer`` to each connection and closes it; ``None``: sends nothing and waits."""
     listener = socket.create_server(("127.0.0.1", 0))
-    kept: list[socket.socket] = []
+    connections: list[socket.socket] = []
 
     def serve() -> None:
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = listener.accept()
                 if answer is None:
-                    kept.append(connection)
+                    connections.append(connection)
                     continue
                 with connection:
                     connection.sendall(answer)
@@ -212,7 +214,7 @@ def server(answer: bytes | None) -> Iterator[int]:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join()
-        for connection in kept:
+        for connection in connections:
             connection.close()
 
 

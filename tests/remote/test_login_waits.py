@@ -87,10 +87,10 @@ def without_end(path: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("name", "what"), [("known_hosts", "known_hosts"), ("id_ed25519.pub", "its key files")]
+    ("name", "description"), [("known_hosts", "known_hosts"), ("id_ed25519.pub", "its key files")]
 )
 def test_a_file_that_cannot_be_read_in_time_is_named_and_holds_up_no_other_host(
-    home: Path, mute: int, monkeypatch: pytest.MonkeyPatch, name: str, what: str
+    home: Path, mute: int, monkeypatch: pytest.MonkeyPatch, name: str, description: str
 ) -> None:
     monkeypatch.setattr(login, "FILES_S", 0.3)
     make_key(home / ".ssh" / "id_ed25519")
@@ -101,7 +101,7 @@ def test_a_file_that_cannot_be_read_in_time_is_named_and_holds_up_no_other_host(
         assert isinstance(error, HostError)
         assert (
             str(error)
-            == f"far: {what} could not be read in 0.3 s; does a network drive not answer?"
+            == f"far: {description} could not be read in 0.3 s; does a network drive not answer?"
         )
         while login.LOGINS_AT_ONCE.acquire(blocking=False):
             stack.callback(login.LOGINS_AT_ONCE.release)
@@ -117,20 +117,20 @@ def test_a_login_as_a_whole_has_an_end(
     assert str(error) == "far: its login did not end in 0.3 s"
 
 
-def ways(*found: tuple[int, tuple[str, int]]) -> Callable[..., list[object]]:
-    return lambda *_: [(family, socket.SOCK_STREAM, 0, "", way) for family, way in found]
+def ways(*addresses: tuple[int, tuple[str, int]]) -> Callable[..., list[object]]:
+    return lambda *_: [(family, socket.SOCK_STREAM, 0, "", way) for family, way in addresses]
 
 
 def test_an_address_of_a_family_that_this_machine_does_without_is_passed_over(
     home: Path, mute: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = place_at(mute)
-    here, chain = ("127.0.0.1", mute), Chain("far")
+    address, chain = ("127.0.0.1", mute), Chain("far")
     for order in (1, -1):
-        found = [(UNKNOWN_FAMILY, here), (socket.AF_INET, here)][::order]
-        monkeypatch.setattr(socket, "getaddrinfo", ways(*found))
-        assert reach.way_to(place, None, chain).getpeername() == here
-    monkeypatch.setattr(socket, "getaddrinfo", ways((UNKNOWN_FAMILY, here)))
+        addresses = [(UNKNOWN_FAMILY, address), (socket.AF_INET, address)][::order]
+        monkeypatch.setattr(socket, "getaddrinfo", ways(*addresses))
+        assert reach.way_to(place, None, chain).getpeername() == address
+    monkeypatch.setattr(socket, "getaddrinfo", ways((UNKNOWN_FAMILY, address)))
     with pytest.raises(HostError, match=r"cannot reach 127\.0\.0\.1 port \d+: Address family not"):
         reach.way_to(place, None, chain)
     chain.close()
@@ -141,9 +141,9 @@ def test_addresses_are_tried_in_the_order_that_the_system_gives_them(
 ) -> None:
     place, chain = place_at(mute), Chain("far")
     with socket.create_server(("127.0.0.1", 0)) as second:
-        best, other = ("127.0.0.1", mute), ("127.0.0.1", int(second.getsockname()[1]))
+        best, second_address = ("127.0.0.1", mute), ("127.0.0.1", int(second.getsockname()[1]))
         monkeypatch.setattr(
-            socket, "getaddrinfo", ways((socket.AF_INET, best), (socket.AF_INET, other))
+            socket, "getaddrinfo", ways((socket.AF_INET, best), (socket.AF_INET, second_address))
         )
         assert reach.way_to(place, None, chain).getpeername() == best
     chain.close()
@@ -167,12 +167,12 @@ def test_a_servers_words_stay_on_one_line(home: Path) -> None:
     ours, its = socket.socketpair()
     connection = login._Connection(ours)
     connection.offered = {"kex_algo_list": ["old\nlinux-b: fit", *["more"] * 5000]}
-    said = login._nothing_in_common(place_at(22), connection, IncompatiblePeer("kex algorithm"))
-    assert "\n" not in said
-    assert "it has old linux-b: fit, more" in said
-    assert len(said) < 1500
-    for each in (ours, its):
-        each.close()
+    sentence = login._nothing_in_common(place_at(22), connection, IncompatiblePeer("kex algorithm"))
+    assert "\n" not in sentence
+    assert "it has old linux-b: fit, more" in sentence
+    assert len(sentence) < 1500
+    for end in (ours, its):
+        end.close()
 
 
 class NoKeys(paramiko.ServerInterface):
@@ -187,16 +187,16 @@ def test_what_a_server_takes_in_place_of_keys_stays_on_one_line(home: Path) -> N
     key = paramiko.ECDSAKey.generate()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = int(listener.getsockname()[1])
-        kept: list[paramiko.Transport] = []
+        transports: list[paramiko.Transport] = []
 
         def serve() -> None:
-            kept.append(paramiko.Transport(listener.accept()[0]))
-            kept[0].add_server_key(key)
-            kept[0].start_server(event=threading.Event(), server=NoKeys())
+            transports.append(paramiko.Transport(listener.accept()[0]))
+            transports[0].add_server_key(key)
+            transports[0].start_server(event=threading.Event(), server=NoKeys())
 
         threading.Thread(target=serve, daemon=True).start()
         line = f"[127.0.0.1]:{port} {key.get_name()} {key.get_base64()}\n"
         (home / ".ssh" / "known_hosts").write_text(line)
         error = raised_by(SshTransport(at(port)).log_in, 10)
         assert str(error) == "far: it accepts no keys, only password linux-b: fit"
-        kept[0].close()
+        transports[0].close()

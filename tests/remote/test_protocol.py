@@ -32,26 +32,26 @@ def test_a_request_is_one_line_of_ascii_whatever_its_values_hold(value: str) -> 
 
 @given(st.lists(st.integers(1, 200), max_size=20))
 def test_records_come_out_whole_however_their_bytes_were_cut(cuts: list[int]) -> None:
-    whole = b"Welcome\r\n" + (LINE + b"\r\n") * 5 + b"$ " + LINE + b"\n"
-    reader, found, at = RecordReader(), [], 0
-    for length in [*cuts, len(whole)]:
-        found += list(reader.feed(whole[at : at + length]))
+    stream = b"Welcome\r\n" + (LINE + b"\r\n") * 5 + b"$ " + LINE + b"\n"
+    reader, pieces, at = RecordReader(), [], 0
+    for length in [*cuts, len(stream)]:
+        pieces += list(reader.feed(stream[at : at + length]))
         at += length
-    assert found == [b"Welcome\r", *[RECORD] * 6]
+    assert pieces == [b"Welcome\r", *[RECORD] * 6]
 
 
 @given(st.binary(max_size=400))
 def test_what_is_no_record_comes_back_as_it_was(noise: bytes) -> None:
-    found = list(RecordReader().feed(noise + b"\n"))
-    assert b"\n".join(each for each in found if isinstance(each, bytes)) == noise
+    pieces = list(RecordReader().feed(noise + b"\n"))
+    assert b"\n".join(piece for piece in pieces if isinstance(piece, bytes)) == noise
 
 
 def test_a_line_without_end_is_dropped_in_bounded_memory_and_the_next_record_counts() -> None:
     reader = RecordReader()
-    dropped = [piece for _ in range(100) for piece in reader.feed(b"x" * 4096)]
+    pieces = [piece for _ in range(100) for piece in reader.feed(b"x" * 4096)]
     assert all(
-        isinstance(piece, bytes) and len(piece) <= LINE_MOST_BYTES + 4096 for piece in dropped
+        isinstance(piece, bytes) and len(piece) <= LINE_MOST_BYTES + 4096 for piece in pieces
     )
-    assert [each for each in reader.feed(b"x\n" + LINE + b"\n") if isinstance(each, dict)] == [
-        RECORD
-    ]
+    assert [
+        record for record in reader.feed(b"x\n" + LINE + b"\n") if isinstance(record, dict)
+    ] == [RECORD]

@@ -86,8 +86,8 @@ class TestHostKeys:
 
     def test_a_pinned_key_goes_before_known_hosts(self, site: Site) -> None:
         server = site.server()
-        other = make_key(site.folder / "other")
-        for pinned in (public(other), sshd.fingerprint(other)):
+        wrong_key = make_key(site.folder / "other")
+        for pinned in (public(wrong_key), sshd.fingerprint(wrong_key)):
             with pytest.raises(HostKeyError, match="not the one that the inventory pins"):
                 log_in(host_at(server, host_key=pinned))
 
@@ -154,8 +154,8 @@ class TestConfiguration:
                 assert all(server.sessions() for server in (first, second, last))
             finally:
                 agent.close()
-            gone = (lambda s=server: not s.sessions() for server in (first, second, last))
-            assert all(until(each) for each in gone)
+            conditions = (lambda s=server: not s.sessions() for server in (first, second, last))
+            assert all(until(condition) for condition in conditions)
 
     def test_a_jump_hosts_key_is_checked(self, site: Site) -> None:
         jump, last = site.server(trust=False), site.server()

@@ -84,23 +84,23 @@ def host(os_letter: str = "W", **keys: Any) -> Host:
 
 def answering(answers: dict[tuple[str, ...], bytes]) -> tuple[SshTransport, list[Any]]:
     """A transport to a host that answers these commands and does not know others."""
-    asked: list[Any] = []
+    commands: list[Any] = []
 
     def answer(argv: tuple[str, ...], **_: Any) -> Answer:
-        asked.append(argv)
+        commands.append(argv)
         if argv in answers:
             return Answer(answers[argv], "", 0)
         return Answer(b"", f"'{argv[0]}' is not recognized", 1)
 
-    return cast(SshTransport, SimpleNamespace(answer=answer)), asked
+    return cast(SshTransport, SimpleNamespace(answer=answer)), commands
 
 
 @pytest.mark.parametrize("shell", list(Shell))
 @pytest.mark.parametrize("banner", [b"", b"Unauthorised use of %OS% is forbidden\r\n"])
 def test_windows_and_its_shell_are_recognised_by_one_answer(shell: Shell, banner: bytes) -> None:
-    transport, asked = answering({system.ECHO: banner + SAID[shell]})
+    transport, commands = answering({system.ECHO: banner + SAID[shell]})
     assert system.ask(host(), transport) == Platform("W", "x86_64", shell)
-    assert asked == [system.ECHO]
+    assert commands == [system.ECHO]
 
 
 def test_an_arm_machine_is_recognised() -> None:
@@ -110,12 +110,12 @@ def test_an_arm_machine_is_recognised() -> None:
 
 def test_a_host_that_is_no_windows_is_found_out_and_the_other_way_round() -> None:
     posix = SAID[Shell.POSIX].replace(b"Windows_NT AMD64", b"")
-    transport, asked = answering({system.ECHO: posix, system.UNAME: b"Linux x86_64\n"})
+    transport, commands = answering({system.ECHO: posix, system.UNAME: b"Linux x86_64\n"})
     assert system.ask(host(), transport) == Platform("L", "x86_64")
-    assert asked == [system.ECHO, system.UNAME]
-    transport, asked = answering({system.ECHO: SAID[Shell.CMD]})
+    assert commands == [system.ECHO, system.UNAME]
+    transport, commands = answering({system.ECHO: SAID[Shell.CMD]})
     assert system.ask(host("L"), transport).os == "W"
-    assert asked == [system.UNAME, system.ECHO]
+    assert commands == [system.UNAME, system.ECHO]
 
 
 def test_programs_of_git_do_not_make_a_posix_shell_of_cmd() -> None:
@@ -161,10 +161,10 @@ def windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     binary.write_bytes(BINARY)
     monkeypatch.setattr(deploy, "probe_for", lambda *_: binary)
     key = make_key(tmp_path / "key")
-    started: list[Sshd] = []
+    servers: list[Sshd] = []
 
     def make(shell: Shell, *knobs: str) -> Sshd:
-        server = Sshd(tmp_path / f"server{len(started)}", key)
+        server = Sshd(tmp_path / f"server{len(servers)}", key)
         (server.folder / "login").write_text(
             LOGIN.format(
                 python=sys.executable,
@@ -175,11 +175,11 @@ def windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
                 agent=str(FAKE_AGENT),
             )
         )
-        started.append(server)
+        servers.append(server)
         return server.start()
 
     yield make
-    for server in started:
+    for server in servers:
         server.stop()
 
 
@@ -216,12 +216,12 @@ def test_a_file_that_is_there_is_left_alone_and_a_damaged_one_replaced_without_p
     server = windows(Shell.CMD)
     Agent.open(reached(server)).close()
     (file,) = (server.home / ".cache" / "netlab").iterdir()
-    before = file.stat().st_mtime_ns, file.stat().st_ino
+    stamps = file.stat().st_mtime_ns, file.stat().st_ino
     Agent.open(reached(server)).close()
-    assert (file.stat().st_mtime_ns, file.stat().st_ino) == before
+    assert (file.stat().st_mtime_ns, file.stat().st_ino) == stamps
     file.write_bytes(b"cut")
     Agent.open(reached(server)).close()
-    assert [each.read_bytes() for each in file.parent.iterdir()] == [BINARY]
+    assert [path.read_bytes() for path in file.parent.iterdir()] == [BINARY]
 
 
 @needs_sshd
@@ -230,16 +230,16 @@ def test_a_slow_first_start_is_waited_for_and_reported(
 ) -> None:
     server = windows(Shell.POWERSHELL, "slow")
     monkeypatch.setattr(probe, "SAY_S", 0.3)
-    said: list[str] = []
-    Agent.open(reached(server), said.append).close()
-    assert said == [
+    messages: list[str] = []
+    Agent.open(reached(server), messages.append).close()
+    assert messages == [
         "far: its probe does not answer yet; a first start may have to wait for a virus "
         "scanner, 60 s at most"
     ]
     monkeypatch.undo()
     monkeypatch.setattr(deploy, "probe_for", lambda *_: server.folder.parent / "netprobe.exe")
-    Agent.open(reached(server), said.append).close()
-    assert len(said) == 1
+    Agent.open(reached(server), messages.append).close()
+    assert len(messages) == 1
 
 
 def test_without_an_answer_the_wait_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,9 +277,9 @@ def test_hosts_show_what_decides_about_measurements_on_windows(
         close=lambda: None,
     )
     monkeypatch.setattr(Agent, "open", lambda _host, _say, **_: agent)
-    found = inspect(agent.host)
-    assert found.unfit == ()
-    lines = dict(found.lines)
+    inspection = inspect(agent.host)
+    assert inspection.unfit == ()
+    lines = dict(inspection.lines)
     assert lines["system"] == "Windows 11 Pro 23H2"
     assert lines["kernel"] == "10.0.22631"
     assert lines["power plan"] == "Balanced"

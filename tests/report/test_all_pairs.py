@@ -173,10 +173,10 @@ def test_where_the_server_sends_the_data_go_the_other_way() -> None:
 def test_offered_sent_and_received_stand_side_by_side_with_loss_and_jitter() -> None:
     udp = {"protocol": "UDP", "message_bytes": 1472, "rate_bit_per_s": 5e7}
     counts = {"sent_messages": 1000, "lost_messages": 100}
-    measured = {"sent_bit_per_s": 4.99e7, "receiver_jitter_ns": 12_000}
+    values = {"sent_bit_per_s": 4.99e7, "receiver_jitter_ns": 12_000}
     section = section_of(
         [
-            reading("a+b", 44.91, settings=udp, flow=counts, values=measured),
+            reading("a+b", 44.91, settings=udp, flow=counts, values=values),
             reading("b+a", None, settings=udp),
         ]
     )
@@ -192,13 +192,13 @@ def test_offered_sent_and_received_stand_side_by_side_with_loss_and_jitter() -> 
 def test_what_was_offered_names_its_setup_where_there_are_several_and_who_sent() -> None:
     udp: dict[str, Value] = {"protocol": "UDP", "rate_bit_per_s": 5e7}
     sizes: list[dict[str, Value]] = [{**udp, "message_bytes": size} for size in (64, 1472)]
-    sent = {"sent_bit_per_s": 4.99e7}
-    section = section_of([reading("a+b", 49.0, settings=udp, values=sent) for udp in sizes])
+    values = {"sent_bit_per_s": 4.99e7}
+    section = section_of([reading("a+b", 49.0, settings=udp, values=values) for udp in sizes])
     sheet = sheet_of(section, "offered, sent, received")
     assert [line.label for line in sheet.lines] == ["UDP 64: b → a", "UDP 1472: b → a"]
     back = {**sizes[0], "direction": "server-sends"}
     sheet = sheet_of(
-        section_of([reading("a+b", 49.0, settings=back, values=sent)]), "offered, sent"
+        section_of([reading("a+b", 49.0, settings=back, values=values)]), "offered, sent"
     )
     assert [line.label for line in sheet.lines] == ["a → b"]
 

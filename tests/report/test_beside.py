@@ -13,11 +13,11 @@ from netlab.report.beside import beside
 def test_the_text_is_made_by_another_process_which_knows_what_this_one_knew() -> None:
     state = {"half": "\udc80", "who": str(os.getpid())}
     with beside(lambda: f"{state} {os.getpid()}", worth_it=True) as result:
-        before = str(state)
+        state_text = str(state)
         state["who"] = "changed since"
-        answer, _, who = result().rpartition(" ")
-    assert answer == before
-    assert who != str(os.getpid()) or not room._CAN_COPY
+        answer, _, process_id = result().rpartition(" ")
+    assert answer == state_text
+    assert process_id != str(os.getpid()) or not room._CAN_COPY
 
 
 @pytest.mark.parametrize("can_copy", [False, True])

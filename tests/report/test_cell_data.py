@@ -127,12 +127,12 @@ def test_a_long_series_stands_there_by_its_length_and_is_drawn(make: Make) -> No
 @given(
     interval_ns=st.integers(1_000_000, 10**9),
     counts=st.lists(st.integers(0, 10**9), min_size=1, max_size=50),
-    rest=st.floats(0.5, 1.499),
+    last_share=st.floats(0.5, 1.499),
 )
 def test_intervals_come_to_as_many_bytes_as_they_had_whatever_is_left_of_the_window(
-    interval_ns: int, counts: list[int], rest: float
+    interval_ns: int, counts: list[int], last_share: float
 ) -> None:
-    last_ns = interval_ns * rest
+    last_ns = interval_ns * last_share
     elapsed_ns = interval_ns * (len(counts) - 1) + last_ns
     points = interval_rates(counts, interval_ns, elapsed_ns)
     lengths = [float(interval_ns)] * (len(counts) - 1) + [last_ns]
@@ -248,7 +248,7 @@ def test_a_sweep_shows_its_saw_tooth(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    "damaged",
+    "damage",
     [
         {"receiver_interval_bytes": [1, "2"], "receiver_interval_ns": 10},
         {"receiver_interval_bytes": [1, 2]},
@@ -262,10 +262,10 @@ def test_a_sweep_shows_its_saw_tooth(make: Make) -> None:
         {"sender_tcp_series_rtt_us": [5]},
     ],
 )
-def test_a_damaged_series_is_no_chart(make: Make, damaged: dict[str, Any]) -> None:
+def test_a_damaged_series_is_no_chart(make: Make, damage: dict[str, Any]) -> None:
     cell = planned("stream")
     run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 1e6})])
-    assert small_charts([(readings(run)[0], damaged)], {}) == ()
+    assert small_charts([(readings(run)[0], damage)], {}) == ()
 
 
 def test_of_many_trials_as_many_are_drawn_as_can_be_told_apart(make: Make) -> None:
@@ -282,18 +282,20 @@ def test_of_many_trials_as_many_are_drawn_as_can_be_told_apart(make: Make) -> No
 
 def test_the_first_sentences_name_each_kind_of_test_and_what_varied(make: Make) -> None:
     run = make(*round_trip_run(3))
-    what, varied, between, when = opening(run.plan, readings(run))[:4]
+    subject, variation, pairing, period = opening(run.plan, readings(run))[:4]
     assert (
-        what
+        subject
         == "Measured: the time of round trips over UDP, messages of 18 to 1,472 bytes (2 sizes)."
     )
-    assert "server’s receive call (blocking, spinning)" in varied
-    assert between == "Between: pairing LL, server first: L Linux."
+    assert "server’s receive call (blocking, spinning)" in variation
+    assert pairing == "Between: pairing LL, server first: L Linux."
     sized = [planned("stream", socket_buffer_bytes=size) for size in (16384, 32768, 65536)]
     records = [result(cell, 1, {"throughput_bit_per_s": 1e6}) for cell in sized]
-    other = make(plan_of(sized, 1), records)
-    assert "Varied: 3 socket buffers (16 KiB to 64 KiB)." in opening(other.plan, readings(other))
-    assert when == "Each cell 3 times, on 2026-01-31 from 12:01 to 12:03 UTC."
+    size_run = make(plan_of(sized, 1), records)
+    assert "Varied: 3 socket buffers (16 KiB to 64 KiB)." in opening(
+        size_run.plan, readings(size_run)
+    )
+    assert period == "Each cell 3 times, on 2026-01-31 from 12:01 to 12:03 UTC."
 
 
 def test_an_import_is_said_to_be_one_and_its_time_is_not_made_up(make: Make) -> None:
@@ -337,14 +339,14 @@ def test_loss_and_cpu_of_both_ends_stand_side_by_side_and_are_drawn(make: Make) 
             {
                 "throughput_bit_per_s": 48e6,
                 "sent_messages": 1000,
-                "lost_messages": lost,
+                "lost_messages": losses,
                 "sender_user_ns": 10**8,
                 "sender_system_ns": 8 * 10**8,
                 "sender_elapsed_ns": 10**9,
                 "receiver_host_busy_share": 0.25,
             },
         )
-        for cell, lost in zip(cells, (0, 50), strict=True)
+        for cell, losses in zip(cells, (0, 50), strict=True)
     ]
     part = part_of(make(plan_of(cells, 1), records), "loss-cpu")
     (sheet,) = part.sheets
@@ -367,9 +369,9 @@ def test_where_messages_were_lost_is_a_table_by_what_both_hosts_count(make: Make
         result(
             cell,
             1,
-            {"throughput_bit_per_s": 48e6, "sent_messages": 1000, "lost_messages": lost, **more},
+            {"throughput_bit_per_s": 48e6, "sent_messages": 1000, "lost_messages": losses, **more},
         )
-        for cell, lost, more in zip(cells, (0, 50, 60), ({}, drops, {}), strict=True)
+        for cell, losses, more in zip(cells, (0, 50, 60), ({}, drops, {}), strict=True)
     ]
     _, sheet = part_of(make(plan_of(cells, 1), records), "loss-cpu").sheets
     assert sheet.columns == (

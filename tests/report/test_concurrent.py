@@ -72,26 +72,26 @@ def reading(pairing: str, *mbit_per_s: float | None, window: int = 1, **more: An
     )
 
 
-def section_of(measured: Sequence[Reading]) -> Part:
-    section = part(measured)
+def section_of(trials: Sequence[Reading]) -> Part:
+    section = part(trials)
     assert section is not None
     return section
 
 
-def row(measured: Sequence[Reading]) -> tuple[str, dict[str, TableCell], str]:
+def row(trials: Sequence[Reading]) -> tuple[str, dict[str, TableCell], str]:
     """The only line: its label, its places by column, and all footnotes."""
-    (sheet,) = section_of(measured).sheets
+    (sheet,) = section_of(trials).sheets
     (line,) = sheet.lines
     places = dict(zip(sheet.columns, line.places, strict=True))
     return line.label, places, " ".join(text for _, text in sheet.footnotes)
 
 
 def test_the_flows_of_a_round_are_added_up_and_those_of_two_rounds_never() -> None:
-    measured = [
+    trials = [
         *(reading("a+b", 90.0), reading("c+d", 80.0)),
         *(reading("a+c", 50.0, window=2), reading("b+d", 40.0, window=2)),
     ]
-    label, places, footnotes = row(measured)
+    label, places, footnotes = row(trials)
     assert label == "UDP 1472, 2 pairs"
     assert [places[name].text for name in ("flows", "rounds added up")] == ["2", "2 of 2"]
     together = [places[name].value for name in ("together, Mbit/s", "least", "most")]
@@ -100,8 +100,8 @@ def test_the_flows_of_a_round_are_added_up_and_those_of_two_rounds_never() -> No
 
 
 def test_both_directions_of_one_pair_are_added_up() -> None:
-    alone = {"common_window_trials": 1}
-    label, places, _ = row([reading("LL", 91.0, 90.0, values=alone)])
+    values = {"common_window_trials": 1}
+    label, places, _ = row([reading("LL", 91.0, 90.0, values=values)])
     assert label == "LL, UDP 1472"
     assert places["together, Mbit/s"].value == pytest.approx(181)
 
@@ -115,7 +115,7 @@ def test_pairings_by_letters_are_named_with_what_each_was_measured_with() -> Non
 
 
 @pytest.mark.parametrize(
-    ("other", "reason"),
+    ("partner", "reason"),
     [
         (None, MISSING),
         (reading("c+d", None), MISSING),
@@ -125,10 +125,10 @@ def test_pairings_by_letters_are_named_with_what_each_was_measured_with() -> Non
     ],
 )
 def test_a_round_that_lacks_one_flow_has_no_sum_and_says_why(
-    other: Reading | None, reason: str
+    partner: Reading | None, reason: str
 ) -> None:
-    measured = [reading("a+b", 90.0), *([] if other is None else [other])]
-    _, places, footnotes = row(measured)
+    trials = [reading("a+b", 90.0), *([] if partner is None else [partner])]
+    _, places, footnotes = row(trials)
     assert places["rounds added up"].text == "0 of 1"
     assert places["together, Mbit/s"].value is None
     assert footnotes == reason[0].upper() + reason[1:]
@@ -136,19 +136,19 @@ def test_a_round_that_lacks_one_flow_has_no_sum_and_says_why(
 
 def test_a_round_without_a_sum_is_in_no_mean_of_the_others() -> None:
     missed = {"common_window": False}
-    measured = [
+    trials = [
         *(reading("a+b", 90.0), reading("c+d", 80.0)),
         *(reading("a+c", 5.0, window=2), reading("b+d", 4.0, window=2, values=missed)),
     ]
-    _, places, footnotes = row(measured)
+    _, places, footnotes = row(trials)
     assert places["rounds added up"].text == "1 of 2"
     assert places["together, Mbit/s"].value == pytest.approx(170)
     assert "did not send" in footnotes
 
 
 def test_what_ran_alone_or_within_a_machine_is_not_told() -> None:
-    alone = {"common_window_trials": 1}
-    assert part([reading("a+b", 90.0, values=alone)]) is None
+    values = {"common_window_trials": 1}
+    assert part([reading("a+b", 90.0, values=values)]) is None
     assert part([reading("a+a", 90.0, same_host=True), reading("b+b", 9.0)]) is None
     assert part([reading("a+b", 90.0, values={"common_window_open_ns": None})]) is None
 
@@ -167,18 +167,20 @@ def test_a_sum_is_that_of_its_whole_window_or_there_is_none(
     rounds: list[tuple[list[float], bool, bool]],
 ) -> None:
     trials = []
-    for window, (rates, whole, in_step) in enumerate(rounds):
+    for window, (rates, is_common, in_step) in enumerate(rounds):
         values = {
             "common_window_trials": len(rates) + 1,
-            "common_window": whole,
+            "common_window": is_common,
             "clock_drift_ns": 0 if in_step else 10**9,
         }
         trials += [
             reading(f"s{n}+c{n}", rate, window=window, values=values)
             for n, rate in enumerate([1.0, *rates])
         ]
-    for together, (rates, whole, in_step) in zip(concurrent_rounds(trials), rounds, strict=True):
-        if whole and in_step:
+    for together, (rates, is_common, in_step) in zip(
+        concurrent_rounds(trials), rounds, strict=True
+    ):
+        if is_common and in_step:
             assert together.bit_per_s == pytest.approx(1e6 * (1 + sum(rates)))
         else:
             assert together.bit_per_s is None
@@ -215,9 +217,9 @@ def test_planted_offsets_do_not_keep_flows_from_being_added_up_and_a_planted_ske
     matrix.write_text(MATRIX)
     outcome = run(Options(matrix=matrix, into=folder), Progress(as_json=True))
     assert outcome.counts == {"ok": 4}
-    measured = load(folder)
+    analysis = load(folder)
     # One machine stands for five hosts, so the trials are made to look as if between machines.
-    of_cables = [dataclasses.replace(trial, same_host=False) for trial in readings(measured)]
+    of_cables = [dataclasses.replace(trial, same_host=False) for trial in readings(analysis)]
     drifts_ns = {trial.pairing: trial.number("clock_drift_ns") for trial in of_cables}
     assert drifts_ns["a+b"] == drifts_ns["b+a"] == drifts_ns["c+e"] == 0
     # One per cent of the third of a second before the window and of the window.
@@ -232,5 +234,5 @@ def test_planted_offsets_do_not_keep_flows_from_being_added_up_and_a_planted_ske
         r.flows[""].throughput_bit_per_s or 0 for r in of_cables if r.pairing in ("b+a", "c+e")
     ]
     assert rounds[frozenset({"b+a", "c+e"})].bit_per_s == sum(rates) > 0
-    section = next(s for s in parts_of(measured, of_cables) if s.name == "together")
+    section = next(s for s in parts_of(analysis, of_cables) if s.name == "together")
     assert section.sheets[0].lines[0].places[1].text == "1 of 2"

@@ -76,7 +76,7 @@ def test_what_a_catalogue_says_has_the_braces_of_its_message(language: str) -> N
 def test_every_setting_and_every_reason_has_german_words() -> None:
     german = dict(translations("de"))
     labels = [row.label for row in ROWS.values() if isinstance(row.label, Message)]
-    words = [reason.words for reason in REASONS.values()]
+    words = [reason.clause for reason in REASONS.values()]
     assert [message.id for message in (*labels, *words) if message.id not in german] == []
     assert len(labels) > 30
 

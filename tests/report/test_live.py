@@ -57,8 +57,8 @@ def made_light(
 ) -> Path:
     """A page with the parts of a report that the watcher needs."""
     assert not narrow
-    counted = Counter(str(record.status) for record in run.latest.values())
-    body = ", ".join(f"{number} {status}" for status, number in counted.items())
+    counts = Counter(str(record.status) for record in run.latest.values())
+    body = ", ".join(f"{number} {status}" for status, number in counts.items())
     body += "".join(f"; {damage}" for damage in run.damage)
     html = f'<html><head>\n<meta charset="utf-8">\n</head>{body}</html>\n'
     write_file(run.path / "index.html", reloading(html, reload_s).encode("utf-8"), mode=0o644)
@@ -73,9 +73,9 @@ def light(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[RunFolder]:
-    with RunFolder.open_for_writing(tmp_path / "run", made_plan()) as opened:
-        opened.note("session", hosts={"far": {"local": False, "machine_id": "another"}})
-        yield opened
+    with RunFolder.open_for_writing(tmp_path / "run", made_plan()) as run_folder:
+        run_folder.note("session", hosts={"far": {"local": False, "machine_id": "another"}})
+        yield run_folder
 
 
 def page_of(folder: Path) -> str:
@@ -87,23 +87,23 @@ def test_the_page_follows_the_journal_and_is_at_rest_when_the_run_is_complete(
     folder: RunFolder,
 ) -> None:
     messages: list[str] = []
-    seen: list[tuple[int, bool]] = []
+    looks: list[tuple[int, bool]] = []
     trials = iter(TRIALS)
 
     def happens(nap: int) -> None:
         page = page_of(folder.path)
-        measured = re.search(r"(\d+) ok", page)
-        seen.append((int(measured.group(1)) if measured else 0, bool(RELOADS.search(page))))
+        match = re.search(r"(\d+) ok", page)
+        looks.append((int(match.group(1)) if match else 0, bool(RELOADS.search(page))))
         if nap % 10 == 0:
             cell, trial = next(trials)
             folder.append(made_record(cell, trial))
 
     clock = Clock(happens)
     watch(folder.path, "en", messages.append, clock=clock, sleep=clock.sleep)
-    counts = [count for count, _ in seen]
+    counts = [count for count, _ in looks]
     assert counts == sorted(counts)
     assert set(counts) == set(range(len(TRIALS)))
-    assert all(reloads for _, reloads in seen)
+    assert all(reloads for _, reloads in looks)
     assert not RELOADS.search(page_of(folder.path))
     assert f"{len(TRIALS)} ok" in page_of(folder.path)
     assert messages[-1].endswith("the run is complete")
@@ -183,26 +183,26 @@ def test_a_journal_that_does_not_grow_makes_no_report(folder: RunFolder) -> None
 def test_reports_take_no_more_than_their_share_of_the_time(
     folder: RunFolder, cost_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun: list[float] = []
-    left = iter(TRIALS * 100)
+    starts: list[float] = []
+    trials = iter(TRIALS * 100)
 
     def happens(nap: int) -> None:
         if nap < 300:
-            folder.append(made_record(*next(left)))
+            folder.append(made_record(*next(trials)))
         else:
             folder.close()
 
     clock = Clock(happens)
 
     def costly(*_args: object, **_keys: object) -> Path:
-        begun.append(clock.now_s)
+        starts.append(clock.now_s)
         clock.now_s += cost_s
         return folder.path
 
     monkeypatch.setattr("netlab.report.live.write_report", costly)
     monkeypatch.setattr("netlab.report.live.remaining", lambda _stored: 1)
     watch(folder.path, "en", lambda _: None, clock=clock, sleep=clock.sleep)
-    gaps = [later - earlier for earlier, later in pairwise(begun[:-1])]
+    gaps = [later - earlier for earlier, later in pairwise(starts[:-1])]
     assert len(gaps) > 3
     assert min(gaps) >= max(LEAST_PAUSE_S, cost_s / SHARE)
     assert max(gaps) <= max(LEAST_PAUSE_S, cost_s / SHARE) + 2 * LOOKS_S
@@ -228,13 +228,13 @@ def test_a_run_that_nobody_writes_yet_is_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with RunFolder.open_for_writing(path, made_plan()):
         pass
-    opened: list[RunFolder] = []
+    folders: list[RunFolder] = []
 
     def happens(nap: int) -> None:
         if nap == 20:
-            opened.append(RunFolder.open_for_writing(path, made_plan()))
+            folders.append(RunFolder.open_for_writing(path, made_plan()))
         if nap == 30:
-            opened[0].close()
+            folders[0].close()
 
     clock = Clock(happens)
     watch(path, "en", lambda _: None, clock=clock, sleep=clock.sleep)

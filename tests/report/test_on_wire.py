@@ -43,7 +43,7 @@ def test_what_no_cable_carries_is_told_as_the_arithmetic_tells_it(
 ) -> None:
     link = Link(1e8, mtu_bytes)
     sentence = packets_of(reading(protocol, mss_bytes, ip_version=ip_version), size, link)
-    with pytest.raises(ValueError) as refused:
+    with pytest.raises(ValueError) as excinfo:
         packets(protocol, size, mtu_bytes, ip_version=ip_version, mss_bytes=mss_bytes)
-    assert sentence == f"{refused.value}."
+    assert sentence == f"{excinfo.value}."
     assert isinstance(sentence, Message)

@@ -89,19 +89,19 @@ def test_no_text_of_a_cell_goes_round_the_catalogue(folder: Path) -> None:
     run = load(folder)
     names = names_of(run)
     requested = {str(value) for cell in run.plan.cells for value in cell.settings.values()}
-    missing = {
-        (where, unsaid(text, names)): text
+    omissions = {
+        (place, unsaid(text, names)): text
         for cell in cells_in(run)
-        for where, text in texts_of(cell)
+        for place, text in texts_of(cell)
         if text not in requested and unsaid(text, names)
     }
-    assert not missing, "\n".join(f"{where}: {text!r}" for (where, _), text in missing.items())
+    assert not omissions, "\n".join(f"{place}: {text!r}" for (place, _), text in omissions.items())
 
 
 def test_what_the_page_itself_says_of_a_cell_is_all_said() -> None:
     (cell, *_) = cells_in(load(FIXTURES / "limits-linux"))
     own = {"chart title", "chart x", "line", "status", "ends"}
-    own_texts = [text for where, text in texts_of(cell) if where in own]
+    own_texts = [text for place, text in texts_of(cell) if place in own]
     assert len(own_texts) >= 5
     assert [text for text in own_texts if "⟦" not in text] == []
     lengths = {value for trial in cell["trials"] for value in trial["values"] if "⟦" in str(value)}
@@ -131,7 +131,7 @@ def test_the_script_has_no_words_of_its_own() -> None:
     script = re.sub(r"/\*.*?\*/", "", script_text(), flags=re.DOTALL)
     script = re.sub(r"// .*", "", script)
     literals = re.findall(r'"([^"\n]*)"|`([^`]*)`', script)
-    words = {re.sub(r"\$\{[^}]*\}", "", one or other) for one, other in literals}
+    words = {re.sub(r"\$\{[^}]*\}", "", string or template) for string, template in literals}
     assert len(words) > 40
     assert {literal for literal in words if PROSE.search(literal)} == CODE
 
@@ -147,12 +147,12 @@ def test_the_script_asks_for_the_words_that_the_page_has_and_for_no_others() -> 
 def test_what_the_script_shows_is_said_in_the_page_s_language(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES / "limits-linux", tmp_path / "run")
     run = load(tmp_path / "run")
-    written = write_report(run, pseudo())
+    page = write_report(run, pseudo())
     (cell, *_) = cells_in(run)
     of_data = any_of(frozenset(text for _, text in texts_of(cell)))
     with a_browser() as browser:
         tab = browser.tab()
-        tab.open(written)
+        tab.open(page)
         tab.click('button[data-cell="0"]')
         tab.until("document.getElementById('cell').open")
         texts = tab.run(
@@ -173,9 +173,9 @@ def test_what_the_script_shows_is_said_in_the_page_s_language(tmp_path: Path) ->
 
 def test_a_day_is_written_as_the_language_does(tmp_path: Path) -> None:
     run = load(FIXTURES / "limits-linux")
-    when = next(line for line in opening(run.plan, readings(run)) if line.startswith("Each"))
-    year, month, day = re.findall(r"(\d{4})-(\d\d)-(\d\d)", when)[0]
-    assert f"{day}.{month}.{year}" in pseudo().text(when)
+    period = next(line for line in opening(run.plan, readings(run)) if line.startswith("Each"))
+    year, month, day = re.findall(r"(\d{4})-(\d\d)-(\d\d)", period)[0]
+    assert f"{day}.{month}.{year}" in pseudo().text(period)
 
 
 def test_what_a_catalogue_says_is_text_and_no_markup(tmp_path: Path) -> None:

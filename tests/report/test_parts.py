@@ -25,8 +25,8 @@ def test_the_report_has_every_part_its_pictures_and_its_figures(make: Make) -> N
         assert f'<h2 id="{name}">' in page
         assert f'<a href="#{name}">' in page
     assert '<h2 id="means">' not in page
-    written = {path.name for path in (run.path / "charts").iterdir()}
-    assert {"round-trip-udp-1.png", "over-time-1.svg"} <= written
+    files = {path.name for path in (run.path / "charts").iterdir()}
+    assert {"round-trip-udp-1.png", "over-time-1.svg"} <= files
     rows = list(csv.DictReader(io.StringIO((run.path / "figures.csv").read_text("utf-8"))))
     rows = [
         row
@@ -42,7 +42,7 @@ def test_the_report_has_every_part_its_pictures_and_its_figures(make: Make) -> N
     assert "](charts/round-trip-udp-1.png)" in markdown
     tex = (run.path / "tables.tex").read_text("utf-8")
     included = set(re.findall(r"includegraphics\[.*\]{charts/(.*)\.pdf}", tex))
-    assert included == {name.removesuffix(".pdf") for name in written if name.endswith(".pdf")}
+    assert included == {name.removesuffix(".pdf") for name in files if name.endswith(".pdf")}
 
 
 def test_a_report_without_parts_leaves_no_figures_of_an_earlier_one(make: Make) -> None:

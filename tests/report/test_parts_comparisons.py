@@ -95,9 +95,9 @@ def test_trials_are_paired_by_their_number_and_one_that_failed_leaves_its_pair_o
     make: Make,
 ) -> None:
     plan, records = scattered([100, 110, 120], [200, 220, 240])
-    broken = failure(plan.cells[1], 2)
-    others = [r for r in records if not (r.cell == broken.cell and r.trial == 2)]
-    (sheet,) = compare(make(plan, [*others, broken]), **RECEIVE).sheets
+    failed_record = failure(plan.cells[1], 2)
+    remainder = [r for r in records if not (r.cell == failed_record.cell and r.trial == 2)]
+    (sheet,) = compare(make(plan, [*remainder, failed_record]), **RECEIVE).sheets
     assert place(sheet, "UDP 18", "pairs").text == "2"
     assert place(sheet, "UDP 18", "ratio").value == pytest.approx(2.0)
     assert "(no-answer)" in why(sheet, place(sheet, "UDP 18", "baseline"))

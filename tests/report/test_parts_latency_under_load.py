@@ -59,8 +59,8 @@ def test_a_row_a_load_has_the_medians_of_the_phases_and_their_increase(make: Mak
     assert place(sheet, "TCP up", "± 95 %, ms").value == pytest.approx(half, rel=1e-3)
     assert place(sheet, "TCP up", "lost under load, %").text == "0"
     assert place(sheet, "TCP up", "throughput to server, Mbit/s").value == 90
-    other = place(sheet, "TCP up", "throughput to client, Mbit/s")
-    assert (other.value, why(sheet, other)) == (None, "The load went the other way.")
+    blank = place(sheet, "TCP up", "throughput to client, Mbit/s")
+    assert (blank.value, why(sheet, blank)) == (None, "The load went the other way.")
     assert place(sheet, "TCP down", "throughput to client, Mbit/s").value == 90
     assert place(load, "TCP up", "of the wire ceiling, %").value == pytest.approx(94.81, rel=1e-3)
 
@@ -102,16 +102,16 @@ def test_a_load_without_a_result_is_blank_with_its_reason_and_never_a_number(mak
     (sheet,) = part.sheets
     assert part.charts == ()
     assert all(blank.value is None for blank in sheet.lines[0].places[1:])
-    counted = place(sheet, "TCP up", "trials")
-    assert (counted.text, "(peer-vanished)" in why(sheet, counted)) == ("0/1", True)
+    trial_count = place(sheet, "TCP up", "trials")
+    assert (trial_count.text, "(peer-vanished)" in why(sheet, trial_count)) == ("0/1", True)
     assert "(peer-vanished)" in write_report(run).read_text(encoding="utf-8")
 
 
 def test_of_both_ways_each_has_its_throughput_loss_and_fairness(make: Make) -> None:
     flows = {"to_server_": 90.0, "to_client_": 45.0}
     values = under_load_values(trips(), flows=flows)
-    for flow, lost in (("to_server_", 0), ("to_client_", 5)):
-        values |= {f"{flow}sent_messages": 100, f"{flow}lost_messages": lost}
+    for flow, losses in (("to_server_", 0), ("to_client_", 5)):
+        values |= {f"{flow}sent_messages": 100, f"{flow}lost_messages": losses}
         values |= {f"{flow}fairness_index": 0.9}
     settings = {"protocol": "UDP", "rate_bit_per_s": 1e8, "streams": 2}
     part = part_with(make, values, direction="both", **settings)
@@ -195,10 +195,10 @@ def test_round_trips_stand_above_the_load_on_one_axis_with_the_phases_shaded(mak
     ]
     trip, load = strip.panels
     assert (trip.unit, load.unit) == ("ms", "Mbit/s")
-    line, lost = trip.lines
+    line, loss_marks = trip.lines
     assert max(y for _x, y in line.points if y is not None) == pytest.approx(100, rel=1e-3)
-    assert not lost.joined
-    assert [x for x, _y in lost.points] == [1.0, 2.0, 3.0, 4.0]
+    assert not loss_marks.joined
+    assert [x for x, _y in loss_marks.points] == [1.0, 2.0, 3.0, 4.0]
     assert (load.lines[0].points[0][0], load.lines[0].points[-1][0]) == (1.05, 4.95)
     assert "Shaded: idle, loaded, after." in strip.alt
 
@@ -221,8 +221,8 @@ def test_of_several_trials_the_one_nearest_the_median_is_drawn_and_named(make: M
 
 def test_a_load_that_never_drained_has_two_phases_and_a_blank(make: Make) -> None:
     values = under_load_values(trips())
-    gone = ("drained_ns", "after_close_ns", "after_rtt_p50_ns")
-    values = {name: value for name, value in values.items() if name not in gone}
+    drain_names = ("drained_ns", "after_close_ns", "after_rtt_p50_ns")
+    values = {name: value for name, value in values.items() if name not in drain_names}
     part = part_with(make, values | {"after_rtt_count": 0})
     (strip,) = strips_of(part)
     assert [band.label for band in strip.bands] == ["idle", "loaded"]
@@ -281,8 +281,8 @@ def test_the_files_of_a_report_have_it_all(make: Make) -> None:
     run = two_loads(make)
     page = write_report(run).read_text(encoding="utf-8")
     assert f'<h2 id="{NAME}">' in page
-    written = {path.name for path in (run.path / "charts").iterdir()}
-    assert {"latency-over-time-1.pdf", "latency-by-phase-1.png"} <= written
+    files = {path.name for path in (run.path / "charts").iterdir()}
+    assert {"latency-over-time-1.pdf", "latency-by-phase-1.png"} <= files
     rows = list(csv.DictReader(io.StringIO((run.path / "figures.csv").read_text("utf-8"))))
     (row,) = (r for r in rows if (r["row"], r["column"]) == ("TCP up", "increase, ms"))
     assert float(row["value"]) == pytest.approx(101.4, rel=1e-3)

@@ -57,14 +57,14 @@ def test_captured_frames_are_shown_where_they_were_asked_for_and_else_why_not(
 
 def test_fragments_of_one_byte_more_are_shown_where_they_were_counted(make: Make) -> None:
     cells = [planned("payload_search", ip_version=version) for version in (4, 6)]
-    counted: dict[str, Any] = {
+    values: dict[str, Any] = {
         "payload_bytes": 1472,
         "next_passed": True,
         "next_client_ip_fragments_created": 6,
         "next_server_ip_reassembled": 3,
     }
     records = [
-        result(cells[0], 1, counted),
+        result(cells[0], 1, values),
         result(cells[1], 1, {"payload_bytes": 1452, "next_passed": False}),
     ]
     (sheet,) = part_of(make(plan_of(cells, 1), records), "payload").sheets

@@ -54,9 +54,9 @@ def test_more_repeats_than_fit_go_on_in_a_table_below(make: Make) -> None:
 def test_a_run_without_repeats_has_no_such_part(make: Make) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([1000] * 9))])
-    measured = readings(run)
-    assert repeats.part(measured, LINK, imported=False) is None
-    assert drift.part(measured) is None
+    trials = readings(run)
+    assert repeats.part(trials, LINK, imported=False) is None
+    assert drift.part(trials) is None
 
 
 def test_the_frames_of_a_stream_are_counted_with_and_without_gaps(make: Make) -> None:

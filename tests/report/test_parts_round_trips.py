@@ -76,8 +76,8 @@ def test_open_loop_times_are_said_to_count_from_when_a_request_was_due(make: Mak
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
     assert any("was due" in text for text in part_of(run, "round-trip").paragraphs)
     plain = planned("round_trip")
-    other = make(plan_of([plain], 1), [result(plain, 1, of_round_trips([1000] * 9))])
-    assert not any("was due" in text for text in part_of(other, "round-trip").paragraphs)
+    plain_run = make(plan_of([plain], 1), [result(plain, 1, of_round_trips([1000] * 9))])
+    assert not any("was due" in text for text in part_of(plain_run, "round-trip").paragraphs)
 
 
 def test_the_percentile_curve_has_a_line_a_cell_and_ends_where_its_values_end(make: Make) -> None:
@@ -218,8 +218,8 @@ def test_the_stack_s_percentiles_are_those_of_all_trials_together(make: Make) ->
     run = make(plan_of([cell], 2), records)
     _, sheet = part_of(run, "round-trip").sheets
     assert place(sheet, "UDP 18", "stack, 99 %, µs").value == pytest.approx(9.0, rel=0.01)
-    alone = make(plan_of([cell], 2), records[1:])
-    _, sheet = part_of(alone, "round-trip").sheets
+    single_run = make(plan_of([cell], 2), records[1:])
+    _, sheet = part_of(single_run, "round-trip").sheets
     blank = place(sheet, "UDP 18", "stack, 99 %, µs")
     assert blank.value is None
     assert "at least 100" in why(sheet, blank)

@@ -66,13 +66,13 @@ def test_a_finding_counts_as_people_do(kind: Kind, number: int) -> None:
 @pytest.mark.parametrize("name", _COUNTED)
 def test_what_is_counted_is_put_in_two_languages(name: str) -> None:
     of, _ = _COUNTED[name]
-    one, two = (value_of(name, {of: number}) for number in (1.0, 2.0))
-    assert one and two
-    assert one.replace("1", "2") != two
+    singular, plural = (value_of(name, {of: number}) for number in (1.0, 2.0))
+    assert singular and plural
+    assert singular.replace("1", "2") != plural
     assert value_of(name, {}) is None
     if name != "all_trials":
-        german = wording_in("de").text(two)
-        assert german != two, "no German plural"
+        german = wording_in("de").text(plural)
+        assert german != plural, "no German plural"
         assert german.startswith("2 ")
 
 
@@ -83,7 +83,7 @@ def test_the_helper_counts_regular_words(number: int, word: str) -> None:
 
 @given(st.floats(1e-12, 1e15, allow_nan=False))
 def test_no_figure_for_people_has_an_exponent(value: float) -> None:
-    written = [
+    texts = [
         format_share(value),
         format_rate(value),
         format_seconds(value),
@@ -91,14 +91,14 @@ def test_no_figure_for_people_has_an_exponent(value: float) -> None:
         plain_figures(value, 12),
         *(form(value) for form in _FORMS.values()),
     ]
-    assert [text for text in written if EXPONENT.search(text)] == []
+    assert [text for text in texts if EXPONENT.search(text)] == []
 
 
 @given(st.floats(-1e12, 1e12, allow_nan=False), st.integers(1, 12))
 def test_plain_figures_are_the_number_to_so_many(number: float, figures: int) -> None:
-    written = plain_figures(number, figures)
-    assert float(written) == float(f"{number:.{figures}g}")
-    assert re.fullmatch(r"-?[0-9]+(\.[0-9]*[1-9])?", written)
+    text = plain_figures(number, figures)
+    assert float(text) == float(f"{number:.{figures}g}")
+    assert re.fullmatch(r"-?[0-9]+(\.[0-9]*[1-9])?", text)
 
 
 def test_a_share_is_written_as_far_as_it_is_known() -> None:

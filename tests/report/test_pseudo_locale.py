@@ -41,24 +41,24 @@ LETTER = re.compile(r"[a-z]{1,2}")
 """Of a footnote."""
 
 
-def texts(noun: Any, where: str) -> Iterator[tuple[str, str]]:
+def texts(noun: Any, place: str) -> Iterator[tuple[str, str]]:
     """(place, text) of all that a reader sees of a table, a chart or a part."""
     if isinstance(noun, str):
         if not LETTER.fullmatch(noun):
-            yield where, noun
+            yield place, noun
     elif isinstance(noun, tuple):
         for item in noun:
-            yield from texts(item, where)
+            yield from texts(item, place)
     elif is_dataclass(noun):
         for field in fields(noun):
             if field.name not in NEVER_SAID:
-                yield from texts(getattr(noun, field.name), f"{where}.{field.name}")
+                yield from texts(getattr(noun, field.name), f"{place}.{field.name}")
 
 
 def nouns(run: Analysis, wording: Translated) -> Iterator[tuple[str, Any]]:
     """Every table, chart and part of a run's report."""
-    measured = readings(run)
-    layout = lay_out(in_tables(measured))
+    trials = readings(run)
+    layout = lay_out(in_tables(trials))
     link, imported = run.plan.link, run.plan.source is not None
     for table in overviews(layout, link):
         yield "overview", wording.of_table(table)
@@ -66,7 +66,7 @@ def nouns(run: Analysis, wording: Translated) -> Iterator[tuple[str, Any]]:
         yield "section", wording.of_section(section)
     for chart in charts(layout, link)[0]:
         yield "chart", wording.of_chart(chart)
-    for part in parts_of(run, measured):
+    for part in parts_of(run, trials):
         yield f"part {part.name}", wording.of_part(part)
 
 
@@ -84,13 +84,13 @@ def noted_of(run: Analysis) -> frozenset[str]:
 def test_no_text_of_tables_charts_and_parts_bypasses_the_catalogue(folder: Path) -> None:
     run = load(folder)
     names = names_of(run)
-    missing = {
-        (where, unsaid(text, names)): text
+    omissions = {
+        (place, unsaid(text, names)): text
         for noun_at, noun in nouns(run, Translated("de", Pseudo()))
-        for where, text in texts(noun, noun_at)
+        for place, text in texts(noun, noun_at)
         if unsaid(text, names)
     }
-    assert not missing, "\n".join(f"{where}: {text!r}" for (where, _), text in missing.items())
+    assert not omissions, "\n".join(f"{place}: {text!r}" for (place, _), text in omissions.items())
 
 
 class Visible(html.parser.HTMLParser):
@@ -117,12 +117,12 @@ class Visible(html.parser.HTMLParser):
             self.found.append((">".join(self._open[-2:]), data.strip()))
 
 
-def is_cut(text: str, whole: list[str]) -> bool:
+def is_cut(text: str, page_texts: list[str]) -> bool:
     """Whether a text is shortened in its middle, and its full form is also on the page."""
     head, gap, tail = text.partition("…")
     return bool(gap) and any(
         translated.startswith(head) and translated.endswith(tail) and len(translated) > len(text)
-        for translated in whole
+        for translated in page_texts
     )
 
 
@@ -136,20 +136,20 @@ def test_no_text_of_the_page_and_of_the_tables_bypasses_the_catalogue(
     page = Visible()
     page.feed(write_report(run, Translated("de", Pseudo())).read_text("utf-8"))
     requested = {str(value) for cell in run.plan.cells for value in cell.settings.values()}
-    whole = [text for _, text in page.found]
+    page_texts = [text for _, text in page.found]
     noted = noted_of(run) | {run.plan.matrix_text.strip(), *requested}
-    missing = {
-        (where, unsaid(text, names)): text
-        for where, text in page.found
-        if not is_cut(text, whole)
+    omissions = {
+        (place, unsaid(text, names)): text
+        for place, text in page.found
+        if not is_cut(text, page_texts)
         and text not in noted
         and not LETTER.fullmatch(text)
         and unsaid(text, names)
     }
-    assert not missing, "\n".join(f"{where}: {text!r}" for (where, _), text in missing.items())
+    assert not omissions, "\n".join(f"{place}: {text!r}" for (place, _), text in omissions.items())
     # Typography may replace a straight apostrophe of a name.
     names |= {name.replace("'", "’") for name in names}
     for file, texts_in in (("tables.tex", texts_of_latex), ("tables.md", texts_of_markdown)):
-        written = [*texts_in((tmp_path / "run" / file).read_text("utf-8"))]
-        assert len(written) > 50
-        assert [text for text in written if unsaid(text, names)] == [], file
+        file_texts = [*texts_in((tmp_path / "run" / file).read_text("utf-8"))]
+        assert len(file_texts) > 50
+        assert [text for text in file_texts if unsaid(text, names)] == [], file

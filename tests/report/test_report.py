@@ -24,9 +24,9 @@ __all__ = ["make", "several"]
 
 
 def test_a_report_is_tables_charts_and_a_page_beside_the_run(several: Analysis) -> None:
-    written = set(files_of(several))
-    assert {"index.html", "tables.md", "tables.csv", "tables.tex"} <= written
-    pictures = {name for name in written if name.startswith("charts/")}
+    files = set(files_of(several))
+    assert {"index.html", "tables.md", "tables.csv", "tables.tex"} <= files
+    pictures = {name for name in files if name.startswith("charts/")}
     assert {Path(name).suffix for name in pictures} == {".png", ".svg", ".pdf"}
     assert len(pictures) == 3 * (2 + 4)
 
@@ -37,10 +37,10 @@ def test_charts_for_a_column_are_drawn_where_they_are_asked_for_and_else_removed
     wide = files_of(several)
     assert not (several.path / "charts" / "column").exists()
     write_report(several, narrow=True)
-    both = files_of(several)
-    narrow = {name: data for name, data in both.items() if name.startswith("charts/column/")}
+    files = files_of(several)
+    narrow = {name: data for name, data in files.items() if name.startswith("charts/column/")}
     assert len(narrow) == 3 * (2 + 4)
-    assert {name: data for name, data in both.items() if name not in narrow} == wide
+    assert {name: data for name, data in files.items() if name not in narrow} == wide
     write_report(several)
     assert files_of(several) == wide
 
@@ -55,16 +55,21 @@ def test_rendering_the_same_run_twice_gives_the_same_bytes(several: Analysis) ->
 def test_another_process_with_another_hash_seed_and_clock_gives_the_same_bytes(
     several: Analysis,
 ) -> None:
-    before = files_of(several)
+    files = files_of(several)
     (several.path / "tables.md").unlink()
     code = (
         "import sys, netlab; from netlab.report import write_report;"
         "write_report(netlab.load(sys.argv[1]))"
     )
-    other = {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C", "SOURCE_DATE_EPOCH": "1"}
+    environment = {
+        "PYTHONHASHSEED": "7",
+        "TZ": "Asia/Tokyo",
+        "LC_ALL": "C",
+        "SOURCE_DATE_EPOCH": "1",
+    }
     command = [sys.executable, "-c", code, str(several.path)]
-    subprocess.run(command, check=True, env={"PATH": "/usr/bin:/bin", **other})
-    assert files_of(several) == before
+    subprocess.run(command, check=True, env={"PATH": "/usr/bin:/bin", **environment})
+    assert files_of(several) == files
 
 
 def test_charts_that_a_run_has_no_more_are_removed_and_strange_files_stay(

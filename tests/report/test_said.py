@@ -84,19 +84,19 @@ def test_sentences_are_of_what_netlab_load_reads_and_make_no_other_finding() -> 
 
 def test_the_command_prints_them_or_writes_a_file_and_makes_no_report(tmp_path: Path) -> None:
     run = stream_run(tmp_path / "run", (stream(), (94.0, 94.1)))
-    before = sorted(path.name for path in run.path.iterdir())
-    printed = CliRunner().invoke(cli, ["report", str(run.path), "--json"])
-    assert printed.exit_code == 0, printed.output
-    assert printed.stdout_bytes == findings_json(run)
+    names = sorted(path.name for path in run.path.iterdir())
+    outcome = CliRunner().invoke(cli, ["report", str(run.path), "--json"])
+    assert outcome.exit_code == 0, outcome.output
+    assert outcome.stdout_bytes == findings_json(run)
     file = tmp_path / "findings.json"
     words = ["report", str(run.path), "--json", "-o", str(file)]
     assert CliRunner().invoke(cli, words).exit_code == 0
-    assert file.read_bytes() == printed.stdout_bytes
-    assert sorted(path.name for path in run.path.iterdir()) == before
+    assert file.read_bytes() == outcome.stdout_bytes
+    assert sorted(path.name for path in run.path.iterdir()) == names
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--output", "x.json"], "--output goes with --json"),
         (["--json", "--lang", "de"], "--lang, --narrow and --watch are for the report"),
@@ -105,15 +105,17 @@ def test_the_command_prints_them_or_writes_a_file_and_makes_no_report(tmp_path: 
         (["--lang", "tlh"], "is not one of"),
     ],
 )
-def test_what_does_not_go_together_is_refused(tmp_path: Path, words: list[str], said: str) -> None:
+def test_what_does_not_go_together_is_refused(
+    tmp_path: Path, words: list[str], message: str
+) -> None:
     run = stream_run(tmp_path / "run", (stream(), (94.0,)))
-    done = CliRunner().invoke(cli, ["report", str(run.path), *words])
-    assert done.exit_code != 0
-    assert said in f"{done.output}{done.exception}"
+    outcome = CliRunner().invoke(cli, ["report", str(run.path), *words])
+    assert outcome.exit_code != 0
+    assert message in f"{outcome.output}{outcome.exception}"
 
 
 @pytest.mark.parametrize(
-    ("rate_bit_per_s", "said"),
+    ("rate_bit_per_s", "text"),
     [
         (94.1e6, "94.10 Mbit/s"),
         (999.994e6, "999.99 Mbit/s"),
@@ -122,6 +124,6 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path, words: list[str], 
     ],
 )
 def test_a_throughput_in_a_sentence_has_the_unit_of_the_tables(
-    rate_bit_per_s: float, said: str
+    rate_bit_per_s: float, text: str
 ) -> None:
-    assert throughput(rate_bit_per_s) == said
+    assert throughput(rate_bit_per_s) == text

@@ -139,7 +139,7 @@ def test_a_chart_is_a_figure_below_the_overview_and_one_of_a_part_below_its_shee
         charts=[chart("socket-buffer-tcp"), chart("no}name")],
     )
     captions = re.findall(r"captionoftable{(?:LL: )?(\w+)}|IfFileExists{charts/(.*?)}", tex)
-    assert [one or other for one, other in captions] == [
+    assert [table_name or chart_name for table_name, chart_name in captions] == [
         *("means", "socket-buffer-tcp.pdf", "each", "sheet", "further-1.pdf"),
     ]
     assert r"\caption{TCP, \qty{5}{ms}, Mbit/s}" in tex
@@ -156,10 +156,10 @@ def test_no_text_becomes_a_command_a_comment_or_an_open_brace(text: str) -> None
     assert plain.count("$") % 2 == 0
     assert not re.search("[%#&]", plain)
     commands = set(re.findall(r"\\([a-zA-Z]+)", tex))
-    allowed = "textbackslash textasciicircum textasciitilde textless textgreater textbar dots mu"
+    symbols = "textbackslash textasciicircum textasciitilde textless textgreater textbar dots mu"
     more = "varphi circ pm times div cdot rightarrow leftarrow leftrightarrow leq geq neq approx"
     assert commands <= set(
-        f"{allowed} {more} infty surd u r H v c allowbreak qty percent micro second".split()
+        f"{symbols} {more} infty surd u r H v c allowbreak qty percent micro second".split()
     )
 
 
@@ -167,7 +167,7 @@ def compiled(tex: str, folder: Path) -> str:
     """Compile it and return the log; an error of LaTeX is a failure."""
     folder.mkdir(exist_ok=True)
     (folder / "tables.tex").write_text(tex, encoding="utf-8")
-    done = subprocess.run(
+    process = subprocess.run(
         [
             "pdflatex",
             "-halt-on-error",
@@ -181,7 +181,7 @@ def compiled(tex: str, folder: Path) -> str:
         check=False,
     )
     log = (folder / "tables.log").read_text("latin-1")
-    assert done.returncode == 0, log[-2000:]
+    assert process.returncode == 0, log[-2000:]
     assert (folder / "tables.pdf").stat().st_size > 1000
     assert "Missing character" not in log
     return log

@@ -301,13 +301,13 @@ def test_a_share_of_a_line_rate_that_the_link_exceeds_is_footnoted(tmp_path: Pat
 
 
 def test_what_falls_short_of_the_standard_is_printed(tmp_path: Path) -> None:
-    whole, short = tmp_path / "whole", tmp_path / "short"
-    for folder in (whole, short):
+    full_run, short_run = tmp_path / "whole", tmp_path / "short"
+    for folder in (full_run, short_run):
         folder.mkdir()
-    paragraphs = part_of(seed_run(whole)).paragraphs
+    paragraphs = part_of(seed_run(full_run)).paragraphs
     assert "trials of 60 s" in paragraphs[1] and "an acceptable loss of 0 %" in paragraphs[1]
     assert not any("Some of these times were shorter" in text for text in paragraphs)
-    paragraphs = part_of(seed_run(short, duration_s=1.0)).paragraphs
+    paragraphs = part_of(seed_run(short_run, duration_s=1.0)).paragraphs
     assert any("Some of these times were shorter" in text for text in paragraphs)
 
 

@@ -86,11 +86,11 @@ def test_parquet_has_the_same_frame_and_the_units() -> None:
     pq = importlib.import_module("pyarrow.parquet")
     data = export(FIXTURE, "parquet")
     frame = pd.read_parquet(io.BytesIO(data), dtype_backend="numpy_nullable")
-    expected = load(FIXTURE).frame
-    assert list(frame.columns) == list(expected.columns)
+    run_frame = load(FIXTURE).frame
+    assert list(frame.columns) == list(run_frame.columns)
     assert frame["throughput_bit_per_s"].isna().tolist() == [False, False, True, True]
     for name in ("cell", "status", "trial", "throughput_bit_per_s", "elapsed_ns"):
-        assert frame[name].dropna().tolist() == expected[name].dropna().tolist()
+        assert frame[name].dropna().tolist() == run_frame[name].dropna().tolist()
     schema = pq.read_schema(io.BytesIO(data))
     assert schema.field("throughput_bit_per_s").metadata[b"unit"] == b"bit/s"
 
@@ -126,11 +126,11 @@ def test_the_bytes_do_not_depend_on_the_locale(locale: str) -> None:
         "for form in ('csv', 'json'): sys.stdout.buffer.write(export(Path(sys.argv[1]), form))\n"
     )
     root = str(ROOT)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program, str(FIXTURE)],
         env={**os.environ, "LC_ALL": locale, "PYTHONPATH": root, "PYTHONUTF8": "0"},
         check=True,
         capture_output=True,
         timeout=60,
     )
-    assert done.stdout == export(FIXTURE, "csv") + export(FIXTURE, "json")
+    assert process.stdout == export(FIXTURE, "csv") + export(FIXTURE, "json")

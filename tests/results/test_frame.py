@@ -155,13 +155,13 @@ def test_any_mixture_of_values_comes_back_unchanged_or_as_its_text(values: list[
     values = [None if value in (float("inf"), -float("inf")) else value for value in values]
     column = make_frame([{"mixed": value} for value in values])["mixed"]
     assert str(column.dtype) in ("boolean", "Int64", "Float64", "string")
-    for value, kept in zip(values, column, strict=True):
+    for value, stored_value in zip(values, column, strict=True):
         if value is None:
-            assert kept is pd.NA
+            assert stored_value is pd.NA
         elif isinstance(value, str):
-            assert kept == value
+            assert stored_value == value
         else:
-            assert kept == value or json.loads(kept) == value
+            assert stored_value == value or json.loads(stored_value) == value
 
 
 def test_a_value_cannot_overwrite_the_names_of_the_trial(tmp_path: Path) -> None:
@@ -222,13 +222,13 @@ def as_documentation(columns: Mapping[str, Column]) -> str:
 
 def test_the_documentations_tables_are_those_of_the_code() -> None:
     assert documented("checked by the tests -->\n") == as_documentation(COLUMNS)
-    shown: dict[str, Column] = {}
+    earlier_columns: dict[str, Column] = {}
     for test, columns in COLUMNS_OF.items():
-        own = {name: column for name, column in columns.items() if name not in shown}
+        own = {name: column for name, column in columns.items() if name not in earlier_columns}
         if test in ("payload_search", "throughput_search", "latency_under_load"):
             own = dict(columns)
         assert documented(f"<!-- columns of {test} -->\n") == as_documentation(own)
-        shown |= columns
+        earlier_columns |= columns
 
 
 def test_only_a_run_with_round_trips_has_their_columns(tmp_path: Path) -> None:
@@ -261,11 +261,11 @@ def test_a_histogram_of_the_stack_has_percentiles_too(tmp_path: Path) -> None:
     assert row["server_stack_p99_ns"] == pytest.approx(7000, rel=0.004)
 
 
-@pytest.mark.parametrize("damaged", [[1], [5, 1, 4, 1], [1, -1], "text", [10**12, 1]])
+@pytest.mark.parametrize("histogram", [[1], [5, 1, 4, 1], [1, -1], "text", [10**12, 1]])
 def test_a_damaged_histogram_has_no_percentiles_and_breaks_nothing(
-    tmp_path: Path, damaged: Any
+    tmp_path: Path, histogram: Any
 ) -> None:
-    row = row_of(tmp_path, {"rtt_histogram": damaged, "rtt_histogram_bits": 7})
+    row = row_of(tmp_path, {"rtt_histogram": histogram, "rtt_histogram_bits": 7})
     assert "rtt_p50_ns" not in row
 
 

@@ -14,10 +14,10 @@ SETTINGS = under_load_cell().settings
 
 
 def test_request_n_was_due_n_divided_by_the_rate_after_the_first_also_after_lost_ones() -> None:
-    planned = losing(trips(), 7)
-    timeline = timeline_of(SETTINGS, under_load_values(planned))
+    plan = losing(trips(), 7)
+    timeline = timeline_of(SETTINGS, under_load_values(plan))
     assert timeline is not None
-    assert [*timeline.trips] == planned
+    assert [*timeline.trips] == plan
 
 
 def test_the_load_is_placed_where_it_began_on_the_same_axis() -> None:
@@ -72,14 +72,12 @@ def test_other_missing_values_do_not_affect_the_round_trips() -> None:
 
 
 def test_of_many_at_one_place_the_extremes_and_a_lost_one_are_kept() -> None:
-    planned = [
-        Trip(number, None if number == 555 else 1000 + number % 10) for number in range(1000)
-    ]
-    planned[222] = Trip(222, 9_999_999)
-    kept = thinned(planned, 100)
-    assert len(kept) <= 101
-    assert [trip.at_ns for trip in kept] == sorted(trip.at_ns for trip in kept)
-    assert Trip(222, 9_999_999) in kept
-    assert Trip(555, None) in kept
-    assert thinned(planned[:40], 100) == planned[:40]
+    plan = [Trip(number, None if number == 555 else 1000 + number % 10) for number in range(1000)]
+    plan[222] = Trip(222, 9_999_999)
+    sample = thinned(plan, 100)
+    assert len(sample) <= 101
+    assert [trip.at_ns for trip in sample] == sorted(trip.at_ns for trip in sample)
+    assert Trip(222, 9_999_999) in sample
+    assert Trip(555, None) in sample
+    assert thinned(plan[:40], 100) == plan[:40]
     assert all(trip.ns is None for trip in thinned([Trip(n, None) for n in range(500)], 50))

@@ -22,13 +22,13 @@ RUNS = ROOT / "reports"
 
 @pytest.fixture(autouse=True)
 def no_screen() -> Iterator[None]:
-    before = mpl.get_backend()
+    backend = mpl.get_backend()
     mpl.use("Agg")
     yield
     from matplotlib import pyplot as plt
 
     plt.close("all")
-    mpl.use(before)
+    mpl.use(backend)
 
 
 @pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds", "payload-lab"])
@@ -60,11 +60,11 @@ def test_the_summary_has_the_mean_and_its_interval_of_each_cell() -> None:
     of_udp = table[table["protocol"] == "UDP"].iloc[0]
     frame = run.frame
     values = [float(value) for value in frame[frame["protocol"] == "UDP"]["throughput_bit_per_s"]]
-    expected = interval(values)
+    reference = interval(values)
     assert (of_udp["n"], of_udp["unit"]) == (15, "bit/s")
-    assert of_udp["mean"] == pytest.approx(expected.mean)
-    assert of_udp["low"] == pytest.approx(expected.low)
-    assert of_udp["high"] == pytest.approx(expected.high)
+    assert of_udp["mean"] == pytest.approx(reference.mean)
+    assert of_udp["low"] == pytest.approx(reference.low)
+    assert of_udp["high"] == pytest.approx(reference.high)
 
 
 def test_one_trial_has_no_interval_and_a_failure_is_no_number() -> None:
@@ -92,12 +92,14 @@ def test_a_plot_has_one_line_per_level_and_states_what_was_pooled() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["LL", "WL", "LW", "WW"]
     assert axes.get_xlabel() == "message_bytes"
     assert "means over protocol, socket_buffer_bytes" in axes.get_title()
-    alone = netlab.load(RUNS / "udp-mirror-lab-unshaped").plot(hue="protocol", y="rtt_mean_ns")
-    assert alone.get_ylabel().startswith("rtt_mean_ns, ns")
+    single_axes = netlab.load(RUNS / "udp-mirror-lab-unshaped").plot(
+        hue="protocol", y="rtt_mean_ns"
+    )
+    assert single_axes.get_ylabel().startswith("rtt_mean_ns, ns")
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("words", "message"),
     [
         ({"x": "colour"}, "'colour' is no column to draw by; there are pairing, test, protocol"),
         ({"hue": "n"}, "'n' is no column to draw by"),
@@ -105,9 +107,9 @@ def test_a_plot_has_one_line_per_level_and_states_what_was_pooled() -> None:
     ],
 )
 def test_an_unknown_plot_is_refused_with_the_known_ones(
-    words: dict[str, str], expected: str
+    words: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=expected):
+    with pytest.raises(ValueError, match=message):
         netlab.load(RUNS / "lab-report").plot(**words)
 
 
@@ -129,8 +131,8 @@ def test_a_series_has_one_row_per_sample() -> None:
 def test_core_columns_are_exported(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    ended = CliRunner().invoke(cli, ["export", str(RUNS / "nettest"), "--columns", "core"])
-    head = ended.stdout.splitlines()[0].split(",")
+    outcome = CliRunner().invoke(cli, ["export", str(RUNS / "nettest"), "--columns", "core"])
+    head = outcome.stdout.splitlines()[0].split(",")
     assert head == [name for name in CORE if name in head]
     assert "throughput_bit_per_s" in head
-    assert len(ended.stdout.splitlines()) == 36
+    assert len(outcome.stdout.splitlines()) == 36

@@ -21,36 +21,44 @@ COUNTS = st.integers(0, 2**63 - 1)
 def recorded(draw: st.DrawFn) -> dict[str, list[int]]:
     times = sorted(draw(st.sets(COUNTS, min_size=1, max_size=40)))
     size = len(times)
-    others = {name: draw(st.lists(COUNTS, min_size=size, max_size=size)) for name in NAMES[1:]}
-    return {f"tcp_series_{name}": series for name, series in {"time_us": times, **others}.items()}
+    other_series = {
+        name: draw(st.lists(COUNTS, min_size=size, max_size=size)) for name in NAMES[1:]
+    }
+    return {
+        f"tcp_series_{name}": series for name, series in {"time_us": times, **other_series}.items()
+    }
 
 
-@given(said=recorded(), flow=st.sampled_from(["", "to_server_", "to_client_"]))
+@given(answer=recorded(), flow=st.sampled_from(["", "to_server_", "to_client_"]))
 def test_the_values_of_a_probe_are_stored_and_read_back(
-    said: dict[str, list[int]], flow: str
+    answer: dict[str, list[int]], flow: str
 ) -> None:
-    assert fault_in_record({"type": "progress", **said}) is None
-    values = {f"{flow}sender_{name}": series for name, series in said.items()}
+    assert fault_in_record({"type": "progress", **answer}) is None
+    values = {f"{flow}sender_{name}": series for name, series in answer.items()}
     check_values(values)
     series_read = tcp_series_of(values, flow)
-    assert series_read == TcpSeries(**{name: said[f"tcp_series_{name}"] for name in NAMES})
-    for other in {"", "to_server_", "to_client_"} - {flow}:
-        assert tcp_series_of(values, other) is None
+    assert series_read == TcpSeries(**{name: answer[f"tcp_series_{name}"] for name in NAMES})
+    for wrong_flow in {"", "to_server_", "to_client_"} - {flow}:
+        assert tcp_series_of(values, wrong_flow) is None
 
 
-@given(said=recorded(), left_out=st.sets(st.sampled_from(NAMES)), cut=st.sampled_from(NAMES[1:]))
+@given(
+    answer=recorded(),
+    left_out=st.sets(st.sampled_from(NAMES)),
+    short_name=st.sampled_from(NAMES[1:]),
+)
 def test_missing_and_truncated_series_are_empty(
-    said: dict[str, list[int]], left_out: set[str], cut: str
+    answer: dict[str, list[int]], left_out: set[str], short_name: str
 ) -> None:
     values = {
-        f"sender_tcp_series_{name}": said[f"tcp_series_{name}"]
+        f"sender_tcp_series_{name}": answer[f"tcp_series_{name}"]
         for name in NAMES
         if name not in left_out
     }
-    if cut not in left_out:
-        values[f"sender_tcp_series_{cut}"] = said[f"tcp_series_{cut}"][1:]
+    if short_name not in left_out:
+        values[f"sender_tcp_series_{short_name}"] = answer[f"tcp_series_{short_name}"][1:]
     series = tcp_series_of(values)
-    present = set(NAMES[1:]) - left_out - {cut}
+    present = set(NAMES[1:]) - left_out - {short_name}
     if "time_us" in left_out or not present:
         assert series is None
     else:

@@ -37,9 +37,9 @@ def is_refused(values: dict[str, Any]) -> bool:
 def test_values_are_refused_together_if_one_of_them_is_refused_alone(
     values: dict[str, Any],
 ) -> None:
-    alone = any(is_refused({name: value}) for name, value in values.items())
+    is_refused_alone = any(is_refused({name: value}) for name, value in values.items())
     for _ in range(2):  # a shape that is seen again is as good as one that is new
-        assert is_refused(values) is alone
+        assert is_refused(values) is is_refused_alone
 
 
 @given(st.lists(_PLAIN, max_size=5), st.sampled_from(["a list of numbers", "a list of sizes"]))
@@ -60,10 +60,10 @@ def test_requested_columns_equal_those_of_the_rows() -> None:
         rows = rows_of(run.stored)
         names = dict.fromkeys([*(name for row in rows for name in row), "absent of all"])
         all_columns = {name: column_of([row.get(name) for row in rows], name)[1] for name in names}
-        known = {
+        row_columns = {
             name: values
             for name, values in all_columns.items()
             if any(value is not None for value in values)
         }
-        assert columns_of_trials(run.stored, names) == known
+        assert columns_of_trials(run.stored, names) == row_columns
         assert len(readings(run)) == len(rows)

@@ -12,7 +12,7 @@ from netlab.results.run import load
 from netlab.results.value_types import check_settings, check_values
 
 RECORDED = sorted(
-    each.parent for top in (ROOT / "reports", FIXTURES) for each in top.glob("*/run.json")
+    path.parent for top in (ROOT / "reports", FIXTURES) for path in top.glob("*/run.json")
 )
 
 

@@ -39,10 +39,10 @@ def test_it_is_waited_for_as_long_as_the_patience_lasts(
 
 
 def test_what_a_person_has_to_mend_is_not_asked_again() -> None:
-    refused = Absence.begin("host-refused", "far: accepted no key", 100.0, None)
+    refusal = Absence.begin("host-refused", "far: accepted no key", 100.0, None)
     later = Absence.begin("host-away", "far: gone", 100.0, 1.0).again(
         "host-refused", "far: another key", 101.0, final=True
     )
-    for absence in (refused, later):
+    for absence in (refusal, later):
         assert not absence.is_due(1e9)
         assert absence.next_ask_s(100.0, 600.0) is None

@@ -40,8 +40,8 @@ except Interrupted as interrupt:
     print(interrupt, interrupt.signal_number, flush=True)
 """)
     child.send_signal(signal.SIGTERM)
-    said, _ = child.communicate(timeout=10)
-    assert said == "whole\nended by SIGTERM 15\n"
+    output, _ = child.communicate(timeout=10)
+    assert output == "whole\nended by SIGTERM 15\n"
 
 
 def test_the_end_comes_in_time_also_where_the_main_thread_is_stuck() -> None:
@@ -52,10 +52,10 @@ with interruptible(within_s=0.5):
     threading.Timer(0.2, print, ["ready"], {"flush": True}).start()
     ctypes.CDLL(None).sleep(60)
 """)
-    before = time.monotonic()
+    start_s = time.monotonic()
     child.send_signal(signal.SIGINT)
     assert child.wait(20) == 130
-    assert 0.4 < time.monotonic() - before < 5
+    assert 0.4 < time.monotonic() - start_s < 5
     child.communicate()
 
 
@@ -70,10 +70,10 @@ except Interrupted:
 """)
     child.send_signal(signal.SIGINT)
     time.sleep(0.3)
-    before = time.monotonic()
+    start_s = time.monotonic()
     child.send_signal(signal.SIGTERM)
     assert child.wait(10) == 143
-    assert time.monotonic() - before < 2
+    assert time.monotonic() - start_s < 2
     child.communicate()
 
 
@@ -91,8 +91,8 @@ except Interrupted as interrupt:
     child.send_signal(signal.SIGTERM)
     time.sleep(0.05)
     child.send_signal(signal.SIGTERM)
-    said, _ = child.communicate(timeout=10)
-    assert (child.returncode, said) == (0, "ended by SIGTERM\n")
+    output, _ = child.communicate(timeout=10)
+    assert (child.returncode, output) == (0, "ended by SIGTERM\n")
 
 
 SWALLOWS = """
@@ -118,7 +118,7 @@ except (Interrupted, KeyboardInterrupt) as ended:
 
 
 @pytest.mark.parametrize(
-    ("watch", "name", "said"),
+    ("watch", "name", "output"),
     [
         ("interruptible()", "SIGINT", "Interrupted 2"),
         ("interruptible()", "SIGTERM", "Interrupted 15"),
@@ -126,17 +126,17 @@ except (Interrupted, KeyboardInterrupt) as ended:
     ],
 )
 def test_a_signal_that_a_callback_swallows_is_raised_again(
-    watch: str, name: str, said: str
+    watch: str, name: str, output: str
 ) -> None:
     child = program(SWALLOWS.format(watch=watch, name=name), stderr=subprocess.PIPE)
-    before = time.monotonic()
-    assert child.communicate(timeout=20) == (f"{said}\n", "")
-    assert time.monotonic() - before < 3.0
+    start_s = time.monotonic()
+    assert child.communicate(timeout=20) == (f"{output}\n", "")
+    assert time.monotonic() - start_s < 3.0
 
 
 @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
 def test_the_cursor_of_the_terminal_is_shown_again(second: signal.Signals) -> None:
-    with terminal() as shown:
+    with terminal() as screen:
         child = program(
             """
 try:
@@ -146,14 +146,14 @@ try:
 except Interrupted:
     time.sleep(60)
 """,
-            stderr=shown.end,
+            stderr=screen.end,
         )
         child.send_signal(signal.SIGINT)
         time.sleep(0.5)
         child.send_signal(second)
         assert child.wait(10) == 128 + second
         child.communicate()
-        assert shown.written() == b"\x1b[?25h"
+        assert screen.written() == b"\x1b[?25h"
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
@@ -169,5 +169,5 @@ after = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, sign
 print(before == after, flush=True)
 """
     child = program(text)
-    said, _ = child.communicate(timeout=10)
-    assert (child.returncode, said) == (0, "True\n")
+    output, _ = child.communicate(timeout=10)
+    assert (child.returncode, output) == (0, "True\n")

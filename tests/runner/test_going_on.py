@@ -35,62 +35,74 @@ PLAN = Plan(
 )
 
 
-def folder_of(path: Path, options: Options, *, ended: bool) -> Path:
+def folder_of(path: Path, options: Options, *, with_end: bool) -> Path:
     """A run folder with a session that had ``options``."""
     with RunFolder.open_for_writing(path, PLAN) as folder:
         folder.note(NOTE, **data_of(options, path))
-        if ended:
+        if with_end:
             folder.note("session-end")
     return path
 
 
-@pytest.mark.parametrize("ended", [False, True])
-def test_the_same_is_asked_again_but_no_cell_is_redone_twice(tmp_path: Path, ended: bool) -> None:
+@pytest.mark.parametrize("with_end", [False, True])
+def test_the_same_is_asked_again_but_no_cell_is_redone_twice(
+    tmp_path: Path, with_end: bool
+) -> None:
     hosts = tmp_path / "lab.yaml"
     hosts.write_text("hosts: {}\n")
     run = tmp_path / "runs" / "one"
     run.parent.mkdir()
     options = Options(matrix=tmp_path / "m.yaml", hosts=hosts, into=run, **ASKED)  # type: ignore[arg-type]
-    found = options_to_resume(folder_of(run, options, ended=ended))
-    expected = {**ASKED, "redo": () if ended else ("failed",)}
-    assert {name: getattr(found, name) for name in ASKED} == expected
-    assert (found.matrix, found.hosts, found.into) == (run / "matrix.yaml", hosts, run)
+    resume_options = options_to_resume(folder_of(run, options, with_end=with_end))
+    expected_values = {**ASKED, "redo": () if with_end else ("failed",)}
+    assert {name: getattr(resume_options, name) for name in ASKED} == expected_values
+    assert (resume_options.matrix, resume_options.hosts, resume_options.into) == (
+        run / "matrix.yaml",
+        hosts,
+        run,
+    )
 
 
 def test_cells_to_measure_again_are_all_that_is_measured_then(tmp_path: Path) -> None:
     options = Options(matrix=Path("m"), only=("ll",), redo=("failed",))
-    run = folder_of(tmp_path / "one", options, ended=False)
-    found = options_to_resume(run, redo=("LL-one",))
-    assert (found.redo, found.nothing_else, found.only) == (("LL-one",), True, ("ll",))
+    run = folder_of(tmp_path / "one", options, with_end=False)
+    resume_options = options_to_resume(run, redo=("LL-one",))
+    assert (resume_options.redo, resume_options.nothing_else, resume_options.only) == (
+        ("LL-one",),
+        True,
+        ("ll",),
+    )
     assert not options_to_resume(run).nothing_else
 
 
 def test_run_and_inventory_may_be_moved_together(tmp_path: Path) -> None:
-    before = tmp_path / "before"
-    (before / "runs").mkdir(parents=True)
-    (before / "lab.yaml").write_text("hosts: {}\n")
-    run = before / "runs" / "one"
-    folder_of(run, Options(matrix=Path("m.yaml"), hosts=before / "lab.yaml"), ended=True)
-    after = before.rename(tmp_path / "after")
-    assert options_to_resume(after / "runs" / "one").hosts == after / "lab.yaml"
+    old_folder = tmp_path / "before"
+    (old_folder / "runs").mkdir(parents=True)
+    (old_folder / "lab.yaml").write_text("hosts: {}\n")
+    run = old_folder / "runs" / "one"
+    folder_of(run, Options(matrix=Path("m.yaml"), hosts=old_folder / "lab.yaml"), with_end=True)
+    new_folder = old_folder.rename(tmp_path / "after")
+    assert options_to_resume(new_folder / "runs" / "one").hosts == new_folder / "lab.yaml"
 
 
 def test_an_inventory_that_is_gone_is_named_with_the_option_that_replaces_it(
     tmp_path: Path,
 ) -> None:
-    run = folder_of(tmp_path / "one", Options(matrix=Path("m"), hosts=tmp_path / "h"), ended=True)
+    run = folder_of(
+        tmp_path / "one", Options(matrix=Path("m"), hosts=tmp_path / "h"), with_end=True
+    )
     with pytest.raises(UsageError, match=r"the inventory .*/h of .* does not exist.*--hosts FILE"):
         options_to_resume(run)
-    other = tmp_path / "other.yaml"
-    other.write_text("hosts: {}\n")
-    assert options_to_resume(run, other).hosts == other
+    new_inventory = tmp_path / "other.yaml"
+    new_inventory.write_text("hosts: {}\n")
+    assert options_to_resume(run, new_inventory).hosts == new_inventory
 
 
 def test_a_folder_without_options_names_the_command_that_resumes(tmp_path: Path) -> None:
-    run = folder_of(tmp_path / "one", Options(matrix=Path("m")), ended=True)
+    run = folder_of(tmp_path / "one", Options(matrix=Path("m")), with_end=True)
     journal = run / "journal.jsonl"
-    kept = [line for line in journal.read_text().splitlines() if '"asked"' not in line]
-    journal.write_text("".join(f"{line}\n" for line in kept))
+    lines = [line for line in journal.read_text().splitlines() if '"asked"' not in line]
+    journal.write_text("".join(f"{line}\n" for line in lines))
     with pytest.raises(UsageError, match=r"netlab run matrix\.yaml --into"):
         options_to_resume(run)
 

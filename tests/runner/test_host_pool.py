@@ -29,22 +29,22 @@ ELSEWHERE = (TEST_CLIENT, "dev", "other0")
 def test_a_pair_is_tried_again_only_where_a_host_of_it_came_back(
     pool: HostPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried: list[Any] = []
+    attempts: list[Any] = []
 
     def counted(server: Agent, client: Agent, pair: tuple[Host, Host]) -> Preflight:
-        tried.append((server, client))
+        attempts.append((server, client))
         return preflight(server, client, pair)
 
     monkeypatch.setattr(room, "preflight", counted)
     for _ in range(3):
         assert pool.reason_not_to_measure(CELL) is None
-    assert tried == []
+    assert attempts == []
     lose(pool, "right")
     record = pool.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
     assert (record.status, record.reason) == (Status.FAILED, "probe-died")
     for _ in range(3):
         assert pool.reason_not_to_measure(CELL) is None
-    assert len(tried) == 1
+    assert len(attempts) == 1
 
 
 def test_a_host_that_comes_back_with_another_route_is_not_measured_until_it_is_mended(
@@ -55,10 +55,10 @@ def test_a_host_that_comes_back_with_another_route_is_not_measured_until_it_is_m
     pool.lost(Trial(CELL, 1), 1, HostGone("left: gone"))
     ip("-n", wires.server, "route", "add", *ELSEWHERE)
     for _ in range(2):
-        astray = pool.reason_not_to_measure(CELL)
-        assert astray is not None
-        assert (astray.status, astray.reason) == (Status.FAILED, "wrong-path")
-        assert "left reaches right" in astray.detail
+        obstacle = pool.reason_not_to_measure(CELL)
+        assert obstacle is not None
+        assert (obstacle.status, obstacle.reason) == (Status.FAILED, "wrong-path")
+        assert "left reaches right" in obstacle.detail
     ip("-n", wires.server, "route", "delete", *ELSEWHERE)
     assert pool.reason_not_to_measure(CELL) is None
     record = NETPROBE.measure(Trial(CELL, 1), pool.ends(CELL), 2, lambda _cell, _rate: None)
@@ -69,10 +69,10 @@ def test_a_firewall_that_came_with_the_restart_is_named(pool: HostPool, wires: W
     lose(pool, "right")
     pool.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
     wires.drop(wires.server, "ipproto", "tcp")
-    blocked = pool.reason_not_to_measure(CELL)
-    assert blocked is not None
-    assert (blocked.status, blocked.reason) == (Status.FAILED, "path-blocked")
-    assert blocked.detail.startswith("TCP right→left is blocked")
+    obstacle = pool.reason_not_to_measure(CELL)
+    assert obstacle is not None
+    assert (obstacle.status, obstacle.reason) == (Status.FAILED, "path-blocked")
+    assert obstacle.detail.startswith("TCP right→left is blocked")
 
 
 def test_a_host_that_is_lost_again_while_its_pair_is_tried_is_host_gone(
@@ -111,11 +111,11 @@ def test_what_an_echo_cannot_do_is_impossible_with_the_reason(
     cell = Cell(pairing="XL", test=tests.get(type(setup), "payload_search"), setup=setup)
     pair_matrix = Host(name="board", os="X", mirror=Mirror("10.0.0.9", 7))
     client = Host(name="client", os="L", local=True)
-    found = beyond_server(cell, (pair_matrix, client))
+    obstacle = beyond_server(cell, (pair_matrix, client))
     if lacking is None:
-        assert found is None
+        assert obstacle is None
     else:
-        assert found is not None
-        assert (found.status, found.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
-        assert lacking in found.detail
+        assert obstacle is not None
+        assert (obstacle.status, obstacle.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
+        assert lacking in obstacle.detail
     assert beyond_server(cell, (client, client)) is None

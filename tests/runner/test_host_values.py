@@ -60,8 +60,8 @@ def test_a_device_is_the_clients() -> None:
 def test_a_cpu_is_wrong_exactly_where_the_host_has_fewer(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     count, server, client = draw.randint(1, 8), draw.randint(0, 9), draw.randint(0, 9)
-    found = said(HostValues.of({}, {"cpu_count": count}), server_cpu=server, client_cpu=client)
-    assert len(found) == (server >= count) + (client >= count)
+    sentences = said(HostValues.of({}, {"cpu_count": count}), server_cpu=server, client_cpu=client)
+    assert len(sentences) == (server >= count) + (client >= count)
 
 
 def test_each_cpu_of_a_list_is_one_that_the_host_may_not_have() -> None:

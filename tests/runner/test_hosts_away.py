@@ -34,7 +34,7 @@ def written(bench: Bench, far: str, bad: str) -> None:
 
 
 def reasons(run: Analysis) -> dict[str, tuple[str, str | None]]:
-    return {each.pairing: (str(each.status), each.reason) for each in run.latest.values()}
+    return {record.pairing: (str(record.status), record.reason) for record in run.latest.values()}
 
 
 def stranger(folder: Path) -> Path:
@@ -45,9 +45,9 @@ def stranger(folder: Path) -> Path:
 def test_a_host_that_refuses_us_stops_only_its_own_pairings(bench: Bench, site: Site) -> None:
     far, bad = site.server(), site.server()
     written(bench, at(far), at(bad, identity=str(stranger(bench.folder))))
-    done = bench.run(*WORDS)
-    assert done.returncode == 4
-    assert "accepted no key" in done.stderr
+    process = bench.run(*WORDS)
+    assert process.returncode == 4
+    assert "accepted no key" in process.stderr
     run = bench.load()
     assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-refused")}
 
@@ -55,9 +55,9 @@ def test_a_host_that_refuses_us_stops_only_its_own_pairings(bench: Bench, site: 
 def test_a_wrong_host_key_is_no_others_trouble_either(bench: Bench, site: Site) -> None:
     far, bad = site.server(), site.server(trust=False)
     written(bench, at(far), at(bad))
-    done = bench.run(*WORDS)
-    assert done.returncode == 4
-    assert "SHA256:" in done.stderr
+    process = bench.run(*WORDS)
+    assert process.returncode == 4
+    assert "SHA256:" in process.stderr
     run = bench.load()
     assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-refused")}
 
@@ -65,9 +65,9 @@ def test_a_wrong_host_key_is_no_others_trouble_either(bench: Bench, site: Site) 
 def test_strict_measures_nothing_then(bench: Bench, site: Site) -> None:
     far, bad = site.server(), site.server()
     written(bench, at(far), at(bad, identity=str(stranger(bench.folder))))
-    done = bench.run(*WORDS, "--strict")
-    assert done.returncode == 4
-    assert "--strict: bad: " in done.stderr
+    process = bench.run(*WORDS, "--strict")
+    assert process.returncode == 4
+    assert "--strict: bad: " in process.stderr
     assert not (bench.folder / "out").exists()
 
 
@@ -75,11 +75,11 @@ def test_patience_bounds_the_wait_for_a_host_that_never_comes(bench: Bench, site
     far = site.server()
     nobody = at(far).replace(f":{far.port}", f":{free_port()}")
     written(bench, at(far), nobody)
-    before = time.monotonic()
-    done = bench.run(*WORDS, "--patience", "3")
-    assert time.monotonic() - before < 30
-    assert done.returncode == 4
-    assert "the run waits for it, up to 3 s after its loss" in done.stderr
+    start_s = time.monotonic()
+    process = bench.run(*WORDS, "--patience", "3")
+    assert time.monotonic() - start_s < 30
+    assert process.returncode == 4
+    assert "the run waits for it, up to 3 s after its loss" in process.stderr
     run = bench.load()
     assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-away")}
 
@@ -88,21 +88,21 @@ def test_a_host_that_comes_after_the_beginning_is_measured(bench: Bench, site: S
     far, late = site.server(), site.server()
     late.stop()
     written(bench, at(far), at(late))
-    going = bench.start(*WORDS)
+    child = bench.start(*WORDS)
     bench.wait_for('"kind":"record"')
     late.start()
-    _, said = going.communicate(timeout=60)
-    assert going.returncode == 0, said
+    _, output = child.communicate(timeout=60)
+    assert child.returncode == 0, output
     run = bench.load()
     assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("ok", None)}
-    described = run.sessions[-1]["hosts"]
-    assert set(described) == {"near", "far", "bad"}
-    assert described["bad"]["os"] == described["far"]["os"]
+    host_facts = run.sessions[-1]["hosts"]
+    assert set(host_facts) == {"near", "far", "bad"}
+    assert host_facts["bad"]["os"] == host_facts["far"]["os"]
 
 
 def test_where_nobody_is_there_the_run_ends_with_the_reason(bench: Bench, site: Site) -> None:
     bad = site.server()
     bench.matrix(server=at(bad, identity=str(stranger(bench.folder))))
-    done = bench.run(*WORDS)
-    assert done.returncode == 4
-    assert "accepted no key" in done.stderr
+    process = bench.run(*WORDS)
+    assert process.returncode == 4
+    assert "accepted no key" in process.stderr

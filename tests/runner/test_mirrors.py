@@ -58,8 +58,10 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def rows(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
     """Test, protocol and message size → the row of the frame."""
     frame = netlab.load(folder).frame
-    found = [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
-    return {(row["test"], row["protocol"], int(row["message_bytes"])): row for row in found}
+    records = [
+        {str(name): value for name, value in row.items()} for row in frame.to_dict("records")
+    ]
+    return {(row["test"], row["protocol"], int(row["message_bytes"])): row for row in records}
 
 
 def test_round_trips_with_an_echo_are_measured_and_what_needs_an_agent_is_impossible(
@@ -67,14 +69,14 @@ def test_round_trips_with_an_echo_are_measured_and_what_needs_an_agent_is_imposs
 ) -> None:
     with echo() as port:
         (tmp_path / "matrix.yaml").write_text(MATRIX % port)
-        done = run(tmp_path, "run", "matrix.yaml", "--into", "out", "--no-report")
-    assert done.returncode == 0, done.stderr
-    found = rows(tmp_path / "out")
-    refused = {("round_trip", "TCP", 100), ("stream", "UDP", 1000)}
-    assert {key for key, row in found.items() if row["status"] == "impossible"} == refused
-    for key, row in found.items():
+        process = run(tmp_path, "run", "matrix.yaml", "--into", "out", "--no-report")
+    assert process.returncode == 0, process.stderr
+    table = rows(tmp_path / "out")
+    impossible_keys = {("round_trip", "TCP", 100), ("stream", "UDP", 1000)}
+    assert {key for key, row in table.items() if row["status"] == "impossible"} == impossible_keys
+    for key, row in table.items():
         assert (row["server"], row["client"]) == ("board", "client")
-        if key in refused:
+        if key in impossible_keys:
             assert row["reason"] == "not-as-set-up"
             assert row["detail"].startswith("board echoes and runs no probe: ")
         else:
@@ -83,7 +85,7 @@ def test_round_trips_with_an_echo_are_measured_and_what_needs_an_agent_is_imposs
             assert row["same_host"]
     session = netlab.load(tmp_path / "out").sessions[0]
     assert session["hosts"]["board"]["mirror"] == f"127.0.0.1 port {port}"
-    assert {each["host"] for each in netlab.load(tmp_path / "out").facts} == {"client"}
+    assert {host_facts["host"] for host_facts in netlab.load(tmp_path / "out").facts} == {"client"}
 
 
 def test_a_protocol_that_the_echo_does_not_answer_is_reported_before_the_run(
@@ -91,30 +93,30 @@ def test_a_protocol_that_the_echo_does_not_answer_is_reported_before_the_run(
 ) -> None:
     with echo(tcp=False) as port:
         (tmp_path / "matrix.yaml").write_text(MATRIX % port)
-        done = run(tmp_path, "run", "matrix.yaml", "--into", "out", "--no-report")
-    assert done.returncode == 3
-    assert f"warning: TCP: board does not echo at port {port} (connect-refused)" in done.stderr
-    found = rows(tmp_path / "out")
-    assert found["round_trip", "UDP", 1000]["status"] == "ok"
-    blocked = found["round_trip", "TCP", 1000]
-    assert (blocked["status"], blocked["reason"]) == ("failed", "path-blocked")
+        process = run(tmp_path, "run", "matrix.yaml", "--into", "out", "--no-report")
+    assert process.returncode == 3
+    assert f"warning: TCP: board does not echo at port {port} (connect-refused)" in process.stderr
+    table = rows(tmp_path / "out")
+    assert table["round_trip", "UDP", 1000]["status"] == "ok"
+    tcp_row = table["round_trip", "TCP", 1000]
+    assert (tcp_row["status"], tcp_row["reason"]) == ("failed", "path-blocked")
 
 
 def test_the_cells_of_an_echo_have_their_report(tmp_path: Path) -> None:
     with echo() as port:
         (tmp_path / "matrix.yaml").write_text(MATRIX % port)
-        done = run(tmp_path, "run", "matrix.yaml", "--into", "out")
-    assert done.returncode == 0, done.stderr
+        process = run(tmp_path, "run", "matrix.yaml", "--into", "out")
+    assert process.returncode == 0, process.stderr
     assert (tmp_path / "out" / "index.html").stat().st_size > 10_000
 
 
 def test_hosts_lists_a_mirror_and_asks_it_nothing(tmp_path: Path) -> None:
     file = tmp_path / "hosts.yaml"
     file.write_text("hosts: {board: {os: X, mirror: {address: 192.0.2.9}}}")
-    seen = survey(file)
-    assert "board: fit" in seen.as_text()
-    assert "192.0.2.9, port 7" in seen.as_text()
-    seen.raise_for_unfit()
+    hosts_survey = survey(file)
+    assert "board: fit" in hosts_survey.as_text()
+    assert "192.0.2.9, port 7" in hosts_survey.as_text()
+    hosts_survey.raise_for_unfit()
 
 
 # Over a cable, with routes and counters
@@ -122,8 +124,8 @@ def test_hosts_lists_a_mirror_and_asks_it_nothing(tmp_path: Path) -> None:
 
 @pytest.fixture
 def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
-    with wired(monkeypatch) as made:
-        yield made
+    with wired(monkeypatch) as wiring:
+        yield wiring
 
 
 @contextmanager
@@ -132,9 +134,9 @@ def pair_matrix(wires: Wires, address: str, port: int = 7) -> Iterator[Host]:
     command = [str(IP), "netns", "exec", wires.server, sys.executable, echoes.__file__]
     with subprocess.Popen(
         [*command, address, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as running:
-        assert running.stdout is not None
-        assert running.stdout.readline() == b"ready\n"
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
         yield Host(name="board", os="X", mirror=Mirror(address, port))
 
 
@@ -152,8 +154,8 @@ def test_an_echo_over_a_cable_is_measured_on_both_ip_versions(
     )
     cell = Cell(pairing="XL", test="round_trip", setup=setup)
     with pair_matrix(wires, address) as host:
-        found = preflight_mirror(client, host)
-        assert (found.blocked, found.warnings) == ((), ())
+        verdict = preflight_mirror(client, host)
+        assert (verdict.blocked, verdict.warnings) == ((), ())
         ends = Ends(None, client, same_host=False, mirror=host.mirror, mirror_name=host.name)
         record = NETPROBE.measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
     assert (record.status, record.detail) == (Status.OK, None)
@@ -165,11 +167,11 @@ def test_an_echo_behind_a_firewall_is_named_by_protocol(wires: Wires) -> None:
     client = client_of(wires)
     wires.drop(wires.server)
     with pair_matrix(wires, TEST_SERVER) as host:
-        blocked = preflight_mirror(client, host).blocked
-    assert {each.protocol for each in blocked} == {"TCP", "UDP"}
-    for each in blocked:
-        assert (each.server_address, each.client_address) == (TEST_SERVER, TEST_CLIENT)
-        assert each.sentence.startswith(f"{each.protocol}: board does not echo at port 7 (")
+        blockages = preflight_mirror(client, host).blocked
+    assert {blockage.protocol for blockage in blockages} == {"TCP", "UDP"}
+    for blockage in blockages:
+        assert (blockage.server_address, blockage.client_address) == (TEST_SERVER, TEST_CLIENT)
+        assert blockage.sentence.startswith(f"{blockage.protocol}: board does not echo at port 7 (")
 
 
 def test_an_echo_that_is_reached_over_another_network_is_refused(wires: Wires) -> None:
@@ -184,5 +186,5 @@ def test_an_echo_that_is_reached_over_another_network_is_refused(wires: Wires) -
 
 def test_an_echo_of_an_ip_version_that_the_client_lacks_is_reported(wires: Wires) -> None:
     client = wires.agent("right", wires.client, TEST_CLIENT)
-    found = preflight_mirror(client, Host(name="b", os="X", mirror=Mirror("fd13::1", 7)))
-    assert found.warnings == ("b: host right has no IPv6 test address (addresses:)",)
+    verdict = preflight_mirror(client, Host(name="b", os="X", mirror=Mirror("fd13::1", 7)))
+    assert verdict.warnings == ("b: host right has no IPv6 test address (addresses:)",)

@@ -19,16 +19,16 @@ NAMES = ("left", "dut", "right")
 class Fake(Agent):
     """An agent without a process."""
 
-    def __init__(self, name: str, *, gone: bool = False) -> None:
+    def __init__(self, name: str, *, is_gone: bool = False) -> None:
         self.host = Host(name=name, os="L", local=True)
-        self._gone = "gone" if gone else None
+        self._gone = "gone" if is_gone else None
 
 
 def test_of_a_cell_neither_end_looks_on_nor_does_one_that_was_lost() -> None:
     agents = {name: Fake(name) for name in NAMES}
     ends = agents["left"], agents["right"]
     assert active_observers(ends, agents) == (agents["dut"],)
-    assert active_observers(ends, {"dut": Fake("dut", gone=True)}) == ()
+    assert active_observers(ends, {"dut": Fake("dut", is_gone=True)}) == ()
 
 
 def test_a_mirror_runs_no_probe_and_cannot_be_observed() -> None:

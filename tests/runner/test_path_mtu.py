@@ -41,8 +41,8 @@ SWITCH = replace(SILENT, segments_pass=True)
 ROUTER = replace(SILENT, pieces_pass=True)
 
 
-def udp(message_bytes: int, **other: Any) -> Stream:
-    return Stream(protocol="UDP", message_bytes=message_bytes, **other)
+def udp(message_bytes: int, **settings: Any) -> Stream:
+    return Stream(protocol="UDP", message_bytes=message_bytes, **settings)
 
 
 TCP = Stream(protocol="TCP", message_bytes=64)
@@ -50,7 +50,7 @@ ASKED = RoundTrip(protocol="TCP", message_bytes=64, response_bytes=4000)
 
 
 @pytest.mark.parametrize(
-    ("setup", "whose", "stopped_by"),
+    ("setup", "sender", "stopped_by"),
     [
         (udp(1472), "client", []),
         (udp(1473), "client", [SILENT, SWITCH, ROUTER]),
@@ -79,11 +79,11 @@ ASKED = RoundTrip(protocol="TCP", message_bytes=64, response_bytes=4000)
     ],
 )
 def test_a_cell_is_stopped_where_what_it_sends_stays_longer_than_what_passes(
-    setup: TestSettings, whose: str, stopped_by: list[NarrowPath]
+    setup: TestSettings, sender: str, stopped_by: list[NarrowPath]
 ) -> None:
-    sent = sent_by(whose, setup)
+    messages = sent_by(sender, setup)
     ways = [SILENT, SWITCH, ROUTER, TOLD]
-    assert [each for each in ways if sent and each.stops(sent, setup.ip_version)] == stopped_by
+    assert [way for way in ways if messages and way.stops(messages, setup.ip_version)] == stopped_by
 
 
 # On real cables
@@ -91,7 +91,7 @@ def test_a_cell_is_stopped_where_what_it_sends_stays_longer_than_what_passes(
 
 @pytest.mark.needs("namespaces")
 @pytest.mark.parametrize(
-    ("path", "there", "back"),
+    ("path", "client_way", "server_way"),
     [
         (Path(), None, None),
         # A virtual cable passes four bytes more than the MTU of its other end, for a tag.
@@ -100,24 +100,24 @@ def test_a_cell_is_stopped_where_what_it_sends_stays_longer_than_what_passes(
     ],
 )
 def test_each_way_is_tried_with_the_longest_packet_of_its_own_interface(
-    path: Path, there: NarrowPath | None, back: NarrowPath | None
+    path: Path, client_way: NarrowPath | None, server_way: NarrowPath | None
 ) -> None:
     with hosts_on(path) as ends:
-        found = {each.sender: each for each in narrow_ways(ends, 4)}
-    for who, wanted in (("client", there), ("server", back)):
-        if wanted is not None:
-            way = found[who]
-            assert way.mtu_bytes in (wanted.mtu_bytes, wanted.mtu_bytes + 4)
+        ways = {way.sender: way for way in narrow_ways(ends, 4)}
+    for sender, expected_way in (("client", client_way), ("server", server_way)):
+        if expected_way is not None:
+            way = ways[sender]
+            assert way.mtu_bytes in (expected_way.mtu_bytes, expected_way.mtu_bytes + 4)
             names = ("told", "whole_passes", "pieces_pass", "segments_pass")
             assert [getattr(way, name) for name in names] == [
-                getattr(wanted, name) for name in names
+                getattr(expected_way, name) for name in names
             ]
     if path.router:
-        way = found["client"]
+        way = ways["client"]
         assert (way.mtu_bytes, way.is_reported, way.segments_pass) == (1279, True, True)
         assert (way.whole_passes, way.pieces_pass) == (True, True)
         assert "its system knows that" in way.sentence
-    assert found.keys() == {"client"} if there or path.router else found == {}
+    assert ways.keys() == {"client"} if client_way or path.router else ways == {}
 
 
 @pytest.mark.needs("namespaces")
@@ -132,7 +132,7 @@ def test_a_router_that_says_nothing_stops_tcp_and_whole_messages_and_no_fragment
             router,
             *["rule", "add", "preference", "10", "iif", "lo", "ipproto", "icmp", "blackhole"],
         )
-        (way,) = [each for each in narrow_ways(ends, 4) if each.sender == "client"]
+        (way,) = [way for way in narrow_ways(ends, 4) if way.sender == "client"]
     assert (way.mtu_bytes, way.is_reported) == (1400, False)
     assert (way.whole_passes, way.pieces_pass, way.segments_pass) == (False, True, False)
 
@@ -142,17 +142,17 @@ def test_a_router_that_says_nothing_stops_tcp_and_whole_messages_and_no_fragment
 def test_a_moment_in_which_nothing_passes_is_no_limit(
     monkeypatch: pytest.MonkeyPatch, exchanges: int
 ) -> None:
-    tried: list[int] = []
+    sizes: list[int] = []
     passing = Direction.exchange
 
     def stalled(self: Direction, message_bytes: int, *, whole: bool = True) -> None:
         if message_bytes > LEAST_MESSAGE_BYTES["UDP"]:
-            tried.append(message_bytes)
-            if len(tried) <= exchanges:
+            sizes.append(message_bytes)
+            if len(sizes) <= exchanges:
                 raise ProbeError("right", "no-answer")
         passing(self, message_bytes, whole=whole)
 
     monkeypatch.setattr(Direction, "exchange", stalled)
     with hosts_on(Path()) as ends:
         assert narrow_ways(ends, 4) == ()
-    assert len(tried) > exchanges
+    assert len(sizes) > exchanges

@@ -28,56 +28,58 @@ from netlab.runner.survey import survey
 
 @pytest.fixture
 def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
-    with wired(monkeypatch) as made:
-        yield made
+    with wired(monkeypatch) as wiring:
+        yield wiring
 
 
 def test_an_open_path_passes_without_a_word_on_both_ip_versions(wires: Wires) -> None:
-    found = preflight(*wires.both(port_range=(5001, 5001)))
-    assert (found.blocked, found.warnings) == ((), ())
+    verdict = preflight(*wires.both(port_range=(5001, 5001)))
+    assert (verdict.blocked, verdict.warnings) == ((), ())
 
 
 def test_what_is_blocked_towards_the_server_is_named_with_its_direction(wires: Wires) -> None:
     server, client = wires.both()
     wires.drop(wires.server, "ipproto", "udp")
-    found = preflight(server, client)
-    (blocked,) = found.blocked
-    assert (blocked.protocol, blocked.server_address) == ("UDP", TEST_SERVER)
-    assert blocked.sentence.startswith("UDP right→left is blocked (")
-    assert blocked.sentence.endswith(", TCP passes")
-    assert "open the ports in the firewall of left" in blocked.sentence
-    assert found.warnings == (blocked.sentence,)
+    verdict = preflight(server, client)
+    (blockage,) = verdict.blocked
+    assert (blockage.protocol, blockage.server_address) == ("UDP", TEST_SERVER)
+    assert blockage.sentence.startswith("UDP right→left is blocked (")
+    assert blockage.sentence.endswith(", TCP passes")
+    assert "open the ports in the firewall of left" in blockage.sentence
+    assert verdict.warnings == (blockage.sentence,)
 
 
 def test_what_is_blocked_towards_the_client_is_named_with_its_direction(wires: Wires) -> None:
     server, client = wires.both()
     wires.drop(wires.client, "ipproto", "udp")
-    (blocked,) = preflight(server, client).blocked
-    assert blocked.sentence.startswith(f"UDP left→right is blocked ({TEST_CLIENT} receives nothing")
-    assert blocked.sentence.endswith(", TCP passes")
+    (blockage,) = preflight(server, client).blocked
+    assert blockage.sentence.startswith(
+        f"UDP left→right is blocked ({TEST_CLIENT} receives nothing"
+    )
+    assert blockage.sentence.endswith(", TCP passes")
 
 
 def test_blocked_tcp_leaves_udp_alone(wires: Wires) -> None:
     server, client = wires.both()
     wires.drop(wires.server, "ipproto", "tcp")
-    (blocked,) = preflight(server, client).blocked
-    assert blocked.sentence.startswith("TCP right→left is blocked")
-    assert blocked.sentence.endswith(", UDP passes")
-    assert f" to {TEST_SERVER});" in blocked.sentence, "without the port of the moment"
+    (blockage,) = preflight(server, client).blocked
+    assert blockage.sentence.startswith("TCP right→left is blocked")
+    assert blockage.sentence.endswith(", UDP passes")
+    assert f" to {TEST_SERVER});" in blockage.sentence, "without the port of the moment"
 
 
 def test_a_range_of_ports_is_named_where_they_are_blocked(wires: Wires) -> None:
     wires.drop(wires.server, "ipproto", "tcp")
-    (blocked,) = preflight(*wires.both(port_range=(5001, 5003))).blocked
-    assert f" to {TEST_SERVER}, ports 5001-5003);" in blocked.sentence
+    (blockage,) = preflight(*wires.both(port_range=(5001, 5003))).blocked
+    assert f" to {TEST_SERVER}, ports 5001-5003);" in blockage.sentence
 
 
 def test_a_path_on_which_nothing_passes_blocks_both(wires: Wires) -> None:
     server, client = wires.both()
     wires.drop(wires.server)
-    found = preflight(server, client)
-    assert [each.protocol for each in found.blocked] == ["TCP", "UDP"]
-    assert not any("passes" in each.sentence for each in found.blocked)
+    verdict = preflight(server, client)
+    assert [blockage.protocol for blockage in verdict.blocked] == ["TCP", "UDP"]
+    assert not any("passes" in blockage.sentence for blockage in verdict.blocked)
 
 
 @pytest.mark.parametrize("system", ["W", "L"])
@@ -86,15 +88,15 @@ def test_where_only_the_server_may_connect_it_is_the_one_that_does(
 ) -> None:
     server, client = wires.both(os=system, port_range=(5001, 5001))
     wires.drop(wires.server, "ipproto", "tcp", "dport", "5001")
-    found = preflight(server, client)
-    assert found.blocked == ()
-    (turned,) = found.turned
-    assert turned.sentence.startswith("TCP right→left is blocked, and left→right passes")
-    assert "decides about TCP timestamps" in turned.sentence
-    assert found.warnings == (turned.sentence,)
-    ways = found.connected_by(TEST_SERVER, TEST_CLIENT)
+    verdict = preflight(server, client)
+    assert verdict.blocked == ()
+    (reversal,) = verdict.turned
+    assert reversal.sentence.startswith("TCP right→left is blocked, and left→right passes")
+    assert "decides about TCP timestamps" in reversal.sentence
+    assert verdict.warnings == (reversal.sentence,)
+    ways = verdict.connected_by(TEST_SERVER, TEST_CLIENT)
     assert ways == {"TCP": "server", "UDP": "client"}
-    assert found.connected_by("fd13::1", "fd13::2") == {"TCP": "client", "UDP": "client"}
+    assert verdict.connected_by("fd13::1", "fd13::2") == {"TCP": "client", "UDP": "client"}
     for direction in ("client-sends", "server-sends"):
         cell = Cell(
             pairing="WL",
@@ -112,8 +114,8 @@ def test_a_cell_whose_client_is_to_connect_has_no_way_where_only_the_server_may(
 ) -> None:
     server, client = wires.both(port_range=(5001, 5001))
     wires.drop(wires.server, "ipproto", "udp", "dport", "5001")
-    found = preflight(server, client)
-    assert found.blocked == ()
+    verdict = preflight(server, client)
+    assert verdict.blocked == ()
     for opening in (None, "client-connects", "server-connects"):
         for setup in (
             Stream(protocol="UDP", message_bytes=64, opening=opening),
@@ -121,7 +123,7 @@ def test_a_cell_whose_client_is_to_connect_has_no_way_where_only_the_server_may(
             RoundTrip(protocol="UDP", message_bytes=64, opening=opening),
         ):
             cell = Cell(pairing="LL", test="stream", setup=setup)
-            why = no_way(cell, (server.host, client.host), found)
+            why = no_way(cell, (server.host, client.host), verdict)
             if (setup.protocol, opening) != ("UDP", "client-connects"):
                 assert why is None
                 continue
@@ -137,10 +139,10 @@ def test_where_nothing_helps_the_rule_for_the_firewall_of_windows_is_named(wires
     server, client = wires.both(os="W")
     server.probe_path = r"C:\Users\lab\.cache\netlab\netprobe-00.exe"
     wires.drop(wires.server, "ipproto", "udp")
-    (blocked,) = preflight(server, client).blocked
+    (blockage,) = preflight(server, client).blocked
     rule = "netsh advfirewall firewall add rule name=netlab dir=in action=allow"
-    assert f'{rule} program="{server.probe_path}"' in blocked.sentence
-    assert blocked.sentence.endswith(", TCP passes")
+    assert f'{rule} program="{server.probe_path}"' in blockage.sentence
+    assert blockage.sentence.endswith(", TCP passes")
 
 
 def test_a_route_over_another_network_is_refused(wires: Wires) -> None:
@@ -160,17 +162,22 @@ def test_an_address_that_the_host_does_not_have_is_refused(wires: Wires) -> None
 def test_an_address_that_is_gone_stops_only_the_cells_that_use_it(wires: Wires) -> None:
     server, client = wires.both()
     ip("-n", wires.server, "address", "delete", "fd13::1/64", "dev", "test0")
-    found = preflight(server, client)
-    assert found.blocked == ()
-    (gone,) = found.missing
-    assert (gone.server_address, gone.client_address) == ("fd13::1", "fd13::2")
-    assert gone.sentence.startswith("left does not have its test address fd13::1; it has ")
-    assert found.warnings == (gone.sentence,)
+    verdict = preflight(server, client)
+    assert verdict.blocked == ()
+    (missing_address,) = verdict.missing
+    assert (missing_address.server_address, missing_address.client_address) == (
+        "fd13::1",
+        "fd13::2",
+    )
+    assert missing_address.sentence.startswith(
+        "left does not have its test address fd13::1; it has "
+    )
+    assert verdict.warnings == (missing_address.sentence,)
     reasons = {}
     for version in (4, 6):
         setup = Stream(protocol="UDP", message_bytes=64, ip_version=version)
         cell = Cell(pairing="LL", test="stream", setup=setup)
-        reasons[version] = no_way(cell, (server.host, client.host), found)
+        reasons[version] = no_way(cell, (server.host, client.host), verdict)
     assert reasons[4] is None
     assert reasons[6] is not None
     assert (reasons[6].status, reasons[6].reason) == (Status.FAILED, "address-not-available")
@@ -179,9 +186,9 @@ def test_an_address_that_is_gone_stops_only_the_cells_that_use_it(wires: Wires) 
 def test_hosts_show_the_interface_of_each_test_address(
     wires: Wires, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = wires.inspected(monkeypatch, TEST_SERVER, "fd13::1")
-    assert found.unfit == ()
-    lines = dict(found.lines)
+    inspection = wires.inspected(monkeypatch, TEST_SERVER, "fd13::1")
+    assert inspection.unfit == ()
+    lines = dict(inspection.lines)
     assert lines["address test, IPv4"].startswith(f"{TEST_SERVER}, test0, 10 Gbit/s")
     assert lines["address test, IPv4"].endswith("MTU 1500")
     assert lines["address test, IPv6"].startswith("fd13::1, test0")
@@ -193,8 +200,8 @@ def test_a_host_with_its_cable_out_is_not_fit(
     wires: Wires, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ip("-n", wires.client, "link", "set", "test0", "down")
-    found = wires.inspected(monkeypatch, TEST_SERVER)
-    (sentence,) = found.unfit
+    inspection = wires.inspected(monkeypatch, TEST_SERVER)
+    (sentence,) = inspection.unfit
     assert "test0" in sentence
     assert "cable" in sentence or "is test0 up?" in sentence
 
@@ -203,8 +210,8 @@ def test_a_host_with_its_interface_down_is_not_fit(
     wires: Wires, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ip("-n", wires.server, "link", "set", "test0", "down")
-    found = wires.inspected(monkeypatch, TEST_SERVER)
-    (sentence,) = found.unfit
+    inspection = wires.inspected(monkeypatch, TEST_SERVER)
+    (sentence,) = inspection.unfit
     assert sentence.startswith(f"{TEST_SERVER} (test) is on test0, and packets to its network")
 
 
@@ -214,26 +221,26 @@ def test_a_host_with_its_interface_down_is_not_fit(
 class Facts:
     """A fake agent with facts only; the last facts are returned again."""
 
-    def __init__(self, *said: Mapping[str, Any]) -> None:
+    def __init__(self, *answers: Mapping[str, Any]) -> None:
         self.host = Host(name="left", os="L", local=True, addresses={"test": ("10.0.0.1",)})
-        self._said = list(said)
+        self._said = list(answers)
 
     def facts(self, to: str | None = None) -> Mapping[str, Any]:
         return self._said.pop(0) if len(self._said) > 1 else self._said[0]
 
 
-def counters(sent: int, received: int) -> dict[str, Any]:
+def counters(sent_packets: int, received_packets: int) -> dict[str, Any]:
     return {
         "route_interface": "eth1",
-        "interface_sent_packets": sent,
-        "interface_received_packets": received,
+        "interface_sent_packets": sent_packets,
+        "interface_received_packets": received_packets,
     }
 
 
-def check_counters(*said: Mapping[str, Any]) -> str | None:
-    before, *after = said
-    end = RouteEnd(cast(Agent, Facts(*after)), "10.0.0.1")
-    return routes.check_counters(end, end, before, {"TCP", "UDP"})
+def check_counters(*answers: Mapping[str, Any]) -> str | None:
+    baseline, *answers_after = answers
+    end = RouteEnd(cast(Agent, Facts(*answers_after)), "10.0.0.1")
+    return routes.check_counters(end, end, baseline, {"TCP", "UDP"})
 
 
 def test_counters_that_move_prove_the_path_even_if_they_are_late() -> None:
@@ -260,13 +267,13 @@ def test_an_address_on_a_device_that_another_address_proved_needs_no_warning(
 ) -> None:
     """As wine: it reports the route over IPv4, and none over IPv6."""
     server, client = wires.both()
-    told = server.facts
+    original = server.facts
 
     def facts(to: str | None = None) -> Mapping[str, Any]:
-        known = told(to=to)
+        answer = original(to=to)
         if to is None or (proved and ":" not in to):
-            return known
-        return {name: value for name, value in known.items() if "addresses" in name}
+            return answer
+        return {name: value for name, value in answer.items() if "addresses" in name}
 
     monkeypatch.setattr(server, "facts", facts)
     warnings = preflight(server, client).warnings
@@ -287,11 +294,11 @@ def test_addresses_are_paired_by_network_and_ip_version() -> None:
 def test_a_survey_of_this_machine_is_fit(tmp_path: Path) -> None:
     file = tmp_path / "hosts.yaml"
     file.write_text("hosts: {a: {local: true}, b: {local: true}}\n")
-    found = survey(file)
-    assert [each.unfit for each in found.hosts] == [(), ()]
-    found.raise_for_unfit()
-    assert "a: fit" in found.as_text()
-    assert "127.0.0.1, lo" in found.as_text()
+    hosts_survey = survey(file)
+    assert [host.unfit for host in hosts_survey.hosts] == [(), ()]
+    hosts_survey.raise_for_unfit()
+    assert "a: fit" in hosts_survey.as_text()
+    assert "127.0.0.1, lo" in hosts_survey.as_text()
 
 
 def test_a_host_that_is_away_is_not_fit_and_the_others_are_shown(tmp_path: Path) -> None:
@@ -301,10 +308,10 @@ def test_a_host_that_is_away_is_not_fit_and_the_others_are_shown(tmp_path: Path)
         "  b: {os: L, ssh: 'x@127.0.0.1:1', address: 10.0.0.1}\n"
         "  c: {local: true, address: 203.0.113.7}\n"
     )
-    found = survey(file)
-    a, b, c = found.hosts
+    hosts_survey = survey(file)
+    a, b, c = hosts_survey.hosts
     assert a.unfit == ()
     assert b.unfit == ("b: nobody listens at 127.0.0.1 port 1 (connection refused)",)
     assert c.unfit[0].startswith("it does not have the test address 203.0.113.7 (test); it has lo")
     with pytest.raises(HostError, match="not fit: b, c"):
-        found.raise_for_unfit()
+        hosts_survey.raise_for_unfit()

@@ -31,28 +31,28 @@ WORDS = ("run", "matrix.yaml", "--no-report", "--into", "out", "--json")
 
 def test_a_bar_on_the_terminal_takes_nothing_of_standard_output(bench: Bench) -> None:
     bench.matrix("{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}", repeats="2")
-    with terminal() as shown:
-        going = bench.start(*WORDS, stderr=shown.end, env={"TERM": "xterm"})
-        out, _ = going.communicate(timeout=60)
-        seen = shown.written()
-    assert going.returncode == 0, seen
+    with terminal() as screen:
+        child = bench.start(*WORDS, stderr=screen.end, env={"TERM": "xterm"})
+        out, _ = child.communicate(timeout=60)
+        output = screen.written()
+    assert child.returncode == 0, output
     records = [json.loads(line) for line in out.splitlines()]
-    assert [each["status"] for each in records] == ["ok", "ok"]
-    assert b"2/2" in seen
-    assert b'"status"' not in seen
+    assert [record["status"] for record in records] == ["ok", "ok"]
+    assert b"2/2" in output
+    assert b'"status"' not in output
 
 
-@pytest.mark.parametrize("here", [True, False])
+@pytest.mark.parametrize("is_local", [True, False])
 def test_what_a_trial_carries_is_drawn_only_where_no_host_is_this_machine(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, here: bool
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, is_local: bool
 ) -> None:
-    monkeypatch.setattr(HostPool, "measures_here", here)
+    monkeypatch.setattr(HostPool, "measures_here", is_local)
     progress = Progress()
-    drawn: list[str] = []
-    monkeypatch.setattr(progress, "_draw", lambda what, now="": drawn.append(f"{now} {what}"))
+    lines: list[str] = []
+    monkeypatch.setattr(progress, "_draw", lambda words, now="": lines.append(f"{now} {words}"))
     paced = "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit, duration: 1500ms}"
     run(Options(matrix=bench.matrix(paced), into=bench.folder / "out"), progress)
-    assert any("bit/s" in each for each in drawn) is not here
+    assert any("bit/s" in line for line in lines) is not is_local
 
 
 @pytest.mark.parametrize("columns", [60, 120])
@@ -67,22 +67,22 @@ def test_while_a_cell_is_measured_the_terminal_shows_what_passes_what_was_and_wh
     (bench.folder / "elsewhere.py").write_text(ELSEWHERE)
     bench.program = ("elsewhere.py",)
     began = time.monotonic()
-    with terminal(columns) as shown:
+    with terminal(columns) as screen:
         words = (*WORDS, "--wait", "60")
-        going = bench.start(*words, stderr=shown.end, env={"TERM": "xterm", "COLUMNS": ""})
+        child = bench.start(*words, stderr=screen.end, env={"TERM": "xterm", "COLUMNS": ""})
         bench.wait_for('"kind":"attempt"')
         first_began = time.monotonic()
-        while b"bit/s" not in shown.so_far() and time.monotonic() < first_began + 3:
+        while b"bit/s" not in screen.so_far() and time.monotonic() < first_began + 3:
             time.sleep(0.05)
         seen_after_s = time.monotonic() - first_began
-        going.communicate(timeout=60)
-        frames = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown.written()).decode()
-    assert going.returncode == 0, frames
+        child.communicate(timeout=60)
+        frames = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", screen.written()).decode()
+    assert child.returncode == 0, frames
     assert seen_after_s < 2.9, f"no figure while the first of {time.monotonic() - began:.1f} s ran"
-    drawn = [line for line in re.split(r"[\r\n]+", frames) if "left" in line]
+    lines = [line for line in re.split(r"[\r\n]+", frames) if "left" in line]
     # During the first trial: no trial done, the current figure, and the cell.
-    assert any(re.search(r"0/2, \d+ s left  \d+\.?\d* [kM]bit/s", line) for line in drawn), drawn
-    assert any("LL stream UDP" in line for line in drawn)
+    assert any(re.search(r"0/2, \d+ s left  \d+\.?\d* [kM]bit/s", line) for line in lines), lines
+    assert any("LL stream UDP" in line for line in lines)
     if columns == 120:
-        assert any(re.search(r"1/2, .*; last: \d+\.?\d* [kM]bit/s", line) for line in drawn), drawn
-    assert all(len(line) <= columns for line in drawn)
+        assert any(re.search(r"1/2, .*; last: \d+\.?\d* [kM]bit/s", line) for line in lines), lines
+    assert all(len(line) <= columns for line in lines)

@@ -74,12 +74,12 @@ TESTS: dict[str, tuple[Callable[..., Record], TestSettings, str, str]] = {
 
 @pytest.mark.parametrize("test", TESTS)
 def test_every_kind_of_test_is_impossible_with_the_number_and_what_to_do(test: str) -> None:
-    measure, setup, who, verb = TESTS[test]
+    measure, setup, end, verb = TESTS[test]
     trial = Trial(Cell(pairing="LL", test=test, setup=setup), number=1)
-    record, _, _ = run_with(measure, trial, **{who: {"faults": {verb: REFUSED}}})
+    record, _, _ = run_with(measure, trial, **{end: {"faults": {verb: REFUSED}}})
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")
     assert record.errno == 1
-    assert record.detail == f"{who}: capability-missing (errno 1): {SAID}{ADVICE}"
+    assert record.detail == f"{end}: capability-missing (errno 1): {SAID}{ADVICE}"
 
 
 # ---- what the probe says -------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def stripped(*words: str | Path) -> list[str]:
 def asked(command: Sequence[str | Path], name: str) -> dict[str, Any]:
     """The last record of a receiver with this congestion control, to which nobody connects."""
     keys = ("receive", "bind=127.0.0.1", f"congestion={name}", "deadline=0.1")
-    done = subprocess.run(
+    process = subprocess.run(
         [*map(str, command), *keys],
         env=os.environ | {"NETPROBE_TOKEN": TOKEN},
         capture_output=True,
@@ -109,18 +109,18 @@ def asked(command: Sequence[str | Path], name: str) -> dict[str, Any]:
         timeout=20,
         check=False,
     )
-    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return said
+    answer: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
+    return answer
 
 
 @linux
 def test_a_missing_control_is_reported_with_those_that_exist(netprobe: Path) -> None:
-    said = asked([netprobe], "no-such-thing")
-    assert (said["error"], said["errno"]) == ("capability-missing", 2)
-    assert said["key"] == "congestion"
+    answer = asked([netprobe], "no-such-thing")
+    assert (answer["error"], answer["errno"]) == ("capability-missing", 2)
+    assert answer["key"] == "congestion"
     listed = " ".join(words_of("tcp_available_congestion_control"))
-    assert f"no-such-thing is not available; available here: {listed};" in said["detail"]
-    assert said["detail"].endswith("modprobe tcp_no-such-thing")
+    assert f"no-such-thing is not available; available here: {listed};" in answer["detail"]
+    assert answer["detail"].endswith("modprobe tcp_no-such-thing")
 
 
 @linux
@@ -128,15 +128,15 @@ def test_an_account_may_choose_what_is_allowed_and_gets_advice_about_the_rest(
     netprobe: Path,
 ) -> None:
     """For all controls of this kernel: the kernel lists those that are allowed."""
-    allowed = words_of("tcp_allowed_congestion_control")
+    allowed_controls = words_of("tcp_allowed_congestion_control")
     for name in words_of("tcp_available_congestion_control"):
-        said = asked(stripped(netprobe), name)
-        if name in allowed:
-            assert said["error"] == "no-peer", said
+        answer = asked(stripped(netprobe), name)
+        if name in allowed_controls:
+            assert answer["error"] == "no-peer", answer
             continue
-        assert (said["error"], said["errno"]) == ("capability-missing", 1), said
-        listed = " ".join(allowed)
-        assert said["detail"] == (
+        assert (answer["error"], answer["errno"]) == ("capability-missing", 1), answer
+        listed = " ".join(allowed_controls)
+        assert answer["detail"] == (
             f"congestion control {name} is not allowed for this account; allowed here: {listed}; "
             "root of this host can allow it: "
             f"sysctl -w net.ipv4.tcp_allowed_congestion_control='{listed} {name}'"
@@ -159,15 +159,17 @@ tests: [{{test: stream}}, {{test: round_trip}}, {{test: connect}}, {{test: paylo
 def test_a_run_tries_no_such_cell_twice_says_why_once_and_ends_well(tmp_path: Path) -> None:
     """With a control that this account may not choose, if there is one."""
     local_probe()
-    allowed = words_of("tcp_allowed_congestion_control")
-    rest = [n for n in words_of("tcp_available_congestion_control") if n not in allowed]
-    name, number = (rest[0], 1) if rest else ("no-such-thing", 2)
+    allowed_controls = words_of("tcp_allowed_congestion_control")
+    forbidden_controls = [
+        n for n in words_of("tcp_available_congestion_control") if n not in allowed_controls
+    ]
+    name, number = (forbidden_controls[0], 1) if forbidden_controls else ("no-such-thing", 2)
     (tmp_path / "matrix.yaml").write_text(MATRIX.format(name=name))
     words = (sys.executable, "-m", "netlab", "run", "matrix.yaml", "--into", "out")
-    done = subprocess.run(
+    process = subprocess.run(
         stripped(*words), cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     frame = load(tmp_path / "out").frame
     assert list(frame["test"]) == ["stream", "round_trip", "connect", "payload_search"]
     assert set(frame["status"]) == {"impossible"}
@@ -177,13 +179,17 @@ def test_a_run_tries_no_such_cell_twice_says_why_once_and_ends_well(tmp_path: Pa
     assert all(detail.endswith(ADVICE) for detail in frame["detail"])
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
     # The host reports before the run what an account may not choose; a missing control is tried.
-    refused = f"may not choose `{name}` (it may: " if rest else f"congestion control {name} is not "
-    assert refused in page
+    sentence = (
+        f"may not choose `{name}` (it may: "
+        if forbidden_controls
+        else f"congestion control {name} is not "
+    )
+    assert sentence in page
     details = {str(record.detail) for record in read(tmp_path / "out").records}
-    assert all(refused in detail for detail in details)
+    assert all(sentence in detail for detail in details)
     # The first refusal is reported; those with the same reason are not.
-    whom = details if rest else {detail.partition(":")[0] for detail in details}
-    assert sum(refused in line for line in done.stderr.splitlines()) == len(whom)
+    whom = details if forbidden_controls else {detail.partition(":")[0] for detail in details}
+    assert sum(sentence in line for line in process.stderr.splitlines()) == len(whom)
 
 
 # ---- found before the first trial ----------------------------------------------------------------
@@ -211,16 +217,16 @@ def test_the_end_that_sends_is_the_one_that_may_not_choose(
     direction: Literal["client-sends", "server-sends", "both"], whom: set[str]
 ) -> None:
     setup = Stream(protocol="TCP", message_bytes=64, congestion="cubic", direction=direction)
-    found = kept_from(setup, server=HAS, client=HAS)
-    assert found is not None
-    assert (found.status, found.reason, found.errno) == (
+    obstacle = kept_from(setup, server=HAS, client=HAS)
+    assert obstacle is not None
+    assert (obstacle.status, obstacle.reason, obstacle.errno) == (
         Status.IMPOSSIBLE,
         "capability-missing",
         errno.EPERM,
     )
-    assert set(re.findall(r"the account on (\w+) may not choose `cubic`", found.detail)) == whom
-    assert found.detail.endswith(ADVICE)
-    assert not found.record(Trial(Cell(pairing="LL", test="stream", setup=setup), 1), 1).is_final
+    assert set(re.findall(r"the account on (\w+) may not choose `cubic`", obstacle.detail)) == whom
+    assert obstacle.detail.endswith(ADVICE)
+    assert not obstacle.record(Trial(Cell(pairing="LL", test="stream", setup=setup), 1), 1).is_final
 
 
 def test_what_an_account_may_choose_or_nobody_knows_is_tried() -> None:
@@ -251,28 +257,28 @@ def test_a_run_finds_it_before_its_first_trial_and_each_resume_asks_again(lied_t
     )
 
     def told(*words: str, lies: tuple[str, ...]) -> list[str]:
-        done = lied_to.bench.run(*words, "--no-report", env=lied_to.env(*lies))
-        assert done.returncode == 0, done.stderr
-        return [line for line in done.stderr.splitlines() if "may not choose" in line]
+        process = lied_to.bench.run(*words, "--no-report", env=lied_to.env(*lies))
+        assert process.returncode == 0, process.stderr
+        return [line for line in process.stderr.splitlines() if "may not choose" in line]
 
     def by_status() -> dict[Status, set[int]]:
-        found: dict[Status, set[int]] = {}
+        attempts: dict[Status, set[int]] = {}
         for record in lied_to.load("out").stored.latest.values():
-            found.setdefault(record.status, set()).add(record.attempt)
-        return found
+            attempts.setdefault(record.status, set()).add(record.attempt)
+        return attempts
 
     assert told("run", "matrix.yaml", "--into", "out", lies=REFUSING) == [sentence]
     assert by_status() == {Status.OK: {1}, Status.IMPOSSIBLE: {1}}
-    refused = [
+    records = [
         record
         for record in lied_to.load("out").stored.latest.values()
         if record.status is Status.IMPOSSIBLE
     ]
-    assert {record.settings.get("direction") for record in refused} == {"client-sends", None}
-    assert {(record.reason, record.errno, record.detail) for record in refused} == {
+    assert {record.settings.get("direction") for record in records} == {"client-sends", None}
+    assert {(record.reason, record.errno, record.detail) for record in records} == {
         ("capability-missing", errno.EPERM, sentence.partition("impossible: ")[2])
     }
-    assert not any("elapsed_ns" in record.values for record in refused), "none of them was tried"
+    assert not any("elapsed_ns" in record.values for record in records), "none of them was tried"
     assert told("resume", "out", lies=REFUSING) == [sentence], "nobody has allowed it meanwhile"
     assert told("resume", "out", lies=()) == []
     assert by_status().keys() == {Status.OK}

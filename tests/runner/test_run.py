@@ -68,9 +68,9 @@ def lab(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "matrix.yaml").write_text(MATRIX)
     yield tmp_path
     give_up = time.monotonic() + 15
-    while (left := probes_of(tmp_path)) and time.monotonic() < give_up:
+    while (probes := probes_of(tmp_path)) and time.monotonic() < give_up:
         time.sleep(0.1)
-    assert left == []
+    assert probes == []
 
 
 def command(*words: str) -> list[str]:
@@ -90,68 +90,68 @@ def records(folder: Path) -> list[str]:
 
 
 def test_a_run_measures_every_cell_and_makes_its_report(lab: Path) -> None:
-    done = run(lab, "run", "matrix.yaml", "--into", "out")
-    assert done.returncode == 0, done.stderr
+    process = run(lab, "run", "matrix.yaml", "--into", "out")
+    assert process.returncode == 0, process.stderr
     frame = netlab.load(lab / "out").frame
     assert len(frame) == CELLS
     assert set(frame["status"]) == {"ok"}
     assert (frame["throughput_bit_per_s"] > 0).all()
     assert frame["same_host"].all()
     assert (lab / "out" / "index.html").stat().st_size > 10_000
-    assert "TCP 1448" in done.stdout
-    assert "report: out/index.html" in done.stdout
+    assert "TCP 1448" in process.stdout
+    assert "report: out/index.html" in process.stdout
 
 
 def test_a_second_run_into_the_same_folder_measures_nothing_again(lab: Path) -> None:
     run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
-    before = records(lab / "out")
-    done = run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
-    assert done.returncode == 0, done.stderr
-    assert records(lab / "out") == before
+    old_records = records(lab / "out")
+    process = run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
+    assert process.returncode == 0, process.stderr
+    assert records(lab / "out") == old_records
 
 
 def test_another_matrix_is_refused_with_the_difference(lab: Path) -> None:
     run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
-    done = run(lab, "run", "matrix.yaml", "--into", "out", "--set", "duration=200ms")
-    assert done.returncode == 2
-    assert "duration" in done.stderr
-    assert "Traceback" not in done.stderr
+    process = run(lab, "run", "matrix.yaml", "--into", "out", "--set", "duration=200ms")
+    assert process.returncode == 2
+    assert "duration" in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 def test_a_cell_can_be_measured_again_and_its_old_record_stays(lab: Path) -> None:
     run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
     key = netlab.load(lab / "out").plan.cells[0].key
-    done = run(lab, "run", "matrix.yaml", "--into", "out", "--no-report", "--redo", key)
-    assert done.returncode == 0, done.stderr
+    process = run(lab, "run", "matrix.yaml", "--into", "out", "--no-report", "--redo", key)
+    assert process.returncode == 0, process.stderr
     assert sum(key in line for line in records(lab / "out")) == 2
     assert len(netlab.load(lab / "out").frame) == CELLS
 
 
 def test_resume_redo_measures_that_cell_and_nothing_else(lab: Path) -> None:
     run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
-    key, missing = (cell.key for cell in netlab.load(lab / "out").plan.cells[:2])
+    key, lost_key = (cell.key for cell in netlab.load(lab / "out").plan.cells[:2])
     journal = lab / "out" / "journal.jsonl"
     is_of = '"kind":"record"'
-    kept = [
+    journal_lines = [
         line
         for line in journal.read_text().splitlines(keepends=True)
-        if not (is_of in line and missing in line)
+        if not (is_of in line and lost_key in line)
     ]
-    journal.write_text("".join(kept))
-    done = run(lab, "resume", "out", "--no-report", "--redo", key)
-    assert done.returncode == 0, done.stderr
-    found = records(lab / "out")
-    assert sum(key in line for line in found) == 2
-    assert sum(missing in line for line in found) == 0
-    assert len(found) == CELLS
+    journal.write_text("".join(journal_lines))
+    process = run(lab, "resume", "out", "--no-report", "--redo", key)
+    assert process.returncode == 0, process.stderr
+    record_lines = records(lab / "out")
+    assert sum(key in line for line in record_lines) == 2
+    assert sum(lost_key in line for line in record_lines) == 0
+    assert len(record_lines) == CELLS
     again = run(lab, "resume", "out", "--no-report", "--redo", "failed")
     assert again.returncode == 2
     assert "without --redo" in again.stderr
 
 
 def test_json_is_a_line_a_record_on_standard_output(lab: Path) -> None:
-    done = run(lab, "run", "matrix.yaml", "--into", "out", "--json", "--no-report")
-    events = [json.loads(line) for line in done.stdout.splitlines()]
+    process = run(lab, "run", "matrix.yaml", "--into", "out", "--json", "--no-report")
+    events = [json.loads(line) for line in process.stdout.splitlines()]
     assert len(events) == CELLS
     assert {event["status"] for event in events} == {"ok"}
 
@@ -162,8 +162,8 @@ def test_what_the_system_refuses_is_impossible_with_its_number_and_no_failure(
 ) -> None:
     number, settings = REFUSED[reason]
     (lab / "matrix.yaml").write_text(IMPOSSIBLE.format(settings=settings))
-    done = run(lab, "run", "matrix.yaml", "--into", "out")
-    assert done.returncode == 0, done.stderr
+    process = run(lab, "run", "matrix.yaml", "--into", "out")
+    assert process.returncode == 0, process.stderr
     (record,) = read(lab / "out").records
     assert (str(record.status), record.reason, record.errno) == ("impossible", reason, number)
     assert record.attempt == 1
@@ -173,7 +173,7 @@ def test_what_the_system_refuses_is_impossible_with_its_number_and_no_failure(
     sentence = str(REASONS[reason]).rstrip(".")
     assert re.search(r"^\| +auto \| +\*a\* \|$", tables, re.MULTILINE)
     assert f"- *a* Impossible: {sentence} ({reason}, error number {number})." in tables
-    assert f"{reason} (errno {number})" in done.stderr
+    assert f"{reason} (errno {number})" in process.stderr
 
 
 def test_status_reports_the_progress_of_a_running_run(lab: Path) -> None:
@@ -181,12 +181,12 @@ def test_status_reports_the_progress_of_a_running_run(lab: Path) -> None:
         command("run", "matrix.yaml", "--into", "out", "--set", "pause=10min", "--no-report"),
         cwd=lab,
         stderr=subprocess.DEVNULL,
-    ) as going:
+    ) as child:
         wait_for_a_record(lab / "out")
         state = json.loads(run(lab, "status", "out", "--json").stdout)
         assert 0 < state["done"] < CELLS
-        going.send_signal(signal.SIGTERM)
-        assert going.wait(20) == 143
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(20) == 143
 
 
 def test_a_second_controller_is_refused_with_who_holds_the_host(lab: Path) -> None:
@@ -194,15 +194,15 @@ def test_a_second_controller_is_refused_with_who_holds_the_host(lab: Path) -> No
         command("run", "matrix.yaml", "--into", "one", "--set", "pause=10min", "--no-report"),
         cwd=lab,
         stderr=subprocess.DEVNULL,
-    ) as going:
+    ) as child:
         wait_for_a_record(lab / "one")
         second = run(lab, "run", "matrix.yaml", "--into", "two", "--no-report")
         assert second.returncode == 6
         assert "is measured by" in second.stderr
         same = run(lab, "run", "matrix.yaml", "--into", "one", "--set", "pause=10min")
         assert same.returncode == 6
-        going.send_signal(signal.SIGINT)
-        assert going.wait(20) == 130
+        child.send_signal(signal.SIGINT)
+        assert child.wait(20) == 130
     assert run(lab, "run", "matrix.yaml", "--into", "two", "--no-report").returncode == 0
 
 
@@ -212,12 +212,12 @@ def test_a_signal_ends_a_pause_at_once_and_the_start_says_that_there_are_some(la
         cwd=lab,
         stderr=subprocess.PIPE,
         text=True,
-    ) as going:
+    ) as child:
         wait_for_a_record(lab / "out")
-        going.send_signal(signal.SIGINT)
-        _, said = going.communicate(timeout=20)
-    assert going.returncode == 130
-    assert "10 min between trials" in said
+        child.send_signal(signal.SIGINT)
+        _, output = child.communicate(timeout=20)
+    assert child.returncode == 130
+    assert "10 min between trials" in output
     assert len(records(lab / "out")) == 1
 
 
@@ -225,13 +225,13 @@ def test_a_run_with_until_resumes_after_kill_9_with_the_same_decisions(lab: Path
     words = ("run", "matrix.yaml", "--into", "out", "--no-report", "--set", UNTIL)
     with subprocess.Popen(
         command(*words), cwd=lab, stderr=subprocess.DEVNULL, start_new_session=True
-    ) as going:
+    ) as child:
         wait_for_a_record(lab / "out", CELLS + 3)
-        os.kill(going.pid, signal.SIGKILL)
-    before = records(lab / "out")
-    done = run(lab, *words)
-    assert done.returncode == 0, done.stderr
-    assert records(lab / "out")[: len(before)] == before
+        os.kill(child.pid, signal.SIGKILL)
+    old_records = records(lab / "out")
+    process = run(lab, *words)
+    assert process.returncode == 0, process.stderr
+    assert records(lab / "out")[: len(old_records)] == old_records
     stored = read(lab / "out")
     own: dict[str, dict[int, Record]] = {cell.key: {} for cell in stored.plan.cells}
     for record in stored.records:
@@ -239,23 +239,23 @@ def test_a_run_with_until_resumes_after_kill_9_with_the_same_decisions(lab: Path
         assert not progress.ended
         assert record.trial <= progress.trials
         own[record.cell][record.trial] = record
-    assert all(progress_of(UNTIL_RULE, each).ended for each in own.values())
+    assert all(progress_of(UNTIL_RULE, trials).ended for trials in own.values())
     state = json.loads(run(lab, "status", "out", "--json").stdout)
     assert (state["total"], state["done"]) == (len(stored.records), len(stored.records))
-    wild = [key for key, each in own.items() if progress_of(UNTIL_RULE, each).precise is False]
+    wild = [key for key, trials in own.items() if progress_of(UNTIL_RULE, trials).precise is False]
     assert state["not_tight"] == wild
 
 
 def test_the_export_is_the_frame(lab: Path) -> None:
     run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
-    done = run(lab, "export", "out", "--format", "csv")
-    header, *rows = done.stdout.splitlines()
+    process = run(lab, "export", "out", "--format", "csv")
+    header, *rows = process.stdout.splitlines()
     assert header.startswith("cell,trial,")
     assert len(rows) == CELLS
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "sentence"),
     [
         (("run", "no-such.yaml"), 2, "no-such.yaml"),
         (("run", "matrix.yaml", "--only", "XX"), 2, "no such pairing"),
@@ -271,12 +271,12 @@ def test_the_export_is_the_frame(lab: Path) -> None:
     ],
 )
 def test_what_a_person_gets_wrong_is_one_line_and_exit_code_2(
-    lab: Path, words: tuple[str, ...], code: int, said: str
+    lab: Path, words: tuple[str, ...], code: int, sentence: str
 ) -> None:
-    done = run(lab, *words)
-    assert done.returncode == code
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    process = run(lab, *words)
+    assert process.returncode == code
+    assert sentence in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 def wait_for_a_record(folder: Path, count: int = 1) -> None:

@@ -34,7 +34,7 @@ def test_each_cell_has_as_many_trials_as_it_needs(bench: Bench) -> None:
         words = re.search(r"(\w\w)-stream-(\w+-\d+)", cell.key)
         assert words is not None
         ends[words[1], words[2]] = (progress.trials, progress.ended, progress.precise)
-        assert sum(each.cell == cell.key for each in stored.records) == progress.trials
+        assert sum(record.cell == cell.key for record in stored.records) == progress.trials
     assert ends["LL", "udp-18"] == ends["WW", "udp-18"] == (9, True, False)
     assert ends["LL", "udp-1472"] == ends["WW", "udp-1472"] == (4, True, True)
     assert ends["LL", "tcp-64"] == (2, True, None)
@@ -45,16 +45,16 @@ def test_each_cell_has_as_many_trials_as_it_needs(bench: Bench) -> None:
 def test_a_block_holds_every_cell_that_is_not_done_and_blocks_follow_each_other(
     bench: Bench,
 ) -> None:
-    measured = bench.run(FakePool())
-    numbers = [trial.number for trial in measured]
+    trials = bench.run(FakePool())
+    numbers = [trial.number for trial in trials]
     assert numbers == sorted(numbers)
     stored = read(bench.path / "run")
     for number in range(1, 10):
-        block = [trial.cell.key for trial in measured if trial.number == number]
+        block = [trial.cell.key for trial in trials if trial.number == number]
         assert sorted(block) == sorted(
             cell.key for cell in stored.plan.cells if stored.progress(cell).trials >= number
         )
-    first, second = ([t.cell.key for t in measured if t.number == n] for n in (1, 2))
+    first, second = ([t.cell.key for t in trials if t.number == n] for n in (1, 2))
     assert sorted(first) == sorted(second)
     assert first != second
 
@@ -66,10 +66,10 @@ def test_a_run_cut_anywhere_resumes_with_the_same_decisions_in_the_same_order(
     bench.run(FakePool(cut_after=cut_after))
     assert len(bench.recorded()) == cut_after
     bench.run(FakePool())
-    other = Bench(tmp_path / "whole", bench.monkeypatch)
-    other.path.mkdir()
-    other.run(FakePool())
-    assert bench.recorded() == other.recorded()
+    whole_bench = Bench(tmp_path / "whole", bench.monkeypatch)
+    whole_bench.path.mkdir()
+    whole_bench.run(FakePool())
+    assert bench.recorded() == whole_bench.recorded()
 
 
 def test_imprecise_cells_are_noted_once_and_reported(
@@ -81,8 +81,8 @@ def test_imprecise_cells_are_noted_once_and_reported(
     wild = [note.data["cell"] for note in notes]
     assert len(wild) == len(set(wild)) > 1
     assert all(note.data["trials"] == 9 and note.data["within"] == 0.01 for note in notes)
-    said = capsys.readouterr().err
-    assert said.count("not within ± 1 % after 9 trials") == 1
+    output = capsys.readouterr().err
+    assert output.count("not within ± 1 % after 9 trials") == 1
 
 
 def test_what_is_refused_is_asked_once_and_what_fails_not_for_ever(bench: Bench) -> None:
@@ -90,9 +90,9 @@ def test_what_is_refused_is_asked_once_and_what_fails_not_for_ever(bench: Bench)
         return Status.IMPOSSIBLE if trial.cell.pairing == "WW" else Status.FAILED
 
     bench.text = MATRIX.replace(", repeats: 2", "")
-    measured = bench.run(FakePool(away=refused), retries=1)
+    trials = bench.run(FakePool(away=refused), retries=1)
     tries: dict[str, list[int]] = {}
-    for trial in measured:
+    for trial in trials:
         tries.setdefault(trial.cell.key, []).append(trial.number)
     for key, numbers in tries.items():
         assert numbers == ([1] if key.startswith("WW") else [1, 1, 2, 2, 3, 3, 4, 4])
@@ -105,8 +105,8 @@ def test_what_is_refused_is_asked_once_and_what_fails_not_for_ever(bench: Bench)
 def test_while_a_host_is_away_its_cells_wait_and_are_resumed(bench: Bench) -> None:
     bench.run(FakePool(away=lambda t: Status.PENDING if t.cell.pairing == "WW" else None))
     assert bench.counted["pending"] == 4 * 4 + 2
-    again = bench.run(FakePool())
-    assert {trial.cell.pairing for trial in again} == {"WW"}
+    trials = bench.run(FakePool())
+    assert {trial.cell.pairing for trial in trials} == {"WW"}
     assert set(bench.counted) == {"ok"}
 
 
@@ -114,8 +114,8 @@ def test_a_cell_to_redo_is_measured_again_in_all_its_trials(bench: Bench) -> Non
     bench.run(FakePool())
     stored = read(bench.path / "run")
     cell = stored.plan.cells[3]
-    again = bench.run(FakePool(), redo=frozenset({cell.key}))
-    assert [(trial.cell.key, trial.number) for trial in again] == [
+    trials = bench.run(FakePool(), redo=frozenset({cell.key}))
+    assert [(trial.cell.key, trial.number) for trial in trials] == [
         (cell.key, number) for number in range(1, stored.progress(cell).trials + 1)
     ]
 
@@ -164,8 +164,8 @@ def test_what_was_measured_is_kept_whatever_ends_the_session(
     with pytest.raises(RuntimeError, match="a defect"):
         bench.run(pool)
     assert len(pool.measured) == 2
-    kept = read(bench.path / "run").records
-    assert {(each.cell, each.status) for each in kept} == {
+    records = read(bench.path / "run").records
+    assert {(record.cell, record.status) for record in records} == {
         (trial.cell.key, Status.OK) for trial in pool.measured
     }
 
@@ -199,34 +199,34 @@ def test_a_record_is_written_before_the_next_trial_begins_and_synced_beside_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sync succeeds only after the next trial has begun: no trial waits for it."""
-    true, begun = os.fsync, threading.Semaphore(0)
-    written: list[int] = []
+    true, beginnings = os.fsync, threading.Semaphore(0)
+    counts: list[int] = []
 
     def slow(descriptor: int) -> None:
         if threading.current_thread() is not threading.main_thread():
-            assert begun.acquire(timeout=10)
+            assert beginnings.acquire(timeout=10)
         true(descriptor)
 
     def value(cell: Cell, number: int) -> float:
-        written.append(len(read(bench.path / "run").records))
-        begun.release()
+        counts.append(len(read(bench.path / "run").records))
+        beginnings.release()
         return scattered(cell, number)
 
     monkeypatch.setattr(os, "fsync", slow)
     pool = FakePool(value=value)
-    begun.release()  # for the sync of the last record
-    measured = bench.run(pool)
+    beginnings.release()  # for the sync of the last record
+    trials = bench.run(pool)
     # Trials of a round that share no host run at the same time.
-    assert all(count >= before for before, count in itertools.pairwise(written))
-    assert written[-1] >= len(measured) - 2
-    assert bench.counted == {"ok": len(measured)}
+    assert all(count >= previous for previous, count in itertools.pairwise(counts))
+    assert counts[-1] >= len(trials) - 2
+    assert bench.counted == {"ok": len(trials)}
 
 
 def test_where_a_sync_fails_the_run_ends_and_the_trial_under_way_with_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     true = os.fsync
-    closed = threading.Event()
+    closure = threading.Event()
 
     def refuse(descriptor: int) -> None:
         if threading.current_thread() is not threading.main_thread():
@@ -238,16 +238,16 @@ def test_where_a_sync_fails_the_run_ends_and_the_trial_under_way_with_it(
 
         def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
             if len(self.measured) >= 3:
-                assert closed.wait(10)
+                assert closure.wait(10)
             return super().measure(trial, ends, attempt, live)
 
         def close(self) -> None:
-            closed.set()
+            closure.set()
 
     monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(StoreError, match=r"cannot write a record: .*\(EIO\); the disk may"):
         bench.run(Waits())
-    assert closed.is_set()
+    assert closure.is_set()
     assert 0 < len(read(bench.path / "run").records) <= 4
     monkeypatch.setattr(os, "fsync", true)
     bench.run(FakePool())

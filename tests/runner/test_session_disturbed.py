@@ -26,21 +26,21 @@ def test_a_trial_that_lost_its_cpu_is_measured_again_when_all_the_others_are_don
     def stolen(trial: Trial, attempt: int) -> float:
         return 0.01 if attempt == 1 and trial.number == 1 and trial.cell.pairing == "LL" else 0.005
 
-    measured = bench.run(FakePool(stolen=stolen))
-    once, again = measured[:20], measured[20:]
-    assert len(set(once)) == 20
-    assert {(t.cell.pairing, t.number) for t in again} == {("LL", 1)}
-    assert len(again) == len(set(again)) == 5
+    trials = bench.run(FakePool(stolen=stolen))
+    first_trials, repeats = trials[:20], trials[20:]
+    assert len(set(first_trials)) == 20
+    assert {(t.cell.pairing, t.number) for t in repeats} == {("LL", 1)}
+    assert len(repeats) == len(set(repeats)) == 5
     stored = read(bench.path / "run")
-    assert all(stored.latest[t.cell.key, t.number].attempt == 2 for t in again)
+    assert all(stored.latest[t.cell.key, t.number].attempt == 2 for t in repeats)
     notes = [note.data for note in stored.notes if note.kind == "disturbed"]
-    assert sorted(note["cell"] for note in notes) == sorted(t.cell.key for t in again)
+    assert sorted(note["cell"] for note in notes) == sorted(t.cell.key for t in repeats)
     assert all(
         (n["trial"], n["attempt"], n["steal"], n["tries"]) == (1, 1, 0.005, 3) for n in notes
     )
-    said = capsys.readouterr().err
-    assert "measured again: 5 trials lost more than 0.5 % of a host's CPU time" in said
-    assert "in every attempt" not in said
+    output = capsys.readouterr().err
+    assert "measured again: 5 trials lost more than 0.5 % of a host's CPU time" in output
+    assert "in every attempt" not in output
     assert bench.counted == {"ok": 20}
 
 
@@ -48,12 +48,12 @@ def test_a_trial_that_stays_disturbed_is_left_after_its_tries_and_reported(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = QUIET
-    measured = bench.run(FakePool(stolen=lambda t, _: 0.2 if t.number == 2 else None))
-    assert len(measured) == 20 + 2 * 10
+    trials = bench.run(FakePool(stolen=lambda t, _: 0.2 if t.number == 2 else None))
+    assert len(trials) == 20 + 2 * 10
     assert bench.counted == {"ok": 20}
-    said = capsys.readouterr().err
-    assert re.search(r"10 trials lost more than 0\.5 % .*, in every attempt", said)
-    assert len(bench.run(FakePool())) == len(measured) - 40
+    output = capsys.readouterr().err
+    assert re.search(r"10 trials lost more than 0\.5 % .*, in every attempt", output)
+    assert len(bench.run(FakePool())) == len(trials) - 40
     # Without a rule, no trial is repeated.
     bench.text = QUIET.replace("quiet: {steal: 0.5 %, tries: 3}\n", "")
     assert bench.run(FakePool()) == []
@@ -66,10 +66,10 @@ def test_a_run_cut_during_repeats_resumes_with_the_trials_still_disturbed(bench:
         return 0.3 if attempt == 1 and trial.number == 2 else 0.0
 
     bench.run(FakePool(stolen=stolen, cut_after=24))
-    rest = bench.run(FakePool(stolen=stolen))
+    repeats = bench.run(FakePool(stolen=stolen))
     # The interrupted attempt counts; the third one is the last.
-    assert len(rest) == 6
-    assert {trial.number for trial in rest} == {2}
+    assert len(repeats) == 6
+    assert {trial.number for trial in repeats} == {2}
     stored = read(bench.path / "run")
     assert len(stored.records) == 30
     assert all(r.values["receiver_host_steal_share"] == 0.0 for r in stored.latest.values())

@@ -48,9 +48,9 @@ class PairsPool(FakePool):
     def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
         assert isinstance(ends, Ends) and ends.participant is not None
         if self.away(trial) is None:
-            said = ends.participant.meet(trial.cell.key).said
-            self.met[trial.cell.key, trial.number, attempt] = len(said)
-            assert {key.partition("-")[2].rpartition("-")[0] for key in said} == {
+            entries = ends.participant.meet(trial.cell.key).said
+            self.met[trial.cell.key, trial.number, attempt] = len(entries)
+            assert {key.partition("-")[2].rpartition("-")[0] for key in entries} == {
                 trial.cell.key.partition("-")[2].rpartition("-")[0]
             }
         return FakePool.measure(self, trial, ends, attempt, live)
@@ -64,16 +64,16 @@ def test_what_searches_together_is_begun_again_together(bench: Bench) -> None:
         return bench.run(pool)
 
     def away(trial: Trial) -> Status | None:
-        gone = trial.cell.pairing == "d+c" and trial.number == 2
-        return Status.PENDING if gone and "-64-" in trial.cell.key else None
+        is_away = trial.cell.pairing == "d+c" and trial.number == 2
+        return Status.PENDING if is_away and "-64-" in trial.cell.key else None
 
     first = PairsPool(value=constant, away=away)
     assert len(run(first)) == 8
     # If a host is away, the other pair searches without it.
     assert sorted(first.met.values()) == [1, *[2] * 6]
     second = PairsPool(value=constant)
-    again = run(second)
-    assert sorted((t.cell.pairing, t.number) for t in again) == [("b+a", 2), ("d+c", 2)]
+    repeats = run(second)
+    assert sorted((t.cell.pairing, t.number) for t in repeats) == [("b+a", 2), ("d+c", 2)]
     assert list(second.met.values()) == [2, 2]
     assert bench.counted == {"ok": 8}
     assert run(PairsPool(value=constant)) == []

@@ -49,24 +49,24 @@ def test_what_a_cable_stopped_is_measured_again_when_all_the_others_are_done(
     pool = Interrupted(
         gaps=lambda trial, attempt: CARRIER if attempt == 1 and first_of_ll(trial) else {}
     )
-    measured = bench.run(pool)
-    once, again = measured[:20], measured[20:]
-    assert len(set(once)) == 20
-    assert len(again) == 5
-    assert all(first_of_ll(trial) for trial in again)
+    trials = bench.run(pool)
+    first_trials, repeats = trials[:20], trials[20:]
+    assert len(set(first_trials)) == 20
+    assert len(repeats) == 5
+    assert all(first_of_ll(trial) for trial in repeats)
     stored = read(bench.path / "run")
     notes = [note.data for note in stored.notes if note.kind == "interrupted"]
     assert [(n["attempt"], n["cause"], n["stopped_ns"]) for n in notes] == [
         (1, "carrier", 2_000_000_000)
     ] * 5
-    said = capsys.readouterr().err
-    assert "measured again: 5 trials in which data stopped" in said
-    assert "see the findings" not in said
+    output = capsys.readouterr().err
+    assert "measured again: 5 trials in which data stopped" in output
+    assert "see the findings" not in output
     run = load(bench.path / "run")
-    assert [each.kind for each in run.findings if each.severity == "warning"] == []
-    found = [each for each in run.findings if each.kind is Kind.MEASURED_AGAIN]
-    assert len(found) == 5
-    assert all("attempt_2_throughput_bit_per_s" in each.evidence for each in found)
+    assert [finding.kind for finding in run.findings if finding.severity == "warning"] == []
+    findings = [finding for finding in run.findings if finding.kind is Kind.MEASURED_AGAIN]
+    assert len(findings) == 5
+    assert all("attempt_2_throughput_bit_per_s" in finding.evidence for finding in findings)
     assert bench.run(Interrupted()) == []
 
 
@@ -74,24 +74,24 @@ def test_a_trial_that_stays_interrupted_is_left_after_three_attempts_and_reporte
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = REPEATED
-    measured = bench.run(Interrupted(gaps=lambda trial, _: CARRIER if first_of_ll(trial) else {}))
-    assert len(measured) == 20 + 2 * 5
+    trials = bench.run(Interrupted(gaps=lambda trial, _: CARRIER if first_of_ll(trial) else {}))
+    assert len(trials) == 20 + 2 * 5
     assert "5 trials in which data stopped: see the findings" in capsys.readouterr().err
     run = load(bench.path / "run")
     assert {record.attempt for record in run.latest.values() if record.attempt > 1} == {3}
-    found = [each for each in run.findings if each.kind is Kind.DATA_STOPPED]
-    assert len(found) == 5
-    assert all("attempt_3_throughput_bit_per_s" in each.evidence for each in found)
+    findings = [finding for finding in run.findings if finding.kind is Kind.DATA_STOPPED]
+    assert len(findings) == 5
+    assert all("attempt_3_throughput_bit_per_s" in finding.evidence for finding in findings)
     assert bench.run(Interrupted()) == []
 
 
 def test_what_nothing_explains_stands_with_its_finding(bench: Bench) -> None:
     bench.text = REPEATED
-    measured = bench.run(Interrupted(gaps=lambda trial, _: GAP if first_of_ll(trial) else {}))
-    assert len(measured) == 20
-    found = [e for e in load(bench.path / "run").findings if e.kind is Kind.DATA_STOPPED]
-    assert len(found) == 5
-    assert all(each.severity == "warning" for each in found)
+    trials = bench.run(Interrupted(gaps=lambda trial, _: GAP if first_of_ll(trial) else {}))
+    assert len(trials) == 20
+    findings = [e for e in load(bench.path / "run").findings if e.kind is Kind.DATA_STOPPED]
+    assert len(findings) == 5
+    assert all(finding.severity == "warning" for finding in findings)
 
 
 def test_a_run_cut_before_a_repeat_resumes_with_it(bench: Bench) -> None:
@@ -101,9 +101,9 @@ def test_a_run_cut_before_a_repeat_resumes_with_it(bench: Bench) -> None:
         return CARRIER if attempt == 1 and first_of_ll(trial) else {}
 
     bench.run(Interrupted(gaps=gaps, cut_after=20))
-    rest = bench.run(Interrupted(gaps=gaps))
-    assert len(rest) == 5
-    assert all(first_of_ll(trial) for trial in rest)
+    repeats = bench.run(Interrupted(gaps=gaps))
+    assert len(repeats) == 5
+    assert all(first_of_ll(trial) for trial in repeats)
 
 
 @dataclass
@@ -129,18 +129,18 @@ def test_a_repeat_that_comes_to_nothing_leaves_what_was_measured(
     def gaps(trial: Trial, _attempt: int) -> dict[str, Value]:
         return CARRIER if first_of_ll(trial) else {}
 
-    measured = bench.run(Pulled(gaps=gaps, status=status))
-    assert len(measured) == 20 + 2 * 5
+    trials = bench.run(Pulled(gaps=gaps, status=status))
+    assert len(trials) == 20 + 2 * 5
     assert bench.counted == {"ok": 20}
     stored = read(bench.path / "run")
     assert {record.attempt for record in stored.latest.values()} == {1}
     notes = [note.data for note in stored.notes if note.kind == "in-vain"]
     assert sorted(note["attempt"] for note in notes) == [2] * 5 + [3] * 5
     assert {(note["status"], note["detail"]) for note in notes} == {(status, "TCP is blocked")}
-    said = capsys.readouterr().err
-    assert "repeated without a result (TCP is blocked)" in said
-    found = [e for e in load(bench.path / "run").findings if e.kind is Kind.DATA_STOPPED]
-    assert len(found) == 5
+    output = capsys.readouterr().err
+    assert "repeated without a result (TCP is blocked)" in output
+    findings = [e for e in load(bench.path / "run").findings if e.kind is Kind.DATA_STOPPED]
+    assert len(findings) == 5
     # No session repeats it for ever.
     assert bench.run(Pulled(gaps=gaps, status=status)) == []
 

@@ -40,17 +40,17 @@ def agent(**facts: object) -> Any:
 
 def test_a_host_that_does_not_count_its_cpus_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     opening(monkeypatch, agent())
-    found = inspect(FAR)
-    assert found.unfit == ()
-    assert dict(found.lines)["architecture"] == "x86_64, an unknown number of CPUs"
+    inspection = inspect(FAR)
+    assert inspection.unfit == ()
+    assert dict(inspection.lines)["architecture"] == "x86_64, an unknown number of CPUs"
 
 
 def test_what_a_host_says_forges_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
     opening(monkeypatch, agent(distribution=FORGED))
-    shown = Survey((inspect(FAR), Inspected(FAR, (), (FORGED,)))).as_text()
-    assert "linux-b: fit" not in shown.splitlines()
-    assert "system               Debian  linux-b: fit" in shown
-    assert "  ! Debian  linux-b: fit" in shown
+    text = Survey((inspect(FAR), Inspected(FAR, (), (FORGED,)))).as_text()
+    assert "linux-b: fit" not in text.splitlines()
+    assert "system               Debian  linux-b: fit" in text
+    assert "  ! Debian  linux-b: fit" in text
 
 
 def test_a_plans_note_forges_no_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,9 +44,9 @@ class BadPool(FakePool):
         self.trouble()
         return self.spoil(record)
 
-    def lost(self, trial: Trial, attempt: int, gone: HostGone) -> Record:
-        self.lost_.append(str(gone))
-        return Unmeasured(Status.FAILED, "probe-died", str(gone)).record(trial, attempt)
+    def lost(self, trial: Trial, attempt: int, error: HostGone) -> Record:
+        self.lost_.append(str(error))
+        return Unmeasured(Status.FAILED, "probe-died", str(error)).record(trial, attempt)
 
 
 def raised(error: Exception) -> Callable[[], None]:
@@ -128,8 +128,8 @@ def test_a_link_in_a_tracebacks_place_is_replaced(tmp_path: Path) -> None:
 def test_a_record_that_no_journal_may_hold_is_a_bad_answer(bench: Bench) -> None:
     bench.run(BadPool(spoil=lambda record: replace(record, values={"elapsed_ns": float("nan")})))
     bad, good = bad_and_good(bench)
-    assert {(str(each.status), each.reason) for each in bad} == {("failed", "bad-answer")}
-    assert all(each.detail and "elapsed_ns is nan" in each.detail for each in bad)
+    assert {(str(record.status), record.reason) for record in bad} == {("failed", "bad-answer")}
+    assert all(record.detail and "elapsed_ns is nan" in record.detail for record in bad)
     assert good == {"ok"}
 
 
@@ -138,8 +138,10 @@ def test_a_record_that_cannot_be_written_without_its_values_either_is_a_defect(
 ) -> None:
     bench.run(BadPool(spoil=lambda record: replace(record, settings={"rate": float("nan")})))
     bad, good = bad_and_good(bench)
-    assert {(str(each.status), each.reason) for each in bad} == {("failed", "internal")}
-    assert all(each.detail and "its traceback is in tracebacks/" in each.detail for each in bad)
+    assert {(str(record.status), record.reason) for record in bad} == {("failed", "internal")}
+    assert all(
+        record.detail and "its traceback is in tracebacks/" in record.detail for record in bad
+    )
     assert good == {"ok"}
 
 

@@ -40,9 +40,8 @@ def texts_of_catalogues() -> frozenset[str]:
     """Every text that a catalogue of this netlab can translate."""
     with (FOLDER / "de.po").open("rb") as file:
         messages = [message.id for message in read_po(file)]
-    return frozenset(
-        text for ids in messages for text in (ids if isinstance(ids, tuple) else (ids,)) if text
-    )
+    texts = [ids if isinstance(ids, list | tuple) else (ids,) for ids in messages]
+    return frozenset(text for forms in texts for text in forms if text)
 
 
 class Pseudo(gettext.NullTranslations):

@@ -34,10 +34,10 @@ def outcome_of(folder: Path, text: str, *words: str, ini: str = "") -> tuple[int
     (folder / "test_it.py").write_text(text)
     (folder / "pytest.ini").write_text(f"[pytest]\nfilterwarnings = error\n{ini}")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
-    return done.returncode, done.stdout + done.stderr
+    return process.returncode, process.stdout + process.stderr
 
 
 def test_pytest_finds_the_plugin_by_its_entry_point() -> None:

@@ -77,12 +77,12 @@ def setting(host: str, text: str) -> Plant:
     @contextmanager
     def plant(site: Site, number: float) -> Iterator[None]:
         name, _, value = text.partition("=")
-        before = site.run(host, "sysctl", "-n", name).strip()
+        old_value = site.run(host, "sysctl", "-n", name).strip()
         site.run(host, "sysctl", "-q", "-w", f"{name}={value.format(round(number))}")
         try:
             yield
         finally:
-            site.run(host, "sysctl", "-q", "-w", f"{name}={before}")
+            site.run(host, "sysctl", "-q", "-w", f"{name}={old_value}")
 
     return plant
 
@@ -91,8 +91,8 @@ def setting(host: str, text: str) -> Plant:
 def another_congestion_control(site: Site, _: float) -> Iterator[None]:
     """The receiver sends with another one: by its route, a namespace has none of its own."""
     usual = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(encoding="ascii").strip()
-    other = "bbr" if usual != "bbr" else "cubic"
-    route = f"{site.host(SENDER).addresses[0]} dev test congctl {other}"
+    alternative = "bbr" if usual != "bbr" else "cubic"
+    route = f"{site.host(SENDER).addresses[0]} dev test congctl {alternative}"
     site.run(RECEIVER, *f"ip route add {route}".split())
     try:
         yield

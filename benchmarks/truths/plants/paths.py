@@ -23,8 +23,8 @@ OTHER_PAYLOAD_BYTES, OTHER_WIRE_BYTES = 1448, 1514
 def reshaped(*cables: tuple[Cable, Cable]) -> Iterator[None]:
     """Each first cable is as the second says, for a while."""
     try:
-        for _, planted in cables:
-            shape(planted)
+        for _, cable in cables:
+            shape(cable)
         yield
     finally:
         for usual, _ in cables:

@@ -19,15 +19,15 @@ def stopped(host: str, after_s: float) -> Plant:
 
     @contextmanager
     def plant(site: Site, seconds: float) -> Iterator[OnTrial]:
-        held: list[int] = []
+        process_numbers: list[int] = []
 
         def stop() -> None:
-            held.extend(site.probes(host))
-            _signal(held, signal.SIGSTOP)
+            process_numbers.extend(site.probes(host))
+            _signal(process_numbers, signal.SIGSTOP)
 
         def go_on() -> None:
-            _signal(held, signal.SIGCONT)
-            held.clear()
+            _signal(process_numbers, signal.SIGCONT)
+            process_numbers.clear()
 
         with _once_a_trial(after_s, seconds, stop, go_on) as on_trial:
             yield on_trial
@@ -71,20 +71,20 @@ def _once_a_trial(
         go_on()
 
 
-def in_trials(plant: Plant, chosen: Callable[[int], bool]) -> Plant:
+def in_trials(plant: Plant, selector: Callable[[int], bool]) -> Plant:
     """The plant in some trials of each cell, by their numbers from 1."""
 
     @contextmanager
     def planted(site: Site, dial: float) -> Iterator[OnTrial]:
         with ExitStack() as stack:
-            there: list[ExitStack] = []
+            stacks: list[ExitStack] = []
 
             def on_trial(trial: Trial) -> None:
-                if chosen(trial.number) and not there:
-                    there.append(stack.enter_context(ExitStack()))
-                    there[0].enter_context(plant(site, dial))
-                elif not chosen(trial.number) and there:
-                    there.pop().close()
+                if selector(trial.number) and not stacks:
+                    stacks.append(stack.enter_context(ExitStack()))
+                    stacks[0].enter_context(plant(site, dial))
+                elif not selector(trial.number) and stacks:
+                    stacks.pop().close()
 
             yield on_trial
 

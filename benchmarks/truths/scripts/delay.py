@@ -44,18 +44,18 @@ def ip(*words: str) -> None:
 
 def hold(tun: int, delay_ns: int) -> None:
     """Every packet goes on so long after it came, in the order in which they came."""
-    held: deque[tuple[int, bytes]] = deque()
+    queue: deque[tuple[int, bytes]] = deque()
     while True:
         now_ns = time.monotonic_ns()
-        while held and held[0][0] <= now_ns:
-            os.write(tun, held.popleft()[1])
-        wait_s = (held[0][0] - now_ns) / 1e9 if held else None
+        while queue and queue[0][0] <= now_ns:
+            os.write(tun, queue.popleft()[1])
+        wait_s = (queue[0][0] - now_ns) / 1e9 if queue else None
         ready, _, _ = select.select([tun, sys.stdin], [], [], wait_s)
         if sys.stdin in ready and not os.read(sys.stdin.fileno(), 1):
             return
         while tun in ready:
             try:
-                held.append((time.monotonic_ns() + delay_ns, os.read(tun, MOST_BYTES)))
+                queue.append((time.monotonic_ns() + delay_ns, os.read(tun, MOST_BYTES)))
             except BlockingIOError:
                 break
 

@@ -15,22 +15,22 @@ PERIOD_S = 0.1
 
 def main() -> None:
     """A process a CPU, since threads of Python take turns."""
-    cpus, how = [int(cpu) for cpu in sys.argv[1].split(",")], sys.argv[2]
+    cpus, mode = [int(cpu) for cpu in sys.argv[1].split(",")], sys.argv[2]
     begin_s = time.monotonic() + 0.05
     for cpu in cpus[1:]:
         if os.fork() == 0:
             parent = os.getppid()
             threading.Thread(target=ends_with, args=(parent,), daemon=True).start()
-            take(cpu, how, begin_s)
+            take(cpu, mode, begin_s)
     print("ready", flush=True)
     threading.Thread(target=ends_with_input, daemon=True).start()
-    take(cpus[0], how, begin_s)
+    take(cpus[0], mode, begin_s)
 
 
-def take(cpu: int, how: str, begin_s: float) -> None:
+def take(cpu: int, mode: str, begin_s: float) -> None:
     """Until killed."""
     os.sched_setaffinity(0, {cpu})
-    if how == "bursts":
+    if mode == "bursts":
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         bursts(float(sys.argv[3]) / 1e3, begin_s)
     else:

@@ -24,14 +24,14 @@ USER, STEAL = 0, 7
 def main() -> None:
     """Rewrite the file every few milliseconds, in place, its length unchanged."""
     share, real = float(sys.argv[1]), os.open(REAL, os.O_RDONLY)
-    told = Told(share, lines_of(real))
+    fake_columns = Told(share, lines_of(real))
     fake = os.open(FAKE, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
-    write(fake, told.next(lines_of(real)))
+    write(fake, fake_columns.next(lines_of(real)))
     subprocess.run(["mount", "--bind", FAKE, REAL], check=True)
     try:
         print("ready", flush=True)
         while not select.select([sys.stdin], [], [], EVERY_S)[0]:
-            write(fake, told.next(lines_of(real)))
+            write(fake, fake_columns.next(lines_of(real)))
     finally:
         # The program asks /proc/self, which a process from outside does not have there.
         ctypes.CDLL(None).umount2(REAL.encode(), MNT_DETACH)
@@ -62,10 +62,10 @@ class Told:
         for name, now in columns(lines).items():
             more = [max(0, b - a) for a, b in zip(self.real[name], now, strict=True)]
             self.owed[name] += self.share * sum(more)
-            moved = min(more[USER], int(self.owed[name]))
-            self.owed[name] -= moved
-            more[USER] -= moved
-            more[STEAL] += moved
+            ticks = min(more[USER], int(self.owed[name]))
+            self.owed[name] -= ticks
+            more[USER] -= ticks
+            more[STEAL] += ticks
             self.told[name] = [a + b for a, b in zip(self.told[name], more, strict=True)]
             self.real[name] = now
         words = {name: " ".join(map(str, [name, *numbers])) for name, numbers in self.told.items()}
@@ -74,12 +74,12 @@ class Told:
 
 def columns(lines: list[str]) -> dict[str, list[int]]:
     """Name of each CPU, and of all → its columns."""
-    found = {}
+    cpu_columns = {}
     for line in lines:
         name, *numbers = line.split()
         if name.startswith("cpu"):
-            found[name] = [int(number) for number in numbers]
-    return found
+            cpu_columns[name] = [int(number) for number in numbers]
+    return cpu_columns
 
 
 if __name__ == "__main__":

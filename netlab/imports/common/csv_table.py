@@ -109,9 +109,9 @@ def text_of(data: bytes, file: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        column = error.start - (before.rfind(b"\n") + 1) + 1
+        prefix = data[: error.start]
+        line = prefix.count(b"\n") + 1
+        column = error.start - (prefix.rfind(b"\n") + 1) + 1
         fault = Fault(file, line, column, "", "not UTF-8: save the table as UTF-8 text")
         raise MatrixError([fault]) from None
 
@@ -167,13 +167,13 @@ def _header(
         elif name not in columns:
             close = difflib.get_close_matches(name, columns, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
-            shown = name[:40] or "an empty name"
-            faults.append(Fault(file, number, column, "", f"no such column: {shown}{hint}"))
+            excerpt = name[:40] or "an empty name"
+            faults.append(Fault(file, number, column, "", f"no such column: {excerpt}{hint}"))
         else:
             order[name] = place
-    missing = [name for name in columns if name not in order and name not in optional]
-    if missing:
-        message = f"missing: {', '.join(missing)}; columns are separated by commas"
+    absent_columns = [name for name in columns if name not in order and name not in optional]
+    if absent_columns:
+        message = f"missing: {', '.join(absent_columns)}; columns are separated by commas"
         faults.append(Fault(file, number, len(line) + 1, "", message))
     if faults:
         raise MatrixError(faults)
@@ -208,10 +208,10 @@ def whole(text: str) -> int | None:
     return int(text) if _WHOLE.fullmatch(text) else None
 
 
-def wrong_whole(text: str, most: int, what: str = "number") -> Iterator[str]:
+def wrong_whole(text: str, most: int, noun: str = "number") -> Iterator[str]:
     """Faults of a whole number from 1 to ``most``."""
     if not 1 <= (whole(text) or 0) <= most:
-        yield f"{shown(text)} is not a whole {what} from 1 to {most}"
+        yield f"{shown(text)} is not a whole {noun} from 1 to {most}"
 
 
 def wrong_protocol(text: str) -> Iterator[str]:
@@ -220,11 +220,11 @@ def wrong_protocol(text: str) -> Iterator[str]:
         yield f"{shown(text)} is neither TCP nor UDP"
 
 
-def wrong_decimal(text: str, what: str) -> Iterator[str]:
-    """Faults of a plain decimal number of ``what``."""
+def wrong_decimal(text: str, unit: str) -> Iterator[str]:
+    """Faults of a plain decimal number of ``unit``."""
     if not _DECIMAL.fullmatch(text):
         hint = "; write a decimal point" if _WITH_COMMA.fullmatch(text) else ""
-        yield f"{shown(text)} is not a plain decimal number of {what}{hint}"
+        yield f"{shown(text)} is not a plain decimal number of {unit}{hint}"
 
 
 def wrong_rate(text: str) -> Iterator[str]:

@@ -74,8 +74,8 @@ def read_stated(path: Path) -> Stated:
     """
     model = validate(read_document(path), FactsModel)
 
-    def source(where: str) -> str:
-        return f"{model.source}, {where}"
+    def source(place: str) -> str:
+        return f"{model.source}, {place}"
 
     return Stated(
         durations=tuple(

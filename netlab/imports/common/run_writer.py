@@ -57,26 +57,26 @@ class Source:
     def beside(self, into: Path) -> frozenset[str]:
         """Names of its files that may already be in the folder that becomes the run."""
         files = (self.path, *([self.facts] if self.facts is not None else []))
-        here = into.resolve()
-        return frozenset(file.name for file in files if file.parent.resolve() == here)
+        folder = into.resolve()
+        return frozenset(file.name for file in files if file.parent.resolve() == folder)
 
 
 def read_source(path: Path, **context: Unpack[TableContext]) -> Source:
     """Read a table and its facts. UsageError if there is no table, MatrixError for wrong facts."""
     data = read_table(path)
     facts = context.get("facts")
-    stated = Stated()
+    statements = Stated()
     if facts is not None:
         from netlab.imports.common.facts_file import read_stated
 
-        stated = read_stated(facts)
+        statements = read_stated(facts)
     return Source(
         path=path,
         data=data,
         title=context.get("title") or path.stem,
         link=context.get("link"),
         facts=facts,
-        stated=stated,
+        stated=statements,
         imported_at=context.get("imported_at"),
     )
 
@@ -108,7 +108,7 @@ def write_run(
     with RunFolder.open_for_writing(
         into,
         plan,
-        beside=source.beside(into),
+        neighbours=source.beside(into),
         clock=lambda: source.imported_at or utc_now(),
         run_id=plan.content_hash[:16],
     ) as run:
@@ -175,21 +175,21 @@ def _plan(
     source: Source, cells: tuple[PlannedCell, ...], content: Mapping[str, Any], repeats: int
 ) -> Plan:
     table = {"sha256": hashlib.sha256(source.data).hexdigest()}
-    whole: dict[str, Any] = {"table": table, **content}
+    document: dict[str, Any] = {"table": table, **content}
     if source.link is not None:
-        whole["link"] = {
+        document["link"] = {
             "rate_bit_per_s": source.link.rate_bit_per_s,
             "mtu_bytes": source.link.mtu_bytes,
             **({"hops": source.link.hops} if source.link.hops else {}),
         }
     if source.stated != Stated():
-        whole[KEY] = source.stated.data()
+        document[KEY] = source.stated.data()
     # Normalise to what reading the file gives: tuples become lists.
-    whole = json.loads(json.dumps(whole, sort_keys=True))
+    document = json.loads(json.dumps(document, sort_keys=True))
     return Plan(
         title=source.title,
-        content=whole,
-        content_hash=hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest(),
+        content=document,
+        content_hash=hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest(),
         matrix_text="",
         link=source.link,
         cells=cells,

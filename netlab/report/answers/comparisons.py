@@ -13,9 +13,9 @@ from netlab.report.text.phrases import listed
 from netlab.results.quantities import Quantity
 
 
-def answers(judged: Sequence[tuple[Comparison, Sequence[Judged]]]) -> tuple[AnswerLine, ...]:
+def answers(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> tuple[AnswerLine, ...]:
     """One line for each comparison that has pairs of cells."""
-    answered = ((comparison, rows) for comparison, rows in judged if rows)
+    answered = ((comparison, rows) for comparison, rows in verdicts if rows)
     return tuple(
         _answer(comparison, rows, number) for number, (comparison, rows) in enumerate(answered, 1)
     )

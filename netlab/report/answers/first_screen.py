@@ -50,12 +50,12 @@ def first_lines(run: Analysis, readings: Sequence[Reading], layout: Layout) -> F
     """
     link = run.plan.link
     by_name = [reading for reading in readings if is_by_name(reading.pairing)]
-    others = [reading for reading in readings if not is_by_name(reading.pairing)]
+    by_system = [reading for reading in readings if not is_by_name(reading.pairing)]
 
     def of(*tests: str) -> list[Reading]:
-        return [reading for reading in others if reading.test in tests]
+        return [reading for reading in by_system if reading.test in tests]
 
-    judged = judged_of(run.plan.matrix_text, readings)
+    verdicts = judged_of(run.plan.matrix_text, readings)
     results = (
         *streams.answers(layout, link),
         *pairs.answers(by_name),
@@ -64,9 +64,9 @@ def first_lines(run: Analysis, readings: Sequence[Reading], layout: Layout) -> F
         *payloads.answers(of("payload_search"), run.findings),
         *searches.answers(of("throughput_search")),
     )
-    compared = comparisons.answers(judged)
+    compared = comparisons.answers(verdicts)
     most_warnings = min(MOST_WARNINGS, max(1, MOST_BESIDE - len(compared)))
-    return FirstLines(results, compared, _warnings(run, most_warnings), judged)
+    return FirstLines(results, compared, _warnings(run, most_warnings), verdicts)
 
 
 def _warnings(run: Analysis, most: int) -> tuple[AnswerLine, ...]:

@@ -44,17 +44,17 @@ def _answer(
     means = {pairing: _mean(trials, quantity) for pairing, trials in pairs.items()}
     slow = max if quantity.unit in _TIMES else min
     worst = slow(means, key=lambda pairing: means[pairing])
-    others = [value for pairing, value in means.items() if pairing != worst] or [means[worst]]
+    usual_means = [value for pairing, value in means.items() if pairing != worst] or [means[worst]]
     server, client = labels_of(worst)
     slowest = _("{client} to {server}", client=client, server=server)
     unit, spell = _unit_of(quantity, max(means.values()))
     sentence = _(
         "{title}: {least} to {most} {unit} between {pairs}; slowest {slowest}: {worst} {unit}",
         title=title,
-        least=spell(min(others)),
-        most=spell(max(others)),
+        least=spell(min(usual_means)),
+        most=spell(max(usual_means)),
         unit=unit,
-        pairs=counted("{number} pair", "{number} pairs", len(others)),
+        pairs=counted("{number} pair", "{number} pairs", len(usual_means)),
         slowest=slowest,
         worst=spell(means[worst]),
     )

@@ -59,8 +59,8 @@ class PairingSize:
     @property
     def cells(self) -> tuple[str, ...]:
         """Keys of the cells with a result, the lowest throughput first."""
-        measured = [place for place in self.bins if place.throughputs_bit_per_s]
-        return tuple(place.cell for place in sorted(measured, key=_mean_of))
+        places = [place for place in self.bins if place.throughputs_bit_per_s]
+        return tuple(place.cell for place in sorted(places, key=_mean_of))
 
 
 def _mean_of(place: Bin) -> float:
@@ -80,10 +80,13 @@ def answers(layout: Layout, link: Link | None) -> tuple[AnswerLine, ...]:
 
 def _with_blanks(protocol: str, pairing_sizes: Sequence[PairingSize], layout: Layout) -> AnswerLine:
     """The line of a protocol, with the pairings that have no result at all."""
-    answer, measured = _answer(protocol, pairing_sizes), {item.pairing for item in pairing_sizes}
+    answer, result_pairings = (
+        _answer(protocol, pairing_sizes),
+        {item.pairing for item in pairing_sizes},
+    )
     grids = [grid for grid in layout.grids if any(c.protocol == protocol for c in grid.columns)]
-    planned = dict.fromkeys(grid.pairing for grid in grids)
-    without = [pairing for pairing in planned if pairing not in measured]
+    pairings = dict.fromkeys(grid.pairing for grid in grids)
+    without = [pairing for pairing in pairings if pairing not in result_pairings]
     if not without:
         return answer
     none = _("no result in {pairings}", pairings=listed(without))

@@ -22,20 +22,20 @@ def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
     """The shortest and the longest mean of each protocol and size, with their intervals."""
     lines: list[AnswerLine] = []
     for test in dict.fromkeys(reading.test for reading in readings):
-        measured = [
+        results = [
             reading
             for reading in readings
             if reading.test == test and reading.status == "ok" and _means_us([reading])
         ]
-        names = names_of(measured, leaving_out=("protocol", "message_bytes"), brief=True)
+        names = names_of(results, leaving_out=("protocol", "message_bytes"), brief=True)
         groups: dict[str, list[Reading]] = {}
-        for reading in measured:
+        for reading in results:
             size = "" if reading.message_bytes is None else str(reading.message_bytes)
             words = [word for word in (reading.protocol, size) if word]
             groups.setdefault(joined(" ", words), []).append(reading)
         if len(groups) > MOST_LINES:
-            groups = {measured[0].protocol: measured}
-            names = names_of(measured, brief=True)
+            groups = {results[0].protocol: results}
+            names = names_of(results, brief=True)
         lines += [_answer(test, title, group, names) for title, group in groups.items()]
     return tuple(lines)
 
@@ -48,7 +48,7 @@ def _answer(
         by_cell.setdefault(reading.cell, []).append(reading)
     cells = sorted(by_cell, key=lambda cell: mean(_means_us(by_cell[cell])))
     section = test.replace("_", "-")
-    what = _("a connection with its answer") if test == "connect" else _("a round trip")
+    subject = _("a connection with its answer") if test == "connect" else _("a round trip")
     if len(cells) == 1:
         trials = by_cell[cells[0]]
         histogram = pooled(trials)
@@ -56,7 +56,7 @@ def _answer(
             "{title}: {time} {what} ({trials})",
             title=title,
             time=_time(trials),
-            what=what,
+            what=subject,
             trials=counted("{number} trial", "{number} trials", len(trials)),
         )
         percentiles = () if histogram is None else percentile_words(histogram, _PERCENTILES, in_us)
@@ -71,7 +71,7 @@ def _answer(
         for cell in (cells[0], cells[-1])
     )
     sentence = _(
-        "{title}: {what} takes {least} to {most}", title=title, what=what, least=least, most=most
+        "{title}: {what} takes {least} to {most}", title=title, what=subject, least=least, most=most
     )
     return AnswerLine(sentence, (cells[-1], *cells[:-1]), section, section)
 

@@ -41,22 +41,22 @@ def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
             AnswerLine(rise_words(trials, _name(trials, names)), (cell,), SECTION, charts[cell])
             for cell, trials in list(cells.items())[:MOST_LINES]
         )
-    ordered = sorted(increases, key=increases.__getitem__)
+    ranking = sorted(increases, key=increases.__getitem__)
     least, most = (
         _("{time} ({load})", time=increase_words(cells[cell]), load=_name(cells[cell], names))
-        for cell in (ordered[0], ordered[-1])
+        for cell in (ranking[0], ranking[-1])
     )
     clauses = [_("Under load round trips take longer by {least} to {most}", least=least, most=most)]
-    lost = [cell for cell in cells if cell not in increases]
-    if lost:
+    lossy_cells = [cell for cell in cells if cell not in increases]
+    if lossy_cells:
         clauses.append(
             counted(
                 "in {number} cell at least half of the requests are lost",
                 "in {number} cells at least half of the requests are lost",
-                len(lost),
+                len(lossy_cells),
             )
         )
-    by_relevance = (ordered[-1], *ordered[:-1], *lost)
+    by_relevance = (ranking[-1], *ranking[:-1], *lossy_cells)
     return (AnswerLine(joined("; ", clauses), by_relevance, SECTION, charts[by_relevance[0]]),)
 
 

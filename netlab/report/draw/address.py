@@ -30,7 +30,7 @@ def drawing_address(svg: bytes) -> str:
     return "data:image/svg+xml," + quote(text.replace("'", "&#39;").replace('"', "'"), _PLAIN)
 
 
-def _rounded(found: re.Match[str]) -> str:
+def _rounded(match: re.Match[str]) -> str:
     """A scale is of letters, which are drawn some thousand units high."""
-    number = found[0]
+    number = match[0]
     return number if number.startswith("scale") else f"{float(number):.2f}".rstrip("0").rstrip(".")

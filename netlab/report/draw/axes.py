@@ -100,7 +100,7 @@ def _finish_y(axes: Axes, chart: Chart, form: Format) -> None:
 def y_labels_inches(axes: Axes, size_pt: float) -> float:
     """How wide the widest label at the ticks of the y axis is."""
     low, high = sorted(axes.get_ylim())
-    ticks = [each for each in axes.yaxis.get_majorticklocs() if low <= each <= high]
+    ticks = [tick for tick in axes.yaxis.get_majorticklocs() if low <= tick <= high]
     labels = axes.yaxis.get_major_formatter().format_ticks(ticks)
     return max((width_inches(label, size_pt) for label in labels), default=0.0)
 
@@ -132,9 +132,9 @@ def tick_labels(chart: Chart, size_pt: float, wide_inches: float) -> list[str]:
     for x, label in chart.x_ticks:
         middle = (of(x) - low) / ((high - low) or 1.0) * wide_inches
         half = width_inches(label, size_pt) / 2
-        shown = middle - half - gap >= end
-        labels.append(label if shown else "")
-        end = middle + half if shown else end
+        has_room = middle - half - gap >= end
+        labels.append(label if has_room else "")
+        end = middle + half if has_room else end
     return labels
 
 

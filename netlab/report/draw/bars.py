@@ -22,11 +22,11 @@ def draw_bars(axes: Axes, lines: Sequence[Curve], ceilings: Sequence[Curve]) -> 
     """
     wide = _WIDE / max(1, len(lines))
     for number, line in enumerate(lines):
-        left = wide * (number - (len(lines) - 1) / 2)
-        known = [(x, y) for x, y in line.points if y is not None]
+        shift = wide * (number - (len(lines) - 1) / 2)
+        points = [(x, y) for x, y in line.points if y is not None]
         axes.bar(
-            [x + left for x, _ in known],
-            [y for _, y in known],
+            [x + shift for x, _ in points],
+            [y for _, y in points],
             width=0.94 * wide,
             label=line.label,
             color=LOOKS[line.place % len(LOOKS)],
@@ -36,11 +36,11 @@ def draw_bars(axes: Axes, lines: Sequence[Curve], ceilings: Sequence[Curve]) -> 
             zorder=2,
         )
     for ceiling in ceilings:
-        known = [(x, y) for x, y in ceiling.points if y is not None]
+        points = [(x, y) for x, y in ceiling.points if y is not None]
         axes.hlines(
-            [y for _, y in known],
-            [x - _WIDE / 2 - 0.03 for x, _ in known],
-            [x + _WIDE / 2 + 0.03 for x, _ in known],
+            [y for _, y in points],
+            [x - _WIDE / 2 - 0.03 for x, _ in points],
+            [x + _WIDE / 2 + 0.03 for x, _ in points],
             label=ceiling.label,
             color=QUIET,
             linestyle=CEILING_DASHES[ceiling.place % len(CEILING_DASHES)],

@@ -40,13 +40,13 @@ def draw_curve(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) ->
 
 def _draw_intervals(axes: Axes, line: Curve) -> None:
     """The interval of each point's mean, where it is known."""
-    known = [
+    points = [
         (x, y, half)
         for (x, y), half in zip(line.points, line.half_widths, strict=False)
         if y is not None and half is not None
     ]
-    if known:
-        places, values, halves = zip(*known, strict=True)
+    if points:
+        places, values, halves = zip(*points, strict=True)
         axes.errorbar(
             places,
             values,
@@ -73,10 +73,10 @@ def draw_ceiling(axes: Axes, ceiling: Curve, ticks: Sequence[float]) -> None:
     levels = {y for _, y in ceiling.points}
     if len(levels) > 1:
         at = dict(ceiling.points)
-        known = [(x, y) for x in ticks if (y := at.get(x)) is not None]
+        points = [(x, y) for x in ticks if (y := at.get(x)) is not None]
         axes.plot(
-            [x for x, _ in known],
-            [y for _, y in known],
+            [x for x, _ in points],
+            [y for _, y in points],
             color=QUIET,
             linestyle="none",
             marker="_",

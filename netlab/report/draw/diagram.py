@@ -72,8 +72,8 @@ def diagram_of(chart: Chart, form: Format) -> Figure:
     high = top + form.top_inches(title)
     figure = empty_figure(form, high)
     placed = _draw_rows(figure, chart, rows, form)
-    left = _place(figure, chart, placed, rows, form)
-    middle = (left + form.width_inches - form.right_inches) / 2
+    margin_inches = _place(figure, chart, placed, rows, form)
+    middle = (margin_inches + form.width_inches - form.right_inches) / 2
     figure.text(
         *(middle / form.width_inches, x_name / high, x_label),
         ha="center",
@@ -138,7 +138,7 @@ def _draw_rows(
 ) -> list[list[Axes]]:
     """The axes of each row, with their curves, not yet in their places from left to right."""
     high = figure.get_figheight()
-    found = []
+    lines = []
     for row in rows:
         line = []
         for panel, head in zip(row.panels, row.heads, strict=True):
@@ -151,8 +151,8 @@ def _draw_rows(
             if head:
                 axes.set_title(head, fontsize=form.legend_pt, pad=3, y=1.0)
             line.append(axes)
-        found.append(line)
-    return found
+        lines.append(line)
+    return lines
 
 
 def _draw_curves(
@@ -179,7 +179,7 @@ def _place(
     right = max(form.right_inches, _beyond(chart, form))
     abreast = len(placed[0])
     gap = max(_COLUMN_GAP_INCHES, _beyond(chart, form) + 3 * EDGE_INCHES)
-    each = (wide - left - right - gap * (abreast - 1)) / abreast
+    panel_wide = (wide - left - right - gap * (abreast - 1)) / abreast
     for index, (row, line) in enumerate(zip(rows, placed, strict=True)):
         middle = (row.bottom_inches + row.high_inches / 2) / high
         figure.text(
@@ -190,11 +190,11 @@ def _place(
             color=INK,
         )
         for at, axes in enumerate(line):
-            x = left + at * (each + gap)
+            x = left + at * (panel_wide + gap)
             axes.set_position(
-                (x / wide, row.bottom_inches / high, each / wide, row.high_inches / high)
+                (x / wide, row.bottom_inches / high, panel_wide / wide, row.high_inches / high)
             )
-            scale_x(axes, chart, form, each)
+            scale_x(axes, chart, form, panel_wide)
             # Or matplotlib looks where their own names, which they lack, would have room.
             axes.xaxis.set_label_coords(0.5, 0.0)
             axes.yaxis.set_label_coords(0.0, 0.5)
@@ -215,8 +215,8 @@ def _beyond(chart: Chart, form: Format) -> float:
 
 def _handles(placed: Sequence[Sequence[Axes]], labels: Sequence[str]) -> list[Any]:
     """What the legend shows beside each label."""
-    found = dict(_labelled(placed))
-    return [found[label] for label in labels]
+    handles = dict(_labelled(placed))
+    return [handles[label] for label in labels]
 
 
 def _labelled(placed: Sequence[Sequence[Axes]]) -> Iterator[tuple[str, Any]]:

@@ -80,14 +80,14 @@ def _layout(chart: HeatMap, form: Format) -> _Layout:
     place = 4 * form.legend_pt / 100
     # A name of several lines is as high as its place, at the most.
     lines = max(name.count("\n") + 1 for name in rows)
-    named = (lines * _LINE_EM * size + 2) / _POINTS_AN_INCH if lines > 1 else 0.0
+    names_high = (lines * _LINE_EM * size + 2) / _POINTS_AN_INCH if lines > 1 else 0.0
     title = lines_of(chart.title, form.title_pt, form.width_inches - 2 * EDGE_INCHES)
     return _Layout(
         left=left,
         bottom=below + notes * line + EDGE_INCHES,
         top=form.top_inches(title),
         map_wide=wide,
-        map_high=max(min(wide, max(0.9, place * len(chart.rows))), named * len(rows)),
+        map_high=max(min(wide, max(0.9, place * len(chart.rows))), names_high * len(rows)),
         rows=rows,
         columns=columns,
         name_pt=size,
@@ -152,9 +152,9 @@ def _name_axes(figure: Figure, chart: HeatMap, at: _Layout, form: Format) -> Non
     )
     draw_title(figure, at.title, form)
     if notes:
-        said = chart.inside_label
+        label = chart.inside_label
         figure.text(
-            *(EDGE_INCHES / wide, EDGE_INCHES / high, said), fontsize=form.small_pt, color=INK
+            *(EDGE_INCHES / wide, EDGE_INCHES / high, label), fontsize=form.small_pt, color=INK
         )
 
 
@@ -206,14 +206,14 @@ def _write_figures(
         return
     for y, (row, inside) in enumerate(zip(chart.values, chart.inside, strict=True)):
         for x, (value, within) in enumerate(zip(row, inside, strict=True)):
-            shown = within if value is None else value
-            if shown is None:
+            number = within if value is None else value
+            if number is None:
                 continue
             dark = value is not None and _luminance(colour_of(value)) < _WHITE_BELOW
             axes.text(
                 x + 0.5,
                 y + 0.5,
-                words_of(shown, digits).replace(".", chart.decimal_marker),
+                words_of(number, digits).replace(".", chart.decimal_marker),
                 ha="center",
                 va="center",
                 fontsize=size_pt,
@@ -225,7 +225,7 @@ def _figures_fit(chart: HeatMap, form: Format, place_inches: float) -> tuple[int
     """(decimals, type) that the widest figure fits its place with; type 0 where none does."""
     every = [*_present(chart.values), *_present(chart.inside)]
     for digits in (1, 0):
-        widest = max(width_inches(words_of(each, digits), 1.0) for each in every)
+        widest = max(width_inches(words_of(number, digits), 1.0) for number in every)
         size_pt = min(form.small_pt, (place_inches - 2 * _FIGURE_GAP_INCHES) / widest)
         if size_pt >= _LEAST_PT:
             return digits, size_pt

@@ -39,19 +39,19 @@ def legend_of(labels: Sequence[str], form: Format) -> Legend:
     em = form.legend_pt / _POINTS_AN_INCH
     room = form.width_inches - 4 * _EDGE_INCHES
     handle = (_HANDLE_EM + _HANDLE_GAP_EM) * em
-    told = tuple(lines_of(label, form.legend_pt, room - handle) for label in labels)
-    widths = [handle + width_inches(label, form.legend_pt) for label in told]
-    columns = len(told)
+    texts = tuple(lines_of(label, form.legend_pt, room - handle) for label in labels)
+    widths = [handle + width_inches(label, form.legend_pt) for label in texts]
+    columns = len(texts)
     while columns > 1 and _wide(widths, columns, _COLUMN_GAP_EM * em) > room:
         columns -= 1
     # As many lines, evenly filled: no label stands alone.
-    columns = -(-len(told) // -(-len(told) // columns))
-    lines = [label.count("\n") + 1 for label in told]
+    columns = -(-len(texts) // -(-len(texts) // columns))
+    lines = [label.count("\n") + 1 for label in texts]
     most = max(
         _LINE_EM * sum(column) + _BETWEEN_EM * (len(column) - 1)
         for column in _columns(lines, columns)
     )
-    return Legend(told, columns, most * em)
+    return Legend(texts, columns, most * em)
 
 
 def draw_legend(figure: Figure, legend: Legend, handles: Sequence[Any], form: Format) -> None:
@@ -79,8 +79,8 @@ def _wide(widths: Sequence[float], columns: int, gap: float) -> float:
     return sum(max(column) for column in _columns(widths, columns)) + gap * (columns - 1)
 
 
-def _columns(each: Sequence[_Number], columns: int) -> list[Sequence[_Number]]:
+def _columns(numbers: Sequence[_Number], columns: int) -> list[Sequence[_Number]]:
     """As matplotlib fills them: from top to bottom, the first ones with one more."""
-    least, more = divmod(len(each), columns)
+    least, more = divmod(len(numbers), columns)
     starts = [least * at + min(at, more) for at in range(columns + 1)]
-    return [each[start:end] for start, end in pairwise(starts)]
+    return [numbers[start:end] for start, end in pairwise(starts)]

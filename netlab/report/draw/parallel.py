@@ -58,15 +58,15 @@ def drawing_of_several(
     In each width, the second one as the column of the first. ``many``: there will be many, so that
     the processes get ready before the first of them.
     """
-    with drawers(start=many) as others:
+    with drawers(start=many) as helpers:
 
         def hand_over(charts: Iterable[Chart | Strip | HeatMap]) -> Pictures:
-            kept = tuple(charts)
-            if len(kept) >= _MANY:
-                others.start()
-            jobs = [(chart, form) for form in forms for chart in kept]
-            first = others.hand_over(jobs)
-            return lambda: _in_widths(others.pictures(first, len(jobs)), len(kept))
+            batch = tuple(charts)
+            if len(batch) >= _MANY:
+                helpers.start()
+            jobs = [(chart, form) for form in forms for chart in batch]
+            first = helpers.hand_over(jobs)
+            return lambda: _in_widths(helpers.pictures(first, len(jobs)), len(batch))
 
         yield hand_over
 
@@ -124,16 +124,16 @@ class Drawers:
 
     def pictures(self, first: int, count: int) -> list[Picture]:
         """Those of so many jobs from that one on, once all are there."""
-        wanted, taken = range(first, first + count), [first]
+        numbers, own_numbers = range(first, first + count), [first]
 
         def here() -> Iterator[Job]:
-            while (number := self._for_this_process(wanted)) is not None:
-                taken.append(number)
+            while (number := self._for_this_process(numbers)) is not None:
+                own_numbers.append(number)
                 yield self._jobs[number]
 
         for picture in drawn_each(here()):
-            self._pictures[taken[-1]] = picture
-        return [self._pictures[number] for number in wanted]
+            self._pictures[own_numbers[-1]] = picture
+        return [self._pictures[number] for number in numbers]
 
     def end(self) -> None:
         """No process stays behind."""
@@ -148,14 +148,14 @@ class Drawers:
         if self._process is not None:
             self._process.wait()
 
-    def _for_this_process(self, wanted: range) -> int | None:
+    def _for_this_process(self, numbers: range) -> int | None:
         """A job to be drawn here, where a core is free for it; ``None`` once all are drawn."""
         with self._changed:
-            while any(number not in self._pictures for number in wanted):
-                left = [number for number in self._waiting if number in wanted]
-                if left and self._at_work < _cores():
-                    self._waiting.remove(left[-1])
-                    return left[-1]
+            while any(number not in self._pictures for number in numbers):
+                candidates = [number for number in self._waiting if number in numbers]
+                if candidates and self._at_work < _cores():
+                    self._waiting.remove(candidates[-1])
+                    return candidates[-1]
                 self._changed.wait()
         return None
 
@@ -220,14 +220,14 @@ def drawers(jobs: Sequence[Job] = (), *, start: bool = False) -> Iterator[Drawer
 
     However the block is left, no process stays behind.
     """
-    others = Drawers()
+    helpers = Drawers()
     try:
         if start or jobs:
-            others.start()
-        others.hand_over(jobs)
-        yield others
+            helpers.start()
+        helpers.hand_over(jobs)
+        yield helpers
     finally:
-        others.end()
+        helpers.end()
 
 
 def main(words: Sequence[str]) -> None:

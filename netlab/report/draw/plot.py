@@ -90,9 +90,9 @@ def drawn_each(jobs: Iterator[Job]) -> Iterator[Picture]:
     """Charts, each in one width. A job is taken when those before it are drawn, and the style stays
     as it is for all of one width that follow each other.
     """
-    for form, those in groupby(jobs, key=itemgetter(1)):
+    for form, group in groupby(jobs, key=itemgetter(1)):
         with style(form):
-            for chart, _form in those:
+            for chart, _form in group:
                 yield _picture(chart, form)
 
 

@@ -26,32 +26,32 @@ def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
 
     if summary.empty:
         raise ValueError("there is no result to draw")
-    there = [name for name in summary.columns if name not in ("n", "mean", "low", "high", "unit")]
+    columns = [name for name in summary.columns if name not in ("n", "mean", "low", "high", "unit")]
     for name in (x, hue):
-        if name not in there:
-            raise ValueError(f"{name!r} is no column to draw by; there are {', '.join(there)}")
+        if name not in columns:
+            raise ValueError(f"{name!r} is no column to draw by; there are {', '.join(columns)}")
     quantities = list(dict.fromkeys(summary["quantity"]))
     if y is not None and y not in quantities:
         raise ValueError(f"{y!r} was not measured; there are {', '.join(quantities)}")
-    shown = summary[summary["quantity"] == (y or quantities[0])].dropna(subset=[x])
+    rows = summary[summary["quantity"] == (y or quantities[0])].dropna(subset=[x])
     _, axes = plt.subplots()
-    for level, line in shown.groupby(hue, sort=False, dropna=False):
+    for level, line in rows.groupby(hue, sort=False, dropna=False):
         _draw(axes, line, x, str(level))
-    first = shown.iloc[0]
+    first = rows.iloc[0]
     unit = f", {first['unit']}" if first["unit"] else ""
-    pooled = [name for name in there if name not in (x, hue, "quantity")]
-    pooled = [name for name in pooled if shown.groupby([x, hue])[name].nunique().max() > 1]
+    pooled = [name for name in columns if name not in (x, hue, "quantity")]
+    pooled = [name for name in pooled if rows.groupby([x, hue])[name].nunique().max() > 1]
     if pooled:
         axes.set_title(f"means over {', '.join(pooled)}")
     axes.set_xlabel(x)
     axes.set_ylabel(f"{first['quantity']}{unit}")
     axes.set_ylim(bottom=0)
-    places = shown[x]
+    places = rows[x]
     if places.dtype != "string" and places.min() > 0 and places.max() >= WIDE * places.min():
         axes.set_xscale("log", base=2)
     axes.legend(title=hue)
-    drawn: Axes = axes
-    return drawn
+    picture: Axes = axes
+    return picture
 
 
 def _draw(axes: Any, line: Frame, x: str, label: str) -> None:

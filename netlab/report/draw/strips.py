@@ -42,8 +42,8 @@ def strip_of(strip: Strip, form: Format) -> Figure:
     labels = [line.label for panel in strip.panels for line in panel.lines if line.label]
     legend = legend_of(list(dict.fromkeys(labels)), form)
     lines = max(title.count("\n") for title in titles) + 1
-    each = _TALL_INCHES if strip.from_zero else _PANEL_INCHES
-    gap = each + _PANEL_GAP_INCHES + (lines - 1) * form.title_line_inches
+    panel_inches = _TALL_INCHES if strip.from_zero else _PANEL_INCHES
+    gap = panel_inches + _PANEL_GAP_INCHES + (lines - 1) * form.title_line_inches
     heading = lines_of(f"{strip.title}{common}", form.title_pt, wide_inches - 2 * EDGE_INCHES)
     lowest = _BOTTOM_INCHES + legend.high_inches
     high = lowest + len(titles) * gap + form.top_inches(heading) - _PANEL_GAP_INCHES / 2
@@ -52,7 +52,7 @@ def strip_of(strip: Strip, form: Format) -> Figure:
     for index, title in enumerate(titles):
         bottom = lowest + (len(titles) - 1 - index) * gap
         axes = figure.add_axes(
-            (0.1, bottom / high, 0.8, each / high), sharex=placed[0] if placed else None
+            (0.1, bottom / high, 0.8, panel_inches / high), sharex=placed[0] if placed else None
         )
         _draw_panel(axes, strip, index, form)
         axes.set_title(title, fontsize=form.legend_pt, pad=4, y=1.0)
@@ -64,12 +64,12 @@ def strip_of(strip: Strip, form: Format) -> Figure:
     above = (EDGE_INCHES + legend.high_inches) / high
     figure.text(middle, above, name, ha="center", va="bottom", color=INK)
     draw_title(figure, heading, form)
-    known = {
+    handles = {
         label: handle
         for axes in placed
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    draw_legend(figure, legend, [known[label] for label in dict.fromkeys(labels)], form)
+    draw_legend(figure, legend, [handles[label] for label in dict.fromkeys(labels)], form)
     return figure
 
 
@@ -88,14 +88,16 @@ def _draw_panel(axes: Axes, strip: Strip, index: int, form: Format) -> None:
 def _place(figure: Figure, placed: list[Axes], form: Format) -> float:
     """All panels as wide as what their y axes say leaves; the middle of them, as a share."""
     wide_inches = form.width_inches
-    left = EDGE_INCHES + TICK_INCHES + max(y_labels_inches(a, form.small_pt) for a in placed)
-    share = (wide_inches - left - form.right_inches) / wide_inches
+    margin_inches = (
+        EDGE_INCHES + TICK_INCHES + max(y_labels_inches(a, form.small_pt) for a in placed)
+    )
+    share = (wide_inches - margin_inches - form.right_inches) / wide_inches
     for axes in placed:
         _left, bottom, _wide, tall = axes.get_position().bounds
-        axes.set_position((left / wide_inches, bottom, share, tall))
+        axes.set_position((margin_inches / wide_inches, bottom, share, tall))
         axes.xaxis.set_label_coords(0.5, 0.0)
         axes.yaxis.set_label_coords(0.0, 0.5)
-    return left / wide_inches + share / 2
+    return margin_inches / wide_inches + share / 2
 
 
 def _name_bands(axes: Axes, strip: Strip, form: Format, wide_inches: float) -> None:

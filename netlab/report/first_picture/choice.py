@@ -33,7 +33,7 @@ MOST = 2
 MOST_PLACES = 1200
 """Most places of a map; the tables have the others."""
 MOST_ROWS = 14
-_SHARES = tuple(Fraction(*each) for each in ((1, 100), (1, 4), (1, 2), (3, 4), (99, 100)))
+_SHARES = tuple(Fraction(*share) for share in ((1, 100), (1, 4), (1, 2), (3, 4), (99, 100)))
 """Percentiles of a distribution: its whiskers, its box, its middle."""
 _LOG_FROM = 8
 """Times that differ by more than this factor are on a logarithmic axis."""
@@ -44,7 +44,7 @@ def pictures(
     layout: Layout,
     link: Link | None,
     charts: Sequence[object],
-    judged: Sequence[tuple[Comparison, Sequence[Judged]]],
+    verdicts: Sequence[tuple[Comparison, Sequence[Judged]]],
 ) -> tuple[FirstPicture, ...]:
     """The first pictures that the run has, in the order of the answers."""
     diagrams = [chart for chart in charts if isinstance(chart, Chart)]
@@ -56,7 +56,7 @@ def pictures(
         *_named(diagrams, "payload-udp", "payload-"),
         *_named(diagrams, "rate-without-loss-share"),
     ]
-    forest = [picture for picture in (_forest(judged),) if picture is not None]
+    forest = [picture for picture in (_forest(verdicts),) if picture is not None]
     return (*candidates[: MOST - len(forest)], *forest)
 
 
@@ -89,11 +89,11 @@ def _hosts(readings: Sequence[Reading]) -> list[FirstPicture]:
     if not by_name:
         return []
     boards = pair_matrices(by_name)
-    shown = [board for board in boards if len(board.roles) ** 2 <= MOST_PLACES][:2]
-    if not shown:
+    small_boards = [board for board in boards if len(board.roles) ** 2 <= MOST_PLACES][:2]
+    if not small_boards:
         return []
-    panels = [_host_panel(board) for board in shown]
-    unit = shown[0].quantity.unit
+    panels = [_host_panel(board) for board in small_boards]
+    unit = small_boards[0].quantity.unit
     title = _("{unit} by client (row) and server (column)", unit=unit)
     return [heat_picture(title, panels, of_what=_("% of the highest value over a cable"))]
 
@@ -140,7 +140,7 @@ def _streams(layout: Layout, link: Link | None, charts: Sequence[Chart]) -> list
 
 
 def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
-    known = any(ceiling_of(c, g.column(c), link) for g in grids for c in g.columns)
+    has_ceilings = any(ceiling_of(c, g.column(c), link) for g in grids for c in g.columns)
     most = max(_middles(grids), default=1.0)
     panels: list[HeatPanel] = []
     places = 0
@@ -148,9 +148,11 @@ def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
         places += len(grid.rows) * len(grid.columns)
         if places > MOST_PLACES and panels:
             break
-        panels.append(_grid_panel(grid, link, None if known else most))
-    title = _("Share of the wire ceiling, %") if known else _("Throughput")
-    of_what = _("% of the wire ceiling") if known else _("% of the highest value of this run")
+        panels.append(_grid_panel(grid, link, None if has_ceilings else most))
+    title = _("Share of the wire ceiling, %") if has_ceilings else _("Throughput")
+    of_what = (
+        _("% of the wire ceiling") if has_ceilings else _("% of the highest value of this run")
+    )
     return heat_picture(_partly(title, len(panels), len(grids)), panels, of_what=of_what)
 
 
@@ -176,8 +178,10 @@ def _grid_panel(grid: BinGrid, link: Link | None, most: float | None) -> HeatPan
     )
 
 
-def _spot(grid: BinGrid, row: LevelValue, column: TableColumn, whole: float | None) -> Spot:
-    """A place of the map: its share of ``whole`` (bit/s; ``None``: unknown)."""
+def _spot(
+    grid: BinGrid, row: LevelValue, column: TableColumn, reference_bit_per_s: float | None
+) -> Spot:
+    """A place of the map: its share of ``reference_bit_per_s`` (``None``: unknown)."""
     place = grid.bins.get((row, column))
     head = joined(", ", [grid.pairing, column.words, setting_value(grid.row_setting, row)])
     if place is None:
@@ -187,9 +191,9 @@ def _spot(grid: BinGrid, row: LevelValue, column: TableColumn, whole: float | No
         reasons = {reading.why_blank for reading in place.blanks}
         return Spot(None, "", titled(head, *reasons), place.cell)
     value = joined(" ", [figure(mean(throughputs) / 1e6), "Mbit/s"])
-    if whole is None:
+    if reference_bit_per_s is None:
         return Spot(None, "", titled(head, value), place.cell)
-    share = 100 * mean(throughputs) / whole
+    share = 100 * mean(throughputs) / reference_bit_per_s
     title = titled(head, value, joined(" ", [figure(share, 1), "%"]))
     return Spot(share, f"{share:.0f}", title, place.cell, grid.same_host)
 
@@ -255,25 +259,25 @@ def _distributions(
         )
 
 
-def _partly(title: Message, shown: int, every: int) -> Message:
+def _partly(title: Message, count: int, total: int) -> Message:
     """The title, with the numbers shown and left out if some are left out."""
-    if shown == every:
+    if count == total:
         return title
-    return _("{title} (the first {shown} of {all})", title=title, shown=str(shown), all=str(every))
+    return _("{title} (the first {shown} of {all})", title=title, shown=str(count), all=str(total))
 
 
-def _forest(judged: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPicture | None:
+def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPicture | None:
     """A ratio with its interval for each pair of cells and quantity; the margin is shaded."""
     rows: list[IntervalRow] = []
-    shown = every = 0
-    for comparison, pairs in judged:
-        known = [pair for pair in pairs if pair.verdict.low and pair.verdict.high]
-        for quantity in dict.fromkeys(pair.aligned.quantity for pair in known):
-            group = [pair for pair in known if pair.aligned.quantity is quantity]
-            every += len(group)
+    count = total = 0
+    for comparison, pairs in verdicts:
+        interval_pairs = [pair for pair in pairs if pair.verdict.low and pair.verdict.high]
+        for quantity in dict.fromkeys(pair.aligned.quantity for pair in interval_pairs):
+            group = [pair for pair in interval_pairs if pair.aligned.quantity is quantity]
+            total += len(group)
             if rows and len(rows) + len(group) >= MOST_ROWS + 6:
                 continue
-            shown += len(group)
+            count += len(group)
             rows.append(IntervalRow(titled(comparison.name, quantity.name)))
             rows += [_ratio(pair) for pair in group]
     if not rows:
@@ -284,7 +288,7 @@ def _forest(judged: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPictu
         level=1.0,
         margin=(1 / (1 + MARGIN), 1 + MARGIN),
     )
-    title = _partly(_("Comparisons: ratio and 95 % interval"), shown, every)
+    title = _partly(_("Comparisons: ratio and 95 % interval"), count, total)
     meaning = _(
         "Filled: different, corrected for all comparisons of the run. Hollow: no difference shown."
     )

@@ -84,12 +84,12 @@ def _scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
     abreast = min(_PANELS_ABREAST, len(panels))
     deep = -(-len(panels) // abreast)
     longest = max(len(row) for panel in panels for row in panel.rows)
-    left = min(longest * LETTER + 8, wide * 0.27)
-    panel_wide = (wide - left - _GAP * (abreast - 1)) / abreast
+    margin = min(longest * LETTER + 8, wide * 0.27)
+    panel_wide = (wide - margin - _GAP * (abreast - 1)) / abreast
     widest = max(len(panel.columns) for panel in panels)
     longest = max(len(column) for panel in panels for column in panel.columns)
-    turned = longest * LETTER > panel_wide / widest
-    below = (min(16, longest) * LETTER * 0.77 + 12) if turned else 18
+    slant = longest * LETTER > panel_wide / widest
+    below = (min(16, longest) * LETTER * 0.77 + 12) if slant else 18
     room = (_MOST_HIGH[wide] - below) / deep - _TITLE
     row_high = max(4.0, min(26.0, room / max(len(panel.rows) for panel in panels)))
     marks: list[Mark] = []
@@ -97,13 +97,13 @@ def _scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
     for start in range(0, len(panels), abreast):
         line = panels[start : start + abreast]
         for at, panel in enumerate(line):
-            x = left + at * (panel_wide + _GAP)
+            x = margin + at * (panel_wide + _GAP)
             marks += _panel(panel, x, top, panel_wide, row_high, with_titles=wide == WIDE)
             if at == 0:
-                marks += _rows(panel, left, top + _TITLE, row_high)
+                marks += _rows(panel, margin, top + _TITLE, row_high)
             if start + abreast >= len(panels):
                 bottom = top + _TITLE + row_high * len(panel.rows)
-                marks += _columns(panel, x, bottom, panel_wide, turned=turned)
+                marks += _columns(panel, x, bottom, panel_wide, slant=slant)
         top += _TITLE + row_high * max(len(panel.rows) for panel in line)
     return Scene(wide, round(top + below), tuple(marks))
 
@@ -125,20 +125,20 @@ def _panel(
                 yield words(x + (across + 0.5) * step, y + row_high / 2 + 4, spot.words, ink)
 
 
-def _rows(panel: HeatPanel, left: float, top: float, row_high: float) -> Iterator[Mark]:
+def _rows(panel: HeatPanel, margin: float, top: float, row_high: float) -> Iterator[Mark]:
     step = max(1, round(TYPE / row_high + 0.49))
     for at in range(0, len(panel.rows), step):
         y = top + (at + 0.5) * row_high + 4
-        yield words(left - 6, y, panel.rows[at], "end", room=left - 6)
+        yield words(margin - 6, y, panel.rows[at], "end", room=margin - 6)
 
 
 def _columns(
-    panel: HeatPanel, x: float, bottom: float, wide: float, *, turned: bool
+    panel: HeatPanel, x: float, bottom: float, wide: float, *, slant: bool
 ) -> Iterator[Mark]:
     step = wide / len(panel.columns)
     for at, column in enumerate(panel.columns):
         middle = x + (at + 0.5) * step
-        if turned:
-            yield words(middle + 4, bottom + 10, column, "end", room=100, turned=True)
+        if slant:
+            yield words(middle + 4, bottom + 10, column, "end", room=100, slant=True)
         else:
             yield words(middle, bottom + TYPE + 1, column, "middle")

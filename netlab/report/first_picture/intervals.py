@@ -86,21 +86,21 @@ class _Ruler:
     def _level(self, value: float) -> float:
         return math.log(value) if self.axis.logarithmic else value
 
-    def ticks(self, wanted: int) -> list[float]:
+    def ticks(self, count: int) -> list[float]:
         if not self.axis.logarithmic:
-            return steps(self.low, self.high, wanted)
+            return steps(self.low, self.high, count)
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         round_ones = [m * 10.0**d for d in decades for m in (1, 2, 5)]
         inside = [number for number in round_ones if self.low <= number <= self.high]
-        return inside[:: max(1, -(-len(inside) // (wanted + 1)))]
+        return inside[:: max(1, -(-len(inside) // (count + 1)))]
 
 
 def _scene(rows: Sequence[IntervalRow], axis: Axis, wide: int) -> Scene:
     longest = max(len(row.label) for row in rows if row.middle is not None)
     above = longest * LETTER > wide * (0.3 if wide == NARROW else 0.5)
     high = _ROW_HIGH - 4 if above else _ROW_HIGH
-    left = 8 if above else min(longest * LETTER + 12, wide * 0.52)
-    ruler = _ruler(rows, axis, left, wide - 14)
+    margin = 8 if above else min(longest * LETTER + 12, wide * 0.52)
+    ruler = _ruler(rows, axis, margin, wide - 14)
     marks: list[Mark] = []
     y = 2.0
     for row in rows:
@@ -108,9 +108,9 @@ def _scene(rows: Sequence[IntervalRow], axis: Axis, wide: int) -> Scene:
             marks.append(words(2, y + TYPE + 2, row.label, "strong", room=wide))
             y += _HEAD
             continue
-        at = (2, y + TYPE) if above else (left - 10, y + _ROW_HIGH / 2 + 4)
+        at = (2, y + TYPE) if above else (margin - 10, y + _ROW_HIGH / 2 + 4)
         look = "" if above else "end"
-        marks.append(words(*at, row.label, look, room=wide if above else left - 10))
+        marks.append(words(*at, row.label, look, room=wide if above else margin - 10))
         y += TYPE + 1 if above else 0
         marks += _row(row, ruler, y + high / 2)
         y += high

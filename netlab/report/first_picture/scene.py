@@ -84,16 +84,16 @@ def path(points: list[tuple[float, float]], look: str) -> Mark:
 
 
 def words(
-    x: float, y: float, said: str, look: str = "", *, room: float = 0, turned: bool = False
+    x: float, y: float, text: str, look: str = "", *, room: float = 0, slant: bool = False
 ) -> Mark:
-    """A text; ``middle`` and ``end`` are classes. ``turned``: from below upwards. ``room``: width
+    """A text; ``middle`` and ``end`` are classes. ``slant``: from below upwards. ``room``: width
     in pixels; a text that is longer in the reader's language is shortened in its middle, and shown
     in full under the pointer.
     """
     attributes = _attributes({"x": x, "y": y}, look)
-    turn = (("transform", f"rotate(-50 {_short(x)} {_short(y)})"),) if turned else ()
+    turn = (("transform", f"rotate(-50 {_short(x)} {_short(y)})"),) if slant else ()
     most = max(3, int(room / LETTER)) if room else 0
-    return Mark("text", (*attributes, *turn), words=said, most=most)
+    return Mark("text", (*attributes, *turn), words=text, most=most)
 
 
 def titled(*parts: str) -> Message:
@@ -102,9 +102,9 @@ def titled(*parts: str) -> Message:
     return joined(": ", [head, joined(", ", rest)]) if rest else joined("", [head])
 
 
-def steps(low: float, high: float, wanted: int) -> list[float]:
+def steps(low: float, high: float, count: int) -> list[float]:
     """Round numbers from ``low`` to ``high``, about so many."""
-    raw = (high - low or 1) / max(1, wanted)
+    raw = (high - low or 1) / max(1, count)
     power = 10.0 ** int(f"{raw:e}".partition("e")[2])
     step = next(n * power for n in (1, 2, 5, 10) if n * power >= raw * 0.999)
     first = -(-low // step)

@@ -75,17 +75,17 @@ def _panel(strip: Strip, panel: Panel, axis: _Axis, top: float) -> Iterator[Mark
     high = _HIGH[axis.wide]
     ys = [y for curve in panel.lines for _x, y in curve.points if y is not None]
     most = max(ys, default=0.0)
-    whole = _ABOVE * most or 1.0
+    scale_end = _ABOVE * most or 1.0
 
     def level(value: float) -> float:
-        return top + high * (1 - value / whole)
+        return top + high * (1 - value / scale_end)
 
     title = joined(", ", [panel.title, panel.unit])
     yield words(2, top - 6, title, "strong", room=axis.wide)
     for band in strip.bands:
         left, right = axis(band.from_x), axis(band.until_x)
         yield rect(left, top, right - left, high, "margin", title=band.label)
-    for tick in steps(0, whole, 3):
+    for tick in steps(0, scale_end, 3):
         yield line(_LEFT, level(tick), axis.wide - _RIGHT, level(tick), "grid")
         yield words(_LEFT - 6, level(tick) + 4, joined("", [f"{tick:,.6g}"]), "end")
     if panel is strip.panels[0]:

@@ -69,11 +69,11 @@ class Translated(Wording):
             return self._catalogue.gettext(words)
         return words
 
-    def ngettext(self, one: str, many: str, number: int) -> str:
+    def ngettext(self, singular: str, plural: str, number: int) -> str:
         """By the catalogue, in the form that the language has for this number."""
         with suppress(LookupError):
-            return self._catalogue.ngettext(one, many, number)
-        return super().ngettext(one, many, number)
+            return self._catalogue.ngettext(singular, plural, number)
+        return super().ngettext(singular, plural, number)
 
     def _template(self, words: Message) -> str:
         """What the catalogue has for a message; LookupError where it lacks it."""
@@ -97,7 +97,7 @@ class Translated(Wording):
 
     def of_table(self, table: AnyTable) -> AnyTable:
         """Title, headings, footnotes, and how its figures are written."""
-        said: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "title": self.text(table.title),
             "corner": self.text(table.corner),
             "columns": tuple(map(self.text, table.columns)),
@@ -105,13 +105,13 @@ class Translated(Wording):
             "footnotes": self._footnotes(table.footnotes),
         }
         if isinstance(table, GridTable):
-            said |= {
+            fields |= {
                 "pairing": self.text(table.pairing),
                 "conditions": self.text(table.conditions),
                 "quantity": self.text(table.quantity),
                 "keys": tuple(map(self._column, table.keys)),
             }
-        return replace(table, **said)
+        return replace(table, **fields)
 
     def of_section(self, section: TableSection) -> TableSection:
         """Its tables, and who is at both ends."""

@@ -29,9 +29,9 @@ class Wording:
         """A text of a template of the page, as gettext names it."""
         return words
 
-    def ngettext(self, one: str, many: str, number: int) -> str:
+    def ngettext(self, singular: str, plural: str, number: int) -> str:
         """A text of a template that depends on a number."""
-        return one if number == 1 else many
+        return singular if number == 1 else plural
 
     def of_table(self, table: AnyTable) -> AnyTable:
         """A table: headings, captions, footnotes, and how its figures are written."""

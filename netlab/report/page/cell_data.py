@@ -76,15 +76,17 @@ def cells_of(
     groups: dict[str, list[Reading]] = {}
     for reading in readings:
         groups.setdefault(reading.cell, []).append(reading)
-    for planned in run.plan.cells:
-        trials = tuple(groups.get(planned.key, ()))
+    for planned_cell in run.plan.cells:
+        trials = tuple(groups.get(planned_cell.key, ()))
         yield CellView(
-            key=planned.key,
-            name=joined(": ", [planned.pairing, names.get(planned.key, planned.key)]),
+            key=planned_cell.key,
+            name=joined(
+                ": ", [planned_cell.pairing, names.get(planned_cell.key, planned_cell.key)]
+            ),
             readings=trials,
-            records=tuple(run.latest.get((planned.key, reading.trial)) for reading in trials),
+            records=tuple(run.latest.get((planned_cell.key, reading.trial)) for reading in trials),
             ceilings=_ceilings(trials, run.plan.link),
-            findings=tuple(findings.get(planned.key, ())),
+            findings=tuple(findings.get(planned_cell.key, ())),
         )
 
 
@@ -130,14 +132,14 @@ def _piece(first: int, texts: Sequence[str], shapes: Iterable[tuple[str, ...]]) 
 
 
 def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:
-    done = [
+    trials = [
         (reading, record)
         for reading, record in zip(cell.readings, cell.records, strict=True)
         if record is not None and reading.status == "ok"
     ]
-    ok = [(reading, record.values) for reading, record in done]
-    shown = [record for _reading, record in done[:MAX_LINES]]
-    marks = {flow: marks_of(shown, flow, cell.findings) for flow in FLOWS}
+    ok = [(reading, record.values) for reading, record in trials]
+    records = [record for _reading, record in trials[:MAX_LINES]]
+    marks = {flow: marks_of(records, flow, cell.findings) for flow in FLOWS}
     charts = small_charts(ok, cell.ceilings, marks, levels_of(cell.findings))
     settings = cell.readings[0].settings if cell.readings else {}
     quantities = tuple(dict.fromkeys(q for r in cell.readings for q in quantities_of(r)))

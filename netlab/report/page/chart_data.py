@@ -42,7 +42,7 @@ def _data(chart: Chart | Strip | HeatMap) -> dict[str, Any] | None:
 def _can_be_explored(curves: Sequence[Curve]) -> bool:
     """Whether there is any figure, and each line runs from left to right."""
     return any(y is not None for curve in curves for _x, y in curve.points) and all(
-        before < after for curve in curves for (before, _), (after, _) in pairwise(curve.points)
+        x < next_x for curve in curves for (x, _), (next_x, _) in pairwise(curve.points)
     )
 
 

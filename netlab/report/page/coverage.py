@@ -58,8 +58,8 @@ class HostFact:
     @property
     def changed(self) -> bool:
         """Whether both are known and differ. Counters are excluded: they increase by themselves."""
-        known = bool(self.before and self.after)
-        return known and self.before != self.after and not self.name.endswith(_COUNTERS)
+        has_both = bool(self.before and self.after)
+        return has_both and self.before != self.after and not self.name.endswith(_COUNTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +93,15 @@ def summary(readings: Sequence[Reading]) -> str:
     """The coverage in words: ``416 cells: 346 ok, 70 pending``."""
     numbers = Counter(reading.status for reading in readings)
     cells = len({reading.cell for reading in readings})
-    planned = [counted("{number} cell", "{number} cells", cells)]
+    totals = [counted("{number} cell", "{number} cells", cells)]
     if len(readings) > cells:
-        planned.append(counted("{number} trial", "{number} trials", len(readings)))
+        totals.append(counted("{number} trial", "{number} trials", len(readings)))
     statuses = [
         joined(" ", [f"{numbers[status]:,}", STATUSES[status]])
         for status in Status
         if numbers[status]
     ]
-    return joined(": ", [joined(", ", parts) for parts in (planned, statuses) if parts])
+    return joined(": ", [joined(", ", parts) for parts in (totals, statuses) if parts])
 
 
 def blanks(readings: Iterable[Reading]) -> tuple[Blank, ...]:
@@ -110,8 +110,8 @@ def blanks(readings: Iterable[Reading]) -> tuple[Blank, ...]:
     for reading in readings:
         if reading.status != Status.OK:
             groups.setdefault(reading.why_blank, []).append(reading)
-    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
-    return tuple(_blank(sentence, group) for sentence, group in ordered)
+    ranking = sorted(groups.items(), key=lambda item: -len(item[1]))
+    return tuple(_blank(sentence, group) for sentence, group in ranking)
 
 
 def settings(readings: Sequence[Reading]) -> tuple[tuple[str, str], ...]:
@@ -152,24 +152,24 @@ def hosts(run: Run) -> tuple[HostFacts, ...]:
     described: dict[str, Mapping[str, Any]] = {}
     for session in run.sessions:
         described |= _mapping(session.get("hosts"))
-    before: dict[str, Mapping[str, Any]] = {}
-    after: dict[str, Mapping[str, Any]] = {}
+    facts_before: dict[str, Mapping[str, Any]] = {}
+    facts_after: dict[str, Mapping[str, Any]] = {}
     for note in run.facts:
         name, facts = str(note.get("host", "")), _mapping(note.get("facts"))
         if note.get("when") == "after":
-            after[name] = facts
+            facts_after[name] = facts
         else:
-            before.setdefault(name, facts)
-    names = dict.fromkeys([*described, *before, *after])
+            facts_before.setdefault(name, facts)
+    names = dict.fromkeys([*described, *facts_before, *facts_after])
     return tuple(
         HostFacts(
             name,
             tuple(
                 (str(key), as_words(value))
                 for key, value in _mapping(described.get(name)).items()
-                if value not in _NOTHING and value != before.get(name, {}).get(key)
+                if value not in _NOTHING and value != facts_before.get(name, {}).get(key)
             ),
-            _facts(before.get(name, {}), after.get(name, {})),
+            _facts(facts_before.get(name, {}), facts_after.get(name, {})),
         )
         for name in names
     )
@@ -230,13 +230,13 @@ def _levels(readings: Sequence[Reading], name: str) -> tuple[Any, ...]:
     return levels_of((reading for reading in readings if reading.protocol in protocols), name)
 
 
-def _facts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[HostFact, ...]:
-    names = dict.fromkeys([*before, *after])
+def _facts(facts_before: Mapping[str, Any], facts_after: Mapping[str, Any]) -> tuple[HostFact, ...]:
+    names = dict.fromkeys([*facts_before, *facts_after])
     return tuple(
         HostFact(
             str(name),
-            as_words(before[name]) if name in before else "",
-            as_words(after[name]) if name in after else "",
+            as_words(facts_before[name]) if name in facts_before else "",
+            as_words(facts_after[name]) if name in facts_after else "",
         )
         for name in names
     )

@@ -78,15 +78,15 @@ def effective_settings(
 
 def _reports(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
     """The values that the ends report of one setting."""
-    asked = settings.get(name)
+    request = settings.get(name)
     if name == "socket_buffer_bytes":
-        yield from _buffers(asked, values)
+        yield from _buffers(request, values)
         return
     if name in ("server_cpu", "client_cpu", "server_cpus", "client_cpus"):
         yield from _pinned(name, settings, values)
         return
     if name == "receive":
-        yield from _waits(asked, values)
+        yield from _waits(request, values)
         return
     rule = _RULES.get(name)
     if rule is None:
@@ -97,10 +97,10 @@ def _reports(name: str, settings: Mapping[str, Any], values: _RecordValues) -> I
             value = values.get(f"{prefix}{end}_{ending}")
             if value is not None:
                 effective = form(value)
-                yield _EndValue(prefix + end, _label(prefix, end), effective, effective == asked)
+                yield _EndValue(prefix + end, _label(prefix, end), effective, effective == request)
 
 
-def _buffers(asked: Any, values: _RecordValues) -> Iterator[_EndValue]:
+def _buffers(request: Any, values: _RecordValues) -> Iterator[_EndValue]:
     """The buffers of both directions at both ends, each compared with the requested size."""
     for prefix in FLOWS:
         for end, words in _ENDS.items():
@@ -109,10 +109,10 @@ def _buffers(asked: Any, values: _RecordValues) -> Iterator[_EndValue]:
                 if value is None:
                     continue
                 name = _("{end} {way}", end=_label(prefix, end) if prefix else words, way=label)
-                yield _EndValue(f"{prefix}{end}_{way}", name, value, value == asked)
+                yield _EndValue(f"{prefix}{end}_{way}", name, value, value == request)
 
 
-def _waits(asked: Any, values: _RecordValues) -> Iterator[_EndValue]:
+def _waits(request: Any, values: _RecordValues) -> Iterator[_EndValue]:
     """How the receivers waited; older records over TCP have only whether they were spinning."""
     for prefix in FLOWS:
         way = values.get(f"{prefix}receiver_receive_method")
@@ -121,16 +121,16 @@ def _waits(asked: Any, values: _RecordValues) -> Iterator[_EndValue]:
             way = _waiting(spin)
         if way is not None:
             label = _label(prefix, "receiver")
-            yield _EndValue(f"{prefix}receiver", label, way, way == asked)
+            yield _EndValue(f"{prefix}receiver", label, way, way == request)
 
 
 def _pinned(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
     """The CPUs of one side, which may send in one flow and receive in another."""
-    side, _underscore, which = name.partition("_")
+    side, _underscore, suffix = name.partition("_")
     for prefix in FLOWS:
         sends = server_sends(settings, prefix) == (side == "server")
         for end in (side, "sender" if sends else "receiver"):
-            cpu = values.get(f"{prefix}{end}_{which}")
+            cpu = values.get(f"{prefix}{end}_{suffix}")
             if isinstance(cpu, list):
                 cpu = ",".join(map(str, cpu))
             if cpu is not None:
@@ -140,8 +140,8 @@ def _pinned(name: str, settings: Mapping[str, Any], values: _RecordValues) -> It
 def _of_flows(values: _RecordValues, name: str) -> Iterator[_EndValue]:
     for prefix, words in FLOWS.items():
         if (value := values.get(prefix + name)) is not None:
-            shown = _ENDS.get(value, value) if isinstance(value, str) else value
-            yield _EndValue(prefix, words, shown, as_asked=True)
+            effective = _ENDS.get(value, value) if isinstance(value, str) else value
+            yield _EndValue(prefix, words, effective, as_asked=True)
 
 
 def _label(prefix: str, end: str) -> str:

@@ -43,7 +43,9 @@ def environment(folder: Path, wording: Wording) -> Environment:
     )
     templates.install_gettext_callables(  # type: ignore[attr-defined]
         gettext=lambda words: escape(wording.gettext(words)),
-        ngettext=lambda one, many, number: escape(wording.ngettext(one, many, number)),
+        ngettext=lambda singular, plural, number: escape(
+            wording.ngettext(singular, plural, number)
+        ),
         newstyle=True,
     )
     templates.filters |= {

@@ -62,11 +62,11 @@ def anchors(
     """A function that returns the targets of a line. ``grids`` maps a cell of a stream to the
     anchor of its tables.
     """
-    known = frozenset(sections)
+    section_names = frozenset(sections)
 
     def target(answer: AnswerLine) -> LineTarget:
         cell = answer.cells[0] if answer.cells else ""
-        section = answer.section if answer.section in known else grids.get(cell, "")
+        section = answer.section if answer.section in section_names else grids.get(cell, "")
         if section == answer.section and answer.table:
             section = f"{section}-{answer.table}"
         matches = (name for name in charts if answer.chart and name.startswith(answer.chart))
@@ -83,19 +83,19 @@ def strip(
     cells = {reading.cell: False for reading in readings}
     for reading in readings:
         cells[reading.cell] |= reading.status == Status.OK
-    whole = counted(
+    cell_count = counted(
         "{ok} of {number} cell", "{ok} of {number} cells", len(cells), ok=f"{sum(cells.values()):,}"
     )
     link = run.plan.link
     facts = [
-        (_("ok"), whole),
+        (_("ok"), cell_count),
         (_("duration"), _duration(readings)),
         (_("link"), "" if link is None else joined("", [format_rate(link.rate_bit_per_s)])),
         (_("measured by"), _measured_by(run)),
     ]
-    known = ((name, (value,)) for name, value in facts if value)
+    entries = ((name, (value,)) for name, value in facts if value)
     names = _hosts(hosts, readings)
-    return (*known, *([(_("hosts"), names)] if names else []))
+    return (*entries, *([(_("hosts"), names)] if names else []))
 
 
 def _measured_by(run: Run) -> str:
@@ -124,8 +124,8 @@ def _hosts(hosts: Sequence[HostFacts], readings: Sequence[Reading]) -> tuple[str
     """For each system its hosts and its name; without recorded hosts the pairings' systems."""
     if not hosts:
         letters = dict.fromkeys(c for r in readings if "+" not in r.pairing for c in r.pairing)
-        known = [SYSTEMS[letter] for letter in letters if letter in SYSTEMS]
-        return (joined(", ", known),) if known else ()
+        system_names = [SYSTEMS[letter] for letter in letters if letter in SYSTEMS]
+        return (joined(", ", system_names),) if system_names else ()
     if len(hosts) > _MOST_HOSTS:
         return (counted("{number} host", "{number} hosts", len(hosts)),)
     systems: dict[str, list[str]] = {}
@@ -140,7 +140,7 @@ def _hosts(hosts: Sequence[HostFacts], readings: Sequence[Reading]) -> tuple[str
 def downloads(run: Run, files: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """(address, name) of the files next to the page."""
     existing = frozenset(files)
-    offered = [
+    candidates = [
         ("tables.csv", _("tables, CSV")),
         ("figures.csv", _("figures, CSV")),
         ("journal.jsonl", _("records, JSON lines with checksums")),
@@ -149,4 +149,4 @@ def downloads(run: Run, files: Iterable[str]) -> tuple[tuple[str, str], ...]:
         ("matrix.yaml", _("matrix")),
     ]
     always = {"journal.jsonl", *(["matrix.yaml"] if run.plan.matrix_text else [])}
-    return tuple((address, name) for address, name in offered if address in existing | always)
+    return tuple((address, name) for address, name in candidates if address in existing | always)

@@ -22,19 +22,19 @@ def methods(
         paragraphs.append(_BOTH)
     if any(reading.same_host for reading in readings):
         paragraphs.append(_SAME_HOST)
-    turned = {
+    streams = {
         _("{protocol} of {pairing}", protocol=reading.protocol, pairing=reading.pairing): None
         for reading in readings
         if "opening" not in reading.settings
         and any(flow.connected_by == "server" for flow in reading.flows.values())
     }
-    if turned:
+    if streams:
         paragraphs.append(
             _(
                 "Where a firewall blocks connections to the server, the server connects "
                 "instead. It then decides whether TCP timestamps are used, which changes the "
                 "MSS ({streams}).",
-                streams=joined(", ", turned),
+                streams=joined(", ", streams),
             )
         )
     return tuple(paragraphs)

@@ -129,10 +129,10 @@ def _varies(readings: Sequence[Reading], name: str) -> bool:
 def _span(name: str, levels: Sequence[Any]) -> str:
     """``16 KiB to 64 KiB``, ``cubic, bbr``, ``16 KiB to 64 KiB, auto``."""
     numbers = [setting_value(name, value) for value in levels if _is_number(value)]
-    others = [setting_value(name, value) for value in levels if not _is_number(value)]
+    texts = [setting_value(name, value) for value in levels if not _is_number(value)]
     if len(numbers) > 2:
         numbers = [_("{least} to {most}", least=numbers[0], most=numbers[-1])]
-    return joined(", ", [*numbers, *others])
+    return joined(", ", [*numbers, *texts])
 
 
 def _is_number(value: object) -> bool:
@@ -155,8 +155,8 @@ def _between(readings: Sequence[Reading]) -> str:
         return sentence if pairings else ""
     names = listed(pairings)
     letters = dict.fromkeys(letter for pairing in pairings for letter in pairing)
-    known = [joined(" ", [letter, SYSTEMS[letter]]) for letter in letters if letter in SYSTEMS]
-    if len(known) < len(letters):
+    systems = [joined(" ", [letter, SYSTEMS[letter]]) for letter in letters if letter in SYSTEMS]
+    if len(systems) < len(letters):
         return counted(
             "Between: pairing {pairings}.", "Between: pairings {pairings}.", number, pairings=names
         )
@@ -165,7 +165,7 @@ def _between(readings: Sequence[Reading]) -> str:
         "Between: pairings {pairings}, server first: {systems}.",
         number,
         pairings=names,
-        systems=joined(", ", known),
+        systems=joined(", ", systems),
     )
 
 
@@ -213,7 +213,7 @@ def _ended(readings: Sequence[Reading]) -> str:
     ok = sum(reading.status == Status.OK for reading in readings)
     if not readings or ok == len(readings):
         return _("All trials have a result.") if readings else ""
-    others = [
+    status_counts = [
         joined(" ", [f"{number:,}", STATUSES[status]])
         for status in Status
         if status != Status.OK and (number := sum(r.status == status for r in readings))
@@ -223,5 +223,5 @@ def _ended(readings: Sequence[Reading]) -> str:
         "{ok} of {number} trials have a result, {others}; the footnote of a blank states why.",
         len(readings),
         ok=f"{ok:,}",
-        others=listed(others),
+        others=listed(status_counts),
     )

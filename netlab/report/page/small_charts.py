@@ -84,10 +84,10 @@ def small_charts(
     ceiling of each flow in bit/s, ``marks`` the marks of each flow, ``limits`` the limits of a
     single flow. A damaged series is left out.
     """
-    shown = trials[:MAX_LINES]
-    charts: list[SmallChart | None] = [_around_load(shown)]
+    first_trials = trials[:MAX_LINES]
+    charts: list[SmallChart | None] = [_around_load(first_trials)]
     for flow in FLOWS:
-        chart = _over_window(shown, flow, ceilings.get(flow))
+        chart = _over_window(first_trials, flow, ceilings.get(flow))
         if chart is not None:
             chart = replace(chart, marks=(marks or {}).get(flow, ()), limits=() if flow else limits)
         charts.append(chart)
@@ -96,14 +96,14 @@ def small_charts(
     for flow in FLOWS:
         own = [
             _TrialSeries(reading, series, [short(time_us / 1e6) for time_us in series.time_us])
-            for reading, values in shown
+            for reading, values in first_trials
             if (series := tcp_series_of(values, flow)) is not None
         ]
         if own:
             draws = (_tcp_window, _tcp_round_trip, _tcp_retransmissions)
             charts += [draw(own, flow) for draw in draws]
-    charts += [_distribution(shown), _first_round_trips(shown), _swept(shown)]
-    charts += [_searched(reading, values) for reading, values in shown]
+    charts += [_distribution(first_trials), _first_round_trips(first_trials), _swept(first_trials)]
+    charts += [_searched(reading, values) for reading, values in first_trials]
     return tuple(chart for chart in charts if chart is not None)
 
 
@@ -157,14 +157,14 @@ def _around_load(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart |
         return None
     scale, unit = (1e3, "µs") if max(times) < 1e6 else (1e6, "ms")
     lines: list[Curve] = []
-    lost: _Points = []
+    losses: _Points = []
     marks: list[SeriesMark] = []
     for reading, timeline, opened_ns in timelines:
         points: _Points = []
         for trip in thinned(timeline.trips, _MAX_STEPS):
             at = short((trip.at_ns - opened_ns) / 1e9)
             if trip.ns is None:
-                lost.append((at, short(max(times) / scale)))
+                losses.append((at, short(max(times) / scale)))
             else:
                 points.append((at, short(trip.ns / scale)))
         lines.append(_line(reading, len(lines), points))
@@ -172,8 +172,8 @@ def _around_load(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart |
             SeriesMark(begin - opened_ns / 1e9, end - opened_ns / 1e9, PHASE_WORDS[phase], 0)
             for phase, (begin, end) in timeline.phases.items()
         ]
-    if lost:
-        lines.append(Curve(_("lost"), len(lines), tuple(lost), joined=False))
+    if losses:
+        lines.append(Curve(_("lost"), len(lines), tuple(losses), joined=False))
     return SmallChart(
         _("Round trips before, during and after the load"),
         _("seconds since the load began"),
@@ -187,8 +187,8 @@ def _by_trial(trials: Sequence[tuple[Reading, _TrialValues]]) -> Iterator[SmallC
     """The figure of each trial, for a test that records no series over its window."""
     quantities = dict.fromkeys(q for r, _values in trials for q in quantities_of(r))
     for quantity in quantities:
-        known = [(r.trial, quantity.in_unit(r)) for r, _values in trials]
-        points = [(float(trial), short(value)) for trial, value in known if value is not None]
+        figures = [(r.trial, quantity.in_unit(r)) for r, _values in trials]
+        points = [(float(trial), short(value)) for trial, value in figures if value is not None]
         if len(points) > 1:
             yield SmallChart(
                 _("{quantity}, trial by trial", quantity=sentence_case(quantity.name)),
@@ -225,8 +225,8 @@ def _tcp_window(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
         title = _("TCP’s congestion window {way}", way=FLOWS[flow])
     else:
         title = _("TCP’s congestion window")
-    shown = (*lines, *(marks if retransmissions else []))
-    return SmallChart(title, _("seconds since the window opened"), "KiB", shown)
+    curves = (*lines, *(marks if retransmissions else []))
+    return SmallChart(title, _("seconds since the window opened"), "KiB", curves)
 
 
 def _tcp_round_trip(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
@@ -265,8 +265,8 @@ def _tcp_retransmissions(trials: Sequence[_TrialSeries], flow: str) -> SmallChar
 def _thinned(trial: _TrialSeries, values: Sequence[int], unit: float) -> _Points:
     """Every n-th point, at most ``_MAX_STEPS``, so that a page of many cells stays small."""
     step = -(-len(values) // _MAX_STEPS)
-    shown = [short(value / unit) for value in values[::step]]
-    return list(zip(trial.times_s[::step], shown, strict=True))
+    figures = [short(value / unit) for value in values[::step]]
+    return list(zip(trial.times_s[::step], figures, strict=True))
 
 
 def _retransmissions(trial: _TrialSeries) -> _Points:
@@ -274,8 +274,8 @@ def _retransmissions(trial: _TrialSeries) -> _Points:
     series = trial.series
     places = [
         place
-        for place, (before, count) in enumerate(pairwise(series.retransmissions), start=1)
-        if count > before
+        for place, (last_count, count) in enumerate(pairwise(series.retransmissions), start=1)
+        if count > last_count
     ]
     step = max(1, -(-len(places) // _MAX_STEPS))
     return [
@@ -350,11 +350,11 @@ def _searched(reading: Reading, values: _TrialValues) -> SmallChart | None:
     verdicts = numbers(values.get("trial_verdict"))
     if not shares or len(shares) != len(verdicts):
         return None
-    tried = list(enumerate(zip(shares, verdicts, strict=True), start=1))
+    tries = list(enumerate(zip(shares, verdicts, strict=True), start=1))
     lines = [
         Curve(label, place, tuple(points), joined=False)
         for place, (label, passed) in enumerate(((_PASSED, True), (_NOT_PASSED, False)))
-        if (points := [(float(n), short(100 * s)) for n, (s, v) in tried if (v == 0) is passed])
+        if (points := [(float(n), short(100 * s)) for n, (s, v) in tries if (v == 0) is passed])
     ]
     return SmallChart(
         _("Rates tried by search {number}", number=reading.trial),

@@ -69,11 +69,11 @@ class PairValue:
         return ceiling_of(TableColumn(first.protocol, size), [Bin(self.readings, "")], link)
 
     def place(
-        self, notes: Notes, link: Link | None, expected: float | None, *, imported: bool
+        self, notes: Notes, link: Link | None, estimate: float | None, *, imported: bool
     ) -> TableCell:
         """The figure, as printed in the document or with its number of trials; or why it is blank.
 
-        ``expected``: the figure that the pair's two hosts suggest; ``None`` if the pair fits it.
+        ``estimate``: the figure that the pair's two hosts suggest; ``None`` if the pair fits it.
         """
         why: list[str] = [INSIDE] if self.inside else []
         why += [reading.why_blank for reading in self.readings if reading.status != "ok"]
@@ -85,11 +85,11 @@ class PairValue:
             return TableCell(notes=notes(why or [_("not recorded.")]), cell=self.readings[0].cell)
         ceiling = self.ceiling(link)
         if ceiling is not None and ceiling.is_exceeded_by(value * 1e6, imported=imported):
-            why.append(_above(ceiling, known=self.readings[0].message_bytes is not None))
-        if expected is not None:
-            why.append(_off(expected, self.quantity))
-        printed = self.readings[0].values.get("printed_mbit_per_s")
-        text = str(printed) if printed is not None else figure(value)
+            why.append(_above(ceiling, has_size=self.readings[0].message_bytes is not None))
+        if estimate is not None:
+            why.append(_off(estimate, self.quantity))
+        document_figure = self.readings[0].values.get("printed_mbit_per_s")
+        text = str(document_figure) if document_figure is not None else figure(value)
         if len(self.readings) > 1:
             text = joined(" ", [text, f"({len(self.values)})"])
         return TableCell(text, value, self.quantity.unit, notes(why), self.readings[0].cell)
@@ -228,9 +228,9 @@ def _sheet(pair_matrix: PairMatrix, link: Link | None, *, imported: bool) -> Tab
     )
 
 
-def _above(ceiling: Ceiling, *, known: bool) -> str:
+def _above(ceiling: Ceiling, *, has_size: bool) -> str:
     most = f"{figure(ceiling.highest_bit_per_s / 1e6)} Mbit/s"
-    if known:
+    if has_size:
         return _(
             "above {most}, the highest payload rate that the link’s framing allows: either this is "
             "the rate sent and not the rate received, or a clock is wrong.",
@@ -243,8 +243,8 @@ def _above(ceiling: Ceiling, *, known: bool) -> str:
     )
 
 
-def _off(expected: float, quantity: Quantity) -> str:
-    figure_expected = joined(" ", [figure(expected), quantity.unit])
+def _off(estimate: float, quantity: Quantity) -> str:
+    figure_expected = joined(" ", [figure(estimate), quantity.unit])
     if quantity.unit == "µs":
         return _(
             "longer than its two hosts add to round trips with others, {expected}.",

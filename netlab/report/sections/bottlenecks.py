@@ -63,11 +63,11 @@ def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
     notes = Notes()
     lines = []
     for size, trials in groups.items():
-        measured = [reading for reading in trials if reading.status == "ok"]
+        results = [reading for reading in trials if reading.status == "ok"]
         for key in HOSTS:
-            places = _places(key, measured, notes)
+            places = _places(key, results, notes)
             if any(place.text for place in places):
-                host = name_of(key, measured)
+                host = name_of(key, results)
                 lines.append(TableLine(joined(", ", [str(size), host]), places))
     if not lines:
         return None
@@ -124,20 +124,20 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None
     return in_panels(bars)
 
 
-def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
-    shared = any(reading.values.get("one_machine") is True for reading in measured)
+def _places(key: str, results: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
+    shared = any(reading.values.get("one_machine") is True for reading in results)
     letters = notes([_SHARED]) if shared else ()
-    busy = mean_of(f"{key}_busy_share", measured, 100)
-    core = mean_of(f"{key}_busiest_core_share", measured, 100)
-    cores = {reading.number(f"{key}_busiest_core") for reading in measured} - {None}
+    busy = mean_of(f"{key}_busy_share", results, 100)
+    core = mean_of(f"{key}_busiest_core_share", results, 100)
+    cores = {reading.number(f"{key}_busiest_core") for reading in results} - {None}
     numbers = sorted(number for number in cores if number is not None)
     core_names = joined(", ", [_("CPU {number}", number=f"{number:.0f}") for number in numbers])
-    dropped = [mean_of(f"{key}_{place}_dropped_frames", measured) for place in PLACES]
+    drops = [mean_of(f"{key}_{place}_dropped_frames", results) for place in PLACES]
     return (
         TableCell("" if busy is None else figure(busy), busy, "%", letters if busy else ()),
         TableCell("" if core is None else figure(core), core, "%", letters if core else ()),
         TableCell(core_names),
-        *(TableCell("" if count is None else f"{count:,.0f}", count, "") for count in dropped),
+        *(TableCell("" if count is None else f"{count:,.0f}", count, "") for count in drops),
     )
 
 

@@ -105,10 +105,10 @@ def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Table:
     """A line for each pair of cells and quantity; either all ``rows`` are paired or none is."""
     notes = Notes()
     quantities = dict.fromkeys(row.aligned.quantity.name for row in rows)
-    what = next(iter(quantities)) if len(quantities) == 1 else _("mean")
+    subject = next(iter(quantities)) if len(quantities) == 1 else _("mean")
     paired = all(row.aligned.paired for row in rows)
     return Table(
-        title=joined(": ", [title, joined(", ", [what, sides])]),
+        title=joined(": ", [title, joined(", ", [subject, sides])]),
         corner=_("cell"),
         columns=(
             *(_("baseline"), _("contender"), _("ratio"), _("95 % interval")),
@@ -129,8 +129,12 @@ def _line(row: Judged, notes: Notes, *, several: bool) -> TableLine:
         else TableCell(joined(" ", [figure(mean), unit]), mean, unit, letters)
         for mean in aligned.means
     )
-    before, after = (len(side) for side in aligned.figures)
-    n = str(verdict.n) if aligned.paired else _("{one} and {other}", one=before, other=after)
+    baseline_count, contender_count = (len(side) for side in aligned.figures)
+    n = (
+        str(verdict.n)
+        if aligned.paired
+        else _("{one} and {other}", one=baseline_count, other=contender_count)
+    )
     return TableLine(
         joined(", ", [aligned.label, aligned.quantity.name]) if several else aligned.label,
         (
@@ -150,11 +154,11 @@ def _line(row: Judged, notes: Notes, *, several: bool) -> TableLine:
     )
 
 
-def interval_words(judged: Verdict) -> str:
+def interval_words(verdict: Verdict) -> str:
     """``0.981 to 1.02``; empty if there is no interval."""
-    if judged.low is None or judged.high is None:
+    if verdict.low is None or verdict.high is None:
         return ""
-    return _("{low} to {high}", low=figure(judged.low, 3), high=figure(judged.high, 3))
+    return _("{low} to {high}", low=figure(verdict.low, 3), high=figure(verdict.high, 3))
 
 
 def _sentences(comparison: Comparison, rows: Sequence[Judged]) -> list[str]:
@@ -182,24 +186,24 @@ def _sentences(comparison: Comparison, rows: Sequence[Judged]) -> list[str]:
 
 
 def in_words(
-    judged: Verdict, quantity: Quantity, *, taken_back: bool = False, paired: bool = True
+    verdict: Verdict, quantity: Quantity, *, taken_back: bool = False, paired: bool = True
 ) -> str:
     """``20 % longer (+18 to +22 %)``; ``inconclusive (…)`` if no difference was shown.
 
     ``taken_back``: different alone, but not among all comparisons that are judged together.
     """
-    if judged.ratio is None:
+    if verdict.ratio is None:
         return _NO_PAIR if paired else _NO_TRIAL
-    if judged.verdict == "cannot tell" or judged.low is None or judged.high is None:
+    if verdict.verdict == "cannot tell" or verdict.low is None or verdict.high is None:
         return _ONE_PAIR if paired else _ONE_TRIAL
-    between = _between(judged.ratio, judged.low, judged.high)
-    if judged.verdict == "different":
-        difference = ratio_words(judged.ratio, quantity)
+    between = _between(verdict.ratio, verdict.low, verdict.high)
+    if verdict.verdict == "different":
+        difference = ratio_words(verdict.ratio, quantity)
         return _("{difference} ({interval})", difference=difference, interval=between)
-    if judged.verdict == "same within the margin":
-        margin = format_share(judged.margin)
+    if verdict.verdict == "same within the margin":
+        margin = format_share(verdict.margin)
         return _("equivalent within ±{margin} ({interval})", margin=margin, interval=between)
-    return _inconclusive(between, judged.smallest_ratio, taken_back=taken_back)
+    return _inconclusive(between, verdict.smallest_ratio, taken_back=taken_back)
 
 
 def _inconclusive(interval: str, smallest_ratio: float | None, *, taken_back: bool) -> str:

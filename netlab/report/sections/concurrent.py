@@ -136,14 +136,14 @@ def _paragraphs(rounds: Sequence[ConcurrentTrials]) -> tuple[str, ...]:
 
 
 def _line(label: str, flows: int, rounds: Sequence[ConcurrentTrials], notes: Notes) -> TableLine:
-    sums = [bit_per_s / 1e6 for one in rounds if (bit_per_s := one.bit_per_s) is not None]
-    why = notes(reason for one in rounds if (reason := one.why_not) is not None)
+    sums = [bit_per_s / 1e6 for trials in rounds if (bit_per_s := trials.bit_per_s) is not None]
+    why = notes(reason for trials in rounds if (reason := trials.why_not) is not None)
     of = _("{some} of {all}", some=len(sums), all=len(rounds))
-    added = TableCell(of, float(len(sums)), "rounds", why)
+    round_count = TableCell(of, float(len(sums)), "rounds", why)
     places = [TableCell(notes=why)] * 3
     if sums:
         places = [_mbit_per_s(value) for value in (mean(sums), min(sums), max(sums))]
-    return TableLine(label, (TableCell(str(flows), float(flows), "flows"), added, *places))
+    return TableLine(label, (TableCell(str(flows), float(flows), "flows"), round_count, *places))
 
 
 def _mbit_per_s(value: float) -> TableCell:
@@ -165,8 +165,8 @@ def _label(round_: ConcurrentTrials, names: Mapping[str, str]) -> str:
 
 def _together(names: Sequence[str]) -> str:
     """``LL with LW``."""
-    first, *others = names
-    return joined(" ", [first, *(_("with {other}", other=name) for name in others)])
+    first, *partners = names
+    return joined(" ", [first, *(_("with {other}", other=name) for name in partners)])
 
 
 def _trials(round_: ConcurrentTrials) -> int:

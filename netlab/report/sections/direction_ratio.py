@@ -29,13 +29,15 @@ def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Ta
     """
     figures = _figures(readings, names)
     pairs = []
-    for (label, quantity, sender, receiver), there in figures.items():
-        back = figures.get((label, quantity, receiver, sender))
-        if back is not None and sender < receiver:
-            old, new = pairs_by_block(there, back)
-            judged = compare(old, new, paired=True)
-            if judged.ratio is not None:
-                pairs.append((label, quantity, sender, receiver, there, back, judged))
+    for (label, quantity, sender, receiver), trials in figures.items():
+        return_trials = figures.get((label, quantity, receiver, sender))
+        if return_trials is not None and sender < receiver:
+            old, new = pairs_by_block(trials, return_trials)
+            own_verdict = compare(old, new, paired=True)
+            if own_verdict.ratio is not None:
+                pairs.append(
+                    (label, quantity, sender, receiver, trials, return_trials, own_verdict)
+                )
     if not pairs:
         return None
     verdicts = judged_together([pair[-1] for pair in pairs])
@@ -44,18 +46,18 @@ def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Ta
         (
             verdict,
             TableLine(
-                _labelled(label if several else "", " ↔ ", (one, other)),
+                _labelled(label if several else "", " ↔ ", (sender, receiver)),
                 (
-                    _geometric(there, quantity),
-                    _geometric(back, quantity),
+                    _geometric(trials, quantity),
+                    _geometric(return_trials, quantity),
                     TableCell(figure(verdict.ratio or 0, 3), verdict.ratio),
                     TableCell(interval_words(verdict)),
                     TableCell(str(verdict.n), float(verdict.n)),
-                    TableCell(_words(verdict, quantity, before=by_itself)),
+                    TableCell(_words(verdict, quantity, own_verdict=own_verdict)),
                 ),
             ),
         )
-        for (label, quantity, one, other, there, back, by_itself), verdict in zip(
+        for (label, quantity, sender, receiver, trials, return_trials, own_verdict), verdict in zip(
             pairs, verdicts, strict=True
         )
     ]
@@ -118,11 +120,11 @@ def _labelled(setup: str, arrow: str, ends: Sequence[str]) -> str:
     return joined(": ", [setup, pair]) if setup else pair
 
 
-def _words(judged: Judged, quantity: Quantity, *, before: Judged) -> str:
-    """``before``: the verdict on this pair alone, without the other pairs."""
-    if judged.verdict == "cannot tell":
+def _words(verdict: Judged, quantity: Quantity, *, own_verdict: Judged) -> str:
+    """``own_verdict``: the verdict on this pair alone, without the other pairs."""
+    if verdict.verdict == "cannot tell":
         return ONE_EACH
-    return in_words(judged, quantity, taken_back=judged.verdict != before.verdict)
+    return in_words(verdict, quantity, taken_back=verdict.verdict != own_verdict.verdict)
 
 
 def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Table | None:
@@ -142,14 +144,14 @@ def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Tabl
     for reading in paced:
         cells.setdefault(reading.cell, []).append(reading)
     several = len({names[cell] for cell in cells}) > 1
-    ordered = sorted(cells.values(), key=lambda trials: -(_lost_share(trials) or 0.0))
+    ranking = sorted(cells.values(), key=lambda trials: -(_lost_share(trials) or 0.0))
     return Table(
         title=_(
             "UDP: offered, sent, received (the {shown} that lost most, of {all})",
             shown=MAX_LINES,
-            all=len(ordered),
+            all=len(ranking),
         )
-        if len(ordered) > MAX_LINES
+        if len(ranking) > MAX_LINES
         else _("UDP: offered, sent, received"),
         corner=_("sender → receiver"),
         columns=(
@@ -159,7 +161,7 @@ def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Tabl
             *(_("lost, %"), _("jitter, µs")),
         ),
         lines=tuple(
-            _offered_line(trials, names if several else {}, notes) for trials in ordered[:MAX_LINES]
+            _offered_line(trials, names if several else {}, notes) for trials in ranking[:MAX_LINES]
         ),
         footnotes=notes.footnotes,
     )
@@ -175,14 +177,14 @@ def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: No
         for flow in r.flows.values()
         if (value := flow.throughput_bit_per_s) is not None
     ]
-    lost = _lost_share(trials)
+    loss = _lost_share(trials)
     return TableLine(
         _labelled(names.get(trials[0].cell, ""), " → ", ends),
         (
             _mean([(_offered(trials[0]) or 0) / 1e6], "Mbit/s", ()),
             _mean(_numbers(trials, "sent_bit_per_s", 1e6), "Mbit/s", blanks),
             _mean(received, "Mbit/s", blanks),
-            _mean([] if lost is None else [100 * lost], "%", blanks),
+            _mean([] if loss is None else [100 * loss], "%", blanks),
             _mean(_numbers(trials, "receiver_jitter_ns", 1e3), "µs", blanks),
         ),
     )
@@ -207,7 +209,11 @@ def _lost_share(trials: Sequence[Reading]) -> float | None:
         for flow in reading.flows.values()
         if flow.lost_messages is not None and flow.sent_messages
     ]
-    return sum(lost for lost, _ in counts) / sum(sent for _, sent in counts) if counts else None
+    return (
+        sum(losses for losses, _ in counts) / sum(messages for _, messages in counts)
+        if counts
+        else None
+    )
 
 
 def _numbers(trials: Sequence[Reading], name: str, scale: float) -> list[float]:

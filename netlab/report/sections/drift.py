@@ -39,9 +39,12 @@ def part(readings: Sequence[Reading]) -> Part | None:
     panels = _panels(readings, first, scale)
     if not panels:
         return None
-    shown = panels[: MAX_PANELS * MAX_STRIPS]
-    strips = [shown[start : start + MAX_PANELS] for start in range(0, len(shown), MAX_PANELS)]
-    left_out = len(panels) - len(shown)
+    first_panels = panels[: MAX_PANELS * MAX_STRIPS]
+    strips = [
+        first_panels[start : start + MAX_PANELS]
+        for start in range(0, len(first_panels), MAX_PANELS)
+    ]
+    left_out = len(panels) - len(first_panels)
     further = counted(
         "{number} further panel is not drawn.", "{number} further panels are not drawn.", left_out
     )

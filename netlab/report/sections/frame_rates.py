@@ -34,7 +34,7 @@ def framing_sheet(title: str, trials: Sequence[Reading], link: Link | None) -> T
     notes = Notes()
     seconds = sum(time for reading in timed if (time := _time_s(reading)) is not None)
     received = sum(_received_bytes(reading) or 0 for reading in timed)
-    sent, counted = _sent_bytes(timed, received)
+    sent_bytes, has_count = _sent_bytes(timed, received)
     lines = [
         TableLine(_("payload received"), _places(float(size), received / seconds, link, notes)),
     ]
@@ -46,11 +46,11 @@ def framing_sheet(title: str, trials: Sequence[Reading], link: Link | None) -> T
         else:
             message_bytes = round(size * share, 6)
             lines.append(
-                TableLine(label, _places(message_bytes, share * sent / seconds, link, notes))
+                TableLine(label, _places(message_bytes, share * sent_bytes / seconds, link, notes))
             )
     return Table(
         title=_("{title}: throughput over all repeats, by what is counted", title=title)
-        if counted
+        if has_count
         else _(
             "{title}: throughput over all repeats, by what is counted; frames are those of the "
             "received payload",
@@ -105,19 +105,19 @@ def _frames_share(reading: Reading, link: Link | None, *, gaps: bool) -> float |
     if link is None:
         return NO_LINK
     # TCP makes full segments of a stream, whatever the messages are.
-    sent = packets_of(reading, None, link)
-    if isinstance(sent, str):
-        return sent
+    packets = packets_of(reading, None, link)
+    if isinstance(packets, str):
+        return packets
     tcp = reading.protocol == "TCP"
-    cut = (reading.flows[""].mss_bytes if tcp else reading.message_bytes) or 0
+    payload_bytes = (reading.flows[""].mss_bytes if tcp else reading.message_bytes) or 0
     gap = 0 if gaps else GAP_BYTES
-    return sum(packet_wire_bytes(size, vlan=link.vlan) - gap for size in sent) / cut
+    return sum(packet_wire_bytes(size, vlan=link.vlan) - gap for size in packets) / payload_bytes
 
 
 def _places(
     message_bytes: float, bytes_per_s: float, link: Link | None, notes: Notes
 ) -> tuple[TableCell, ...]:
-    whole = f"{message_bytes:,.0f}" if message_bytes == int(message_bytes) else None
+    size_text = f"{message_bytes:,.0f}" if message_bytes == int(message_bytes) else None
     mbit = 8 * bytes_per_s / 1e6
     if link is None:
         share = TableCell(notes=notes([NO_LINK]))
@@ -125,7 +125,7 @@ def _places(
         percent = 800 * bytes_per_s / link.rate_bit_per_s
         share = TableCell(figure(percent), percent, "%")
     return (
-        TableCell(whole or figure(message_bytes), message_bytes, "byte"),
+        TableCell(size_text or figure(message_bytes), message_bytes, "byte"),
         TableCell(f"{bytes_per_s:,.0f}", bytes_per_s, "byte/s"),
         TableCell(figure(mbit), mbit, "Mbit/s"),
         share,

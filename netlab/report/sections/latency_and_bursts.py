@@ -111,13 +111,15 @@ def latency_charts(groups: Mapping[str, Trials]) -> tuple[Chart, ...]:
 def _round_trips(
     readings: Sequence[Reading], share: float, letters: tuple[str, ...]
 ) -> tuple[TableCell, ...]:
-    counted = _at(readings, "latency_count", share)
+    sample_count = _at(readings, "latency_count", share)
     times = [_at(readings, f"latency_{name}_ns", share, 1e-3) for name in _TIMES]
-    lost = [_at(readings, f"latency_lost_{what}", share) for what in ("requests", "frames")]
+    losses = [_at(readings, f"latency_lost_{kind}", share) for kind in ("requests", "frames")]
     return (
-        TableCell("" if counted is None else f"{counted:,.0f}", counted, "", letters),
+        TableCell(
+            "" if sample_count is None else f"{sample_count:,.0f}", sample_count, "", letters
+        ),
         *(TableCell("" if time is None else figure(time), time, "µs") for time in times),
-        *(TableCell("" if count is None else f"{count:,.0f}", count, "") for count in lost),
+        *(TableCell("" if count is None else f"{count:,.0f}", count, "") for count in losses),
     )
 
 
@@ -138,16 +140,16 @@ def _bursts(readings: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
     limits = dict.fromkeys(str(reading.values["back_to_back_limit"]) for reading in readings)
     sentences = [_ENDED[limit] for limit in limits if limit in _ENDED]
     searches = sum(len(reading.series("back_to_back_each_frames")) for reading in readings)
-    measured = [r for r in readings if r.number("back_to_back_frames") is not None]
-    frames = mean_of("back_to_back_frames", measured)
-    waiting = mean_of("back_to_back_waiting_frames", measured)
-    line_rates = [r.number("line_frames_per_s") for r in measured]
+    results = [r for r in readings if r.number("back_to_back_frames") is not None]
+    frames = mean_of("back_to_back_frames", results)
+    backlog = mean_of("back_to_back_waiting_frames", results)
+    line_rates = [r.number("line_frames_per_s") for r in results]
     per_s = next((rate for rate in line_rates if rate), None)
     time_ms = None if frames is None or per_s is None else 1e3 * frames / per_s
     return (
         TableCell(str(searches), float(searches), ""),
         TableCell("" if frames is None else figure(frames, 1), frames, "", notes(sentences)),
-        TableCell("" if waiting is None else figure(waiting, 1), waiting, ""),
+        TableCell("" if backlog is None else figure(backlog, 1), backlog, ""),
         TableCell("" if time_ms is None else figure(time_ms), time_ms, "ms"),
         TableCell(joined("; ", map(limit_called, limits))),
     )

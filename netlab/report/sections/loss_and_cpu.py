@@ -41,20 +41,20 @@ def part(readings: Sequence[Reading]) -> Part | None:
     streams = [r for r in readings if r.test == "stream" and not is_by_name(r.pairing)]
     grids = lay_out(streams).grids
     lines = [_line(grid, column) for grid in grids for column in grid.columns]
-    shown = [index for index in range(len(_LOADS)) if any(_has(line, index) for line in lines)]
-    if not shown:
+    indexes = [index for index in range(len(_LOADS)) if any(_has(line, index) for line in lines)]
+    if not indexes:
         return None
     sheet = Table(
         title=_("Loss and CPU, means over the trials"),
         corner=_("messages, bytes"),
-        columns=tuple(_LOADS[index].label for index in shown),
+        columns=tuple(_LOADS[index].label for index in indexes),
         lines=tuple(
-            TableLine(line.label, tuple(line.places[index] for index in shown)) for line in lines
+            TableLine(line.label, tuple(line.places[index] for index in indexes)) for line in lines
         ),
     )
     places = _places(grids)
-    drawn = [chart for chart in _charts(grids) if chart is not None]
-    left_out = max(0, len(drawn) - MAX_CHARTS)
+    charts = [chart for chart in _charts(grids) if chart is not None]
+    left_out = max(0, len(charts) - MAX_CHARTS)
     further = counted(
         "{number} further chart is not drawn.", "{number} further charts are not drawn.", left_out
     )
@@ -68,7 +68,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
             *((further,) if left_out else ()),
         ),
         sheets=(*([sheet] if is_short else []), *([] if places is None else [places])),
-        charts=tuple(drawn[:MAX_CHARTS]),
+        charts=tuple(charts[:MAX_CHARTS]),
         details=() if is_short else (sheet,),
     )
 
@@ -107,8 +107,8 @@ def _sum_of(grid: BinGrid, column: TableColumn, drop: Drop) -> float | None:
         for reading in place.readings
         if reading.status == "ok"
     ]
-    known = [count for count in counts if count is not None]
-    return sum(known) if known and len(known) == len(counts) else None
+    numbers = [count for count in counts if count is not None]
+    return sum(numbers) if numbers and len(numbers) == len(counts) else None
 
 
 def _line(grid: BinGrid, column: TableColumn) -> TableLine:
@@ -136,7 +136,7 @@ def _mean_of(grid: BinGrid, column: TableColumn, load: LoadColumn) -> float | No
 
 def _charts(grids: Sequence[BinGrid]) -> list[Chart | None]:
     """Over the message size: a chart of CPU and one of loss for each protocol and combination."""
-    drawn: list[Chart | None] = []
+    charts: list[Chart | None] = []
     for number, conditions in enumerate(dict.fromkeys(grid.conditions for grid in grids), start=1):
         group = [grid for grid in grids if grid.conditions == conditions]
         columns = [column for grid in group for column in grid.columns]
@@ -148,16 +148,16 @@ def _charts(grids: Sequence[BinGrid]) -> list[Chart | None]:
                 if conditions
                 else _("{protocol}: CPU time", **of)
             )
-            lost = (
+            loss_title = (
                 _("{protocol}: messages lost ({conditions})", **of)
                 if conditions
                 else _("{protocol}: messages lost", **of)
             )
-            drawn += [
+            charts += [
                 _chart(group, protocol, _CPU, f"cpu-{name}", cpu),
-                _chart(group, protocol, _LOST, f"lost-{name}", lost),
+                _chart(group, protocol, _LOST, f"lost-{name}", loss_title),
             ]
-    return drawn
+    return charts
 
 
 def _chart(
@@ -176,8 +176,8 @@ def _chart(
                 words = [grid.pairing, FLOWS[flow], load.who]
                 label = joined(", ", [word for word in words if word])
                 lines.append(Curve(label, len(lines), points, words=tuple(words)))
-    drawn = tuple(line for line in lines if any(y is not None for _, y in line.points))
-    nothing = not any(y for line in drawn for _, y in line.points)
+    curves = tuple(line for line in lines if any(y is not None for _, y in line.points))
+    nothing = not any(y for line in curves for _, y in line.points)
     if len(sizes) < 2 or nothing:
         return None
     chart = Chart(
@@ -186,7 +186,7 @@ def _chart(
         x_label=_("message size, bytes"),
         x_ticks=tuple((float(size), str(size)) for size in sizes),
         log_x=True,
-        lines=drawn,
+        lines=curves,
         quantity=_("share of the messages") if loads is _LOST else _("share of one CPU"),
         unit="%",
     )

@@ -82,11 +82,13 @@ def _losses(readings: Sequence[Reading]) -> tuple[LossesByRate, set[float]]:
     names = ("loss_line_share", "loss_sent_frames", "loss_received_frames", "loss_verdict")
     for reading in readings:
         columns = [reading.series(name) for name in names]
-        for share, sent, received, verdict in zip(*columns, strict=False):
-            if VERDICTS[int(verdict)] in _NOT_THE_DEVICES or not sent:
+        for share, sent_frames, received_frames, verdict in zip(*columns, strict=False):
+            if VERDICTS[int(verdict)] in _NOT_THE_DEVICES or not sent_frames:
                 ours.add(share)
             else:
-                losses.setdefault(share, []).append(100 * max(0.0, sent - received) / sent)
+                losses.setdefault(share, []).append(
+                    100 * max(0.0, sent_frames - received_frames) / sent_frames
+                )
     return losses, ours
 
 

@@ -22,8 +22,8 @@ def packets_of(reading: Reading, size_bytes: int | None, link: Link) -> tuple[in
     if tcp and mss_bytes is None:
         return _("the segment size of TCP is not recorded.")
     ip_version = ip_version_of(reading.settings)
-    whole = mss_bytes if tcp else reading.message_bytes
-    size = (whole or 0) if size_bytes is None else size_bytes
+    full_bytes = mss_bytes if tcp else reading.message_bytes
+    size = (full_bytes or 0) if size_bytes is None else size_bytes
     try:
         return packets(
             "TCP" if tcp else "UDP",

@@ -64,18 +64,18 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Table:
     lines = []
     for cell in dict.fromkeys(reading.cell for reading in readings):
         trials = [reading for reading in readings if reading.cell == cell]
-        measured = [reading for reading in trials if reading.status == "ok"]
+        results = [reading for reading in trials if reading.status == "ok"]
         letters = notes(reading.why_blank for reading in trials if reading.status != "ok")
         columns = [flow + name for flow in ("", "to_client_") for name in _FOUND]
-        places = [_values(measured, name, letters, notes) for name in columns]
-        places.append(_values(measured, "interface_mtu_bytes", letters, notes))
-        letters = (*letters, *notes(_unswept(measured)))
-        tried = [float(len(reading.series("probed_message_bytes"))) for reading in measured]
-        places.append(_numbers(tried, letters))
+        places = [_values(results, name, letters, notes) for name in columns]
+        places.append(_values(results, "interface_mtu_bytes", letters, notes))
+        letters = (*letters, *notes(_unswept(results)))
+        probe_counts = [float(len(reading.series("probed_message_bytes"))) for reading in results]
+        places.append(_numbers(probe_counts, letters))
         if cut_up:
-            places += [_pieces(measured, name, notes) for name in _CUT_UP.values()]
+            places += [_pieces(results, name, notes) for name in _CUT_UP.values()]
         if captured:
-            places += [_frames(measured, name, notes) for name in _FRAMES.values()]
+            places += [_frames(results, name, notes) for name in _FRAMES.values()]
         label = joined(" ", [trials[0].pairing, names[cell]])
         lines.append(TableLine(label, tuple(places), cell))
     return Table(
@@ -88,12 +88,12 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Table:
 
 
 def _values(
-    measured: Sequence[Reading], name: str, letters: tuple[str, ...], notes: Notes
+    results: Sequence[Reading], name: str, letters: tuple[str, ...], notes: Notes
 ) -> TableCell:
     """The value that the trials found; all values if they differ."""
-    if not measured:
+    if not results:
         return TableCell(notes=letters)
-    values = [reading.values[name] for reading in measured if name in reading.values]
+    values = [reading.values[name] for reading in results if name in reading.values]
     if not values:
         return TableCell(notes=notes([_("the host’s system does not report it.")]))
     if name.endswith("_evidence"):
@@ -102,24 +102,24 @@ def _values(
     return _numbers([float(value) for value in values], ())
 
 
-def _pieces(measured: Sequence[Reading], name: str, notes: Notes) -> TableCell:
+def _pieces(results: Sequence[Reading], name: str, notes: Notes) -> TableCell:
     """A counter of fragments; empty for TCP, which is never fragmented: it makes segments."""
-    tried = [reading for reading in measured if "next_passed" in reading.values]
-    if any(reading.values["next_passed"] is False for reading in tried):
+    probes = [reading for reading in results if "next_passed" in reading.values]
+    if any(reading.values["next_passed"] is False for reading in probes):
         return TableCell(notes=notes([_("fragmented messages did not arrive.")]))
-    counts = {value for reading in tried if (value := reading.number(name)) is not None}
+    counts = {value for reading in probes if (value := reading.number(name)) is not None}
     text = joined(", ", [f"{value:.0f}" for value in sorted(counts)])
     return TableCell(text, min(counts) if len(counts) == 1 else None, "")
 
 
-def _frames(measured: Sequence[Reading], name: str, notes: Notes) -> TableCell:
+def _frames(results: Sequence[Reading], name: str, notes: Notes) -> TableCell:
     """Lengths of the captured frames, without their FCS: ``38 and 1514``."""
-    if not measured:
+    if not results:
         return TableCell()
-    lengths = sorted({round(size) for reading in measured for size in reading.series(name)})
+    lengths = sorted({round(size) for reading in results for size in reading.series(name)})
     if lengths:
         return TableCell(reduce(_and, map(str, lengths)))
-    reasons = dict.fromkeys(str(r.values.get("capture_reason", "")) for r in measured)
+    reasons = dict.fromkeys(str(r.values.get("capture_reason", "")) for r in results)
     text = joined("; ", [reason for reason in reasons if reason])
     why = _("nothing was captured: {reasons}.", reasons=text) if text else _("not captured.")
     return TableCell(notes=notes([why]))
@@ -129,9 +129,9 @@ def _and(some: str, more: str) -> str:
     return _("{some} and {more}", some=some, more=more)
 
 
-def _unswept(measured: Sequence[Reading]) -> list[str]:
+def _unswept(results: Sequence[Reading]) -> list[str]:
     """A note on the message sizes of the sweep that have no point in the chart."""
-    sizes = sorted({s for r in measured for s in r.series("sweep_failed_message_bytes")})
+    sizes = sorted({s for r in results for s in r.series("sweep_failed_message_bytes")})
     if not sizes:
         return []
     listed = joined(", ", [f"{size:.0f}" for size in sizes])

@@ -23,12 +23,12 @@ def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart
         lines = []
         failed: list[tuple[float, float | None]] = []
         for index, (size, readings) in enumerate(by_size.items()):
-            tried = next((trials for trials in map(_tried, readings) if trials), ())
-            if tried:
-                points = tuple((float(at), share) for at, (share, _) in enumerate(tried, start=1))
+            tries = next((trials for trials in map(_tried, readings) if trials), ())
+            if tries:
+                points = tuple((float(at), share) for at, (share, _) in enumerate(tries, start=1))
                 lines.append(Curve(_("{size} bytes", size=size), index, points))
                 failed += [
-                    (x, y) for (x, y), (_, passed) in zip(points, tried, strict=True) if not passed
+                    (x, y) for (x, y), (_, passed) in zip(points, tries, strict=True) if not passed
                 ]
         if not lines:
             continue

@@ -176,10 +176,10 @@ def _lost(reading: Reading) -> float | None:
 
 def _each_us(reading: Reading) -> float | None:
     """The round trip as the document computes it; only if one request is in flight at a time."""
-    elapsed, done = reading.number("elapsed_ns"), reading.number("transactions")
-    if elapsed is None or not done or reading.settings.get("outstanding", 1) != 1:
+    elapsed, transactions = reading.number("elapsed_ns"), reading.number("transactions")
+    if elapsed is None or not transactions or reading.settings.get("outstanding", 1) != 1:
         return None
-    return elapsed / done / 1e3
+    return elapsed / transactions / 1e3
 
 
 def _place(

@@ -81,19 +81,19 @@ def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str
     lines = []
     for cell in cells:
         trials = [reading for reading in readings if reading.cell == cell]
-        measured = [reading for reading in trials if reading.status == "ok"]
+        results = [reading for reading in trials if reading.status == "ok"]
         letters = notes(_why(trials))
-        places = [_plain(float(len(measured)), "", f"{len(measured)}/{len(trials)}", letters)]
-        places += [_rate(measured), *_means(measured, notes), *_percentiles(measured, notes)]
-        places += [_longest(measured, notes), _lost(measured, notes)]
+        places = [_plain(float(len(results)), "", f"{len(results)}/{len(trials)}", letters)]
+        places += [_rate(results), *_means(results, notes), *_percentiles(results, notes)]
+        places += [_longest(results, notes), _lost(results, notes)]
         if connects:
-            places.append(_us(_mean(_numbers(measured, "client_connect_mean_ns"))))
+            places.append(_us(_mean(_numbers(results, "client_connect_mean_ns"))))
         lines.append(TableLine(names[cell], tuple(places), cell))
-    where = of_pairing(pairing, same_host=any(reading.same_host for reading in readings))
+    pairing_name = of_pairing(pairing, same_host=any(reading.same_host for reading in readings))
     return Table(
-        title=_("{pairing}: time of a transaction", pairing=where)
+        title=_("{pairing}: time of a transaction", pairing=pairing_name)
         if connects
-        else _("{pairing}: time of a round trip", pairing=where),
+        else _("{pairing}: time of a round trip", pairing=pairing_name),
         corner=_("cell"),
         columns=tuple(columns),
         lines=tuple(lines),
@@ -129,14 +129,14 @@ def _us(value_ns: float | None) -> TableCell:
     )
 
 
-def _rate(measured: Sequence[Reading]) -> TableCell:
-    value = _mean(_numbers(measured, "transactions_per_s"))
+def _rate(results: Sequence[Reading]) -> TableCell:
+    value = _mean(_numbers(results, "transactions_per_s"))
     return TableCell() if value is None else TableCell(figure(value), value, "1/s")
 
 
-def _means(measured: Sequence[Reading], notes: Notes) -> list[TableCell]:
+def _means(results: Sequence[Reading], notes: Notes) -> list[TableCell]:
     """The mean of the trials' means, and the half-width of its 95 % interval."""
-    means = _numbers(measured, "rtt_mean_ns")
+    means = _numbers(results, "rtt_mean_ns")
     if not means:
         return [TableCell(), TableCell()]
     if len(means) < MIN_TRIALS:
@@ -144,13 +144,13 @@ def _means(measured: Sequence[Reading], notes: Notes) -> list[TableCell]:
     return [_us(mean(means)), _us(interval(means).half_width)]
 
 
-def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[TableCell]:
+def _percentiles(results: Sequence[Reading], notes: Notes) -> list[TableCell]:
     """Percentiles of the round trips of all trials together."""
-    histogram = pooled(measured)
+    histogram = pooled(results)
     places = []
     for word, share in PERCENTILES.items():
         if histogram is None:
-            places.append(TableCell(notes=notes([_NO_SINGLES] if measured else [])))
+            places.append(TableCell(notes=notes([_NO_SINGLES] if results else [])))
             continue
         value = histogram.percentile(share)
         few = _(
@@ -162,21 +162,23 @@ def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[TableCell]:
     return places
 
 
-def _longest(measured: Sequence[Reading], notes: Notes) -> TableCell:
-    value = max(_numbers(measured, "rtt_max_ns"), default=None)
-    return (
-        TableCell(notes=notes([_NO_SINGLES] if measured else [])) if value is None else _us(value)
-    )
+def _longest(results: Sequence[Reading], notes: Notes) -> TableCell:
+    value = max(_numbers(results, "rtt_max_ns"), default=None)
+    return TableCell(notes=notes([_NO_SINGLES] if results else [])) if value is None else _us(value)
 
 
-def _lost(measured: Sequence[Reading], notes: Notes) -> TableCell:
+def _lost(results: Sequence[Reading], notes: Notes) -> TableCell:
     """Requests that timed out, in per cent of all requests that ended."""
-    pairs = [(r.number("lost_messages"), r.number("transactions")) for r in measured]
-    counts = [(lost, done) for lost, done in pairs if lost is not None and done is not None]
-    total = sum(lost + done for lost, done in counts)
+    pairs = [(r.number("lost_messages"), r.number("transactions")) for r in results]
+    counts = [
+        (losses, transactions)
+        for losses, transactions in pairs
+        if losses is not None and transactions is not None
+    ]
+    total = sum(losses + transactions for losses, transactions in counts)
     if not total:
-        return TableCell(notes=notes([_("not counted.")] if measured else []))
-    share = 100 * sum(lost for lost, _ in counts) / total
+        return TableCell(notes=notes([_("not counted.")] if results else []))
+    share = 100 * sum(losses for losses, _ in counts) / total
     return TableCell(figure(share), share, "%")
 
 
@@ -194,9 +196,9 @@ def _curves(test: str, title: str, readings: Sequence[Reading]) -> tuple[Chart, 
             continue
         head, x_label = joined(", ", [title, protocol]), _SHARE_OF[test]
         name = f"{test.replace('_', '-')}-{protocol.lower()}"
-        whole = in_panels(_curve_chart(f"{name}-1", head, x_label, curves))
-        if len(curves) <= _MAX_CURVES or _is_readable(whole):
-            charts.append(whole)
+        chart = in_panels(_curve_chart(f"{name}-1", head, x_label, curves))
+        if len(curves) <= _MAX_CURVES or _is_readable(chart):
+            charts.append(chart)
             continue
         for number, start in enumerate(range(0, len(curves), _MAX_CURVES), start=1):
             words = _("{title} ({number})", title=head, number=number)
@@ -213,8 +215,8 @@ def _lines(readings: Sequence[Reading]) -> tuple[Curve, ...]:
     several = len({pairing for pairing, _cell in places}) > 1
     curves = []
     for index, ((pairing, cell), size) in enumerate(places.items()):
-        measured = [r for r in readings if r.cell == cell and r.status == "ok"]
-        histogram = pooled(measured)
+        results = [r for r in readings if r.cell == cell and r.status == "ok"]
+        histogram = pooled(results)
         if histogram is not None and histogram.count > 1:
             label = joined(" ", [pairing, names[cell]]) if several else names[cell]
             size_words = "" if size is None else _("{size} bytes", size=size)
@@ -231,8 +233,8 @@ def _points(histogram: Histogram) -> tuple[tuple[float, float | None], ...]:
     """(1 / (1 - share), µs), from the median upwards, in sixteen steps for each decade."""
     points: list[tuple[float, float | None]] = []
     step = 0
-    while (rest := 10 ** (step / _CURVE_STEPS)) <= histogram.count:
-        exact = Fraction(round(rest)) if step % _CURVE_STEPS == 0 else Fraction(rest)
+    while (odds := 10 ** (step / _CURVE_STEPS)) <= histogram.count:
+        exact = Fraction(round(odds)) if step % _CURVE_STEPS == 0 else Fraction(odds)
         if exact > 1:
             value = histogram.percentile(1 - 1 / exact)
             points.append((float(exact), None if value is None else value / 1e3))

@@ -49,10 +49,10 @@ def wire_ns(reading: Reading, link: Link | None) -> float | str:
     response = reading.settings.get("response_bytes", request)
     total_bytes = 0
     for size in (request, response):
-        sent = packets_of(reading, int(str(size)), link)
-        if isinstance(sent, str):
-            return sent
-        total_bytes += transfer_wire_bytes(sent, vlan=link.vlan, cables=link.hops + 1)
+        packets = packets_of(reading, int(str(size)), link)
+        if isinstance(packets, str):
+            return packets
+        total_bytes += transfer_wire_bytes(packets, vlan=link.vlan, cables=link.hops + 1)
     return 8e9 * total_bytes / link.rate_bit_per_s
 
 
@@ -78,37 +78,37 @@ def split_sheet(
 
 
 def _places(trials: Sequence[Reading], link: Link | None, notes: Notes) -> tuple[TableCell, ...]:
-    measured = [reading for reading in trials if reading.status == "ok"]
-    if not measured:
+    results = [reading for reading in trials if reading.status == "ok"]
+    if not results:
         blank = TableCell(notes=notes(reading.why_blank for reading in trials))
         return (blank,) * len(_COLUMNS)
-    whole = _mean_of(measured, "rtt_mean_ns")
-    wire = wire_ns(measured[0], link)
-    stack = _mean_of(measured, "server_stack_mean_ns")
-    rest = None
-    if whole is not None and isinstance(wire, float) and stack is not None:
-        rest = whole - wire - stack
-    too_fast = rest is not None and rest < 0
+    round_trip = _mean_of(results, "rtt_mean_ns")
+    wire = wire_ns(results[0], link)
+    stack = _mean_of(results, "server_stack_mean_ns")
+    remainder = None
+    if round_trip is not None and isinstance(wire, float) and stack is not None:
+        remainder = round_trip - wire - stack
+    too_fast = remainder is not None and remainder < 0
     why_wire = [wire] if isinstance(wire, str) else []
-    why_stack = [] if stack is not None else [_why_no_stack(measured)]
+    why_stack = [] if stack is not None else [_why_no_stack(results)]
     why = [*why_wire, *why_stack]
-    stamps = dict.fromkeys(str(r.values.get("server_stack_stamps", "")) for r in measured)
+    stamps = dict.fromkeys(str(r.values.get("server_stack_stamps", "")) for r in results)
     return (
-        _us(whole, [], notes),
+        _us(round_trip, [], notes),
         _us(wire if isinstance(wire, float) else None, why_wire, notes),
         _us(stack, why_stack, notes),
-        _us(None if too_fast else rest, [_TOO_FAST] if too_fast else why, notes),
-        _percentile(measured, "p50", why_stack, notes),
-        _percentile(measured, "p99", why_stack, notes),
+        _us(None if too_fast else remainder, [_TOO_FAST] if too_fast else why, notes),
+        _percentile(results, "p50", why_stack, notes),
+        _percentile(results, "p99", why_stack, notes),
         TableCell(joined(", ", [_STAMPS.get(word, word) for word in stamps if word])),
     )
 
 
 def _percentile(
-    measured: Sequence[Reading], word: str, why_stack: Sequence[str], notes: Notes
+    results: Sequence[Reading], word: str, why_stack: Sequence[str], notes: Notes
 ) -> TableCell:
     """A percentile of the times in the stack, over all trials together."""
-    times = pooled(measured, "server_stack_histogram")
+    times = pooled(results, "server_stack_histogram")
     share = PERCENTILES[word]
     value = None if times is None else times.percentile(share)
     few = _(
@@ -119,10 +119,10 @@ def _percentile(
     return _us(value, why_stack or [few], notes)
 
 
-def _why_no_stack(measured: Sequence[Reading]) -> str:
-    if any(reading.values.get("agentless") for reading in measured):
+def _why_no_stack(results: Sequence[Reading]) -> str:
+    if any(reading.values.get("agentless") for reading in results):
         return _("the mirror has no agent, so no timestamps are taken there.")
-    if any(reading.values.get("stack_timed") is False for reading in measured):
+    if any(reading.values.get("stack_timed") is False for reading in results):
         return _("the mirror’s system takes no timestamps (capability-missing).")
     return _("the mirror’s system returned no timestamps.")
 

@@ -76,16 +76,16 @@ class _LimitRow:
         words = (first.pairing, first.protocol, sizes, first.flow)
         return joined(" ", [word for word in words if word])
 
-    def joins(self, other: _LimitRow) -> bool:
+    def joins(self, row: _LimitRow) -> bool:
         """Whether both can share a line: all cells, the same limit, no figures of their own."""
-        last, first = self.groups[-1], other.groups[0]
+        last, first = self.groups[-1], row.groups[0]
         return (
-            self.kind is other.kind
+            self.kind is row.kind
             and self.kind in (None, Kind.WIRE_CEILING)
             and (last.pairing, last.protocol, last.flow)
             == (first.pairing, first.protocol, first.flow)
             and self.whole
-            and other.whole
+            and row.whole
         )
 
 

@@ -81,8 +81,8 @@ def _all_of(by_size: _BySize) -> list[Reading]:
 def _sheet(name: str, by_size: _BySize) -> Table:
     notes = Notes()
     lines = [TableLine(str(size), _places(trials, notes)) for size, trials in by_size.items()]
-    accepted = {reading.settings.get("acceptable_loss", 0) for reading in _all_of(by_size)}
-    lossy = [format_share(loss) for loss in sorted(accepted) if isinstance(loss, float) and loss]
+    loss_limits = {reading.settings.get("acceptable_loss", 0) for reading in _all_of(by_size)}
+    lossy = [format_share(loss) for loss in sorted(loss_limits) if isinstance(loss, float) and loss]
     return Table(
         title=_(
             "{group}: highest rate with a loss of at most {shares}",
@@ -99,26 +99,26 @@ def _sheet(name: str, by_size: _BySize) -> Table:
 
 
 def _places(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
-    measured = [reading for reading in trials if reading.status == "ok"]
+    results = [reading for reading in trials if reading.status == "ok"]
     letters = notes(_why_blank(reading) for reading in trials if reading.status != "ok")
-    counted = TableCell(f"{len(measured)}/{len(trials)}", float(len(measured)), "", letters)
-    if not measured:
-        return (counted, *([TableCell(notes=letters)] * (len(_COLUMNS) - 1)))
-    rated = [reading for reading in measured if reading.number("frames_per_s") is not None]
-    none = [_NONE] if len(rated) < len(measured) else []
+    trial_count = TableCell(f"{len(results)}/{len(trials)}", float(len(results)), "", letters)
+    if not results:
+        return (trial_count, *([TableCell(notes=letters)] * (len(_COLUMNS) - 1)))
+    rated = [reading for reading in results if reading.number("frames_per_s") is not None]
+    none = [_NONE] if len(rated) < len(results) else []
     jumps = [_JUMPS] if any(reading.values.get("monotone") is False for reading in rated) else []
-    faster = [_FASTER] if any(r.values.get("link_paced") is False for r in measured) else []
-    alone = [_ALONE] if any(reading.number("pairs") == 1 for reading in rated) else []
-    limits = dict.fromkeys(bottlenecks.limit_words(reading) for reading in measured)
-    tried = mean([float(len(reading.series("trial_verdict"))) for reading in measured])
+    faster = [_FASTER] if any(r.values.get("link_paced") is False for r in results) else []
+    single_pair = [_ALONE] if any(reading.number("pairs") == 1 for reading in rated) else []
+    limits = dict.fromkeys(bottlenecks.limit_words(reading) for reading in results)
+    tries = mean([float(len(reading.series("trial_verdict"))) for reading in results])
     return (
-        counted,
-        _mean(rated, "frames_per_s", "1/s", notes([*none, *jumps, *alone])),
+        trial_count,
+        _mean(rated, "frames_per_s", "1/s", notes([*none, *jumps, *single_pair])),
         _mean(rated, "line_share", "%", notes(faster), 100),
-        _mean(measured, "line_frames_per_s", "1/s", ()),
-        _mean(measured, "upper_frames_per_s", "1/s", ()),
+        _mean(results, "line_frames_per_s", "1/s", ()),
+        _mean(results, "upper_frames_per_s", "1/s", ()),
         TableCell(joined("; ", limits)),
-        TableCell(figure(tried, 0), tried, ""),
+        TableCell(figure(tries, 0), tries, ""),
     )
 
 
@@ -156,7 +156,7 @@ def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
     if not any(y is not None for line in frames for _, y in line.points):
         return ()
     ticks = tuple((float(at), str(size)) for at, size in enumerate(sizes))
-    whole = Curve(_("line rate"), 0, tuple((x, 100.0) for x, _ in ticks))
+    line_rate = Curve(_("line rate"), 0, tuple((x, 100.0) for x, _ in ticks))
     over = _("frame size with header and FCS, bytes")
     return (
         Chart(
@@ -166,7 +166,7 @@ def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
             x_ticks=ticks,
             log_x=False,
             lines=shares,
-            ceilings=(whole,),
+            ceilings=(line_rate,),
             quantity=_("share of the line rate"),
             unit="%",
             as_bars=True,
@@ -193,8 +193,8 @@ def _bars(
     for index, (label, by_size) in enumerate(groups.items()):
         points: list[tuple[float, float | None]] = []
         for at, size in enumerate(sizes):
-            measured = [r for r in by_size.get(size, ()) if r.status == "ok"]
-            points.append((float(at), mean_of(name, measured, factor)))
+            results = [r for r in by_size.get(size, ()) if r.status == "ok"]
+            points.append((float(at), mean_of(name, results, factor)))
         lines.append(Curve(label, index, tuple(points)))
     return tuple(lines)
 
@@ -231,8 +231,8 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
         if (values := _all(readings, name))
     }
     criteria = joined(", ", [_CRITERIA[name](text) for name, text in texts.items()])
-    measured = _("Measured with {criteria}.", criteria=criteria)
-    paragraphs = [_MEANING, joined(" ", [measured, _LEARNING])]
+    method = _("Measured with {criteria}.", criteria=criteria)
+    paragraphs = [_MEANING, joined(" ", [method, _LEARNING])]
     if any(reading.series("loss_line_share") for reading in readings):
         paragraphs.append(_LOSSES)
     if any(reading.series("latency_found_share") for reading in readings):
@@ -278,8 +278,8 @@ def _all(readings: Sequence[Reading], name: str) -> list[float]:
 
 def _alternatives(words: Sequence[str]) -> str:
     """``60 s or 120 s``."""
-    first, *others = words
-    return joined(" ", [first, *(_("or {other}", other=word) for word in others)])
+    first, *alternatives = words
+    return joined(" ", [first, *(_("or {other}", other=word) for word in alternatives)])
 
 
 _FORMS: Mapping[str, Callable[[float], str]] = {

@@ -122,7 +122,7 @@ def with_shares(chart: Chart) -> Chart:
     return replace(
         chart,
         shares=_shown(shares),
-        share_ceilings=tuple(_share(other, ceiling) for other in chart.ceilings),
+        share_ceilings=tuple(_share(curve, ceiling) for curve in chart.ceilings),
         share_note=_note(shares),
         panels=tuple(
             replace(panel, shares=_shown([_share(line, ceiling) for line in panel.lines]))
@@ -159,19 +159,20 @@ def _share(line: Curve, ceiling: Curve) -> Curve:
     """The line in per cent of the ceiling at the same x; a gap if the ceiling is unknown there."""
     at = dict(ceiling.points)
     level = next(iter(at.values())) if len(set(at.values())) == 1 else None
-    wholes = [at.get(x, level) for x, _y in line.points]
-    halves = line.half_widths or (None,) * len(wholes)
+    references = [at.get(x, level) for x, _y in line.points]
+    halves = line.half_widths or (None,) * len(references)
     return replace(
         line,
         points=tuple(
-            (x, _percent(y, whole)) for (x, y), whole in zip(line.points, wholes, strict=True)
+            (x, _percent(y, reference))
+            for (x, y), reference in zip(line.points, references, strict=True)
         ),
-        half_widths=tuple(_percent(h, w) for h, w in zip(halves, wholes, strict=False)),
+        half_widths=tuple(_percent(h, w) for h, w in zip(halves, references, strict=False)),
     )
 
 
-def _percent(value: float | None, whole: float | None) -> float | None:
-    return None if value is None or not whole else round(100 * value / whole, 9)
+def _percent(value: float | None, reference: float | None) -> float | None:
+    return None if value is None or not reference else round(100 * value / reference, 9)
 
 
 def _shown(shares: Sequence[Curve]) -> tuple[Curve, ...]:

@@ -143,12 +143,12 @@ def _places(rows: Sequence[LevelValue]) -> dict[LevelValue, float]:
     numbers = sorted(
         row for row in rows if isinstance(row, int | float) and not isinstance(row, bool)
     )
-    others = [row for row in rows if isinstance(row, bool) or row not in numbers]
-    steps = [after - before for before, after in pairwise(numbers)]
-    if not steps or len(others) > 1 or max(steps) > _EVEN_STEPS * min(steps):
-        return {row: float(index) for index, row in enumerate([*numbers, *others])}
+    labels = [row for row in rows if isinstance(row, bool) or row not in numbers]
+    steps = [next_number - number for number, next_number in pairwise(numbers)]
+    if not steps or len(labels) > 1 or max(steps) > _EVEN_STEPS * min(steps):
+        return {row: float(index) for index, row in enumerate([*numbers, *labels])}
     places: dict[LevelValue, float] = {row: float(row) for row in numbers}
-    places |= dict.fromkeys(others, numbers[-1] + 1.5 * steps[-1])
+    places |= dict.fromkeys(labels, numbers[-1] + 1.5 * steps[-1])
     return places
 
 
@@ -172,8 +172,8 @@ def _figure(grid: BinGrid, row: LevelValue, column: TableColumn) -> float | None
 
 def _mean_of_cells(grid: BinGrid, column: TableColumn) -> float | None:
     figures = [_figure(grid, row, column) for row in grid.rows]
-    known = [value for value in figures if value is not None]
-    return mean(known) if known else None
+    numbers = [value for value in figures if value is not None]
+    return mean(numbers) if numbers else None
 
 
 def _half_width(places: Sequence[Bin]) -> float | None:
@@ -191,9 +191,9 @@ def _line(
 ) -> Curve:
     words = [of_pairing(grid.pairing, same_host=grid.same_host), FLOWS[flow]]
     place = pairings.index(grid.pairing) + len(pairings) * max(0, list(FLOWS).index(flow) - 1)
-    known = half_widths if any(half is not None for half in half_widths) else ()
+    widths = half_widths if any(half is not None for half in half_widths) else ()
     label = joined(", ", [word for word in words if word])
-    return Curve(label, place, tuple(points), half_widths=tuple(known), words=tuple(words))
+    return Curve(label, place, tuple(points), half_widths=tuple(widths), words=tuple(words))
 
 
 def _with_points(lines: Sequence[Curve]) -> tuple[Curve, ...]:
@@ -253,9 +253,9 @@ def curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> 
     first, last = sizes[0], sizes[-1]
     ratio = last / first
     even = {round(first * ratio ** (i / _CURVE_STEPS)) for i in range(_CURVE_STEPS + 1)}
-    whole = max(mtu_bytes - (48 if ip_version == 6 else 28), 1)
+    full_bytes = max(mtu_bytes - (48 if ip_version == 6 else 28), 1)
     teeth: set[int] = set()
-    size = whole
+    size = full_bytes
     while size < last and len(teeth) < 200:
         teeth |= {size, size + 1}
         try:

@@ -47,10 +47,10 @@ def align_section_digits(section: TableSection) -> TableSection:
         units.setdefault(table.keys, unit)
         scaled = in_one_unit(table, unit)
         half_widths = intervals.get(table.keys)
-        known = (
+        interval_decimals = (
             {} if half_widths is None else _decimals_of_intervals(in_one_unit(half_widths, unit))
         )
-        evened_tables.append(_evened(scaled, known))
+        evened_tables.append(_evened(scaled, interval_decimals))
     return replace(section, tables=tuple(evened_tables))
 
 
@@ -60,14 +60,14 @@ def align_part_digits(part: Part) -> Part:
     return replace(part, sheets=sheets, details=details)
 
 
-def _evened(table: AnyTable, known: dict[_Place, int]) -> AnyTable:
-    """``known``: decimals given by a table of intervals next to this one."""
+def _evened(table: AnyTable, interval_decimals: dict[_Place, int]) -> AnyTable:
+    """``interval_decimals``: decimals given by a table of intervals next to this one."""
     columns = range(len(table.columns))
     decimals = {
         (at, unit): _decimals_of(_figures_of(_column(table, at), unit), unit)
         for at in columns
         for unit in {place.unit for place in _column(table, at)}
-    } | known
+    } | interval_decimals
     for at in columns[1:]:
         if table.columns[at].startswith(_INTERVAL):
             for unit in {place.unit for place in _column(table, at)}:
@@ -115,8 +115,8 @@ def _decimals_of(figures: Sequence[float], unit: str) -> int:
     """Decimals by the largest figure: four significant digits."""
     most = max(figures, default=0.0)
     if unit in SCALED and most:
-        rounded = float(f"{most:.{_COUNTING - 1}e}")
-        return max(0, _COUNTING - 1 - math.floor(math.log10(rounded)))
+        approximation = float(f"{most:.{_COUNTING - 1}e}")
+        return max(0, _COUNTING - 1 - math.floor(math.log10(approximation)))
     return 0 if most >= 1000 else 1 if most >= 100 else _AS_THEY_ARE
 
 
@@ -132,10 +132,10 @@ def _decimals_of_intervals(half_widths: GridTable) -> dict[_Place, int]:
 
 def _by_interval(half_widths: Sequence[float]) -> int:
     """Decimals that give the smallest interval of the column two digits."""
-    known = [half for half in half_widths if half > 0]
-    if not known:
+    widths = [half for half in half_widths if half > 0]
+    if not widths:
         return _AS_THEY_ARE
-    return min(4, max(0, 1 - math.floor(math.log10(min(known)))))
+    return min(4, max(0, 1 - math.floor(math.log10(min(widths)))))
 
 
 def _shortened(place: TableCell, decimals: int) -> TableCell:

@@ -350,6 +350,6 @@ def _letter(index: int) -> str:
     letters = ""
     index += 1
     while index:
-        index, rest = divmod(index - 1, 26)
-        letters = chr(ord("a") + rest) + letters
+        index, remainder = divmod(index - 1, 26)
+        letters = chr(ord("a") + remainder) + letters
     return letters

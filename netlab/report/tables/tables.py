@@ -233,12 +233,12 @@ def _lost(grid: BinGrid) -> GridTable | None:
             for flow in place.flows
             if flow.lost_messages is not None and flow.sent_messages
         ]
-        lost, sent = (sum(side) for side in zip(*counts, strict=True)) if counts else (0, 0)
+        losses, messages = (sum(side) for side in zip(*counts, strict=True)) if counts else (0, 0)
         uncounted = [_("not counted.")] if place.flows and not counts else []
         letters = notes([*_why(place), *uncounted])
-        if not sent:
+        if not messages:
             return TableCell(notes=letters, n=len(counts))
-        return _share_cell(100 * lost / sent, n=len(counts), notes=letters)
+        return _share_cell(100 * losses / messages, n=len(counts), notes=letters)
 
     narrow = _with_columns(grid, columns)
     rows = _body(narrow, "%", notes, entry)

@@ -35,13 +35,13 @@ def _figures(run: Analysis) -> Iterator[str]:
     for record in run.records:
         if record.status is Status.OK and record.test not in ("stream", UNDER_LOAD):
             yield from _of_trips(TripTrial(record))
-    loaded = [
+    load_readings = [
         reading
         for reading in readings(run)
         if reading.test == UNDER_LOAD and reading.status == "ok"
     ]
-    for cell in dict.fromkeys(reading.cell for reading in loaded):
-        yield rise_words([reading for reading in loaded if reading.cell == cell])
+    for cell in dict.fromkeys(reading.cell for reading in load_readings):
+        yield rise_words([reading for reading in load_readings if reading.cell == cell])
     for record in run.records:
         timeline = timeline_of(record.settings, record.values)
         if record.test == UNDER_LOAD and timeline is not None:
@@ -49,8 +49,8 @@ def _figures(run: Analysis) -> Iterator[str]:
 
 
 def _of_stream(sample: StreamSample) -> str:
-    which = f" {sample.flow}" if sample.flow else ""
-    text = f"{format_rate(sample.throughput_bit_per_s)}{which}, of payload"
+    flow_name = f" {sample.flow}" if sample.flow else ""
+    text = f"{format_rate(sample.throughput_bit_per_s)}{flow_name}, of payload"
     ceiling = sample.ceiling_bit_per_s
     if ceiling is None or sample.same_host:
         return text
@@ -69,8 +69,8 @@ def _why(run: Analysis) -> Iterator[str]:
     """The findings that explain the figures, the most important first."""
     order = leading_kinds(run.findings)
     of_cells = [finding for finding in run.findings if finding.cells]
-    ordered = [finding for kind in order for finding in of_cells if finding.kind is kind]
-    for finding in ordered[:MOST_SENTENCES]:
+    ranking = [finding for kind in order for finding in of_cells if finding.kind is kind]
+    for finding in ranking[:MOST_SENTENCES]:
         yield finding.sentence or ""
         if finding.severity == "warning" and finding.advice:
             yield f"  {finding.advice}"

@@ -20,9 +20,9 @@ from netlab.units import format_bytes, format_seconds
 def sentence(finding: Finding, index: RunIndex) -> Message:
     """The whole sentence with its full stop: the group of cells, the statement, the figures."""
     text = statement(finding, index)
-    where = "" if finding.kind.says_of_what else of_what(finding.group)
-    if where:
-        return _("{where}: {statement}.", where=where, statement=text)
+    subject = "" if finding.kind.says_of_what else of_what(finding.group)
+    if subject:
+        return _("{where}: {statement}.", where=subject, statement=text)
     return _("{statement}.", statement=sentence_case(text))
 
 

@@ -46,8 +46,8 @@ class RunIndex:
 
     def buffer_bytes(self, cell: str) -> int | None:
         """The socket buffer that a cell requests; ``None``: the system chooses it."""
-        planned = self.cells.get(cell)
-        size = None if planned is None else planned.settings.get(AXIS)
+        planned_cell = self.cells.get(cell)
+        size = None if planned_cell is None else planned_cell.settings.get(AXIS)
         return size if isinstance(size, int) else None
 
     def cells_of_group(self, cell: str) -> tuple[str, ...]:

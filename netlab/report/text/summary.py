@@ -158,18 +158,18 @@ def _in_turn(findings: Sequence[Finding], index: RunIndex, most: int = MOST_NAME
     most ``most`` groups.
     """
     first = findings[0]
-    where, text = of_what(first.group), statement(first, index)
-    same: list[str] = [where]
-    others: list[str] = []
+    subject, text = of_what(first.group), statement(first, index)
+    same: list[str] = [subject]
+    other_subjects: list[str] = []
     for finding in findings[1:]:
-        alike = where and statement(finding, index) == text
-        (same if alike else others).append(of_what(finding.group))
+        alike = subject and statement(finding, index) == text
+        (same if alike else other_subjects).append(of_what(finding.group))
     head = sentence(first, index)
     if len(same) > 1:
         head = _("{where}: {statement}.", where=_named(same, most), statement=text)
-    if not any(others):
+    if not any(other_subjects):
         return head
-    names = _named(others, most)
+    names = _named(other_subjects, most)
     likewise = (
         _("Likewise, with other figures: {others}.", others=names)
         if most > MOST_BRIEFLY
@@ -229,13 +229,13 @@ def _ceiling(findings: Sequence[Finding], index: RunIndex) -> Message:
             limit=statement(least, index),
             fall=statement(falls[_table_column(least)], index),
         )
-    others = len({finding.group for finding in full}) - 1
-    if not others:
+    count = len({finding.group for finding in full}) - 1
+    if not count:
         return text
     columns = counted(
         "The wire is also the limit of one other column.",
         "The wire is also the limit of {number} other columns.",
-        others,
+        count,
     )
     return joined(" ", (text, columns))
 
@@ -251,8 +251,8 @@ def _comparisons(findings: Sequence[Finding], index: RunIndex) -> Message:
     text = sentence(min(findings, key=_distance), index)
     if len(findings) == 1:
         return text
-    others = _("The other comparisons of pairings also have one trial each: no verdict.")
-    return joined(" ", (text, others))
+    remark = _("The other comparisons of pairings also have one trial each: no verdict.")
+    return joined(" ", (text, remark))
 
 
 def _distance(finding: Finding) -> float:

@@ -19,17 +19,21 @@ def rise_words(trials: Sequence[Reading], load: str = "") -> Message:
 
     ``trials``: all trials of one cell that have a result. ``load``: the name of the cell.
     """
-    idle, loaded = (mean_ms(trials, f"{phase}_rtt_p50_ns") for phase in ("idle", "loaded"))
+    idle_ms, load_ms = (mean_ms(trials, f"{phase}_rtt_p50_ns") for phase in ("idle", "loaded"))
     conditions = joined(", ", [word for word in (load, *_carried(trials)) if word])
-    if loaded is None:
-        lost = _("Under load at least half of the requests are lost ({load})", load=conditions)
-        before = [] if idle is None else [_("{time} before the load", time=time_words(idle))]
-        return joined("; ", [lost, *before])
-    ends = {"loaded": time_words(loaded), "load": conditions}
-    if idle is None:
+    if load_ms is None:
+        loss_clause = _(
+            "Under load at least half of the requests are lost ({load})", load=conditions
+        )
+        idle_clause = (
+            [] if idle_ms is None else [_("{time} before the load", time=time_words(idle_ms))]
+        )
+        return joined("; ", [loss_clause, *idle_clause])
+    ends = {"loaded": time_words(load_ms), "load": conditions}
+    if idle_ms is None:
         return _("Under load a round trip takes {loaded} ({load})", **ends)
-    ends["idle"] = time_words(idle)
-    if loaded < RISES * idle:
+    ends["idle"] = time_words(idle_ms)
+    if load_ms < RISES * idle_ms:
         return _(
             "Under load round trips take no longer: {loaded}, before the load {idle} ({load})",
             **ends,

@@ -102,9 +102,9 @@ class _Column:
     @cached_property
     def is_numeric(self) -> bool:
         """Whether it has figures and nothing else."""
-        known = [figure is not None for figure in self.figures]
-        return any(known) and all(
-            known or not cell.text for known, cell in zip(known, self.cells, strict=True)
+        flags = [figure is not None for figure in self.figures]
+        return any(flags) and all(
+            flag or not cell.text for flag, cell in zip(flags, self.cells, strict=True)
         )
 
     @cached_property
@@ -135,9 +135,10 @@ class _Column:
     @cached_property
     def digits(self) -> tuple[int, int]:
         """Most characters of its figures before the decimal marker, and from the marker on."""
-        known = [figure.partition(".") for figure in self.figures if figure is not None]
-        rest = max(len(rest) for _whole, _marker, rest in known)
-        return max(len(whole) for whole, _marker, _rest in known), rest + bool(rest)
+        parts = [figure.partition(".") for figure in self.figures if figure is not None]
+        fraction_digits = max(len(fraction) for _integer, _marker, fraction in parts)
+        integer_digits = max(len(integer) for integer, _marker, _fraction in parts)
+        return integer_digits, fraction_digits + bool(fraction_digits)
 
     @cached_property
     def _body_characters(self) -> int:
@@ -268,8 +269,10 @@ def _widened(grid: _Grid, size: _Size) -> _Grid:
     columns = (grid.labels, *grid.columns)
     long = sum(column.is_long for column in columns)
     spare = int((TEXT_WIDTH_PT - _width_pt(columns, size)) / size.character_pt)
-    labels, *others = (replace(c, paragraph=c.paragraph + spare // max(1, long)) for c in columns)
-    return replace(grid, labels=labels, columns=tuple(others))
+    labels, *figure_columns = (
+        replace(c, paragraph=c.paragraph + spare // max(1, long)) for c in columns
+    )
+    return replace(grid, labels=labels, columns=tuple(figure_columns))
 
 
 def _width_pt(columns: Sequence[_Column], size: _Size) -> float:
@@ -303,11 +306,11 @@ def _table(grid: _Grid, size: _Size) -> str:
         lines += [*head, r"\endfirsthead", *head, r"\endhead"]
         lines += [r"\midrule", r"\endfoot", r"\bottomrule", r"\endlastfoot", *body]
         lines += [r"\end{longtable}"]
-    used = {letter for c in grid.columns for cell in c.cells for letter in cell.letters}
+    letters = {letter for c in grid.columns for cell in c.cells for letter in cell.letters}
     lines += [
         rf"\textsuperscript{{{letter}}}~{latex_prose(sentence, grid.marker)}\par"
         for letter, sentence in grid.footnotes
-        if letter in used
+        if letter in letters
     ]
     return "\n".join([*lines, r"\bigskip}", ""])
 
@@ -332,7 +335,7 @@ def _group_lines(grid: _Grid) -> list[str]:
     spans, rules, at = [], [], 2
     while at - 2 < len(names):
         name = names[at - 2]
-        wide = next((n for n, other in enumerate(names[at - 2 :]) if other != name), None)
+        wide = next((n for n, next_name in enumerate(names[at - 2 :]) if next_name != name), None)
         wide = len(names) - at + 2 if wide is None else wide
         spans.append(rf"\multicolumn{{{wide}}}{{c}}{{{latex_prose(name, grid.marker)}}}")
         rules.append(rf"\cmidrule(lr){{{at}-{at + wide - 1}}}")
@@ -352,13 +355,13 @@ def _head(column: _Column, marker: str) -> str:
 def _specification(column: _Column, size: _Size) -> str:
     """``S[…]`` for figures, ``l`` for words, ``p{…}`` for sentences."""
     if column.is_numeric:
-        known = [figure for figure in column.figures if figure is not None]
-        whole = max(len(figure.partition(".")[0].lstrip("-")) for figure in known)
-        rest = max(len(figure.partition(".")[2]) for figure in known)
-        sign = "-" if any(figure.startswith("-") for figure in known) else ""
+        numbers = [figure for figure in column.figures if figure is not None]
+        integer_digits = max(len(figure.partition(".")[0].lstrip("-")) for figure in numbers)
+        fraction_digits = max(len(figure.partition(".")[2]) for figure in numbers)
+        sign = "-" if any(figure.startswith("-") for figure in numbers) else ""
         widest = max((cell for cell in column.cells), key=lambda cell: cell.behind_characters)
         room = f", table-space-text-post={{{widest.behind}}}" if widest.behind else ""
-        return f"S[table-format={sign}{whole}.{rest}{room}]"
+        return f"S[table-format={sign}{integer_digits}.{fraction_digits}{room}]"
     if column.is_long:
         wide = column.characters * size.character_pt
         return rf">{{\raggedright\arraybackslash}}p{{{wide:.0f}pt}}"

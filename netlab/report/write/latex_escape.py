@@ -95,18 +95,18 @@ def latex_text(text: str) -> str:
     return "".join(map(_character, apart))
 
 
-def _character(each: str) -> str:
-    if each == "\0":
+def _character(character: str) -> str:
+    if character == "\0":
         return "{}"
-    if each in _SPECIAL:
-        return _SPECIAL[each]
-    if each.isascii() or each in _LETTERS:
-        return each
-    return _with_accent(each) or f"{_coded(each)}\\allowbreak{{}}"
+    if character in _SPECIAL:
+        return _SPECIAL[character]
+    if character.isascii() or character in _LETTERS:
+        return character
+    return _with_accent(character) or f"{_coded(character)}\\allowbreak{{}}"
 
 
-def _coded(each: str) -> str:
-    return f"{{[}}U+{ord(each):04X}{{]}}"
+def _coded(character: str) -> str:
+    return f"{{[}}U+{ord(character):04X}{{]}}"
 
 
 def shown_characters(text: str) -> int:
@@ -114,14 +114,19 @@ def shown_characters(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(
-        1 if each.isascii() or each in _SPECIAL or each in _LETTERS or _with_accent(each) else 8
-        for each in printable(text)
+        1
+        if character.isascii()
+        or character in _SPECIAL
+        or character in _LETTERS
+        or _with_accent(character)
+        else 8
+        for character in printable(text)
     )
 
 
-def _with_accent(each: str) -> str | None:
+def _with_accent(character: str) -> str | None:
     """``č`` as ``\\v{c}``; ``None`` for what is no ASCII letter with one known accent."""
-    parts = unicodedata.normalize("NFD", each)
+    parts = unicodedata.normalize("NFD", character)
     if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS:
         return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
     return None

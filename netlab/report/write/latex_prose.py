@@ -43,8 +43,8 @@ def latex_prose(text: str, marker: str = ".") -> str:
         if number is None:
             continue
         parts.append(latex_text(text[at : match.start()]))
-        whole = number if half is None else f"{number} +- {half}"
-        parts.append(rf"\qty{{{whole}}}{{{_UNITS[match['unit']]}}}")
+        quantity = number if half is None else f"{number} +- {half}"
+        parts.append(rf"\qty{{{quantity}}}{{{_UNITS[match['unit']]}}}")
         at = match.end()
     return "".join([*parts, latex_text(text[at:])])
 

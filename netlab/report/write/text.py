@@ -152,9 +152,9 @@ def figures(parts: Iterable[Part]) -> str:
                     value = "" if place.value is None else f"{place.value:.12g}"
                     notes = " ".join(sentences[letter] for letter in place.notes)
                     start = [part.title, sheet.title, line.label, column]
-                    rest = [place.text, notes]
+                    end = [place.text, notes]
                     writer.writerow(
-                        [*map(_cell, start), value, _cell(place.unit), *map(_cell, rest)]
+                        [*map(_cell, start), value, _cell(place.unit), *map(_cell, end)]
                     )
     return out.getvalue()
 

@@ -48,7 +48,7 @@ def test_the_range_is_measured_with_and_beside_it_without_a_difference(
     clean, faulty = bench.load("clean"), bench.load("faulty")
     assert by_status(faulty) == {"ok": 6}
     assert wrong_ok(clean, faulty) == []
-    ports = {each.values["receiver_local_port"] for each in faulty.latest.values()}
+    ports = {record.values["receiver_local_port"] for record in faulty.latest.values()}
     assert ports <= set(range(FIRST + TAKEN, LAST + 1))
     record_property("figure", f"{len(faulty.latest)} of {len(faulty.latest)} trials measured")
     record_property("n", len(faulty.latest))

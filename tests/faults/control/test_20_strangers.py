@@ -44,14 +44,14 @@ class Strangers:
     heard: list[bytes] = field(default_factory=list)
 
 
-def call(port: int, found: Strangers, open_still: list[socket.socket]) -> None:
+def call(port: int, tally: Strangers, open_still: list[socket.socket]) -> None:
     for attack in (bytes(32), secrets.token_bytes(64), b"slow", b""):
         caller = socket.socket()
         caller.settimeout(0.2)
         open_still.append(caller)
         with suppress(OSError):
             caller.connect(("127.0.0.1", port))
-            found.connections += 1
+            tally.connections += 1
             caller.sendall(attack)
         if attack not in (b"slow", b""):
             caller.close()
@@ -60,22 +60,22 @@ def call(port: int, found: Strangers, open_still: list[socket.socket]) -> None:
     del open_still[:-12]
 
 
-def spray(caller: socket.socket, port: int, found: Strangers) -> None:
+def spray(caller: socket.socket, port: int, tally: Strangers) -> None:
     hello = struct.pack(">4sBBH16s24x", b"NLPH", 1, 0, 0, secrets.token_bytes(16))
     data = struct.pack(">IBBHQQ976x", secrets.randbits(32), 16, 0, 0, 7, 7)
     request = struct.pack(">IBBHQQ40x", secrets.randbits(32), 18, 0, 0, 7, 7)
     for attack in (hello, data, request, b"", os.urandom(48), os.urandom(1400)):
         with suppress(OSError):
             caller.sendto(attack, ("127.0.0.1", port))
-            found.datagrams += 1
+            tally.datagrams += 1
     with suppress(OSError):
-        found.heard.append(caller.recv(4096))
+        tally.heard.append(caller.recv(4096))
 
 
 @contextmanager
 def strangers(ports: range) -> Iterator[Strangers]:
     """They come for as long as this lasts, some hundred a second each."""
-    found, stop = Strangers(), threading.Event()
+    tally, stop = Strangers(), threading.Event()
     open_still: list[socket.socket] = []
 
     def come() -> None:
@@ -83,13 +83,13 @@ def strangers(ports: range) -> Iterator[Strangers]:
             caller.setblocking(False)
             while not stop.wait(0.005):
                 for port in ports:
-                    call(port, found, open_still)
-                    spray(caller, port, found)
+                    call(port, tally, open_still)
+                    spray(caller, port, tally)
 
     thread = threading.Thread(target=come)
     thread.start()
     try:
-        yield found
+        yield tally
     finally:
         stop.set()
         thread.join()
@@ -108,24 +108,26 @@ def test_results_are_those_of_a_run_without_them(
     bench.matrix(TESTS, server=server, repeats="5", defaults="{duration: 500ms}")
     with strangers(ELSEWHERE):
         assert bench.run("run", "matrix.yaml", "--into", "clean").returncode == 0
-    with strangers(PORTS) as found:
+    with strangers(PORTS) as tally:
         assert bench.run("run", "matrix.yaml", "--into", "faulty").returncode == 0
     clean, faulty = bench.load("clean"), bench.load("faulty")
     assert by_status(faulty) == {"ok": 15}
     # A stranger's message wakes the mirror as well, and where the system then puts its thread
     # decides about a round trip of some microseconds: of those all count, and none was made up.
-    assert [each for each in wrong_ok(clean, faulty) if "rtt_mean_ns" not in each] == []
+    assert [sentence for sentence in wrong_ok(clean, faulty) if "rtt_mean_ns" not in sentence] == []
     for column in ("rtt_count", "sent_messages", "lost_messages"):
         assert trips(faulty)[column].equals(trips(clean)[column])
     assert trips(faulty)["rtt_min_ns"].min() > trips(clean)["rtt_min_ns"].min() / 2
-    assert found.connections + found.datagrams > 1000
-    assert found.heard == []
-    counted = sum(
+    assert tally.connections + tally.datagrams > 1000
+    assert tally.heard == []
+    stranger_count = sum(
         value
         for record in faulty.latest.values()
         for key, value in record.values.items()
         if key.endswith("strangers") and isinstance(value, int)
     )
-    assert counted > 5
-    record_property("figure", f"{counted} counted, 0 answered, {len(faulty.latest)} trials ok")
-    record_property("n", found.connections + found.datagrams)
+    assert stranger_count > 5
+    record_property(
+        "figure", f"{stranger_count} counted, 0 answered, {len(faulty.latest)} trials ok"
+    )
+    record_property("n", tally.connections + tally.datagrams)

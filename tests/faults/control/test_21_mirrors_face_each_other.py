@@ -46,29 +46,29 @@ def test_a_mirror_never_answers_an_answer(record_property: Callable[[str, object
     binary = build()
     keys = {"proto": "udp", "message": SIZE, "token": TOKEN, "deadline": 20}
     with ExitStack() as stack:
-        one, other = (stack.enter_context(Agent(binary)) for _ in range(2))
-        first = one.start("mirror", bind="127.0.0.1", **keys)
-        port = one.next(first)["port"]
+        first_agent, second_agent = (stack.enter_context(Agent(binary)) for _ in range(2))
+        first = first_agent.start("mirror", bind="127.0.0.1", **keys)
+        port = first_agent.next(first)["port"]
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
             free.bind(("127.0.0.1", 0))
             own = free.getsockname()[1]
-        second = other.start("mirror", to=f"127.0.0.1:{port}", port=own, **keys)
+        second = second_agent.start("mirror", to=f"127.0.0.1:{port}", port=own, **keys)
         time.sleep(0.5)
-        before = udp_datagrams()
+        old_count = udp_datagrams()
         for number in range(100):
             forge(own, port, request(number))
         time.sleep(1)
-        told = []
-        for agent, name in ((one, first), (other, second)):
+        answers = []
+        for agent, name in ((first_agent, first), (second_agent, second)):
             agent.ask("stop", test=name)
-            told.append(agent.next(name, "result", "error"))
-        sent = udp_datagrams() - before
-    assert [each["type"] for each in told] == ["result", "result"], told
-    assert (told[0]["received_messages"], told[0]["answered_messages"]) == (100, 100)
-    assert (told[1]["received_messages"], told[1]["answered_messages"]) == (0, 0)
-    assert told[1]["foreign_messages"] == 100
-    assert told[0]["response_bytes"] <= told[0]["message_bytes"]
-    assert sent >= 100
+            answers.append(agent.next(name, "result", "error"))
+        datagram_count = udp_datagrams() - old_count
+    assert [answer["type"] for answer in answers] == ["result", "result"], answers
+    assert (answers[0]["received_messages"], answers[0]["answered_messages"]) == (100, 100)
+    assert (answers[1]["received_messages"], answers[1]["answered_messages"]) == (0, 0)
+    assert answers[1]["foreign_messages"] == 100
+    assert answers[0]["response_bytes"] <= answers[0]["message_bytes"]
+    assert datagram_count >= 100
     record_property(
         "figure", "1 answer a forged request, 0 to an answer; 1.0 bytes out per byte in"
     )

@@ -45,9 +45,9 @@ def tapped(port: int, replay: list[bytes]) -> Iterator[Tap]:
     def carry() -> None:
         caller = None
         while not stop.is_set():
-            for one in select.select([front, back], [], [], 0.02)[0]:
+            for source in select.select([front, back], [], [], 0.02)[0]:
                 with suppress(ConnectionRefusedError):  # whoever has left
-                    if one is front:
+                    if source is front:
                         data, caller = front.recvfrom(65536)
                         tap.kept.append(data)
                         back.send(data)
@@ -68,44 +68,46 @@ def tapped(port: int, replay: list[bytes]) -> Iterator[Tap]:
 
 
 def session(
-    agents: Agents, *, before: list[bytes], replay: list[bytes]
+    agents: Agents, *, old_datagrams: list[bytes], replay: list[bytes]
 ) -> tuple[Reply, Reply, list[bytes], list[bytes]]:
-    """What both sides said, what went along, and what a stranger heard who sent ``before``."""
+    """What both sides said, what went along, and the answers to a stranger's ``old_datagrams``."""
     receiver, sender = agents
     keys = {"token": secrets.token_hex(16), "proto": "udp", "message": 200, "count": 300}
     listening = receiver.start("receive", bind="127.0.0.1", **keys)
     ready = receiver.next(listening)
-    heard: list[bytes] = []
+    answers: list[bytes] = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
         stranger.connect(("127.0.0.1", ready["port"]))
-        for data in before:
+        for data in old_datagrams:
             stranger.send(data)
         with tapped(ready["port"], replay) as tap:
             to = at("127.0.0.1", ready | {"port": tap.port})
             sending = sender.start("send", to=to, message_rate=1000, **keys)
-            sent = sender.next(sending, "result", "error")
-            receiver.ask("stop", test=listening, sent=sent.get("sent_messages", 0))
-            received = receiver.next(listening, "result", "error")
+            sender_record = sender.next(sending, "result", "error")
+            receiver.ask("stop", test=listening, sent=sender_record.get("sent_messages", 0))
+            receiver_record = receiver.next(listening, "result", "error")
         stranger.setblocking(False)
         with suppress(OSError):
-            heard.append(stranger.recv(4096))
-    return received, sent, tap.kept, heard
+            answers.append(stranger.recv(4096))
+    return receiver_record, sender_record, tap.kept, answers
 
 
 def test_a_session_is_not_moved_by_the_one_before(
     agents: Agents, record_property: Callable[[str, object], None]
 ) -> None:
-    received, _, kept, _ = session(agents, before=[], replay=[])
-    assert received["total_messages"] == 300
-    old = [each for each in kept if struct.unpack(">I", each[:4])[0] != 0]
+    receiver_record, _, datagrams, _ = session(agents, old_datagrams=[], replay=[])
+    assert receiver_record["total_messages"] == 300
+    old = [datagram for datagram in datagrams if struct.unpack(">I", datagram[:4])[0] != 0]
     assert len(old) >= 300
-    received, sent, _, heard = session(agents, before=old[:60], replay=old[:100])
-    assert received["type"] == "result", received
-    assert sent["sent_messages"] == 300
-    assert received["total_messages"] + received["lost_messages"] == 300
-    assert received["lost_messages"] == received["duplicate_messages"] == 0
-    assert received["foreign_messages"] == 100
-    assert received["strangers"] == 60
-    assert heard == []
+    receiver_record, sender_record, _, answers = session(
+        agents, old_datagrams=old[:60], replay=old[:100]
+    )
+    assert receiver_record["type"] == "result", receiver_record
+    assert sender_record["sent_messages"] == 300
+    assert receiver_record["total_messages"] + receiver_record["lost_messages"] == 300
+    assert receiver_record["lost_messages"] == receiver_record["duplicate_messages"] == 0
+    assert receiver_record["foreign_messages"] == 100
+    assert receiver_record["strangers"] == 60
+    assert answers == []
     record_property("figure", "160 dropped and counted, 0 answered")
     record_property("n", 160)

@@ -27,8 +27,8 @@ def test_controllers_with_pairs_in_random_order_never_share_a_host(
     contest = Contest()
     with hosts_in(bench.folder, 3) as lock_of:
         chance = random.Random(SEED)  # noqa: S311 - can be repeated
-        started = contend(bench, lock_of, CONTROLLERS, chance, batch=1)
-        settle(bench, lock_of, started, contest)
+        contenders = contend(bench, lock_of, CONTROLLERS, chance, batch=1)
+        settle(bench, lock_of, contenders, contest)
     assert (contest.overlaps, contest.stuck, contest.bad) == ([], [], [])
     assert contest.acquired >= CONTROLLERS
     record_property("figure", "0 overlaps, 0 deadlocks")
@@ -58,9 +58,9 @@ def test_two_runs_on_a_host_at_once_would_be_seen() -> None:
     def hold(host: str, run: str, began_s: float, ended_s: float) -> Hold:
         return Hold(host, run, noon + timedelta(seconds=began_s), noon + timedelta(seconds=ended_s))
 
-    one = [hold("a", "one", 0, 9), hold("b", "one", 0, 9)]
-    assert overlaps([*one, hold("a", "two", 9, 10), hold("c", "three", 1, 2)]) == []
-    (told,) = overlaps([*one, hold("a", "two", 1, 2), hold("a", "three", 9.5, 10)])
-    assert "one" in told
-    assert "two" in told
-    assert len(overlaps([*one, hold("a", "two", 1, 2), hold("a", "three", 8, 10)])) == 2
+    holds = [hold("a", "one", 0, 9), hold("b", "one", 0, 9)]
+    assert overlaps([*holds, hold("a", "two", 9, 10), hold("c", "three", 1, 2)]) == []
+    (overlap,) = overlaps([*holds, hold("a", "two", 1, 2), hold("a", "three", 9.5, 10)])
+    assert "one" in overlap
+    assert "two" in overlap
+    assert len(overlaps([*holds, hold("a", "two", 1, 2), hold("a", "three", 8, 10)])) == 2

@@ -38,12 +38,14 @@ def test_a_run_has_every_result_of_a_clean_one(
 def test_records_come_out_whole_in_whatever_parts(encoding: str, part: int) -> None:
     data = f"C:\\Users\\Ada> {LINE}\r\n".encode(encoding) * 3 + b"\0\n"
     reader = RecordReader()
-    found = [each for at in range(0, len(data), part) for each in reader.feed(data[at : at + part])]
-    assert [each for each in found if isinstance(each, dict)] == [RECORD] * 3
+    entries = [
+        entry for at in range(0, len(data), part) for entry in reader.feed(data[at : at + part])
+    ]
+    assert [entry for entry in entries if isinstance(entry, dict)] == [RECORD] * 3
 
 
 def test_a_name_in_a_code_page_keeps_its_ascii() -> None:
     line = LINE.replace("Ethernet", "Büro").encode("cp437") + b"\r\n"
-    (found,) = RecordReader().feed(line)
-    assert isinstance(found, dict)
-    assert (found["sent_messages"], found["interface"]) == (12, "B�ro 2")
+    (record,) = RecordReader().feed(line)
+    assert isinstance(record, dict)
+    assert (record["sent_messages"], record["interface"]) == (12, "B�ro 2")

@@ -34,16 +34,16 @@ LIES = {
 def test_each_is_a_failed_trial_with_the_key_and_what_came(
     bench: Bench, lied_to: LiedTo, record_property: Callable[[str, object], None]
 ) -> None:
-    sizes = [1000 + each for each in range(len(LIES) // 2)]
+    sizes = [1000 + number for number in range(len(LIES) // 2)]
     matrix = bench.matrix(PACED.replace("1000", str(sizes)), repeats="3", defaults=COUNTED)
     bench.run("run", str(matrix), "--into", "clean", "--no-report")
-    said = lied_to.run(matrix, *(f"@{lie}" for lie in LIES))
+    output = lied_to.run(matrix, *(f"@{lie}" for lie in LIES))
     lied = lied_to.load()
     records = lied.records  # in the order of the trials: two rounds of lies, then one of truth
     for record, detail in zip(records, LIES.values(), strict=False):
         assert (record.status, record.reason) == (Status.FAILED, "bad-answer"), detail
         assert record.detail is not None and detail in record.detail
-        assert record.detail in said
+        assert record.detail in output
         assert list(figures_of(record)) == []
     assert [record.status for record in records[len(LIES) :]] == [Status.OK] * len(sizes)
     assert bench.run("report", "lied").returncode == 0

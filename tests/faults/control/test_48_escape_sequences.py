@@ -38,39 +38,39 @@ def on_terminal(
         stderr=its,
     )
     os.close(its)
-    seen = b""
+    output = b""
     try:
         while part := os.read(ours, 65536):
-            seen += part
+            output += part
     except OSError:  # how Linux says that nobody has the terminal any more
         pass
     os.close(ours)
     child.wait(10)
-    assert b"Traceback" not in seen, seen.decode()
-    return seen
+    assert b"Traceback" not in output, output.decode()
+    return output
 
 
-def clean(seen: bytes) -> bool:
-    return not any(each in seen for each in PLANTED)
+def clean(output: bytes) -> bool:
+    return not any(sequence in output for sequence in PLANTED)
 
 
 @pytest.mark.parametrize(
-    ("lie", "liar", "then"),
+    ("lie", "liar", "commands"),
     [
         ("error", "client", ("report", "export")),
         ("last-words", "client", ("status",)),
         ("holder", "server", ()),
     ],
 )
-def test_a_run_prints_none(lied_to: LiedTo, lie: str, liar: str, then: tuple[str, ...]) -> None:
+def test_a_run_prints_none(lied_to: LiedTo, lie: str, liar: str, commands: tuple[str, ...]) -> None:
     matrix = lied_to.honest.matrix("{test: stream, protocol: TCP, message_size: 1448}")
     words = ("run", str(matrix), "--into", "lied", "--retries", "0", "--no-report")
-    seen = on_terminal(lied_to, *words, lies=(lie,), liar=liar)
-    assert clean(seen), seen
-    assert b"owned" in seen
-    for command in then:
-        seen = on_terminal(lied_to, command, "lied")
-        assert clean(seen), seen
+    output = on_terminal(lied_to, *words, lies=(lie,), liar=liar)
+    assert clean(output), output
+    assert b"owned" in output
+    for command in commands:
+        output = on_terminal(lied_to, command, "lied")
+        assert clean(output), output
 
 
 def test_the_survey_and_the_plan_print_none(
@@ -83,9 +83,9 @@ def test_the_survey_and_the_plan_print_none(
     names = ("kernel", "distribution", "hostname", "cpu_model", "virtual", "governor")
     lies = [f"facts.{name}={TEXT}" for name in names]
     lies += [f"hello.{name}={TEXT}" for name in ("os_release", "architecture", "clock")]
-    seen = on_terminal(lied_to, "hosts", str(inventory), lies=tuple(lies))
-    assert clean(seen), seen
-    assert b"client: " in seen
+    output = on_terminal(lied_to, "hosts", str(inventory), lies=tuple(lies))
+    assert clean(output), output
+    assert b"client: " in output
     record_property("figure", f"{len(lies)} keys of a survey, 4 ways into a run")
 
 
@@ -102,14 +102,14 @@ def test_names_in_files_of_others_print_none(bench: Bench, lied_to: LiedTo) -> N
         ("--" + ESCAPES.strip(),),
         ("compare", str(FIXTURES / "run-v1"), "--by", ESCAPES.strip()),
     ):
-        seen = on_terminal(lied_to, *words)
-        assert clean(seen), seen
-        assert b"owned" in seen, seen
+        output = on_terminal(lied_to, *words)
+        assert clean(output), output
+        assert b"owned" in output, output
 
 
 def test_one_function_cleans() -> None:
     every = "".join(map(chr, [*range(0x300), 0x200B, 0x200E, 0x202E, 0x2028, 0xFEFF, 0xD800]))
-    assert not {unicodedata.category(each) for each in printable(every)} & CONTROL
+    assert not {unicodedata.category(character) for character in printable(every)} & CONTROL
     assert set(printable_lines(every)) - set(printable(every)) == {"\n", "\t"}
     assert printable("Größe 日本語 é 🙂") == "Größe 日本語 é 🙂"
     assert excerpt("x" * 100) == "x" * 79 + "…"

@@ -30,15 +30,15 @@ def test_it_is_retried_and_the_others_are_measured(
 ) -> None:
     bench.matrix(TESTS, defaults="{duration: 600ms}", repeats="2")
     assert bench.run(*WORDS, "clean").returncode == 0
-    going = bench.start(*WORDS, "out")
+    child = bench.start(*WORDS, "out")
     bench.wait_for('"kind":"attempt"')
     time.sleep(0.4)
     killed = sorted(bench.probes(), key=started)[side]
     os.kill(killed, signal.SIGKILL)
-    _, said = going.communicate(timeout=60)
-    assert going.returncode == 0, said
+    _, output = child.communicate(timeout=60)
+    assert child.returncode == 0, output
     faulty = bench.load()
-    (died,) = (each for each in faulty.records if each.status != "ok")
+    (died,) = (record for record in faulty.records if record.status != "ok")
     assert (died.status, died.reason) == ("failed", "probe-died")
     assert died.detail is not None
     assert died.detail.endswith("the probe died (signal 9)")

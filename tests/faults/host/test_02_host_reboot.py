@@ -33,10 +33,10 @@ exec unshare -m sh -c 'mount --bind {boot_id} /proc/sys/kernel/random/boot_id; e
 def boot(far: Sshd) -> str:
     """Give the host another boot id; returns it."""
     file = far.folder / "boot_id"
-    made = str(uuid.uuid4())
-    file.write_text(made + "\n")
+    boot_id = str(uuid.uuid4())
+    file.write_text(boot_id + "\n")
     (far.folder / "login").write_text(LOGIN.format(home=far.home, boot_id=file))
-    return made
+    return boot_id
 
 
 def test_its_trials_are_repeated_and_the_restart_is_noted(
@@ -51,24 +51,29 @@ def test_its_trials_are_repeated_and_the_restart_is_noted(
         defaults="{duration: 500ms}",
     )
     assert bench.run(*WORDS, "clean").returncode == 0
-    going = bench.start(*WORDS, "out")
+    child = bench.start(*WORDS, "out")
     bench.wait_for('"kind":"record"')
     # Everything on the host, its sshd and agent, in no order.
-    for pid in [*far.serving(), *(each for s in far.sessions() for each in sshd.descendants(s))]:
+    for pid in [
+        *far.serving(),
+        *(descendant for s in far.sessions() for descendant in sshd.descendants(s)),
+    ]:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     far.stop()
     second = boot(far)
     back = threading.Timer(DOWN_S, far.start)
     back.start()
-    _, said = going.communicate(timeout=90)
+    _, output = child.communicate(timeout=90)
     back.join()
-    assert going.returncode == 0, said
-    assert "server was restarted" in said
+    assert child.returncode == 0, output
+    assert "server was restarted" in output
     faulty = bench.load()
     assert by_status(faulty) == {"ok": TRIALS}
     boots = {
-        each["when"]: each["facts"]["boot_id"] for each in faulty.facts if each["host"] == "server"
+        entry["when"]: entry["facts"]["boot_id"]
+        for entry in faulty.facts
+        if entry["host"] == "server"
     }
     assert boots == {"before": first, "again": second, "after": second}
     assert wrong_ok(bench.load("clean"), faulty) == []

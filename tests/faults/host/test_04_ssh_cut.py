@@ -28,15 +28,15 @@ def test_the_trial_is_repeated(
         repeats="4",
     )
     assert bench.run(*WORDS, "clean").returncode == 0
-    going = bench.start(*WORDS, "out")
+    child = bench.start(*WORDS, "out")
     bench.wait_for('"kind":"attempt"')
     time.sleep(0.2)
     far.cut()
-    _, said = going.communicate(timeout=60)
-    assert going.returncode == 0, said
+    _, output = child.communicate(timeout=60)
+    assert child.returncode == 0, output
     faulty = bench.load()
-    (lost,) = (each for each in faulty.records if each.status != "ok")
-    assert (lost.status, lost.reason) == ("failed", "host-gone")
+    (failure,) = (record for record in faulty.records if record.status != "ok")
+    assert (failure.status, failure.reason) == ("failed", "host-gone")
     assert by_status(faulty) == {"ok": 4}
     assert wrong_ok(bench.load("clean"), faulty) == []
     assert bench.probes_left(5) == []

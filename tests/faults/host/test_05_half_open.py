@@ -38,24 +38,24 @@ def test_a_frozen_connection_is_made_anew(
         defaults="{duration: 500ms}",
     )
     assert bench.run(*WORDS, "clean").returncode == 0
-    measured = threading.Event()
+    run_end = threading.Event()
 
     def freeze() -> None:
         bench.wait_for('"kind":"record"')
         with far.frozen():
-            measured.wait(60)
+            run_end.wait(60)
 
     freezer = threading.Thread(target=freeze)
     freezer.start()
     try:
         outcome = run(Options(matrix=matrix, into=bench.folder / "out"), Progress())
         # Its sshd is still stopped: what ended the old probe was not the end of its input.
-        left = bench.probes_left(3)
+        probes = bench.probes_left(3)
     finally:
-        measured.set()
+        run_end.set()
         freezer.join()
     assert outcome.counts == {"ok": 8}
-    assert left == []
+    assert probes == []
     faulty = bench.load()
     assert by_status(faulty) == {"ok": 8}
     assert wrong_ok(bench.load("clean"), faulty) == []

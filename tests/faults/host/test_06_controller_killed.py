@@ -39,19 +39,19 @@ def test_none_is_lost_and_none_is_there_twice(
     )
     assert bench.run(*WORDS, "clean").returncode == 0
     chance = random.Random(SEED)  # noqa: S311  (moments, no secrets)
-    before: list[str] = []
+    earlier_lines: list[str] = []
     for _ in range(KILLS):
-        going = bench.start(*WORDS, "out", start_new_session=True)
+        child = bench.start(*WORDS, "out", start_new_session=True)
         bench.wait_for('"kind":"session"')
         time.sleep(chance.uniform(0.0, 1.2))
-        os.kill(going.pid, signal.SIGKILL)
-        going.wait()
-        after = records(bench.folder / "out")
-        assert after[: len(before)] == before
-        before = after
-    done = bench.run(*WORDS, "out")
-    assert done.returncode == 0, done.stderr
-    assert records(bench.folder / "out")[: len(before)] == before
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        later_lines = records(bench.folder / "out")
+        assert later_lines[: len(earlier_lines)] == earlier_lines
+        earlier_lines = later_lines
+    process = bench.run(*WORDS, "out")
+    assert process.returncode == 0, process.stderr
+    assert records(bench.folder / "out")[: len(earlier_lines)] == earlier_lines
     faulty = bench.load()
     assert by_status(faulty) == {"ok": 8}
     assert len(faulty.records) == 8

@@ -79,18 +79,18 @@ def test_where_no_folder_does_each_is_named_with_its_reason(
     monkeypatch.setattr(deploy, "FALLBACKS", tuple(map(str, places[1:])))
     with pytest.raises(HostError, match=r"^far: no place to start the probe from: ") as raised:
         Agent.open(host_at(server))
-    said = str(raised.value)
-    assert "\n" not in said
+    message = str(raised.value)
+    assert "\n" not in message
     for name in (".cache/netlab", *map(str, places[1:])):
-        assert name in said
-    for each in said.split("; "):
-        assert any(word in each for word in WORDS[trouble][1].split("|")), said
+        assert name in message
+    for reason in message.split("; "):
+        assert any(word in reason for word in WORDS[trouble][1].split("|")), message
 
 
 def run(bench: Bench, server: Sshd, into: str) -> None:
     bench.matrix(PACED, client=at(server), repeats="2", defaults="{duration: 600ms}")
-    done = bench.run("run", "matrix.yaml", "--into", into)
-    assert done.returncode == 0, done.stderr
+    process = bench.run("run", "matrix.yaml", "--into", into)
+    assert process.returncode == 0, process.stderr
 
 
 def test_a_run_from_the_next_folder_measures_what_one_from_the_first_does(

@@ -45,19 +45,21 @@ def clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def ends_with(clock: Path, file: Path, whose: str, *, boottime: bool = False) -> Iterator[Ends]:
+def ends_with(
+    clock: Path, file: Path, stepped_end: str, *, boottime: bool = False
+) -> Iterator[Ends]:
     """Two agents on loopback, one whose clock is set as soon as the file is there."""
     words = [f"LD_PRELOAD={clock / 'set_clock.so'}", f"SET_CLOCK_FILE={file}"]
     words += [f"SET_CLOCK_SECONDS={STEP_S}", *(["SET_BOOTTIME=1"] if boottime else [])]
     with ExitStack() as stack:
         agents = {}
-        for who in ("server", "client"):
-            host = Host(name=who, os="L", local=True, addresses={"loopback": ("127.0.0.1", "::1")})
+        for end in ("server", "client"):
+            host = Host(name=end, os="L", local=True, addresses={"loopback": ("127.0.0.1", "::1")})
             transport = LocalTransport(host)
-            argv = ["env", *(words if who == whose else []), str(clock / "netprobe"), "agent"]
-            agents[who] = Agent(host, transport, transport.start(argv))
-            stack.callback(agents[who].close)
-            agents[who].greet(None)
+            argv = ["env", *(words if end == stepped_end else []), str(clock / "netprobe"), "agent"]
+            agents[end] = Agent(host, transport, transport.start(argv))
+            stack.callback(agents[end].close)
+            agents[end].greet(None)
         yield Ends(server=agents["server"], client=agents["client"], same_host=True)
 
 
@@ -81,33 +83,33 @@ SETUPS: dict[str, tuple[str, TestSettings]] = {
 }
 
 
-@pytest.mark.parametrize("whose", ["server", "client"])
-@pytest.mark.parametrize("what", SETUPS)
+@pytest.mark.parametrize("stepped_end", ["server", "client"])
+@pytest.mark.parametrize("kind", SETUPS)
 def test_durations_stay_right_and_the_host_is_named(
     clock: Path,
     tmp_path: Path,
-    what: str,
-    whose: str,
+    kind: str,
+    stepped_end: str,
     record_property: Callable[[str, object], None],
 ) -> None:
-    test, setup = SETUPS[what]
+    test, setup = SETUPS[kind]
     file = tmp_path / "now"
 
     def step() -> None:
         time.sleep(0.5)
         file.touch()
 
-    with ends_with(clock, file, whose) as ends:
+    with ends_with(clock, file, stepped_end) as ends:
         record = measured(ends, test, setup, step)
     assert record.values["elapsed_ns"] == pytest.approx(DURATION_S * 1e9, rel=0.05)
     assert [*interruptions(record)] == []
     cell = PlannedCell(record.cell, "LL", test, record.settings)
-    found = run_of(plan_of([cell]), [record]).findings
-    (stepped,) = [each for each in found if each.kind is Kind.CLOCK_STEP]
-    assert stepped.group.host == whose
+    findings = run_of(plan_of([cell]), [record]).findings
+    (stepped,) = [finding for finding in findings if finding.kind is Kind.CLOCK_STEP]
+    assert stepped.group.host == stepped_end
     assert stepped.evidence["clock_step_ns"] == pytest.approx(STEP_S * 1e9, rel=0.001)
     elapsed_s = float(str(record.values["elapsed_ns"])) / 1e9
-    record_property("figure", f"{what}, {whose}: {elapsed_s:.3f} s")
+    record_property("figure", f"{kind}, {stepped_end}: {elapsed_s:.3f} s")
 
 
 def test_a_suspended_host_is_the_cause_of_a_stop(clock: Path, tmp_path: Path) -> None:

@@ -24,12 +24,12 @@ def test_none_is_left_after_lease_and_5_s(
     # A second trial: in the pause before it both agents are there, and the run has not ended.
     tests = "{test: stream, protocol: UDP, message_size: [1448, 1000]}"
     bench.matrix(tests, server=at(far), pause="1min")
-    going = bench.start("run", "matrix.yaml", "--no-report", "--into", "out")
+    child = bench.start("run", "matrix.yaml", "--no-report", "--into", "out")
     bench.wait_for('"kind":"record"')
     assert len(bench.probes()) == 2
     with far.frozen():
         # Nobody tells the host that the controller is dead.
-        os.kill(going.pid, signal.SIGKILL)
+        os.kill(child.pid, signal.SIGKILL)
         killed = time.monotonic()
         assert bench.probes_left(IDLE_LEFT_S) == []
         record_property("figure", f"none after {time.monotonic() - killed:.0f} s")

@@ -28,25 +28,25 @@ def bare(tmp_path: Path) -> Path:
 
 
 def test_everything_is_measured(bare: Path, record_property: Callable[[str, object], None]) -> None:
-    with Agent(bare) as one, Agent(bare) as other:
-        both = (one, other)
-        hello = one.ask("hello")
+    with Agent(bare) as first_agent, Agent(bare) as second_agent:
+        agents = (first_agent, second_agent)
+        hello = first_agent.ask("hello")
         assert {"stream", "tcp", "udp", "round_trip", "connect"} <= set(
             hello["capabilities"].split(",")
         )
         assert "machine_id" not in hello
-        assert one.ask("facts", to="127.0.0.1")["route_interface"] == "lo"
-        assert one.ask("lock", owner="nobody")["type"] in ("lock", "error")
+        assert first_agent.ask("facts", to="127.0.0.1")["route_interface"] == "lo"
+        assert first_agent.ask("lock", owner="nobody")["type"] in ("lock", "error")
         ran = 0
         for protocol in ("tcp", "udp"):
-            tried = trial(both, proto=protocol, seconds=0.3, message=1000, message_rate=2000)
-            assert tried.received["throughput_bit_per_s"] > 0
-            assert tried.received["interface"] == "lo"
+            outcome = trial(agents, proto=protocol, seconds=0.3, message=1000, message_rate=2000)
+            assert outcome.received["throughput_bit_per_s"] > 0
+            assert outcome.received["interface"] == "lo"
             answered = done(
-                both, proto=protocol, message=64, seconds=0.3, ask={"message_rate": 300}
+                agents, proto=protocol, message=64, seconds=0.3, ask={"message_rate": 300}
             )
             assert answered.asked["transactions"] > 30
             ran += 2
-        assert done(both, kind="connect", message=64, count=30).asked["transactions"] == 30
+        assert done(agents, kind="connect", message=64, count=30).asked["transactions"] == 30
     record_property("figure", f"{ran + 1} of {ran + 1} kinds measured in an empty root")
     record_property("n", ran + 1)

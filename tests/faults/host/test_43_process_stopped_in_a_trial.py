@@ -40,31 +40,31 @@ def test_the_run_says_it_and_measures_the_trial_again(
         stop_process(max(bench.probes()), 0.4)
 
     with meanwhile(stop):
-        done = bench.run("run", "matrix.yaml", "--into", "out", "--no-report")
-    assert "measured again: 1 trial in which data stopped" in done.stderr
+        process = bench.run("run", "matrix.yaml", "--into", "out", "--no-report")
+    assert "measured again: 1 trial in which data stopped" in process.stderr
     faulty = bench.load()
-    (found,) = [each for each in faulty.findings if each.kind is Kind.MEASURED_AGAIN]
-    assert found.words["cause"].endswith("process did not run")
+    (repeat,) = [finding for finding in faulty.findings if finding.kind is Kind.MEASURED_AGAIN]
+    assert repeat.words["cause"].endswith("process did not run")
     assert {record.attempt for record in faulty.latest.values()} == {2}
     assert wrong_ok(bench.load("clean"), faulty) == []
-    record_property("figure", f"{protocol}: {found.evidence['stopped_ns'] / 1e9:.1f} s of 0.4 s")
+    record_property("figure", f"{protocol}: {repeat.evidence['stopped_ns'] / 1e9:.1f} s of 0.4 s")
 
 
 def test_drawn_stops_name_the_end_that_was_stopped(
     agents: tuple[Agent, Agent], record_property: Callable[[str, object], None]
 ) -> None:
-    drawn = random.Random(SEED)  # noqa: S311
+    chance = random.Random(SEED)  # noqa: S311
     missed, wrong = 0, 0
     for _ in range(DRAWN):
-        protocol, end = drawn.choice(["TCP", "UDP"]), drawn.choice(["receiver", "sender"])
-        at_s, for_s = drawn.uniform(0.2, 0.8), drawn.uniform(0.2, 0.5)
+        protocol, end = chance.choice(["TCP", "UDP"]), chance.choice(["receiver", "sender"])
+        at_s, for_s = chance.uniform(0.2, 0.8), chance.uniform(0.2, 0.5)
         pid = agents[end == "sender"].process.pid
         with stopped(pid, at_s, for_s):
-            found = [*interruptions(measured(agents, protocol))]
-        missed += not found
-        wrong += any((each.cause, each.end) != (Cause.PROCESS, end) for each in found)
-        wrong += any(abs(each.stopped_ns - 1e9 * for_s) > 0.1e9 for each in found)
-    wrong += sum(any(interruptions(measured(agents, each))) for each in ("TCP", "UDP"))
+            stops = [*interruptions(measured(agents, protocol))]
+        missed += not stops
+        wrong += any((stop.cause, stop.end) != (Cause.PROCESS, end) for stop in stops)
+        wrong += any(abs(stop.stopped_ns - 1e9 * for_s) > 0.1e9 for stop in stops)
+    wrong += sum(any(interruptions(measured(agents, name))) for name in ("TCP", "UDP"))
     record_property("figure", f"{missed} missed, {wrong} wrong")
     record_property("n", DRAWN + 2)
     record_property("seed", SEED)
@@ -75,10 +75,10 @@ def measured(agents: tuple[Agent, Agent], protocol: str) -> Record:
     """A stream of 1.2 s between two agents on loopback, as a record."""
     keys: dict[str, Any] = {"proto": protocol.lower(), "message": 1448, "seconds": 1.2}
     rate = {"rate": int(RATE_BIT_PER_S)} if protocol == "UDP" else {}
-    done = trial(agents, **keys, **rate)
-    values = {f"receiver_{name}": value for name, value in done.received.items()}
-    values |= {f"sender_{name}": value for name, value in done.sent.items()}
-    values |= {name: done.received[name] for name in ("elapsed_ns", "received_messages")}
+    outcome = trial(agents, **keys, **rate)
+    values = {f"receiver_{name}": value for name, value in outcome.received.items()}
+    values |= {f"sender_{name}": value for name, value in outcome.sent.items()}
+    values |= {name: outcome.received[name] for name in ("elapsed_ns", "received_messages")}
     settings: dict[str, Value] = {"protocol": protocol, "message_bytes": 1448, "duration_s": 1.2}
     return Record(
         cell=protocol,

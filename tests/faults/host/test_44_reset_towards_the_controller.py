@@ -55,27 +55,27 @@ class Relay:
 
     def reset(self) -> None:
         """Every connection, towards the controller; the host's side stays open."""
-        held, self.near = self.near, []
-        for near in held:
+        connections, self.near = self.near, []
+        for near in connections:
             near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
             near.shutdown(socket.SHUT_RD)
             near.close()
 
     def close(self) -> None:
         self._closed = True
-        for each in (self._listener, *self.near, *self.far):
-            each.close()
+        for endpoint in (self._listener, *self.near, *self.far):
+            endpoint.close()
 
 
 @pytest.fixture
 def relay(site: Site) -> Iterator[Relay]:
     far = site.server()
-    made = Relay(far.port)
+    sshd_relay = Relay(far.port)
     # The controller logs in to the relay's port; the key is that of the server behind it.
-    far.port = made.port
+    far.port = sshd_relay.port
     site.trust(far.line())
-    yield made
-    made.close()
+    yield sshd_relay
+    sshd_relay.close()
 
 
 def test_the_trial_is_repeated(
@@ -88,18 +88,18 @@ def test_the_trial_is_repeated(
         defaults="{duration: 400ms}",
     )
     assert bench.run(*WORDS, "clean").returncode == 0
-    going = bench.start(*WORDS, "out")
+    child = bench.start(*WORDS, "out")
     bench.wait_for('"kind":"record"')
-    before = len(bench.probes())
+    probe_count = len(bench.probes())
     relay.reset()
     # Its old agent there is ended as soon as the new one is: nobody waits for its lease.
     bench.wait_for('"when":"again"', timeout_s=LEASE_S)
-    assert len(bench.probes()) <= before
-    _, said = going.communicate(timeout=60)
-    assert going.returncode == 0, said
+    assert len(bench.probes()) <= probe_count
+    _, output = child.communicate(timeout=60)
+    assert child.returncode == 0, output
     faulty = bench.load()
     assert by_status(faulty) == {"ok": 6}
-    assert {each.reason for each in faulty.records} <= {None, "host-gone"}
-    assert [each["when"] for each in faulty.facts].count("again") == 1
+    assert {record.reason for record in faulty.records} <= {None, "host-gone"}
+    assert [entry["when"] for entry in faulty.facts].count("again") == 1
     assert wrong_ok(bench.load("clean"), faulty) == []
     record_property("figure", "0 of 6 trials lost")

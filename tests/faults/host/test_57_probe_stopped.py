@@ -41,21 +41,21 @@ def test_its_lock_is_no_other_runs(
         defaults="{duration: 500ms}",
     )
     assert bench.run(*WORDS, "clean").returncode == 0
-    stopped: list[int] = []
+    pids: list[int] = []
 
     def stop_one() -> None:
         bench.wait_for('"kind":"record"')
-        stopped.extend(each for each in bench.probes()[:1])
-        os.kill(stopped[0], signal.SIGSTOP)
+        pids.extend(pid for pid in bench.probes()[:1])
+        os.kill(pids[0], signal.SIGSTOP)
 
     stopper = threading.Thread(target=stop_one)
     stopper.start()
     outcome = run(Options(matrix=matrix, into=bench.folder / "out"), Progress())
     stopper.join()
     assert outcome.counts == {"ok": 8}
-    assert until(lambda: not is_alive(stopped[0]) or not Path(f"/proc/{stopped[0]}/exe").exists())
+    assert until(lambda: not is_alive(pids[0]) or not Path(f"/proc/{pids[0]}/exe").exists())
     faulty = bench.load()
     assert by_status(faulty) == {"ok": 8}
-    assert all("measured by" not in (each.detail or "") for each in faulty.records)
+    assert all("measured by" not in (record.detail or "") for record in faulty.records)
     assert wrong_ok(bench.load("clean"), faulty) == []
     record_property("figure", "0 of 8 trials lost")

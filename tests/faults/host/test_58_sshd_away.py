@@ -30,18 +30,18 @@ def test_its_trials_wait_until_it_is_back(
         defaults="{duration: 500ms}",
     )
     assert bench.run(*WORDS, "clean").returncode == 0
-    going = bench.start(*WORDS, "out")
+    child = bench.start(*WORDS, "out")
     bench.wait_for('"kind":"record"')
     far.stop()
     back = threading.Timer(AWAY_S, far.start)
     back.start()
-    _, said = going.communicate(timeout=60)
+    _, output = child.communicate(timeout=60)
     back.join()
-    assert going.returncode == 0, said
-    assert "the run waits for it" in said
+    assert child.returncode == 0, output
+    assert "the run waits for it" in output
     faulty = bench.load()
     assert by_status(faulty) == {"ok": TRIALS}
-    assert {each.reason for each in faulty.records} <= {None, "host-away", "host-gone"}
-    assert [each["when"] for each in faulty.facts].count("again") == 1
+    assert {record.reason for record in faulty.records} <= {None, "host-away", "host-gone"}
+    assert [entry["when"] for entry in faulty.facts].count("again") == 1
     assert wrong_ok(bench.load("clean"), faulty) == []
     record_property("figure", f"0 of {TRIALS} trials lost, away for {AWAY_S:g} s")

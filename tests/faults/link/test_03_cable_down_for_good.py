@@ -34,14 +34,14 @@ def test_the_trial_is_tried_again_and_fails(
 
         with meanwhile(cut):
             words = ("--into", "out", "--no-report", "--retries", "0", "--patience", "3")
-            done = bench.run("run", "matrix.yaml", "--hosts", str(lab.hosts_file), *words)
-    assert done.returncode == 3, done.stderr
+            process = bench.run("run", "matrix.yaml", "--hosts", str(lab.hosts_file), *words)
+    assert process.returncode == 3, process.stderr
     faulty = bench.load()
-    first, *others = faulty.records
+    first, *later_records = faulty.records
     (stop,) = interruptions(first)
     assert (first.status, stop.cause) == (Status.OK, Cause.CARRIER)
     assert first.values["receiver_closed_by_silence"] == 1
-    assert [each.status for each in others] == [Status.FAILED]
+    assert [record.status for record in later_records] == [Status.FAILED]
     (stands,) = faulty.latest.values()
     assert stands.status is Status.FAILED
     assert wrong_ok(clean, faulty) == []

@@ -23,15 +23,15 @@ def test_udp_is_named_as_blocked_with_its_direction_and_measured_when_let_in(
         lab_matrix(bench, TESTS)
         clean, _ = lab_run(bench, of, "clean")
         drop_into(of, host, "ipproto udp")
-        faulty, said = lab_run(bench, of, "out", code=3)
-        assert blocked in said
-        assert ", TCP passes" in said
+        faulty, output = lab_run(bench, of, "out", code=3)
+        assert blocked in output
+        assert ", TCP passes" in output
         assert by_status(faulty) == {"ok": 1, "failed": 1}
-        failed = next(each for each in faulty.latest.values() if each.status == "failed")
+        failed = next(record for record in faulty.latest.values() if record.status == "failed")
         assert (failed.settings["protocol"], failed.reason) == ("UDP", "path-blocked")
         assert blocked in str(failed.detail)
         assert not [name for name in failed.values if "lost" in name or "throughput" in name]
         assert wrong_ok(clean, faulty) == []
         let_in(of, host)
-        mended, _ = lab_run(bench, of, "out")
-        assert by_status(mended) == {"ok": 2}
+        second_run, _ = lab_run(bench, of, "out")
+        assert by_status(second_run) == {"ok": 2}

@@ -29,28 +29,32 @@ def test_cells_above_what_passes_are_refused_at_once_and_measured_when_it_is_men
         lab_matrix(bench, TESTS, duration="500ms")
         clean, _ = lab_run(bench, of, "clean")
         on(of, CLIENT, "link set test mtu 9000")
-        begun = time.monotonic()
-        faulty, said = lab_run(bench, of, "out")
-        took_s = time.monotonic() - begun
-        refused = [each for each in faulty.latest.values() if each.status == "impossible"]
-        kinds = [(each.test, each.settings["dont_fragment"]) for each in refused]
+        start_s = time.monotonic()
+        faulty, output = lab_run(bench, of, "out")
+        took_s = time.monotonic() - start_s
+        refusals = [record for record in faulty.latest.values() if record.status == "impossible"]
+        kinds = [(record.test, record.settings["dont_fragment"]) for record in refusals]
         assert sorted(kinds) == [("round_trip", False), ("stream", False), ("stream", True)]
-        search = next(each for each in faulty.latest.values() if each.test == "payload_search")
+        search = next(
+            record for record in faulty.latest.values() if record.test == "payload_search"
+        )
         # A virtual cable lets a tag of four bytes pass over the MTU of its other end.
         mtu_bytes = search.values["path_mtu_bytes"]
         assert mtu_bytes in (1279, 1283)
-        for each in refused:
-            assert (each.reason, each.attempt) == ("path-mtu", 1)
-            assert each.settings["message_bytes"] == 8000
-            assert each.values["path_mtu_bytes"] == mtu_bytes
-            assert f"packets of up to {mtu_bytes} bytes pass" in str(each.detail)
+        for record in refusals:
+            assert (record.reason, record.attempt) == ("path-mtu", 1)
+            assert record.settings["message_bytes"] == 8000
+            assert record.values["path_mtu_bytes"] == mtu_bytes
+            assert f"packets of up to {mtu_bytes} bytes pass" in str(record.detail)
         assert by_status(faulty) == {"ok": 4, "impossible": 3}
-        assert "no router reports that" in said
+        assert "no router reports that" in output
         assert wrong_ok(clean, faulty) == []
         record_property("figure", f"{mtu_bytes} of 9000 bytes found; the run took {took_s:.1f} s")
         on(of, CLIENT, "link set test mtu 1279")
-        mended, _ = lab_run(bench, of, "out")
-        again = {each.cell for each in refused}
-        assert {cell for (cell, _), each in mended.latest.items() if each.attempt > 1} == again
+        second_run, _ = lab_run(bench, of, "out")
+        again = {record.cell for record in refusals}
+        assert {
+            cell for (cell, _), record in second_run.latest.items() if record.attempt > 1
+        } == again
         # With DF a message of 8000 bytes is still too long: for its own interface now.
-        assert by_status(mended) == {"ok": 6, "impossible": 1}
+        assert by_status(second_run) == {"ok": 6, "impossible": 1}

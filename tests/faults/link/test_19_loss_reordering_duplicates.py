@@ -53,30 +53,32 @@ def test_the_counters_are_the_relays_own_and_the_loss_is_the_paths(
     seed = SystemRandom().randrange(1 << 32)
     record_property("seed", seed)
     with first_itself(), hosts_on(Between(relay=True)) as ends:
-        clean, told = _run(ends, tmp_path, seed, {"client": {}, "server": {}})
-        assert told["missed"] == 0
+        clean, relay_counts = _run(ends, tmp_path, seed, {"client": {}, "server": {}})
+        assert relay_counts["missed"] == 0
         (record,) = clean.latest.values()
         assert all(
             record.values[flow + name] == 0 for flow in FLOWS.values() for name in COUNTS.values()
         )
-        assert not [each for each in clean.findings if each.kind.startswith("lost")]
-        faulty, told = _run(ends, tmp_path, seed, SHARES)
-    assert told["missed"] == 0
+        assert not [finding for finding in clean.findings if finding.kind.startswith("lost")]
+        faulty, relay_counts = _run(ends, tmp_path, seed, SHARES)
+    assert relay_counts["missed"] == 0
     (record,) = faulty.latest.values()
-    counted = {
-        way: {what: record.values[flow + name] for what, name in COUNTS.items()}
+    counts = {
+        way: {fate: record.values[flow + name] for fate, name in COUNTS.items()}
         for way, flow in FLOWS.items()
     }
-    assert counted == {way: {what: told[way][what] for what in COUNTS} for way in FLOWS}
-    assert all(told[way]["lost"] and told[way]["repeated"] for way in FLOWS)
+    assert counts == {way: {fate: relay_counts[way][fate] for fate in COUNTS} for way in FLOWS}
+    assert all(relay_counts[way]["lost"] and relay_counts[way]["repeated"] for way in FLOWS)
     for way, flow in FLOWS.items():
-        assert record.values[f"{flow}sent_messages"] == told[way]["data"]
+        assert record.values[f"{flow}sent_messages"] == relay_counts[way]["data"]
         received = record.values[f"{flow}receiver_total_messages"]
-        assert received == told[way]["data"] - told[way]["lost"]
-    placed = {each.group.flow: each.kind for each in faulty.findings if "lost" in each.kind}
+        assert received == relay_counts[way]["data"] - relay_counts[way]["lost"]
+    placed = {
+        finding.group.flow: finding.kind for finding in faulty.findings if "lost" in finding.kind
+    }
     assert placed == {"to server": Kind.LOST_ON_PATH, "to client": Kind.LOST_ON_PATH}
     assert wrong_ok(clean, faulty) == []
-    words = ", ".join(f"{way}: {told[way]}" for way in FLOWS)
+    words = ", ".join(f"{way}: {relay_counts[way]}" for way in FLOWS)
     record_property("figure", f"6 of 6 counters the relay's own ({words})")
 
 
@@ -84,10 +86,10 @@ def _run(
     ends: Ends, folder: Path, seed: int, shares: dict[str, dict[str, float]]
 ) -> tuple[Analysis, dict[str, Any]]:
     namespace = f"netlab-test-{os.getpid()}-router"
-    with relaying(namespace, MESSAGE_BYTES, seed, **shares) as told:
+    with relaying(namespace, MESSAGE_BYTES, seed, **shares) as relay_counts:
         record = record_of("stream", SETUP, ends)
     assert record.status is Status.OK, record.detail
-    return _analysis(record, folder), told
+    return _analysis(record, folder), relay_counts
 
 
 def _analysis(record: Record, folder: Path) -> Analysis:

@@ -43,37 +43,37 @@ def test_the_page_says_it_and_the_trial_is_measured_again(
             take_down(namespace_of(lab, SERVER), 0.5)
 
         with meanwhile(cut):
-            faulty, told = lab_run(bench, lab, "out")
-    assert not [each for each in clean.findings if each.kind is Kind.DATA_STOPPED]
+            faulty, output = lab_run(bench, lab, "out")
+    assert not [finding for finding in clean.findings if finding.kind is Kind.DATA_STOPPED]
     assert wrong_ok(clean, faulty) == []
-    assert "measured again: 1 trial in which data stopped" in told
-    (found,) = [each for each in faulty.findings if each.kind is Kind.MEASURED_AGAIN]
-    assert found.group.protocol == "UDP"
-    assert found.words["cause"] == "carrier lost"
-    assert 0.4e9 < found.evidence["stopped_ns"] < 1.5e9
+    assert "measured again: 1 trial in which data stopped" in output
+    (repeat,) = [finding for finding in faulty.findings if finding.kind is Kind.MEASURED_AGAIN]
+    assert repeat.group.protocol == "UDP"
+    assert repeat.words["cause"] == "carrier lost"
+    assert 0.4e9 < repeat.evidence["stopped_ns"] < 1.5e9
     assert {record.attempt for record in faulty.latest.values()} == {1, 2}
-    record_property("figure", f"{found.evidence['stopped_ns'] / 1e9:.1f} s told, 2 attempts")
+    record_property("figure", f"{repeat.evidence['stopped_ns'] / 1e9:.1f} s told, 2 attempts")
 
 
 def test_drawn_cuts_are_all_told_and_clean_trials_are_not(
     record_property: Callable[[str, object], None],
 ) -> None:
-    drawn = random.Random(SEED)  # noqa: S311
+    chance = random.Random(SEED)  # noqa: S311
     missed, wrong = 0, 0
     with hosts_on(Path()) as ends:
         for _ in range(DRAWN):
-            protocol = drawn.choice(PROTOCOLS)
+            protocol = chance.choice(PROTOCOLS)
             # At the sender's own end a system refuses to send datagrams.
-            host = drawn.choice(["client", "server"]) if protocol == "TCP" else "server"
-            at_s, for_s = drawn.uniform(0.2, 0.8), drawn.uniform(0.3, 0.6)
+            host = chance.choice(["client", "server"]) if protocol == "TCP" else "server"
+            at_s, for_s = chance.uniform(0.2, 0.8), chance.uniform(0.3, 0.6)
             setup = Stream(**SETTINGS, protocol=protocol)
             with cable_down(f"netlab-test-{os.getpid()}-{host}", at_s, for_s):
                 record = record_of("stream", setup, ends)
-            found = [*interruptions(record)]
+            stops = [*interruptions(record)]
             assert record.status is Status.OK, record.detail
-            missed += not found
-            wrong += any(each.cause is not Cause.CARRIER for each in found)
-            wrong += any(each.stopped_ns < 0.9e9 * for_s for each in found)
+            missed += not stops
+            wrong += any(stop.cause is not Cause.CARRIER for stop in stops)
+            wrong += any(stop.stopped_ns < 0.9e9 * for_s for stop in stops)
             time.sleep(1.1)  # the neighbour is found again
             wrong += any(interruptions(record_of("stream", setup, ends)))
     record_property("figure", f"{missed} missed, {wrong} wrong")

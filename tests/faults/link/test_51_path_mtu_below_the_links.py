@@ -31,28 +31,30 @@ def test_cells_that_nothing_shortens_are_refused_with_the_length_and_the_others_
         # The router's own end of the server's cable; nobody hears what the router has to say.
         on(of, "router", f"link set {SERVER} mtu {NARROW_BYTES}")
         on(of, "router", "rule add preference 10 iif lo ipproto icmp blackhole")
-        begun = time.monotonic()
+        start_s = time.monotonic()
         silent, _ = lab_run(bench, of, "out")
-        took_s = time.monotonic() - begun
-        refused = [each for each in silent.latest.values() if each.status == "impossible"]
-        assert {(each.test, each.settings["protocol"]) for each in refused} == {
+        took_s = time.monotonic() - start_s
+        refusals = [record for record in silent.latest.values() if record.status == "impossible"]
+        assert {(record.test, record.settings["protocol"]) for record in refusals} == {
             ("stream", "TCP"),
             ("stream", "UDP"),
             ("round_trip", "TCP"),
         }
-        for each in refused:
-            assert (each.reason, each.attempt) == ("path-mtu", 1)
-            assert each.values["path_mtu_bytes"] == NARROW_BYTES
-            assert each.settings["message_bytes"] in (1448, 1240)
+        for record in refusals:
+            assert (record.reason, record.attempt) == ("path-mtu", 1)
+            assert record.values["path_mtu_bytes"] == NARROW_BYTES
+            assert record.settings["message_bytes"] in (1448, 1240)
         assert by_status(silent) == {"ok": 4, "impossible": 4}
         assert wrong_ok(clean, silent) == []
         record_property("figure", f"4 of 8 cells refused; the run took {took_s:.1f} s")
         # The router may say so now: TCP and what may be cut up go on in shorter packets.
         on(of, "router", "rule delete preference 10")
-        told, _ = lab_run(bench, of, "out")
-        left = [each for each in told.latest.values() if each.status == "impossible"]
-        assert [(each.reason, each.settings["dont_fragment"]) for each in left] == [
+        second_run, _ = lab_run(bench, of, "out")
+        last_refusals = [
+            record for record in second_run.latest.values() if record.status == "impossible"
+        ]
+        assert [(record.reason, record.settings["dont_fragment"]) for record in last_refusals] == [
             ("path-mtu", True)
         ]
-        assert "its system knows that" in str(left[0].detail)
-        assert by_status(told) == {"ok": 7, "impossible": 1}
+        assert "its system knows that" in str(last_refusals[0].detail)
+        assert by_status(second_run) == {"ok": 7, "impossible": 1}

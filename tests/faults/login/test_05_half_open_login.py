@@ -47,9 +47,9 @@ def test_a_server_that_is_stopped_before_its_first_word(
         server.process.send_signal(signal.SIGCONT)
 
 
-@pytest.mark.parametrize("what", ["a command", "files"])
+@pytest.mark.parametrize("channel_use", ["a command", "files"])
 def test_a_session_that_is_stopped_after_its_login(
-    site: Site, monkeypatch: pytest.MonkeyPatch, what: str
+    site: Site, monkeypatch: pytest.MonkeyPatch, channel_use: str
 ) -> None:
     monkeypatch.setattr(ssh, "CHANNEL_S", 0.5)
     server = site.server()
@@ -58,7 +58,7 @@ def test_a_session_that_is_stopped_after_its_login(
 
     def ask() -> None:
         with pytest.raises(HostGone, match=r"^far: it opens no channel in 0\.5 s$"):
-            if what == "a command":
+            if channel_use == "a command":
                 transport.start(("true",))
             else:
                 with transport.sftp():
@@ -78,9 +78,9 @@ def test_a_session_that_is_stopped_before_the_greeting(
     greet = Agent.greet
     with ExitStack() as stack:
 
-        def stopped(agent: Agent, *given: Any) -> None:
+        def stopped(agent: Agent, *arguments: Any) -> None:
             stack.enter_context(server.frozen())
-            greet(agent, *given, hello_s=0.5)
+            greet(agent, *arguments, hello_s=0.5)
 
         monkeypatch.setattr(Agent, "greet", stopped)
         with pytest.raises(HostError, match=r"^far: no probe answers: nothing in 0\.5 s$"):
@@ -123,7 +123,7 @@ def test_a_cable_that_is_pulled_under_an_idle_connection_is_noticed_by_keepalive
     try:
         subprocess.run(["ip", "-n", name, "link", "set", "lo", "up"], check=True)
         path = os.pathsep.join([str(ROOT), str(SUPPORT), str(ROOT / "tests" / "suites")])
-        done = subprocess.run(
+        process = subprocess.run(
             ["ip", "netns", "exec", name, sys.executable, "-c", PULLED, str(tmp_path)],
             env=os.environ | {"PYTHONPATH": path, "HOME": str(tmp_path / "home")},
             capture_output=True,
@@ -131,8 +131,8 @@ def test_a_cable_that_is_pulled_under_an_idle_connection_is_noticed_by_keepalive
             timeout=60,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
-        noticed_s = float(done.stdout)
+        assert process.returncode == 0, process.stderr
+        noticed_s = float(process.stdout)
         # Both waits, once more for the retransmission that finds the end.
         assert noticed_s < 3 * (1 + 1.5)
         limit_s = reach.KEEPALIVE_S + reach.USER_TIMEOUT_MS / 1000

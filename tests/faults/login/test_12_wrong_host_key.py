@@ -14,11 +14,11 @@ __all__ = ["bench", "site"]
 pytestmark = needs_sshd
 
 
-@pytest.mark.parametrize("known", [False, True], ids=["unknown", "changed"])
+@pytest.mark.parametrize("is_known", [False, True], ids=["unknown", "changed"])
 def test_it_is_refused_with_its_fingerprint_and_nothing_runs(
-    bench: Bench, site: Site, known: bool
+    bench: Bench, site: Site, is_known: bool
 ) -> None:
-    server = site.server(trust=known)
+    server = site.server(trust=is_known)
     old = sshd.fingerprint(server.key())
     server.stop()
     for half in (server.key(), Path(f"{server.key()}.pub")):
@@ -26,15 +26,15 @@ def test_it_is_refused_with_its_fingerprint_and_nothing_runs(
     make_key(server.key())
     server.start()
     bench.matrix(client=at(server))
-    done = bench.run("run", "matrix.yaml", "--into", "out")
-    assert done.returncode == 4
-    assert sshd.fingerprint(server.key()) in done.stderr
-    if known:
-        assert "its key has CHANGED" in done.stderr
-        assert old in done.stderr
-        assert f"{site.known}:1" in done.stderr
+    process = bench.run("run", "matrix.yaml", "--into", "out")
+    assert process.returncode == 4
+    assert sshd.fingerprint(server.key()) in process.stderr
+    if is_known:
+        assert "its key has CHANGED" in process.stderr
+        assert old in process.stderr
+        assert f"{site.known}:1" in process.stderr
     else:
-        assert "unknown host key" in done.stderr
+        assert "unknown host key" in process.stderr
         assert not site.known.exists()
     journal = bench.folder / "out" / "journal.jsonl"
     assert not journal.exists() or '"kind":"attempt"' not in journal.read_text()

@@ -25,7 +25,7 @@ def test_one_attempt_and_a_sentence(
     server = site.server()
     key = make_key(site.folder / "other", passphrase=passphrase)
     bench.matrix(client=at(server, identity=str(key)))
-    done = bench.run("run", "matrix.yaml", "--into", "out")
-    assert done.returncode == 4
-    assert sentence.format(key=key) in done.stderr
+    process = bench.run("run", "matrix.yaml", "--into", "out")
+    assert process.returncode == 4
+    assert sentence.format(key=key) in process.stderr
     assert server.log.read_text().count("Failed publickey") == attempts

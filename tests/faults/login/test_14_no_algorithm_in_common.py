@@ -12,7 +12,7 @@ pytestmark = needs_sshd
 
 
 @pytest.mark.parametrize(
-    ("option", "what", "offers"),
+    ("option", "subject", "offers"),
     [
         ("HostKeyAlgorithms ssh-rsa", "host key", "ssh-rsa"),
         (
@@ -23,13 +23,13 @@ pytestmark = needs_sshd
     ],
 )
 def test_what_is_not_in_common_is_named(
-    bench: Bench, site: Site, option: str, what: str, offers: str
+    bench: Bench, site: Site, option: str, subject: str, offers: str
 ) -> None:
     server = site.server(option, kinds=("rsa",))
     bench.matrix(client=at(server))
-    done = bench.run("run", "matrix.yaml", "--into", "out")
-    assert done.returncode == 4
-    where = f"127.0.0.1 port {server.port}"
-    said = " ".join(done.stderr.split())
-    assert f"{where} offers no {what} that netlab supports: it has {offers}" in said
-    assert "; netlab supports" in said
+    process = bench.run("run", "matrix.yaml", "--into", "out")
+    assert process.returncode == 4
+    place = f"127.0.0.1 port {server.port}"
+    message = " ".join(process.stderr.split())
+    assert f"{place} offers no {subject} that netlab supports: it has {offers}" in message
+    assert "; netlab supports" in message

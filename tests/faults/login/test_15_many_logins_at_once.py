@@ -30,8 +30,8 @@ def test_all_get_in_although_the_server_drops_some(
     for transport in transports:
         transport.close()
     assert len(transports) == NAMES
-    dropped = server.log.read_text().count("past MaxStartups")
-    record_property("figure", f"16 of 16 in {took_s:.1f} s, {dropped} logins dropped before")
+    drop_count = server.log.read_text().count("past MaxStartups")
+    record_property("figure", f"16 of 16 in {took_s:.1f} s, {drop_count} logins dropped before")
     record_property("n", NAMES)
 
 

@@ -33,10 +33,10 @@ def test_the_probe_goes_there_by_commands_once_and_is_found_again(
     monkeypatch.setattr(sftp, "REPLY_S", 0.5)
     server = site.server()
     server.says(to_sftp=to_sftp)
-    said: list[str] = []
+    messages: list[str] = []
     stamps = []
     for _ in range(2):
-        agent = Agent.open(host_at(server), said.append)
+        agent = Agent.open(host_at(server), messages.append)
         assert agent.ask("clock")["type"] == "clock"
         agent.close()
         stamps.append(cached(server).stat().st_mtime_ns)
@@ -46,7 +46,7 @@ def test_the_probe_goes_there_by_commands_once_and_is_found_again(
     assert cached(server).parent.stat().st_mode & 0o777 == 0o700
     sentence = "far: its SFTP does not answer in 0.5 s: the probe is copied by commands instead"
     # Whoever has the probe needs no files there.
-    assert said == [sentence]
+    assert messages == [sentence]
 
 
 def test_a_run_measures_as_with_sftp(
@@ -64,10 +64,10 @@ def test_a_run_measures_as_with_sftp(
         server.says(to_sftp=to_sftp)
         if stderr:
             cached(server).unlink()
-        done = CliRunner().invoke(cli, ["run", matrix, "--into", str(bench.folder / name)])
-        assert done.exit_code == 0, done.output
-        stderr.append(done.stderr)
-    assert ["copied by commands" in each for each in stderr] == [False, True]
+        outcome = CliRunner().invoke(cli, ["run", matrix, "--into", str(bench.folder / name)])
+        assert outcome.exit_code == 0, outcome.output
+        stderr.append(outcome.stderr)
+    assert ["copied by commands" in text for text in stderr] == [False, True]
     mute = bench.load("mute")
     assert by_status(mute) == {"ok": 4}
     assert wrong_ok(bench.load("clean"), mute) == []

@@ -29,9 +29,9 @@ def test_a_run_measures(bench: Bench, site: Site) -> None:
     server = site.server()
     server.says(at_first=ECHO, to_sftp=ECHO)
     bench.matrix(client=at(server))
-    done = bench.run("run", "matrix.yaml", "--into", "out")
-    assert done.returncode == 0
-    assert "does an rc file print something?" in done.stderr
+    process = bench.run("run", "matrix.yaml", "--into", "out")
+    assert process.returncode == 0
+    assert "does an rc file print something?" in process.stderr
     assert by_status(bench.load()) == {"ok": 2}
 
 
@@ -44,13 +44,13 @@ def test_what_is_printed_around_answers_of_commands_does_no_harm(site: Site, at_
     assert cached(server).stat().st_mode & 0o777 == 0o700
 
 
-def answering(said: bytes) -> Any:
-    """A channel on which ``said`` is all that comes."""
-    left = bytearray(said)
+def answering(answer: bytes) -> Any:
+    """A channel on which ``answer`` is all that comes."""
+    remainder = bytearray(answer)
 
     def recv(size: int) -> bytes:
-        part = bytes(left[:size])
-        del left[:size]
+        part = bytes(remainder[:size])
+        del remainder[:size]
         return part
 
     nothing = lambda *_: None  # noqa: E731
@@ -71,37 +71,37 @@ def test_whatever_comes_in_place_of_sftp_is_one_kind_of_error(
     record_property: Callable[[str, object], None],
 ) -> None:
     seed, n = 40, 3000
-    drawn = random.Random(seed)  # noqa: S311
+    chance = random.Random(seed)  # noqa: S311
     version = packet(2, struct.pack(">I", 3))
     kinds = (101, 102, 103, 104, 105)
     for number in range(n):
-        said = drawn.randbytes(drawn.randrange(60)) if number % 3 == 0 else version
+        answer = chance.randbytes(chance.randrange(60)) if number % 3 == 0 else version
         for request in range(1, 4):
-            said += packet(
-                drawn.choice(kinds),
+            answer += packet(
+                chance.choice(kinds),
                 struct.pack(">I", request)
-                + struct.pack(">I", drawn.choice((0, 1, 2, 1 << 31)))
-                + drawn.randbytes(drawn.randrange(40)),
+                + struct.pack(">I", chance.choice((0, 1, 2, 1 << 31)))
+                + chance.randbytes(chance.randrange(40)),
             )
         with contextlib.suppress(SftpBroken):
-            ask_all(Sftp(answering(said), "far"))
+            ask_all(Sftp(answering(answer), "far"))
     record_property("n", n)
     record_property("seed", seed)
 
 
 def test_a_folder_that_is_listed_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sftp, "ENTRIES_MOST", 50)
-    said = packet(2, struct.pack(">I", 3)) + packet(102, struct.pack(">II", 1, 1) + b"h")
+    answer = packet(2, struct.pack(">I", 3)) + packet(102, struct.pack(">II", 1, 1) + b"h")
     name = struct.pack(">I", 1) + b"x" + struct.pack(">I", 0) + struct.pack(">I", 0)
     for request in range(2, 100):
-        said += packet(104, struct.pack(">II", request, 10) + 10 * name)
+        answer += packet(104, struct.pack(">II", request, 10) + 10 * name)
     with pytest.raises(SftpBroken, match=r"^far: its SFTP lists more than \d+ files of a folder$"):
-        Sftp(answering(said), "far").older("x", 1)
+        Sftp(answering(answer), "far").older("x", 1)
 
 
 def test_the_words_of_a_refusal_stay_on_one_line() -> None:
     words = b"no\nlinux-b: fit"
     status = struct.pack(">III", 1, 4, len(words)) + words
-    said = packet(2, struct.pack(">I", 3)) + packet(101, status)
+    answer = packet(2, struct.pack(">I", 3)) + packet(101, status)
     with pytest.raises(OSError, match=r"^no linux-b: fit$"):
-        Sftp(answering(said), "far").seen("x")
+        Sftp(answering(answer), "far").seen("x")

@@ -30,15 +30,15 @@ def test_a_touch_that_comes_logs_in_after_a_word_about_it(site: Site) -> None:
     server = site.server()
     key = make_key(site.folder / "held")
     (server.folder / "authorized").write_text(public(key))
-    said: list[str] = []
+    messages: list[str] = []
 
     def touched(request: int) -> bool:
         time.sleep(0.7 if request == SIGN else 0)
         return True
 
     with key_agent(site.folder / "agent", key, touched):
-        connect(host_at(server, identity=key), said.append).close()
-    assert said == [
+        connect(host_at(server, identity=key), messages.append).close()
+    assert messages == [
         "far: ssh-agent does not sign yet; its key may wait for a touch, or for a dialog to be "
         "answered, 1.2 s at most"
     ]
@@ -48,15 +48,15 @@ def test_a_touch_that_comes_logs_in_after_a_word_about_it(site: Site) -> None:
 def test_a_touch_that_never_comes_is_given_up_and_named(site: Site) -> None:
     server = site.server()
     key = make_key(site.folder / "held")
-    said: list[str] = []
+    messages: list[str] = []
     began = time.monotonic()
     with (
         key_agent(site.folder / "agent", key, lambda request: request == LIST),
         pytest.raises(HostError, match=r"^far: ssh-agent did not sign the login in 1\.2 s; does"),
     ):
-        connect(host_at(server, identity=key), said.append)
+        connect(host_at(server, identity=key), messages.append)
     assert 1.0 < time.monotonic() - began < 5
-    assert len(said) == 1
+    assert len(messages) == 1
 
 
 @pytest.mark.usefixtures("waits")

@@ -23,8 +23,8 @@ def test_the_deadline_is_for_the_whole_answer(site: Site, monkeypatch: pytest.Mo
     began = time.monotonic()
     with pytest.raises(
         HostError, match=r"no command ends in 1 s \(output so far: '.*still here"
-    ) as got:
+    ) as excinfo:
         Agent.open(host_at(server))
     assert time.monotonic() - began < 4
-    assert "\n" not in str(got.value)
+    assert "\n" not in str(excinfo.value)
     assert until(lambda: not server.sessions())

@@ -93,19 +93,19 @@ def test_the_probe_is_in_a_folder_of_the_login(
     if home == "of root":
         (place / "home").mkdir()
         home = str(place / "home")
-    before = set(Path(home).iterdir()) if Path(home).is_dir() else set()
-    said: list[str] = []
-    agent = Agent.open(start(home, commands), said.append)
+    old_entries = set(Path(home).iterdir()) if Path(home).is_dir() else set()
+    messages: list[str] = []
+    agent = Agent.open(start(home, commands), messages.append)
     try:
         assert agent.ask("clock")["type"] == "clock"
-        assert any("by commands" in each for each in said) is commands
+        assert any("by commands" in message for message in messages) is commands
         (folder,) = (place / "fallback").iterdir()
         assert folder.name == f"netlab-{UID}"
         assert folder.stat().st_uid == UID
         assert agent.probe_path == str(next(folder.iterdir()))
     finally:
         agent.close()
-    assert (set(Path(home).iterdir()) if Path(home).is_dir() else set()) == before
+    assert (set(Path(home).iterdir()) if Path(home).is_dir() else set()) == old_entries
 
 
 def test_where_no_folder_is_ours_each_is_named_and_nothing_stays_behind(

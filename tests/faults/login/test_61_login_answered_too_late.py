@@ -40,12 +40,12 @@ def test_it_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refused_by(
-    site: Site, server: Sshd, monkeypatch: pytest.MonkeyPatch, asked: Callable[[int], bool]
+    site: Site, server: Sshd, monkeypatch: pytest.MonkeyPatch, approval: Callable[[int], bool]
 ) -> HostError:
     """Why a login fails whose ssh-agent tells a test of each request."""
     path = site.folder / "agent"
     monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
-    with key_agent(path, site.key, asked), pytest.raises(HostError) as raised:
+    with key_agent(path, site.key, approval), pytest.raises(HostError) as raised:
         connect(host_at(server))
     return raised.value
 
@@ -62,8 +62,8 @@ def test_one_that_ends_the_connection_meanwhile_took_no_offence_at_the_key(
 
     error = refused_by(site, server, monkeypatch, cut)
     assert not isinstance(error, HostRefused)
-    where = f"127.0.0.1 port {server.port}"
-    assert str(error).startswith(f"far: {where} ended the connection during the login as ")
+    place = f"127.0.0.1 port {server.port}"
+    assert str(error).startswith(f"far: {place} ended the connection during the login as ")
     assert "too many keys" not in str(error)
 
 

@@ -28,12 +28,12 @@ def test_it_is_named_with_what_it_forbids(site: Site, option: str) -> None:
     reached_by(site, jump, last.port)
     with pytest.raises(HostRefused) as raised:
         connect(alias("last"))
-    said = str(raised.value)
-    where = f"127.0.0.1 port {last.port}"
-    assert said.startswith(f"last: the jump host gate does not allow forwarding to {where}")
-    assert "AllowTcpForwarding" in said
-    assert "PermitOpen" in said
-    assert "ChannelException" not in said
+    message = str(raised.value)
+    place = f"127.0.0.1 port {last.port}"
+    assert message.startswith(f"last: the jump host gate does not allow forwarding to {place}")
+    assert "AllowTcpForwarding" in message
+    assert "PermitOpen" in message
+    assert "ChannelException" not in message
 
 
 def test_one_that_cannot_reach_the_host_is_told_apart(site: Site) -> None:

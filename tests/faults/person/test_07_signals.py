@@ -24,12 +24,12 @@ SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 END_S = 5.0
 
 
-def ended(going: subprocess.Popen[str]) -> tuple[float, str]:
+def ended(child: subprocess.Popen[str]) -> tuple[float, str]:
     """How long it took from now, and what was said."""
-    before = time.monotonic()
-    _, said = going.communicate(timeout=30)
-    assert "Traceback" not in said
-    return time.monotonic() - before, said
+    start_s = time.monotonic()
+    _, output = child.communicate(timeout=30)
+    assert "Traceback" not in output
+    return time.monotonic() - start_s, output
 
 
 def good(folder: Path) -> list[str]:
@@ -47,23 +47,23 @@ def test_the_first_closes_the_journal_and_says_how_to_go_on(
 ) -> None:
     bench.matrix(TESTS, server=at(site.server()), repeats="4", defaults="{duration: 600ms}")
     assert bench.run(*WORDS, "clean").returncode == 0
-    going = bench.start(*WORDS, "out")
+    child = bench.start(*WORDS, "out")
     bench.wait_for('"kind":"record"')
     time.sleep(0.2)
-    going.send_signal(number)
-    took_s, said = ended(going)
-    assert going.returncode == code
+    child.send_signal(number)
+    took_s, output = ended(child)
+    assert child.returncode == code
     assert took_s < END_S
-    assert f"ended by {number.name}" in said
-    assert "to resume: netlab resume out" in said
+    assert f"ended by {number.name}" in output
+    assert "to resume: netlab resume out" in output
     assert bench.probes_left(1) == []
-    stopped = bench.load()
-    (cut,) = (each for each in stopped.records if each.status != "ok")
-    assert (cut.status, cut.reason) == ("pending", "interrupted")
-    before = good(bench.folder / "out")
-    done = bench.run(*WORDS, "out")
-    assert done.returncode == 0, done.stderr
-    assert good(bench.folder / "out")[: len(before)] == before
+    first_run = bench.load()
+    (pending_record,) = (record for record in first_run.records if record.status != "ok")
+    assert (pending_record.status, pending_record.reason) == ("pending", "interrupted")
+    good_lines = good(bench.folder / "out")
+    process = bench.run(*WORDS, "out")
+    assert process.returncode == 0, process.stderr
+    assert good(bench.folder / "out")[: len(good_lines)] == good_lines
     faulty = bench.load()
     assert by_status(faulty) == {"ok": 4}
     assert len(good(bench.folder / "out")) == 4
@@ -76,15 +76,15 @@ def test_a_host_that_is_stopped_does_not_hold_it_up_and_is_named(
 ) -> None:
     far = site.server()
     bench.matrix(TESTS, server=at(far), repeats="3", defaults="{duration: 2s}")
-    going = bench.start(*WORDS, "out")
+    child = bench.start(*WORDS, "out")
     bench.wait_for('"kind":"attempt"')
     time.sleep(0.5)
     with far.frozen():
-        going.send_signal(signal.SIGINT)
-        took_s, said = ended(going)
-    assert going.returncode == 130
+        child.send_signal(signal.SIGINT)
+        took_s, output = ended(child)
+    assert child.returncode == 130
     assert took_s < END_S
-    assert re.search(r"waiting for .*server to end the probe", said)
+    assert re.search(r"waiting for .*server to end the probe", output)
     record_property("figure", f"a stopped host: {took_s:.1f} s")
 
 
@@ -93,15 +93,15 @@ def test_the_second_ends_it_at_once(
 ) -> None:
     far = site.server()
     bench.matrix(TESTS, server=at(far), repeats="3", defaults="{duration: 2s}")
-    going = bench.start(*WORDS, "out")
+    child = bench.start(*WORDS, "out")
     bench.wait_for('"kind":"attempt"')
     time.sleep(0.5)
     with far.frozen():
-        going.send_signal(signal.SIGTERM)
+        child.send_signal(signal.SIGTERM)
         time.sleep(0.3)
-        going.send_signal(signal.SIGINT)
-        took_s, _ = ended(going)
-    assert going.returncode == 130
+        child.send_signal(signal.SIGINT)
+        took_s, _ = ended(child)
+    assert child.returncode == 130
     assert took_s < 2
     assert bench.run(*WORDS, "out").returncode == 0
     record_property("figure", f"twice: {took_s:.1f} s after the second")
@@ -109,10 +109,10 @@ def test_the_second_ends_it_at_once(
 
 def test_a_pause_ends_at_once(bench: Bench) -> None:
     bench.matrix(TESTS, repeats="2", pause="10min")
-    going = bench.start(*WORDS, "out")
+    child = bench.start(*WORDS, "out")
     bench.wait_for('"kind":"record"')
-    going.send_signal(signal.SIGINT)
-    took_s, said = ended(going)
-    assert (going.returncode, len(good(bench.folder / "out"))) == (130, 1)
+    child.send_signal(signal.SIGINT)
+    took_s, output = ended(child)
+    assert (child.returncode, len(good(bench.folder / "out"))) == (130, 1)
     assert took_s < END_S
-    assert "10 min between trials" in said
+    assert "10 min between trials" in output

@@ -17,9 +17,9 @@ pytestmark = pytest.mark.alone
 def test_it_measures_to_its_end(bench: Bench, number: signal.Signals) -> None:
     bench.matrix("{test: stream, protocol: UDP, message_size: 1448}", repeats="4")
     words = ("run", "matrix.yaml", "--no-report", "--into", "out")
-    going = bench.start(*words, preexec_fn=partial(signal.signal, number, signal.SIG_IGN))
+    child = bench.start(*words, preexec_fn=partial(signal.signal, number, signal.SIG_IGN))
     bench.wait_for('"kind":"record"')
-    going.send_signal(number)
-    _, said = going.communicate(timeout=60)
-    assert going.returncode == 0, said
+    child.send_signal(number)
+    _, output = child.communicate(timeout=60)
+    assert child.returncode == 0, output
     assert by_status(bench.load()) == {"ok": 4}

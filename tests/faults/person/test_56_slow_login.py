@@ -22,8 +22,8 @@ def test_nobody_waits_for_the_login(
 ) -> None:
     far = site.server()
     login = far.folder / "login"
-    begun = bench.folder / "login-begun"
-    slow = f"touch '{begun}'; sleep 30; exec $SSH"
+    marker = bench.folder / "login-begun"
+    slow = f"touch '{marker}'; sleep 30; exec $SSH"
     login.write_text(login.read_text().replace("exec $SSH", slow))
     bench.matrix(server=at(far))
     words = {
@@ -31,13 +31,13 @@ def test_nobody_waits_for_the_login(
         "plan": ("plan", "matrix.yaml", "--hosts", "matrix.yaml"),
         "hosts": ("hosts", "matrix.yaml"),
     }
-    going = bench.start(*words[command])
-    assert sshd.until(begun.exists, 30)
-    before = time.monotonic()
-    going.send_signal(signal.SIGINT)
-    _, said = going.communicate(timeout=60)
-    took_s = time.monotonic() - before
-    assert going.returncode == 130
+    child = bench.start(*words[command])
+    assert sshd.until(marker.exists, 30)
+    start_s = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    _, output = child.communicate(timeout=60)
+    took_s = time.monotonic() - start_s
+    assert child.returncode == 130
     assert took_s < 5
-    assert "Traceback" not in said
+    assert "Traceback" not in output
     record_property("figure", f"netlab {command}: {took_s:.1f} s")

@@ -40,20 +40,20 @@ def test_a_run_stops_and_is_resumed_on_a_larger_disk(
     assert "small/run/" in last
     assert last.endswith("(ENOSPC); free some space, then repeat the command")
     assert bench.probes_left() == []
-    kept = bench.load("small/run").records
-    assert 0 < len(kept) < TRIALS
+    first_records = bench.load("small/run").records
+    assert 0 < len(first_records) < TRIALS
     shutil.copytree(small / "run", bench.folder / "large")
     assert (
         bench.run("run", matrix, "--into", "large", "--no-report", "--wait", "60").returncode == 0
     )
-    resumed = bench.load("large")
-    assert resumed.records[: len(kept)] == kept
-    assert by_status(resumed) == {"ok": TRIALS}
+    second_run = bench.load("large")
+    assert second_run.records[: len(first_records)] == first_records
+    assert by_status(second_run) == {"ok": TRIALS}
     assert (
         bench.run("run", matrix, "--into", "clean", "--no-report", "--wait", "60").returncode == 0
     )
-    assert wrong_ok(bench.load("clean"), resumed) == []
-    record_property("figure", f"{len(kept)} records before, {TRIALS} after")
+    assert wrong_ok(bench.load("clean"), second_run) == []
+    record_property("figure", f"{len(first_records)} records before, {TRIALS} after")
 
 
 @pytest.mark.parametrize("name", ["write", "open", "mkdir"])
@@ -63,5 +63,5 @@ def test_every_call_that_may_find_it_full_stops_a_run_with_a_sentence(
     name: str,
     record_property: Callable[[str, object], None],
 ) -> None:
-    tried = sum(1 for _ in refusals(monkeypatch, tmp_path, name, errno.ENOSPC))
-    record_property("n", f"every {name}: {tried}")
+    refusal_count = sum(1 for _ in refusals(monkeypatch, tmp_path, name, errno.ENOSPC))
+    record_property("n", f"every {name}: {refusal_count}")

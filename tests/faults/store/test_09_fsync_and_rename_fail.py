@@ -22,14 +22,14 @@ def test_the_nth_refusal_loses_nothing_that_was_acknowledged(
     name: str,
     record_property: Callable[[str, object], None],
 ) -> None:
-    tried = 0
+    refusal_count = 0
     for path in refusals(monkeypatch, tmp_path, name, errno.EIO):
-        tried += 1
-        assert all(each.message for each in read(path).damage)
-        left = [each.name for each in path.iterdir() if each.name.endswith(".tmp")]
-        assert not left or name in ("replace", "fsync", "write")
-    assert tried > 1
-    record_property("n", f"every {name}: {tried}")
+        refusal_count += 1
+        assert all(place.message for place in read(path).damage)
+        leftovers = [entry.name for entry in path.iterdir() if entry.name.endswith(".tmp")]
+        assert not leftovers or name in ("replace", "fsync", "write")
+    assert refusal_count > 1
+    record_property("n", f"every {name}: {refusal_count}")
 
 
 @pytest.mark.parametrize("name", ["fsync", "write"])
@@ -39,12 +39,12 @@ def test_the_same_where_records_are_synced_beside_what_follows(
     name: str,
     record_property: Callable[[str, object], None],
 ) -> None:
-    tried = 0
+    refusal_count = 0
     for path in refusals(monkeypatch, tmp_path, name, errno.EIO, beside=True):
-        tried += 1
-        assert all(each.message for each in read(path).damage)
-    assert tried > 1
-    record_property("n", f"every {name} beside: {tried}")
+        refusal_count += 1
+        assert all(place.message for place in read(path).damage)
+    assert refusal_count > 1
+    record_property("n", f"every {name} beside: {refusal_count}")
 
 
 def test_a_derived_file_is_whole_or_the_old_one(
@@ -56,7 +56,7 @@ def test_a_derived_file_is_whole_or_the_old_one(
         with refusing(monkeypatch, name, 1, errno.EIO), pytest.raises(StoreError, match="EIO"):
             write_file(path, b"new and much longer than before")
         assert path.read_bytes() == b"old"
-        assert [each.name for each in tmp_path.iterdir()] == ["averages.csv"]
+        assert [entry.name for entry in tmp_path.iterdir()] == ["averages.csv"]
     write_file(path, b"new")
     assert path.read_bytes() == b"new"
 
@@ -72,6 +72,6 @@ def test_a_file_system_without_fsync_of_folders_is_no_fault(
         true(descriptor)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    told: list[str] = []
-    write_a_run(tmp_path / "run", told)
-    assert len(told) == 8
+    acknowledgements: list[str] = []
+    write_a_run(tmp_path / "run", acknowledgements)
+    assert len(acknowledgements) == 8

@@ -50,37 +50,39 @@ def numbers(data: bytes) -> list[int]:
 def test_cut_at_every_byte_all_whole_records_come_back_and_the_torn_one_is_reported() -> None:
     data = file_of(40)
     ends = [index for index, byte in enumerate(data) if byte == 0x0A]
-    for cut in range(len(data) + 1):
-        lines, damage = decode(data[:cut])
+    for length in range(len(data) + 1):
+        lines, damage = decode(data[:length])
         # A record that lacks only its line feed is whole.
-        whole = sum(end <= cut for end in ends)
-        assert [line.data["data"]["n"] for line in lines] == list(range(whole))
-        in_between = cut > 0 and cut not in ends and (cut - 1) not in ends
-        assert [each.line for each in damage] == ([whole + 1] if in_between else []), cut
-        assert all(each.torn for each in damage)
+        record_count = sum(end <= length for end in ends)
+        assert [line.data["data"]["n"] for line in lines] == list(range(record_count))
+        in_between = length > 0 and length not in ends and (length - 1) not in ends
+        assert [place.line for place in damage] == ([record_count + 1] if in_between else []), (
+            length
+        )
+        assert all(place.torn for place in damage)
 
 
 def test_1000_records_cut_anywhere_all_come_back(
     record_property: Callable[[str, object], None],
 ) -> None:
     data = file_of(1000)
-    cuts = random.Random(SEED).sample(range(len(data)), 150)  # noqa: S311
-    for cut in cuts:
-        assert numbers(data[:cut]) == list(range(data.count(b"\n", 0, cut + 1)))
-    record_property("n", f"{len(cuts)} cuts of 1,000 records")
+    lengths = random.Random(SEED).sample(range(len(data)), 150)  # noqa: S311
+    for length in lengths:
+        assert numbers(data[:length]) == list(range(data.count(b"\n", 0, length + 1)))
+    record_property("n", f"{len(lengths)} cuts of 1,000 records")
     record_property("seed", SEED)
 
 
 def test_a_flip_of_any_bit_of_one_record_loses_no_other_and_changes_none() -> None:
-    before, victim, after = file_of(3), file_of(78)[-90:].split(b"\n", 1)[1], file_of(2)
-    originals = {json.dumps(line.data) for line in decode(before + victim + after)[0]}
+    head, victim, tail = file_of(3), file_of(78)[-90:].split(b"\n", 1)[1], file_of(2)
+    originals = {json.dumps(line.data) for line in decode(head + victim + tail)[0]}
     for bit in range(len(victim) * 8):
         flipped = bytearray(victim)
         flipped[bit // 8] ^= 1 << (bit % 8)
-        lines, damage = decode(before + bytes(flipped) + after)
+        lines, damage = decode(head + bytes(flipped) + tail)
         assert {json.dumps(line.data) for line in lines} <= originals
         assert sum(line.data["data"]["n"] != 77 for line in lines) == 5, bit
-        assert {each.line for each in damage} <= {4, 5}
+        assert {place.line for place in damage} <= {4, 5}
         assert damage, bit
 
 
@@ -88,16 +90,16 @@ def test_a_hole_in_the_middle_is_one_damaged_line() -> None:
     data = file_of(10)
     middle = len(data) // 2
     lines, damage = decode(data[: middle - 150] + data[middle + 150 :])
-    found = [line.data["data"]["n"] for line in lines]
-    assert (found[:2], found[-2:]) == ([0, 1], [8, 9])
-    assert [each.torn for each in damage] == [False]
+    record_numbers = [line.data["data"]["n"] for line in lines]
+    assert (record_numbers[:2], record_numbers[-2:]) == ([0, 1], [8, 9])
+    assert [place.torn for place in damage] == [False]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
 def test_a_file_in_another_encoding_is_reported_line_by_line(encoding: str) -> None:
     lines, damage = decode(file_of(3).decode("ascii").encode(encoding))
     assert lines == ()
-    assert [each.line for each in damage] == [1, 2, 3, 4]
+    assert [place.line for place in damage] == [1, 2, 3, 4]
 
 
 def test_the_journals_of_two_runs_in_one_file_are_told_apart(tmp_path: Path) -> None:
@@ -106,11 +108,11 @@ def test_the_journals_of_two_runs_in_one_file_are_told_apart(tmp_path: Path) -> 
         folder.append(made_record(LL))
     with open_folder(tmp_path / "two", made_plan(cells=(strange, LL))) as folder:
         folder.append(made_record(strange))
-    joined = tmp_path / "one" / "journal.jsonl"
-    joined.write_bytes(joined.read_bytes() + (tmp_path / "two" / "journal.jsonl").read_bytes())
+    journal = tmp_path / "one" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes() + (tmp_path / "two" / "journal.jsonl").read_bytes())
     status = status_of(tmp_path / "one")
     assert (status.ok, status.total) == (1, 8)
-    assert [str(each) for each in status.damage] == [
+    assert [str(place) for place in status.damage] == [
         "line 3: the journal of another run begins here",
         f"line 4: a record of {strange.key}, trial 1, which is not in the plan",
     ]
@@ -159,12 +161,12 @@ def test_what_is_of_a_false_type_is_damage_and_never_a_traceback(
     folder = shutil.copytree(FIXTURES / source, tmp_path / "run")
     header, journal = folder / "run.json", folder / "journal.jsonl"
     lines = [line.data for line in decode(journal.read_bytes())[0]]
-    plan, refused = json.loads(header.read_text()), 0
+    plan, refusal_count = json.loads(header.read_text()), 0
     for _ in range(tries := 20):
         if part == "journal":
             victim = chance.randrange(len(lines))
-            told = [*lines[:victim], falsified(lines[victim], chance), *lines[victim + 1 :]]
-            journal.write_bytes(b"".join(encode_line(json.dumps(each)) for each in told))
+            false_lines = [*lines[:victim], falsified(lines[victim], chance), *lines[victim + 1 :]]
+            journal.write_bytes(b"".join(encode_line(json.dumps(line)) for line in false_lines))
         else:
             false = falsified(plan, chance)
             false.pop("checksum", None)
@@ -172,9 +174,9 @@ def test_what_is_of_a_false_type_is_damage_and_never_a_traceback(
         try:
             read_by_all(folder)
         except StoreError as error:
-            refused += 1
+            refusal_count += 1
             assert "\n" not in str(error)
-    assert refused == 0 or part == "header"
+    assert refusal_count == 0 or part == "header"
     record_property("n", f"{tries} falsified values of {source}'s {part}")
 
 
@@ -198,6 +200,6 @@ def test_the_damage_says_which_value_of_which_line(
     record["values"][name] = value
     lines[4] = encode_line(json.dumps(record))
     journal.write_bytes(b"".join(lines))
-    done = bench.run("status", "out")
-    assert done.returncode == 0
-    assert f"journal, line 5: not a record of this format: {name} is {words}\n" in done.stdout
+    process = bench.run("status", "out")
+    assert process.returncode == 0
+    assert f"journal, line 5: not a record of this format: {name} is {words}\n" in process.stdout

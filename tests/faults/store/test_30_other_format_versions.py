@@ -43,7 +43,7 @@ def test_a_run_folder_of_format_version_1_stays_readable() -> None:
         "attempt",
         "session-end",
     ]
-    assert [str(each) for each in stored.damage] == [
+    assert [str(place) for place in stored.damage] == [
         "line 10: damaged: the checksum does not match"
     ]
 
@@ -59,7 +59,7 @@ def test_records_of_a_newer_and_of_no_format_are_reported_with_their_lines(tmp_p
     journal.write_bytes(journal.read_bytes() + encode_line('{"kind":7}'))
     stored = read(tmp_path / "run")
     assert len(stored.records) == 1
-    assert [each.line for each in stored.damage] == [3, 4, 5]
+    assert [place.line for place in stored.damage] == [3, 4, 5]
     assert "use a newer netlab" in stored.damage[0].message
     assert "never existed" in stored.damage[1].message
 
@@ -80,11 +80,11 @@ def test_the_commands_say_what_to_do_about_a_newer_run(bench: Bench) -> None:
     folder = shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
     header = folder / "run.json"
     header.write_text(header.read_text().replace('"schema": 1', '"schema": 2'))
-    before = {each.name: each.read_bytes() for each in folder.iterdir()}
+    old_contents = {entry.name: entry.read_bytes() for entry in folder.iterdir()}
     for words in (("status", "out"), ("report", "out"), ("export", "out")):
-        done = bench.run(*words)
-        assert done.returncode == 1
-        assert done.stderr.count("\n") == 1
-        assert "written in format version 2" in done.stderr
-        assert "use a newer netlab" in done.stderr
-    assert {each.name: each.read_bytes() for each in folder.iterdir()} == before
+        process = bench.run(*words)
+        assert process.returncode == 1
+        assert process.stderr.count("\n") == 1
+        assert "written in format version 2" in process.stderr
+        assert "use a newer netlab" in process.stderr
+    assert {entry.name: entry.read_bytes() for entry in folder.iterdir()} == old_contents

@@ -41,22 +41,22 @@ with RunFolder.open_for_writing(path, made_plan(), clock=ticking(), run_id="0") 
 @pytest.fixture(scope="module")
 def locales(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with these locales, made of the system's sources."""
-    made = tmp_path_factory.mktemp("locales")
+    folder = tmp_path_factory.mktemp("locales")
     for name in LOCALES[1:]:
-        words = ["localedef", "-i", name, "-f", "UTF-8", str(made / f"{name}.UTF-8")]
+        words = ["localedef", "-i", name, "-f", "UTF-8", str(folder / f"{name}.UTF-8")]
         subprocess.run(words, check=True, capture_output=True)
-    return made
+    return folder
 
 
 def environment(locales: Path, name: str) -> dict[str, str]:
     """Of a process in a locale; in that of C nothing takes the place of ASCII."""
-    chosen = {"LOCPATH": str(locales), "LC_ALL": name if name == "C" else f"{name}.UTF-8"}
-    return chosen | {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    variables = {"LOCPATH": str(locales), "LC_ALL": name if name == "C" else f"{name}.UTF-8"}
+    return variables | {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
 def files_in(folder: Path) -> Mapping[str, bytes]:
-    found = (each for each in folder.rglob("*") if each.is_file() and each.name != "lock")
-    return {str(each.relative_to(folder)): each.read_bytes() for each in found}
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 def of_command(bench: Bench, folder: str, env: Mapping[str, str]) -> Mapping[str, bytes]:
@@ -65,8 +65,8 @@ def of_command(bench: Bench, folder: str, env: Mapping[str, str]) -> Mapping[str
     for form in ("csv", "json"):
         words = ("export", folder, "--format", form, "-o", f"{folder}/exported.{form}")
         assert bench.run(*words, env=env).returncode == 0
-    done = bench.run("report", folder, env=env)
-    assert done.returncode == 0
+    process = bench.run("report", folder, env=env)
+    assert process.returncode == 0
     return files_in(bench.folder / folder)
 
 
@@ -75,10 +75,12 @@ def test_a_run_folder_is_the_same_bytes(tmp_path: Path, locales: Path, name: str
     command = [sys.executable, "-c", WRITER, str(tmp_path / PATH), str(MADE)]
     env = environment(locales, name) | {"PYTHONPATH": str(ROOT)}
     subprocess.run(command, env=env, check=True, timeout=60)
-    here = tmp_path / "here"
-    with RunFolder.open_for_writing(here, made_plan(), clock=ticking(), run_id="0") as folder:
+    plain_folder = tmp_path / "here"
+    with RunFolder.open_for_writing(
+        plain_folder, made_plan(), clock=ticking(), run_id="0"
+    ) as folder:
         folder.append(made_record(detail="Iıß"))
-    assert files_in(tmp_path / PATH) == files_in(here)
+    assert files_in(tmp_path / PATH) == files_in(plain_folder)
 
 
 def test_a_report_and_an_export_are_the_same_bytes(
@@ -87,7 +89,7 @@ def test_a_report_and_an_export_are_the_same_bytes(
     plain = of_command(bench, "plain", {})
     assert len(plain) > 8
     for name in LOCALES:
-        found = of_command(bench, f"{name}/{PATH}", environment(locales, name))
-        assert found == plain, name
+        files = of_command(bench, f"{name}/{PATH}", environment(locales, name))
+        assert files == plain, name
     record_property("figure", f"{len(plain)} files, the same bytes")
     record_property("n", f"{len(LOCALES)} locales")

@@ -68,12 +68,12 @@ with open(sys.argv[1], "w") as file:
 
 def cost_of(bench: Bench, *words: str) -> tuple[int, str, float, float]:
     """Exit code, what was said, CPU seconds and MB of a command."""
-    said, cost = bench.folder / "said", bench.folder / "cost"
-    measured = replace(bench, program=("-c", COST, str(cost), sys.executable, *bench.program))
-    with said.open("wb") as file:
-        assert measured.start(*words, stdout=file, stderr=file).wait(60) == 0
+    output_file, cost = bench.folder / "said", bench.folder / "cost"
+    metered_bench = replace(bench, program=("-c", COST, str(cost), sys.executable, *bench.program))
+    with output_file.open("wb") as file:
+        assert metered_bench.start(*words, stdout=file, stderr=file).wait(60) == 0
     code, cpu_s, memory_mb = cost.read_text().split()
-    text = said.read_text("utf-8")
+    text = output_file.read_text("utf-8")
     assert "Traceback" not in text
     return int(code), text, float(cpu_s), float(memory_mb)
 
@@ -87,11 +87,11 @@ def test_a_hostile_matrix_is_a_line_at_little_cost(
     hostile.write_text(text)
     if not STARTS_S:
         STARTS_S.append(cost_of(bench, "plan", str(bench.matrix()))[2])
-    code, said, cpu_s, memory_mb = cost_of(bench, "plan", "hostile.yaml")
+    code, output, cpu_s, memory_mb = cost_of(bench, "plan", "hostile.yaml")
     assert code == 2
-    assert f"hostile.yaml{place}" in said
-    assert words in said
-    assert len(said) < 4096
+    assert f"hostile.yaml{place}" in output
+    assert words in output
+    assert len(output) < 4096
     assert cpu_s - STARTS_S[0] < MOST_CPU_S
     assert memory_mb < MOST_MB
     record_property("figure", f"{name}: {max(cpu_s - STARTS_S[0], 0):.1f} s, {memory_mb:.0f} MB")
@@ -99,17 +99,17 @@ def test_a_hostile_matrix_is_a_line_at_little_cost(
 
 @pytest.mark.parametrize("command", ["plan", "hosts"])
 def test_a_file_that_never_ends_is_not_read_to_its_end(bench: Bench, command: str) -> None:
-    code, said, _, memory_mb = cost_of(bench, command, "/dev/zero")
+    code, output, _, memory_mb = cost_of(bench, command, "/dev/zero")
     assert code == 2
-    assert said.startswith("/dev/zero:1:1: ")
+    assert output.startswith("/dev/zero:1:1: ")
     assert memory_mb < MOST_MB
 
 
 def test_a_hostile_inventory_is_a_line(bench: Bench) -> None:
     (bench.folder / "hosts.yaml").write_text(BOMB)
-    code, said, _, memory_mb = cost_of(bench, "hosts", "hosts.yaml")
+    code, output, _, memory_mb = cost_of(bench, "hosts", "hosts.yaml")
     assert code == 2
-    assert "hosts.yaml:5:" in said
+    assert "hosts.yaml:5:" in output
     assert memory_mb < MOST_MB
 
 
@@ -117,9 +117,9 @@ def test_the_matrix_of_a_run_folder_is_no_longer_than_a_run_writes_it(bench: Ben
     folder = shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
     (folder / "matrix.yaml").write_text(HOSTILE["10 MB"][0])
     for command in ("status", "check", "report"):
-        code, said, _, memory_mb = cost_of(bench, command, "out")
+        code, output, _, memory_mb = cost_of(bench, command, "out")
         assert code == 1
-        assert "out/matrix.yaml: longer than 2 MiB; no run writes such a file" in said
+        assert "out/matrix.yaml: longer than 2 MiB; no run writes such a file" in output
         assert memory_mb < MOST_MB
     assert not (folder / "index.html").exists()
 
@@ -128,8 +128,12 @@ def test_the_matrix_of_a_run_folder_is_no_longer_than_a_run_writes_it(bench: Ben
 def test_the_matrix_of_a_run_folder_from_elsewhere_does_no_harm(bench: Bench, name: str) -> None:
     folder = shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
     (folder / "matrix.yaml").write_text(HOSTILE[name][0])
-    for words, expected in ((("status", "out"), 0), (("check", "out"), 2), (("report", "out"), 0)):
-        code, said, _, memory_mb = cost_of(bench, *words)
-        assert code == expected, said
+    for words, expected_code in (
+        (("status", "out"), 0),
+        (("check", "out"), 2),
+        (("report", "out"), 0),
+    ):
+        code, output, _, memory_mb = cost_of(bench, *words)
+        assert code == expected_code, output
         assert memory_mb < 2 * MOST_MB  # a report draws
     assert (folder / "index.html").stat().st_size < 5 << 20

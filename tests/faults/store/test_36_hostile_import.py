@@ -50,17 +50,17 @@ SLOWEST_S, MOST_BYTES = 1.0, 200e6
 
 def imported(folder: Path, data: bytes, facts: str | None = None) -> str:
     """What the import of a table says, all of it; it must refuse."""
-    table, stated = folder / "table.csv", folder / "facts.yaml"
+    table, facts_file = folder / "table.csv", folder / "facts.yaml"
     table.write_bytes(data)
     if facts is not None:
-        stated.write_text(facts)
+        facts_file.write_text(facts)
     with pytest.raises(UsageError) as raised:
         import_table(
             table,
             folder / "out",
             title=None,
             link=Link(100e6, 1500),
-            facts=None if facts is None else stated,
+            facts=None if facts is None else facts_file,
         )
     assert not (folder / "out").exists()
     return str(raised.value)
@@ -73,15 +73,15 @@ def test_it_is_refused_with_its_place(
     data, words = TABLES.get(name, (GOOD.encode(), ""))
     facts, words = FACTS.get(name, (None, words))
     began_s = time.process_time()
-    said = imported(tmp_path, data, facts)
+    message = imported(tmp_path, data, facts)
     took_s = time.process_time() - began_s
     tracemalloc.start()
     imported(tmp_path, data, facts)
     peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert words in said
-    assert said.startswith(str(tmp_path / ("table.csv" if facts is None else "facts.yaml")))
-    assert len(said) < 100_000
+    assert words in message
+    assert message.startswith(str(tmp_path / ("table.csv" if facts is None else "facts.yaml")))
+    assert len(message) < 100_000
     assert took_s < SLOWEST_S
     assert peak_bytes < MOST_BYTES
     record_property("n", 1)
@@ -92,7 +92,7 @@ def test_on_the_command_line_it_is_sentences_and_exit_2(
 ) -> None:
     for name in ("rows", "escapes", "1e308"):
         (bench.folder / "table.csv").write_bytes(TABLES[name][0])
-        done = bench.run("import", "table", "table.csv", "--into", "out")
-        assert done.returncode == 2
-        assert all(line.startswith("table.csv:") for line in done.stderr.splitlines())
+        process = bench.run("import", "table", "table.csv", "--into", "out")
+        assert process.returncode == 2
+        assert all(line.startswith("table.csv:") for line in process.stderr.splitlines())
     record_property("figure", f"{len(TABLES) + len(FACTS)} files, each under 1 s and 200 MB")

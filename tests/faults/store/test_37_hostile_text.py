@@ -79,7 +79,7 @@ def test_it_is_shown_and_never_run(bench: Bench, plain: Page) -> None:
         assert bench.run("export", folder.name, "-o", "exported.csv").returncode == 0
         page = Page((folder / "index.html").read_text("utf-8"))
         assert (page.scripts, page.handlers) == (plain.scripts, plain.handlers)
-        assert not [each for each in page.addresses if "alert" in each or each == "x"]
+        assert not [address for address in page.addresses if "alert" in address or address == "x"]
         latex = (folder / "tables.tex").read_text("utf-8")
         assert not re.search(r"\\(input|immediate|write18)\b", latex)
         markdown = (folder / "tables.md").read_text("utf-8")
@@ -89,8 +89,8 @@ def test_it_is_shown_and_never_run(bench: Bench, plain: Page) -> None:
                 cell for row in csv.reader(io.StringIO(path.read_text("utf-8"))) for cell in row
             ]
             assert not [cell for cell in cells if cell.startswith(("=", "@", "\t", "\r"))]
-        for written in (page.rawdata, latex, markdown):
-            assert "\x1b" not in written
+        for output in (page.rawdata, latex, markdown):
+            assert "\x1b" not in output
 
 
 def test_it_is_there_to_be_read(bench: Bench) -> None:

@@ -33,11 +33,11 @@ def test_a_run_into_a_folder_with_a_planted_link_ends_with_a_line(
 ) -> None:
     (bench.folder / "out").mkdir()
     (bench.folder / "out" / name).symlink_to(victim)
-    done = bench.run("run", str(bench.matrix()), "--into", "out", "--no-report")
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert name in done.stderr
-    assert "it is a link" in done.stderr
+    process = bench.run("run", str(bench.matrix()), "--into", "out", "--no-report")
+    assert process.returncode == 1
+    assert process.stderr.count("\n") == 1
+    assert name in process.stderr
+    assert "it is a link" in process.stderr
     assert victim.read_text() == MINE
 
 
@@ -81,9 +81,9 @@ def test_a_probe_is_started_from_a_cache_of_ones_own(unstartable: Path) -> None:
 def test_and_from_none_that_belongs_to_another(
     unstartable: Path, tmp_path: Path, below: str
 ) -> None:
-    planted = tmp_path / "cache" / below
-    planted.mkdir(parents=True)
-    os.chown(planted, 65534, 65534)
+    folder = tmp_path / "cache" / below
+    folder.mkdir(parents=True)
+    os.chown(folder, 65534, 65534)
     with pytest.raises(NetlabError, match="other users may write to it"):
         local._startable(unstartable)
 

@@ -46,11 +46,11 @@ def test_a_link_in_the_place_of_a_file_is_refused_and_not_shown(
     (out / name).unlink()
     (out / name).symlink_to(key)
     for words in READERS:
-        done = bench.run(*words)
-        assert done.returncode == 1
-        assert done.stderr.count("\n") == 1
-        assert f"{name}: it is a link" in done.stderr
-        assert SECRET not in done.stdout + done.stderr
+        process = bench.run(*words)
+        assert process.returncode == 1
+        assert process.stderr.count("\n") == 1
+        assert f"{name}: it is a link" in process.stderr
+        assert SECRET not in process.stdout + process.stderr
     assert not (out / "index.html").exists()
 
 
@@ -58,9 +58,9 @@ def test_a_link_in_the_place_of_a_file_is_refused_and_not_shown(
 def test_a_pipe_in_the_place_of_a_file_holds_nobody_up(bench: Bench, out: Path, name: str) -> None:
     (out / name).unlink(missing_ok=True)
     os.mkfifo(out / name)
-    done = bench.run("status", "out", timeout_s=20)
-    assert done.returncode == (0 if name == "lock" else 1)
-    assert done.stderr.count("\n") == done.returncode
+    process = bench.run("status", "out", timeout_s=20)
+    assert process.returncode == (0 if name == "lock" else 1)
+    assert process.stderr.count("\n") == process.returncode
 
 
 @pytest.mark.parametrize("name", [CHARTS, f"{CHARTS}/{COLUMN}"])
@@ -70,11 +70,11 @@ def test_pictures_of_a_folder_that_charts_leads_to_stay(bench: Bench, out: Path,
     (photos / "holiday.png").write_bytes(b"png")
     (out / name).parent.mkdir(exist_ok=True)
     (out / name).symlink_to(photos)
-    done = bench.run("report", "out")
-    assert done.returncode == 1
-    assert f"{name}: it is a link" in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert [each.name for each in photos.iterdir()] == ["holiday.png"]
+    process = bench.run("report", "out")
+    assert process.returncode == 1
+    assert f"{name}: it is a link" in process.stderr
+    assert process.stderr.count("\n") == 1
+    assert [entry.name for entry in photos.iterdir()] == ["holiday.png"]
 
 
 def test_what_a_report_writes_takes_the_place_of_a_link(bench: Bench, out: Path) -> None:
@@ -82,8 +82,8 @@ def test_what_a_report_writes_takes_the_place_of_a_link(bench: Bench, out: Path)
     mine.write_text("mine")
     for name in ("index.html", "tables.csv", "tables.tex"):
         (out / name).symlink_to(mine)
-    done = bench.run("report", "out")
-    assert done.returncode == 0
+    process = bench.run("report", "out")
+    assert process.returncode == 0
     assert mine.read_text() == "mine"
     assert not (out / "index.html").is_symlink()
     assert "<html" in (out / "index.html").read_text("utf-8")

@@ -33,10 +33,10 @@ def test_one_wins_and_every_loser_is_locked_out(
 def test_the_command_says_who_has_the_folder(bench: Bench) -> None:
     (bench.folder / "out").mkdir()
     lock = WriterLock.acquire(bench.folder / "out" / "lock")
-    done = bench.run("run", str(bench.matrix()), "--into", "out")
+    process = bench.run("run", str(bench.matrix()), "--into", "out")
     lock.release()
-    assert done.returncode == 6
-    assert done.stderr.count("\n") == 1
-    assert "netlab with pid" in done.stderr
-    assert "is writing here" in done.stderr
-    assert [each.name for each in (bench.folder / "out").iterdir()] == ["lock"]
+    assert process.returncode == 6
+    assert process.stderr.count("\n") == 1
+    assert "netlab with pid" in process.stderr
+    assert "is writing here" in process.stderr
+    assert [entry.name for entry in (bench.folder / "out").iterdir()] == ["lock"]

@@ -12,7 +12,7 @@ __all__ = ["bench"]
 
 def test_it_is_a_line_that_names_the_folder(bench: Bench) -> None:
     shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
-    done = bench.run("export", "out", "-o", "nowhere/out.csv")
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "nowhere" in done.stderr
+    process = bench.run("export", "out", "-o", "nowhere/out.csv")
+    assert process.returncode == 1
+    assert process.stderr.count("\n") == 1
+    assert "nowhere" in process.stderr

@@ -52,16 +52,16 @@ def end(bench: Bench, words: tuple[str, ...], fault: str) -> tuple[int, str]:
         os.close(writer)
     else:
         child = bench.start(*words, stdout=None, preexec_fn=lambda: os.close(1))
-    _, said = child.communicate(timeout=60)
-    return child.returncode, said
+    _, output = child.communicate(timeout=60)
+    return child.returncode, output
 
 
 @pytest.mark.parametrize("words", PRINTERS, ids=" ".join)
 def test_a_full_disk_is_one_line(bench: Bench, out: Path, words: tuple[str, ...]) -> None:
-    code, said = end(bench, words, "full")
-    assert (code, said.splitlines()[-1]) == (1, SENTENCES["full"])
-    assert "Traceback" not in said
-    assert "Exception ignored" not in said
+    code, output = end(bench, words, "full")
+    assert (code, output.splitlines()[-1]) == (1, SENTENCES["full"])
+    assert "Traceback" not in output
+    assert "Exception ignored" not in output
 
 
 @pytest.mark.parametrize("fault", ["unread", "closed"])
@@ -89,14 +89,16 @@ def test_a_closed_output_is_not_taken_by_the_journal(bench: Bench) -> None:
 
 
 def test_a_full_disk_behind_an_output_file_is_one_line(bench: Bench, out: Path) -> None:
-    done = bench.run("export", "out", "-o", "/dev/full")
-    assert done.returncode == 1
-    assert done.stderr == "netlab: --output /dev/full: No space left on device; name another file\n"
+    process = bench.run("export", "out", "-o", "/dev/full")
+    assert process.returncode == 1
+    assert (
+        process.stderr == "netlab: --output /dev/full: No space left on device; name another file\n"
+    )
 
 
 def test_text_that_the_encoding_lacks_is_escaped(bench: Bench, out: Path) -> None:
     out.rename(out.with_name("走"))
     child = bench.start("status", "走", env={"PYTHONIOENCODING": "latin-1"})
-    printed, _ = child.communicate(timeout=60)
+    output, _ = child.communicate(timeout=60)
     assert child.returncode == 0
-    assert printed.startswith("\\u8d70: ")
+    assert output.startswith("\\u8d70: ")

@@ -37,30 +37,30 @@ def test_the_packets_that_show_a_path_without_loss_to_be_right() -> None:
 @given(paths, st.integers(40, 9000))
 def test_a_loss_of_one_in_the_run_length_allows_the_target(path: LongPath, packet: int) -> None:
     length = model.run_length(path, packet)
-    allowed = model.bit_per_s_at_loss(1 / length, path, packet)
-    whole = model.window_packets(path, packet) * packet
-    assert allowed == pytest.approx(8 * whole / path.rtt_s)
+    rate = model.bit_per_s_at_loss(1 / length, path, packet)
+    window_bytes = model.window_packets(path, packet) * packet
+    assert rate == pytest.approx(8 * window_bytes / path.rtt_s)
     assert model.bit_per_s_at_loss(0, path, packet) == math.inf
 
 
 @given(st.integers(0, 10**7), st.integers(0, 50), st.integers(3, 10**9))
 def test_more_loss_is_never_better_and_more_packets_never_worse(
-    packets: int, lost: int, length: int
+    packets: int, lost_count: int, length: int
 ) -> None:
     order = ["too many", "not known", "few enough"]
-    here = order.index(model.judged(packets, lost, length))
-    assert order.index(model.judged(packets, lost + 1, length)) <= here
-    assert order.index(model.judged(2 * packets + 1, lost, length)) >= here
+    rank = order.index(model.judged(packets, lost_count, length))
+    assert order.index(model.judged(packets, lost_count + 1, length)) <= rank
+    assert order.index(model.judged(2 * packets + 1, lost_count, length)) >= rank
 
 
 def losses(packets: int, share: float, draw: random.Random) -> int:
     """Number of losses in so many packets, by random distances between losses."""
-    at, lost = 0, 0
+    at, count = 0, 0
     while True:
         at += 1 + int(math.log(1 - draw.random()) / math.log(1 - share))
         if at > packets:
-            return lost
-        lost += 1
+            return count
+        count += 1
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,13 @@ def test_the_test_is_wrong_as_seldom_as_it_says(times: float, wrong: str) -> Non
     draw = random.Random(f"{times}")  # noqa: S311
     length = 20_000
     runs = 400
-    said = [
+    verdicts = [
         model.judged(n, losses(n, times / length, draw), length)
         for n in (draw.randrange(5_000, 200_000) for _ in range(runs))
     ]
     # 5 %, plus the scatter of 400 runs.
-    assert said.count(wrong) <= 0.08 * runs  # type: ignore[arg-type]
-    assert len(said) - said.count("not known") >= 0.2 * runs
+    assert verdicts.count(wrong) <= 0.08 * runs  # type: ignore[arg-type]
+    assert len(verdicts) - verdicts.count("not known") >= 0.2 * runs
 
 
 def test_the_interval_of_a_loss_is_wilsons() -> None:

@@ -22,9 +22,9 @@ def paced(path: Path, source: str | None) -> Analysis:
 
 
 def test_a_printed_table_shows_no_window_that_messages_were_late_for(tmp_path: Path) -> None:
-    ours, printed = paced(tmp_path / "a", None), paced(tmp_path / "b", "a table")
-    assert Kind.MESSAGES_LATE in {finding.kind for finding in ours.findings}
-    assert Kind.MESSAGES_LATE not in {finding.kind for finding in printed.findings}
+    own_run, table_run = paced(tmp_path / "a", None), paced(tmp_path / "b", "a table")
+    assert Kind.MESSAGES_LATE in {finding.kind for finding in own_run.findings}
+    assert Kind.MESSAGES_LATE not in {finding.kind for finding in table_run.findings}
 
 
 @pytest.mark.parametrize("source", [None, "a table"])

@@ -26,7 +26,7 @@ FAST = Link(1e10, 1500)
 
 def tcp(mbit_per_s: float, **more: Value) -> dict[str, Value]:
     """A trial over a cable of 10 Gbit/s: 64 KiB requested, doubled, nothing lost."""
-    known: dict[str, Value] = {
+    defaults: dict[str, Value] = {
         "sender_send_buffer_bytes": 131_072,
         "receiver_receive_buffer_bytes": 131_072,
         "sender_tcp_begin_snd_wnd": 80_000,
@@ -39,7 +39,7 @@ def tcp(mbit_per_s: float, **more: Value) -> dict[str, Value]:
         "sender_tcp_end_data_segs_out": 101_000,
         "receiver_queue_full_share": 0.0,
     }
-    values = stream_values(mbit_per_s, **{**known, **more})
+    values = stream_values(mbit_per_s, **{**defaults, **more})
     assert values is not None
     return values
 
@@ -50,13 +50,13 @@ def made(
     *trials: dict[str, Value],
     buffer: int | None = 65536,
     facts: dict[str, Any] | None = None,
-    others: Any = (),
+    more_cells: Any = (),
     **settings: Any,
 ) -> list[Finding]:
     cell = planned(
         "stream", "LL", protocol="TCP", message_bytes=65536, socket_buffer_bytes=buffer, **settings
     )
-    run = run_of(path, (cell, trials), *others, link=FAST, target=target)
+    run = run_of(path, (cell, trials), *more_cells, link=FAST, target=target)
     return found_in(run, LAB if facts is None else facts)
 
 
@@ -66,9 +66,9 @@ def found_in(run: Analysis, facts: dict[str, Any]) -> list[Finding]:
     return [*at_a_distance(run, run.samples, noted, run.plan.link, run.plan.target)]
 
 
-def only(found: list[Finding]) -> Finding:
-    (one,) = found
-    return one
+def only(findings: list[Finding]) -> Finding:
+    (finding,) = findings
+    return finding
 
 
 def test_without_a_target_nothing_is_said(tmp_path: Path) -> None:
@@ -76,86 +76,88 @@ def test_without_a_target_nothing_is_said(tmp_path: Path) -> None:
 
 
 def test_buffers_too_small_fail_the_least_of_them_first(tmp_path: Path) -> None:
-    found = only(made(tmp_path / "a", LongPath(0.05, 1e9), tcp(9000), tcp(8900)))
-    assert found.kind is Kind.TARGET_FAILS
-    first, second = found.words["bounds"].split("; ")
+    finding = only(made(tmp_path / "a", LongPath(0.05, 1e9), tcp(9000), tcp(8900)))
+    assert finding.kind is Kind.TARGET_FAILS
+    first, second = finding.words["bounds"].split("; ")
     assert first.startswith("the send buffer of ") and " allows 9.44 Mbit/s, 58982 B" in first
     assert (
         second.startswith("the receive buffer of ") and " allows 13 Mbit/s, a window of" in second
     )
-    assert found.evidence["predicted_bit_per_s"] == pytest.approx(9.44e6, rel=1e-3)
-    assert found.evidence["needed_window_bytes"] == 6.25e6
-    assert [trial for _, trial in found.trials] == [1, 2]
-    assert found.words["sender"] != found.words["receiver"]
+    assert finding.evidence["predicted_bit_per_s"] == pytest.approx(9.44e6, rel=1e-3)
+    assert finding.evidence["needed_window_bytes"] == 6.25e6
+    assert [trial for _, trial in finding.trials] == [1, 2]
+    assert finding.words["sender"] != finding.words["receiver"]
 
 
 def test_a_short_path_passes(tmp_path: Path) -> None:
-    found = only(made(tmp_path / "a", LongPath(0.0001, 1e9), tcp(9000)))
-    assert found.kind is Kind.TARGET_PASSES
-    assert found.evidence["lost_packets"] == 0 and found.evidence["packets"] == 100_000
+    finding = only(made(tmp_path / "a", LongPath(0.0001, 1e9), tcp(9000)))
+    assert finding.kind is Kind.TARGET_PASSES
+    assert finding.evidence["lost_packets"] == 0 and finding.evidence["packets"] == 100_000
 
 
 def test_auto_tunings_limits_are_those_of_the_hosts(tmp_path: Path) -> None:
     values = {"receiver_receive_buffer_bytes": 131_072, "sender_send_buffer_bytes": 46_080}
-    found = only(made(tmp_path / "a", LongPath(0.05, 1e9), tcp(9000, **values), buffer=None))
-    assert found.kind is Kind.TARGET_FAILS
-    assert "send buffer of" in found.words["bounds"] and "at most" in found.words["bounds"]
-    assert "receive buffer" not in found.words["bounds"]
+    finding = only(made(tmp_path / "a", LongPath(0.05, 1e9), tcp(9000, **values), buffer=None))
+    assert finding.kind is Kind.TARGET_FAILS
+    assert "send buffer of" in finding.words["bounds"] and "at most" in finding.words["bounds"]
+    assert "receive buffer" not in finding.words["bounds"]
     more = LAB | {"tcp_wmem": "4096 16384 33554432"}
-    found = only(made(tmp_path / "b", LongPath(0.05, 1e9), tcp(9000), buffer=None, facts=more))
+    finding = only(made(tmp_path / "b", LongPath(0.05, 1e9), tcp(9000), buffer=None, facts=more))
     # 100,000 packets are far from 56 million.
-    assert found.kind is Kind.TARGET_CANNOT_TELL
-    assert found.words["doubts"].startswith(
+    assert finding.kind is Kind.TARGET_CANNOT_TELL
+    assert finding.words["doubts"].startswith(
         "0 of 100,000 packets lost show a loss of at most one in "
     )
 
 
 def test_a_window_that_is_not_scaled_is_64_kib_at_most(tmp_path: Path) -> None:
     values = {"sender_tcp_end_options": "timestamps,sack"}
-    found = only(made(tmp_path / "a", LongPath(0.05, 2e7), tcp(9000, **values), buffer=None))
-    assert found.kind is Kind.TARGET_FAILS
-    assert "receive buffer of" in found.words["bounds"] and "10.50 Mbit/s" in found.words["bounds"]
+    finding = only(made(tmp_path / "a", LongPath(0.05, 2e7), tcp(9000, **values), buffer=None))
+    assert finding.kind is Kind.TARGET_FAILS
+    assert (
+        "receive buffer of" in finding.words["bounds"] and "10.50 Mbit/s" in finding.words["bounds"]
+    )
 
 
 def test_what_a_system_does_not_tell_is_not_guessed(tmp_path: Path) -> None:
-    found = only(made(tmp_path / "a", LongPath(0.0001, 1e9), tcp(9000), facts={"os": "windows"}))
-    assert found.kind is Kind.TARGET_CANNOT_TELL
-    assert "keeps in flight is not recorded" in found.words["doubts"]
+    finding = only(made(tmp_path / "a", LongPath(0.0001, 1e9), tcp(9000), facts={"os": "windows"}))
+    assert finding.kind is Kind.TARGET_CANNOT_TELL
+    assert "keeps in flight is not recorded" in finding.words["doubts"]
     bare = stream_values(9000)
     assert bare is not None
-    found = only(made(tmp_path / "b", LongPath(0.0001, 1e9), bare, facts={}))
-    assert found.kind is Kind.TARGET_CANNOT_TELL
-    assert found.words["doubts"].count("not recorded") == 3
+    finding = only(made(tmp_path / "b", LongPath(0.0001, 1e9), bare, facts={}))
+    assert finding.kind is Kind.TARGET_CANNOT_TELL
+    assert finding.words["doubts"].count("not recorded") == 3
 
 
 def test_a_stream_that_is_slower_here_is_no_faster_there(tmp_path: Path) -> None:
-    found = only(made(tmp_path / "a", LongPath(0.0001, 1e9), tcp(600), tcp(700)))
-    assert found.kind is Kind.TARGET_FAILS
-    assert found.words["bounds"] == "the measured throughput is 700 Mbit/s"
-    assert found.evidence["predicted_bit_per_s"] == pytest.approx(7e8)
+    finding = only(made(tmp_path / "a", LongPath(0.0001, 1e9), tcp(600), tcp(700)))
+    assert finding.kind is Kind.TARGET_FAILS
+    assert finding.words["bounds"] == "the measured throughput is 700 Mbit/s"
+    assert finding.evidence["predicted_bit_per_s"] == pytest.approx(7e8)
 
 
 def test_a_link_that_carries_less_is_named_and_not_what_it_came_to(tmp_path: Path) -> None:
-    found = only(made(tmp_path / "a", LongPath(0.000_01, 1.1e10), tcp(9400)))
-    assert found.kind is Kind.TARGET_FAILS
-    assert found.words["bounds"] == "the link carries 9.41 Gbit/s"
+    finding = only(made(tmp_path / "a", LongPath(0.000_01, 1.1e10), tcp(9400)))
+    assert finding.kind is Kind.TARGET_FAILS
+    assert finding.words["bounds"] == "the link carries 9.41 Gbit/s"
 
 
-def udp(lost: int, *, sent: int = 200_000, **more: Value) -> dict[str, Value]:
-    rest: dict[str, Value] = {
+def udp(lost_count: int, *, sent_count: int = 200_000, **more: Value) -> dict[str, Value]:
+    drops: dict[str, Value] = {
         f"{host}_{place}_dropped_frames": 0
         for host in ("server", "client")
         for place in ("interface", "queue", "softnet")
     }
-    rest |= dict.fromkeys(
+    drops |= dict.fromkeys(
         ("receiver_queue_drops", "sender_local_drops", "receiver_ip_reassembly_failures"), 0
     )
     values = stream_values(
         1000,
-        sent_messages=sent,
-        received_messages=sent - lost,
-        lost_messages=lost,
-        **{**rest, **more},
+        sent_messages=sent_count,
+        received_messages=sent_count - lost_count,
+        lost_messages=lost_count,
+        **{**drops, **more},
     )
     assert values is not None
     return values
@@ -166,11 +168,11 @@ def datagrams(**settings: Any) -> Any:
 
 
 def test_loss_on_the_path_fails_by_the_model(tmp_path: Path) -> None:
-    other = [(datagrams(rate_bit_per_s=1e9), [udp(200)])]
-    found = only(made(tmp_path / "a", LongPath(0.005, 1e8), tcp(9000), others=other))
-    assert found.kind is Kind.TARGET_FAILS
+    datagram_cells = [(datagrams(rate_bit_per_s=1e9), [udp(200)])]
+    finding = only(made(tmp_path / "a", LongPath(0.005, 1e8), tcp(9000), more_cells=datagram_cells))
+    assert finding.kind is Kind.TARGET_FAILS
     # 1 in 1000: a window of 18.3 packets of 1448 bytes each 5 ms.
-    assert found.words["bounds"].startswith(
+    assert finding.words["bounds"].startswith(
         "the loss of 200 of 200,000 packets allows 42.30 Mbit/s"
     )
 
@@ -182,12 +184,12 @@ def test_loss_that_a_stream_makes_itself_or_a_host_shows_nothing_of_the_path(
     full = [(datagrams(), [udp(200)])]
     own = [(datagrams(rate_bit_per_s=1e9), [udp(200, receiver_queue_drops=200)])]
     again = {"sender_tcp_end_total_retrans": 500}
-    for name, found in (
-        ("full", made(tmp_path / "a", target, tcp(9000), others=full)),
-        ("own", made(tmp_path / "b", target, tcp(9000), others=own)),
+    for name, findings in (
+        ("full", made(tmp_path / "a", target, tcp(9000), more_cells=full)),
+        ("own", made(tmp_path / "b", target, tcp(9000), more_cells=own)),
         ("tcp", made(tmp_path / "c", target, tcp(9000, **again))),
     ):
-        assert only(found).kind is Kind.TARGET_CANNOT_TELL, name
+        assert only(findings).kind is Kind.TARGET_CANNOT_TELL, name
 
 
 def test_levels_of_the_buffer_are_told_apart_and_each_direction_too(tmp_path: Path) -> None:
@@ -237,9 +239,9 @@ def test_it_never_passes_and_fails_wrongly_over_drawn_paths(tmp_path: Path) -> N
             "sender_tcp_end_snd_wnd": round(likely),
             "sender_tcp_end_data_segs_out": 4_000_000,
         }
-        found = only(made(tmp_path / f"{number}", target, tcp(9400, **values), buffer=size))
+        finding = only(made(tmp_path / f"{number}", target, tcp(9400, **values), buffer=size))
         truth = 8 * min(likely, draw.uniform(0.41, 0.62) * size) / target.rtt_s
         comes = truth >= target.rate_bit_per_s
-        if found.kind is (Kind.TARGET_FAILS if comes else Kind.TARGET_PASSES):
-            wrong.append((size, target, found.words))
+        if finding.kind is (Kind.TARGET_FAILS if comes else Kind.TARGET_PASSES):
+            wrong.append((size, target, finding.words))
     assert wrong == []

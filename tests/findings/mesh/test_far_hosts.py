@@ -30,7 +30,7 @@ def run(
     seed: int = 1,
 ) -> Analysis:
     """A run with 100 µs between any two hosts, plus what each host adds."""
-    drawn = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)  # noqa: S311
     cells, records = [], []
     for server, client in (permutations if both_ways else combinations)(hosts, 2):
         settings: dict[str, Value] = {"protocol": "UDP", "message_bytes": 64}
@@ -38,7 +38,7 @@ def run(
         cells.append(cell)
         for trial in (1, 2, 3):
             rtt_us = 100 + added_us.get(server, 0) + added_us.get(client, 0)
-            rtt_ns = 1000 * (rtt_us + drawn.gauss(0, scatter_us))
+            rtt_ns = 1000 * (rtt_us + rng.gauss(0, scatter_us))
             values: dict[str, Value] = {"rtt_p50_ns": round(rtt_ns), "same_host": False}
             records.append(replace(made_record(cell, trial, values=values), test="round_trip"))
     return run_of(plan_of(cells, repeats=3), records)
@@ -63,33 +63,36 @@ def test_three_hosts_are_too_few_to_separate_their_effects() -> None:
 
 
 def test_the_effects_of_hosts_are_recovered_exactly() -> None:
-    drawn = random.Random(5)  # noqa: S311
+    rng = random.Random(5)  # noqa: S311
     for _ in range(50):
-        hosts = HOSTS[: drawn.randint(5, 8)]
-        added = dict.fromkeys(hosts, 0.0) | {drawn.choice(hosts): drawn.uniform(1, 9)}
-        trials = {(a, b): [10 + added[a] + added[b]] for a, b in permutations(hosts, 2)}
+        hosts = HOSTS[: rng.randint(5, 8)]
+        delays_us = dict.fromkeys(hosts, 0.0) | {rng.choice(hosts): rng.uniform(1, 9)}
+        trials = {(a, b): [10 + delays_us[a] + delays_us[b]] for a, b in permutations(hosts, 2)}
         effects = host_effects(trials)
         assert effects is not None
-        assert effects.added == pytest.approx(added)
+        assert effects.added == pytest.approx(delays_us)
         assert effects.typical == pytest.approx(10)
 
 
 @pytest.mark.parametrize("both_ways", [True, False])
 def test_random_far_hosts_are_named_and_no_others(both_ways: bool) -> None:
-    drawn = random.Random(3)  # noqa: S311
+    rng = random.Random(3)  # noqa: S311
     wrong = missed = 0
     for seed in range(150):
-        hosts = HOSTS[: drawn.randint(4, 8)]
-        far = drawn.choice([*hosts, ""])
+        hosts = HOSTS[: rng.randint(4, 8)]
+        far = rng.choice([*hosts, ""])
         analysis = run(
             hosts,
-            {far: drawn.uniform(30, 300)},
-            scatter_us=drawn.choice([0.5, 3, 8]),
+            {far: rng.uniform(30, 300)},
+            scatter_us=rng.choice([0.5, 3, 8]),
             both_ways=both_ways,
             seed=seed,
         )
         findings = {finding.group.host for finding in far_hosts(analysis, imported=False)}
-        expected = {far} - {""}
-        wrong, missed = wrong + len(findings - expected), missed + len(expected - findings)
+        expected_hosts = {far} - {""}
+        wrong, missed = (
+            wrong + len(findings - expected_hosts),
+            missed + len(expected_hosts - findings),
+        )
     assert wrong <= 1
     assert missed <= 8

@@ -53,11 +53,11 @@ def test_with_four_hosts_the_slow_one_is_certain() -> None:
 
 def test_one_slow_direction_is_distinguished_from_both() -> None:
     sends = findings_of(MadeMesh(HOSTS[:4], sends={"linux-b": 0.2}, scatter=0))
-    assert [statement(one) for one in sends] == [
+    assert [statement(entry) for entry in sends] == [
         "sends at most 18.83 Mbit/s to every peer; receives 94.10 Mbit/s"
     ]
     receives = findings_of(MadeMesh(THREE, receives={"linux-b": 0.2}, scatter=0))
-    assert [statement(one) for one in receives] == [
+    assert [statement(entry) for entry in receives] == [
         "receives at most 18.83 Mbit/s from every peer (linux-a and linux-c); sends 94.10 Mbit/s: "
         "consistent with a slow receiver"
     ]
@@ -70,8 +70,8 @@ def test_a_pair_slower_than_both_of_its_hosts_has_one_finding_for_both_direction
         "between linux-a and linux-b at most 18.83 Mbit/s, both ways, but each of them reaches "
         "94.10 Mbit/s with other hosts"
     )
-    (one,) = findings_of(MadeMesh(THREE, pairs={("linux-a", "linux-b"): 0.2}, scatter=0))
-    assert statement(one).startswith("from linux-a to linux-b 18.83 Mbit/s, but")
+    (pair_finding,) = findings_of(MadeMesh(THREE, pairs={("linux-a", "linux-b"): 0.2}, scatter=0))
+    assert statement(pair_finding).startswith("from linux-a to linux-b 18.83 Mbit/s, but")
 
 
 def test_equally_slow_pairs_are_a_slow_mesh_and_no_slow_host() -> None:
@@ -93,13 +93,13 @@ def test_a_mesh_is_not_slow_if_another_protocol_fills_its_links() -> None:
 def test_a_host_that_is_slow_at_one_protocol_only_is_named_with_it() -> None:
     mesh = MadeMesh(HOSTS[:4], sends={"linux-a": 0.5}, receives={"linux-a": 0.5})
     mesh.protocols = ("TCP", "UDP")
-    (both,) = findings_of(mesh)
-    assert both.group == Group(host="linux-a")
+    (joint_finding,) = findings_of(mesh)
+    assert joint_finding.group == Group(host="linux-a")
     mesh.slow_at = ("UDP",)
-    (alone,) = findings_of(mesh)
-    assert alone.group == Group(host="linux-a", protocol="UDP")
-    assert all(cell.endswith("UDP") for cell in alone.cells)
-    assert "link" not in statement(alone), "TCP shows that its link carries more"
+    (udp_finding,) = findings_of(mesh)
+    assert udp_finding.group == Group(host="linux-a", protocol="UDP")
+    assert all(cell.endswith("UDP") for cell in udp_finding.cells)
+    assert "link" not in statement(udp_finding), "TCP shows that its link carries more"
 
 
 def test_a_limit_of_the_host_itself_is_reported_instead_of_a_link() -> None:
@@ -130,8 +130,8 @@ def test_two_hosts_are_no_mesh() -> None:
 def test_imports_paced_streams_and_loopback_are_left_out() -> None:
     samples = MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}).samples()
     for change in ({"imported": True}, {"offered_bit_per_s": 1e7}, {"same_host": True}):
-        changed: list[StreamSample] = [replace(sample, **change) for sample in samples]
-        assert slow_in_mesh(changed, (), LINK) == ()
+        variants: list[StreamSample] = [replace(sample, **change) for sample in samples]
+        assert slow_in_mesh(variants, (), LINK) == ()
 
 
 def test_hosts_of_pairings_by_letters_are_those_of_the_records() -> None:
@@ -143,12 +143,12 @@ def test_hosts_of_pairings_by_letters_are_those_of_the_records() -> None:
 
 def test_if_the_server_sends_the_direction_follows_it() -> None:
     mesh = MadeMesh(HOSTS[:4], sends={"linux-a": 0.2})
-    turned = []
+    mirror_samples = []
     for sample in mesh.samples():
         server, client = sample.pairing.split("+")
         back = sample.conditions.replace("client-sends", "server-sends")
-        turned.append(replace(sample, pairing=f"{client}+{server}", conditions=back))
-    (result,) = slow_in_mesh(turned, (), LINK)
+        mirror_samples.append(replace(sample, pairing=f"{client}+{server}", conditions=back))
+    (result,) = slow_in_mesh(mirror_samples, (), LINK)
     assert "sends at most" in statement(result)
     assert result.group.host == "linux-a"
 
@@ -167,67 +167,67 @@ def test_without_a_link_throughput_itself_is_compared() -> None:
 Names = frozenset[tuple[str, ...]]
 
 
-def drawn_mesh(drawn: random.Random, strength: float) -> tuple[MadeMesh, Names]:
+def drawn_mesh(rng: random.Random, strength: float) -> tuple[MadeMesh, Names]:
     """A mesh of 3 to 8 hosts with one cause, and the expected findings."""
-    hosts = HOSTS[: drawn.randint(3, 8)]
+    hosts = HOSTS[: rng.randint(3, 8)]
     mesh = MadeMesh(
         hosts,
-        scatter=drawn.choice([0.0005, 0.003, 0.01, 0.03]),
-        trials=drawn.choice([2, 3, 5]),
-        protocols=drawn.choice([("TCP",), ("UDP",), ("TCP", "UDP")]),
+        scatter=rng.choice([0.0005, 0.003, 0.01, 0.03]),
+        trials=rng.choice([2, 3, 5]),
+        protocols=rng.choice([("TCP",), ("UDP",), ("TCP", "UDP")]),
     )
-    host, other = drawn.sample(hosts, 2)
+    host, peer = rng.sample(hosts, 2)
     slow = 1 - strength
-    pair = ("slow-pair", *sorted((host, other)))
+    pair = ("slow-pair", *sorted((host, peer)))
     causes: dict[str, tuple[dict[str, object], set[tuple[str, ...]]]] = {
         "host": ({"sends": {host: slow}, "receives": {host: slow}}, {("slow-host", host, "both")}),
         "send": ({"sends": {host: slow}}, {("slow-host", host, "sends")}),
         "receive": ({"receives": {host: slow}}, {("slow-host", host, "receives")}),
-        "pair": ({"pairs": {(host, other): slow, (other, host): slow}}, {pair}),
-        "way": ({"pairs": {(host, other): slow}}, {pair}),
+        "pair": ({"pairs": {(host, peer): slow, (peer, host): slow}}, {pair}),
+        "way": ({"pairs": {(host, peer): slow}}, {pair}),
         "all": ({"every": slow}, {("slow-mesh",)}),
         "none": ({}, set()),
     }
-    fields, expected = causes[drawn.choice(list(causes))]
-    return replace(mesh, **fields), frozenset(expected)  # type: ignore[arg-type]
+    fields, expected_names = causes[rng.choice(list(causes))]
+    return replace(mesh, **fields), frozenset(expected_names)  # type: ignore[arg-type]
 
 
 def named(findings: Sequence[Finding]) -> Names:
     ways = {"both_ways": "both", "sends_at_most": "sends", "receives_at_most": "receives"}
     names: set[tuple[str, ...]] = set()
-    for one in findings:
-        if one.kind is Kind.SLOW_HOST:
-            (way,) = [w for name, w in ways.items() if f"{name}_bit_per_s" in one.evidence]
-            names.add((str(one.kind), one.group.host, way))
-        elif one.kind is Kind.SLOW_PAIR:
-            names.add((str(one.kind), *one.group.pairing.split("+")))
+    for entry in findings:
+        if entry.kind is Kind.SLOW_HOST:
+            (way,) = [w for name, w in ways.items() if f"{name}_bit_per_s" in entry.evidence]
+            names.add((str(entry.kind), entry.group.host, way))
+        elif entry.kind is Kind.SLOW_PAIR:
+            names.add((str(entry.kind), *entry.group.pairing.split("+")))
         else:
-            names.add((str(one.kind),))
+            names.add((str(entry.kind),))
     return frozenset(names)
 
 
 @pytest.mark.parametrize(("strength", "missed"), [(0.4, 0.02), (0.2, 0.02), (0.1, 0.05)])
 def test_random_causes_are_found_and_nothing_else(strength: float, missed: float) -> None:
-    drawn = random.Random(f"mesh {strength}")  # noqa: S311
+    rng = random.Random(f"mesh {strength}")  # noqa: S311
     count: Counter[str] = Counter()
     for seed in range(300):
-        mesh, expected = drawn_mesh(drawn, strength)
+        mesh, expected_names = drawn_mesh(rng, strength)
         findings = named(findings_of(mesh, seed=seed))
-        count["right"] += len(findings & expected)
-        count["wrong"] += len(findings - expected)
-        count["missed"] += len(expected - findings)
+        count["right"] += len(findings & expected_names)
+        count["wrong"] += len(findings - expected_names)
+        count["missed"] += len(expected_names - findings)
     assert count["wrong"] <= 4, count
     assert count["missed"] <= missed * 300, count
 
 
 def test_meshes_without_a_cause_have_no_finding_with_any_scatter() -> None:
-    drawn = random.Random(7)  # noqa: S311
+    rng = random.Random(7)  # noqa: S311
     wrong = 0
     for seed in range(400):
         mesh = MadeMesh(
-            HOSTS[: drawn.randint(3, 8)],
-            scatter=drawn.choice([0, 0.005, 0.02, 0.1]),
-            trials=drawn.choice([1, 2, 3, 5]),
+            HOSTS[: rng.randint(3, 8)],
+            scatter=rng.choice([0, 0.005, 0.02, 0.1]),
+            trials=rng.choice([1, 2, 3, 5]),
         )
         wrong += bool(findings_of(mesh, seed=seed))
     assert wrong <= 8
@@ -249,7 +249,7 @@ def test_a_slow_direction_that_a_slow_sender_explains_has_no_second_finding() ->
             record = made_record(cell, trial, values=values)
             records.append(replace(record, server=server, client=client))
     run = run_of(plan_of(cells, repeats=3), records)
-    kinds = {str(one.kind) for one in run.findings}
+    kinds = {str(entry.kind) for entry in run.findings}
     assert "slow-host" in kinds
     assert not kinds & {"one-way", "slow-pair", "slow-mesh"}
     evidence = RunEvidence(run)

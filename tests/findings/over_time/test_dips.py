@@ -23,10 +23,10 @@ USUAL = 1_176_000
 def series(
     n: int, period: float, depth: float, *, width: float = 0.2, noise: float = 0.01, seed: int = 1
 ) -> list[int]:
-    drawn = random.Random(seed)  # noqa: S311
-    begin = drawn.random()
+    rng = random.Random(seed)  # noqa: S311
+    begin = rng.random()
     low = [(index / period + begin) % 1 < width for index in range(n)]
-    return [round(USUAL * (1 - depth * dip) * (1 + drawn.gauss(0, noise))) for dip in low]
+    return [round(USUAL * (1 - depth * dip) * (1 + rng.gauss(0, noise))) for dip in low]
 
 
 def run(
@@ -68,8 +68,8 @@ def test_dips_with_retransmissions_are_congestion_control() -> None:
     (finding,) = findings_of(run([series(100, 20, 0.3)], sent_again=12))
     assert (finding.kind, finding.severity) == (Kind.CONGESTION_DIPS, "note")
     assert "with 12 segments sent again: TCP’s congestion control" in statement(finding)
-    (other,) = findings_of(run([series(100, 20, 0.3)], sent_again=0))
-    assert other.kind is Kind.PERIODIC_DIPS
+    (plain_finding,) = findings_of(run([series(100, 20, 0.3)], sent_again=0))
+    assert plain_finding.kind is Kind.PERIODIC_DIPS
 
 
 def test_dips_in_one_trial_of_three_are_no_finding() -> None:
@@ -83,20 +83,20 @@ def test_shallow_dips_lumps_and_short_series_have_no_finding() -> None:
     assert findings_of(run([series(38, 5, 0.5)])) == []
 
 
-def _following(drawn: random.Random, n: int, share: float) -> list[float]:
+def _following(rng: random.Random, n: int, share: float) -> list[float]:
     values, off = [], 0.0
     for _ in range(n):
-        off = share * off + drawn.gauss(0, 3)
+        off = share * off + rng.gauss(0, 3)
         values.append(max(1.0, 100 + off))
     return values
 
 
-def _holes(drawn: random.Random, n: int) -> list[float]:
-    values = [100 + drawn.gauss(0, 0.5) for _ in range(n)]
-    for _ in range(drawn.randint(1, 5)):
-        begin = drawn.randrange(n)
-        for index in range(begin, min(n, begin + drawn.randint(1, 10))):
-            values[index] *= drawn.random()
+def _holes(rng: random.Random, n: int) -> list[float]:
+    values = [100 + rng.gauss(0, 0.5) for _ in range(n)]
+    for _ in range(rng.randint(1, 5)):
+        begin = rng.randrange(n)
+        for index in range(begin, min(n, begin + rng.randint(1, 10))):
+            values[index] *= rng.random()
     return values
 
 
@@ -110,20 +110,20 @@ STATIONARY: dict[str, Callable[[random.Random, int], list[float]]] = {
 
 @pytest.mark.parametrize("kind", STATIONARY)
 def test_series_without_a_period_have_no_dips(kind: str) -> None:
-    drawn = random.Random(kind)  # noqa: S311
+    rng = random.Random(kind)  # noqa: S311
     all_dips = [
-        periodic_dips(STATIONARY[kind](drawn, drawn.choice([40, 100, 300]))) for _ in range(300)
+        periodic_dips(STATIONARY[kind](rng, rng.choice([40, 100, 300]))) for _ in range(300)
     ]
     assert sum(dips is not None for dips in all_dips) <= 3
 
 
 def test_random_periods_are_found() -> None:
-    drawn = random.Random(2)  # noqa: S311
+    rng = random.Random(2)  # noqa: S311
     missed = wrong = 0
     for seed in range(200):
-        n = drawn.choice([100, 200, 400])
-        period, depth = drawn.uniform(3.2, n / 4.1), drawn.uniform(0.1, 0.8)
-        width = drawn.uniform(max(0.15, 1.2 / period), 0.45)
+        n = rng.choice([100, 200, 400])
+        period, depth = rng.uniform(3.2, n / 4.1), rng.uniform(0.1, 0.8)
+        width = rng.uniform(max(0.15, 1.2 / period), 0.45)
         values = series(n, period, depth, width=width, noise=0.1 * depth, seed=seed)
         dips = periodic_dips([float(value) for value in values])
         missed += dips is None

@@ -35,7 +35,7 @@ def run(
     began: bool = True,
 ) -> Analysis:
     """A run by blocks: each cell once per block, its figure times ``factor`` of the block."""
-    drawn = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)  # noqa: S311
     clock = ticking()
     test = "round_trip" if round_trips else "stream"
     planned_cells = []
@@ -45,9 +45,9 @@ def run(
         planned_cells.append(PlannedCell(f"cell-{number}", "LL", test, settings))
     records: list[Record] = []
     for block in range(blocks):
-        for cell in drawn.sample(planned_cells, cells):
+        for cell in rng.sample(planned_cells, cells):
             size = int(str(cell.settings["message_bytes"]))
-            value = 1e4 * size * factor(block) * math.exp(drawn.gauss(0, scatter))
+            value = 1e4 * size * factor(block) * math.exp(rng.gauss(0, scatter))
             values: dict[str, Value] = {"rtt_mean_ns": value, "same_host": False}
             if not round_trips:
                 values = {"throughput_bit_per_s": value, "same_host": False}
@@ -135,14 +135,14 @@ def test_imports_are_left_out() -> None:
 
 
 def test_stationary_runs_drift_or_warm_up_only_by_chance() -> None:
-    drawn = random.Random(11)  # noqa: S311
+    rng = random.Random(11)  # noqa: S311
     wrong: list[Sequence[Finding]] = []
     for seed in range(400):
-        scatter = drawn.choice([0.001, 0.01, 0.05])
-        block_scatter = drawn.choice([0, 0.003, 0.02])
+        scatter = rng.choice([0.001, 0.01, 0.05])
+        block_scatter = rng.choice([0, 0.003, 0.02])
         analysis = run(
-            drawn.choice([1, 5, 12, 30]),
-            drawn.choice([3, 5, 6, 10, 15]),
+            rng.choice([1, 5, 12, 30]),
+            rng.choice([3, 5, 6, 10, 15]),
             lambda block, by=block_scatter, key=seed: math.exp(  # type: ignore[misc]
                 random.Random(f"{key} {block}").gauss(0, by)  # noqa: S311
             ),
@@ -161,19 +161,19 @@ def test_stationary_runs_drift_or_warm_up_only_by_chance() -> None:
 
 
 def test_random_drifts_are_found_with_their_direction() -> None:
-    drawn = random.Random(12)  # noqa: S311
+    rng = random.Random(12)  # noqa: S311
     missed = 0
     for seed in range(100):
-        whole = drawn.choice([-1, 1]) * drawn.uniform(0.05, 0.3)
-        blocks = drawn.randint(7, 14)
+        change = rng.choice([-1, 1]) * rng.uniform(0.05, 0.3)
+        blocks = rng.randint(7, 14)
         analysis = run(
-            drawn.choice([3, 8, 20]),
+            rng.choice([3, 8, 20]),
             blocks,
-            lambda block, by=whole, of=blocks: math.exp(by * block / (of - 1)),  # type: ignore[misc]
-            scatter=drawn.choice([0.001, 0.005]),
+            lambda block, by=change, of=blocks: math.exp(by * block / (of - 1)),  # type: ignore[misc]
+            scatter=rng.choice([0.001, 0.005]),
             seed=seed,
         )
         findings = list(drifts(analysis, series_of(analysis), imported=False))
         missed += not findings
-        assert all(finding.evidence["change_share"] * whole > 0 for finding in findings)
+        assert all(finding.evidence["change_share"] * change > 0 for finding in findings)
     assert missed <= 3

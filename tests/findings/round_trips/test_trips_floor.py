@@ -88,19 +88,23 @@ def test_the_floor_of_a_connection_includes_its_two_opening_packets(tmp_path: Pa
     cell = planned("connect", protocol="TCP", message_bytes=64)
     run = trips_run(tmp_path / "r", (cell, [timed([10**9] * 5)]))
     (only,) = trip_cells(series_of(run))
-    expected = 2 * frame_ns(46, 1e8) + 2 * frame_ns(104, 1e8)
-    assert floor_ns(only.trials[0], "connect", LINK) == pytest.approx(expected)
+    expected_ns = 2 * frame_ns(46, 1e8) + 2 * frame_ns(104, 1e8)
+    assert floor_ns(only.trials[0], "connect", LINK) == pytest.approx(expected_ns)
 
 
 def test_the_floor_is_never_above_the_whole_time_on_equal_cables() -> None:
     rng = random.Random(3)  # noqa: S311  (no secret)
     for _ in range(300):
         size, cables = rng.randint(1, 60_000), rng.randint(1, 4)
-        sent = packets("UDP", size, rng.choice([1280, 1500, 9000]), ip_version=rng.choice([4, 6]))
-        floor, whole = (f(sent, cables=cables) for f in (transfer_floor_bytes, transfer_wire_bytes))
-        assert floor <= whole
-        if cables == 1 or len(sent) == 1:
-            assert floor == whole
+        packet_bytes = packets(
+            "UDP", size, rng.choice([1280, 1500, 9000]), ip_version=rng.choice([4, 6])
+        )
+        floor, total = (
+            f(packet_bytes, cables=cables) for f in (transfer_floor_bytes, transfer_wire_bytes)
+        )
+        assert floor <= total
+        if cables == 1 or len(packet_bytes) == 1:
+            assert floor == total
 
 
 def test_trips_shorter_than_their_frames_are_reported_with_both_times(tmp_path: Path) -> None:

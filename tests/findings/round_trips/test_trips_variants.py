@@ -22,10 +22,10 @@ def trials(
 
 
 def two(rng: random.Random, ratio: float, index: int = 0, **more: Any) -> list[Any]:
-    drawn = {"source_port": index + 1} if index else {}
+    settings = {"source_port": index + 1} if index else {}
     return [
-        (trip_cell(server_receive=how, **drawn), trials(rng, 60 * factor, **more))
-        for how, factor in (("blocking", 1), ("spinning", ratio))
+        (trip_cell(server_receive=mode, **settings), trials(rng, 60 * factor, **more))
+        for mode, factor in (("blocking", 1), ("spinning", ratio))
     ]
 
 
@@ -58,8 +58,8 @@ def test_pairs_that_contradict_each_other_are_counted(tmp_path: Path) -> None:
     run = trips_run(tmp_path / "r", *cells, link=None)
     assert ": 0.7 to 1.5 times as long as with " in said(run, KIND)
     assert said(run, KIND).endswith("shown in 2 of 3 pairs of cells (n = 8).")
-    one = [*two(rng, 0.7, 1), *two(rng, 1.3, 4, scatter=0.3)]
-    run = trips_run(tmp_path / "one", *one, link=None)
+    pairs = [*two(rng, 0.7, 1), *two(rng, 1.3, 4, scatter=0.3)]
+    run = trips_run(tmp_path / "one", *pairs, link=None)
     assert said(run, KIND).endswith("shown in 1 of 2 pairs of cells (n = 8).")
 
 
@@ -99,10 +99,10 @@ def test_random_runs_show_differences_exactly_if_there_are_any(tmp_path: Path) -
     for index in range(60):
         ratio = rng.choice([1.0, 0.8, 1.25])
         run = trips_run(tmp_path / str(index), *two(rng, ratio), link=None)
-        shown = bool(found(run, KIND))
-        assert shown != bool(found(run, "no-difference"))
-        right += shown == (ratio != 1.0)
-        wrong += shown and ratio == 1.0
+        difference = bool(found(run, KIND))
+        assert difference != bool(found(run, "no-difference"))
+        right += difference == (ratio != 1.0)
+        wrong += difference and ratio == 1.0
     # By chance, one in a hundred of the runs without a difference may show one.
     assert wrong <= 1
     assert right >= 58

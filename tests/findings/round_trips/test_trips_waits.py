@@ -125,9 +125,13 @@ def test_random_trials_are_reported_exactly_if_they_waited(tmp_path: Path) -> No
     run = trips_run(tmp_path / "r", *((cell, trials) for cell, trials, _truth in cells), link=None)
     findings = {finding.cells[0]: finding for finding in found(run, KIND)}
     for cell, _trials, truth in cells:
-        named = findings.get(cell.key)
-        right += named is not None and truth == "waits" and named.trials == ((cell.key, 3),)
-        wrong += named is not None and truth != "waits"
-        missed += named is None and truth == "waits"
+        waits_finding = findings.get(cell.key)
+        right += (
+            waits_finding is not None
+            and truth == "waits"
+            and waits_finding.trials == ((cell.key, 3),)
+        )
+        wrong += waits_finding is not None and truth != "waits"
+        missed += waits_finding is None and truth == "waits"
     assert (wrong, missed) == (0, 0)
     assert right >= 35

@@ -31,8 +31,8 @@ def trial(
     idle_ms: float | None = 10.0,
     loaded_ms: float | None = 10.0,
     share: float = 0.97,
-    lost: int = 0,
-    idle_lost: int = 0,
+    loaded_losses: int = 0,
+    idle_losses: int = 0,
     **more: Value,
 ) -> dict[str, Value]:
     """A trial with 500 idle and 2500 loaded requests; ``None``: this median is missing."""
@@ -40,8 +40,8 @@ def trial(
         "same_host": False,
         "tcp_timestamps": True,
         "throughput_bit_per_s": share * CEILING,
-        **{"idle_rtt_count": 500, "idle_lost_messages": idle_lost},
-        **{"loaded_rtt_count": 2500, "loaded_lost_messages": lost},
+        **{"idle_rtt_count": 500, "idle_lost_messages": idle_losses},
+        **{"loaded_rtt_count": 2500, "loaded_lost_messages": loaded_losses},
     }
     if idle_ms is not None:
         values["idle_rtt_p50_ns"] = round(idle_ms * MS)
@@ -71,36 +71,36 @@ def findings_of(
 
 
 def test_a_load_below_the_capacity_of_the_path_is_reported_with_its_share() -> None:
-    ((kind, (finding, said)),) = findings_of(trial(share=0.5)).items()
+    ((kind, (finding, text)),) = findings_of(trial(share=0.5)).items()
     assert (kind, finding.severity) == (Kind.LOAD_BELOW_PATH, "warning")
     assert finding.evidence["load_share"] == pytest.approx(0.5)
     assert finding.evidence["throughput_bit_per_s"] == pytest.approx(CEILING / 2)
-    assert "the load was 47.07 Mbit/s, only 50 % of what the path carries" in said
+    assert "the load was 47.07 Mbit/s, only 50 % of what the path carries" in text
 
 
 def test_a_standing_queue_is_reported_in_time_and_in_bytes() -> None:
     """123 ms at 20 Mbit/s are 200 frames of 1538 bytes; their payload is 200 segments of 1448."""
     rate = 2e7 * 1448 / 1538
     values = trial(2.0, 125.0, throughput_bit_per_s=rate)
-    ((kind, (finding, said)),) = findings_of(values, link=Link(2e7, 1500)).items()
+    ((kind, (finding, text)),) = findings_of(values, link=Link(2e7, 1500)).items()
     assert (kind, finding.severity) == (Kind.STANDING_QUEUE, "note")
     assert finding.evidence["queue_bytes"] == pytest.approx(200 * 1448, rel=0.004)
-    assert "round trip grew from 2 ms to 120 ms (99th percentile 190 ms)" in said
-    assert "283 KiB of payload wait on the path" in said
+    assert "round trip grew from 2 ms to 120 ms (99th percentile 190 ms)" in text
+    assert "283 KiB of payload wait on the path" in text
 
 
 def test_with_load_in_both_directions_the_size_of_each_queue_is_not_known() -> None:
-    both: dict[str, Value] = {
+    rates: dict[str, Value] = {
         "to_server_throughput_bit_per_s": 0.95 * CEILING,
         "to_client_throughput_bit_per_s": 0.90 * CEILING,
         "to_server_tcp_timestamps": True,
         "to_client_tcp_timestamps": True,
     }
-    values = {n: v for n, v in trial(2.0, 125.0).items() if n != "throughput_bit_per_s"} | both
-    ((kind, (finding, said)),) = findings_of(values, direction="both").items()
+    values = {n: v for n, v in trial(2.0, 125.0).items() if n != "throughput_bit_per_s"} | rates
+    ((kind, (finding, text)),) = findings_of(values, direction="both").items()
     assert kind is Kind.STANDING_QUEUE
     assert "queue_bytes" not in finding.evidence
-    assert said.endswith("round trip grew from 2 ms to 120 ms.")
+    assert text.endswith("round trip grew from 2 ms to 120 ms.")
 
 
 def test_with_both_directions_the_better_one_decides_whether_the_path_was_full() -> None:
@@ -117,17 +117,17 @@ def test_with_both_directions_the_better_one_decides_whether_the_path_was_full()
 
 
 def test_a_full_path_without_a_queue_is_a_result() -> None:
-    ((kind, (finding, said)),) = findings_of(trial(10.0, 11.0)).items()
+    ((kind, (finding, text)),) = findings_of(trial(10.0, 11.0)).items()
     assert (kind, finding.severity) == (Kind.NO_STANDING_QUEUE, "note")
-    assert "the median round trip is 11 ms under load, 10 ms before it" in said
+    assert "the median round trip is 11 ms under load, 10 ms before it" in text
 
 
 def test_lost_requests_are_reported_with_those_lost_before_the_load() -> None:
-    findings = findings_of(trial(2.0, 60.0, lost=250, idle_lost=1))
+    findings = findings_of(trial(2.0, 60.0, loaded_losses=250, idle_losses=1))
     assert findings.keys() == {Kind.STANDING_QUEUE, Kind.REQUESTS_LOST_UNDER_LOAD}
-    finding, said = findings[Kind.REQUESTS_LOST_UNDER_LOAD]
+    finding, text = findings[Kind.REQUESTS_LOST_UNDER_LOAD]
     assert finding.evidence["lost_requests_share"] == pytest.approx(0.1)
-    assert "250 of 2500 were lost under load (10 %); 1 of 500 before it" in said
+    assert "250 of 2500 were lost under load (10 %); 1 of 500 before it" in text
 
 
 # ---- thresholds ----
@@ -155,7 +155,7 @@ def test_a_queue_stands_from_5_ms_and_half_of_the_idle_round_trip_upwards(
 
 
 @pytest.mark.parametrize(
-    ("lost", "idle_lost", "said"),
+    ("loaded_losses", "idle_losses", "presence"),
     [
         (4, 0, False),
         (5, 0, True),
@@ -168,36 +168,42 @@ def test_a_queue_stands_from_5_ms_and_half_of_the_idle_round_trip_upwards(
     ],
 )
 def test_losses_are_reported_from_five_and_from_ten_times_those_before_the_load(
-    lost: int, idle_lost: int, *, said: bool
+    loaded_losses: int, idle_losses: int, *, presence: bool
 ) -> None:
-    findings = findings_of(trial(lost=lost, idle_lost=idle_lost))
-    assert (Kind.REQUESTS_LOST_UNDER_LOAD in findings) is said
+    findings = findings_of(trial(loaded_losses=loaded_losses, idle_losses=idle_losses))
+    assert (Kind.REQUESTS_LOST_UNDER_LOAD in findings) is presence
 
 
 @given(
     idle_us=st.integers(100, 300_000),
     increase_us=st.integers(-50_000, 400_000) | st.integers(4_900, 5_100),
     share=st.floats(0.05, 0.999) | st.floats(0.89, 0.91),
-    lost=st.integers(0, 2500) | st.integers(0, 10),
-    idle_lost=st.integers(0, 500) | st.integers(0, 3),
+    loaded_losses=st.integers(0, 2500) | st.integers(0, 10),
+    idle_losses=st.integers(0, 500) | st.integers(0, 3),
     link=st.booleans(),
 )
 def test_random_trials_have_each_kind_exactly_if_its_rule_holds(
-    *, idle_us: int, increase_us: int, share: float, lost: int, idle_lost: int, link: bool
+    *,
+    idle_us: int,
+    increase_us: int,
+    share: float,
+    loaded_losses: int,
+    idle_losses: int,
+    link: bool,
 ) -> None:
     loaded_us = max(1, idle_us + increase_us)
-    values = trial(idle_us / 1000, loaded_us / 1000, share, lost, idle_lost)
+    values = trial(idle_us / 1000, loaded_us / 1000, share, loaded_losses, idle_losses)
     stands = loaded_us - idle_us >= 5000 and 2 * (loaded_us - idle_us) >= idle_us
-    expected = set()
+    kinds = set()
     if stands:
-        expected.add(Kind.STANDING_QUEUE)
+        kinds.add(Kind.STANDING_QUEUE)
     elif link:
-        expected.add(Kind.NO_STANDING_QUEUE if share >= 0.9 else Kind.LOAD_BELOW_PATH)
-    if lost >= 5 and lost * 500 >= 10 * idle_lost * 2500:
-        expected.add(Kind.REQUESTS_LOST_UNDER_LOAD)
+        kinds.add(Kind.NO_STANDING_QUEUE if share >= 0.9 else Kind.LOAD_BELOW_PATH)
+    if loaded_losses >= 5 and loaded_losses * 500 >= 10 * idle_losses * 2500:
+        kinds.add(Kind.REQUESTS_LOST_UNDER_LOAD)
     # Exactly at the threshold, the ceiling's last digit decides.
     if abs(share - 0.9) > 1e-9:
-        assert findings_of(values, link=LINK if link else None).keys() == expected
+        assert findings_of(values, link=LINK if link else None).keys() == kinds
 
 
 # ---- missing values ----
@@ -216,25 +222,27 @@ def test_a_missing_median_gives_no_finding_about_a_queue(
     share: float, idle_ms: float | None, loaded_ms: float | None
 ) -> None:
     """A path that loses more than half of the requests has no room left."""
-    findings = findings_of(trial(idle_ms, loaded_ms, share, lost=1400))
+    findings = findings_of(trial(idle_ms, loaded_ms, share, loaded_losses=1400))
     assert findings.keys() == {Kind.REQUESTS_LOST_UNDER_LOAD}
 
 
 def test_without_requests_before_the_load_losses_are_not_compared() -> None:
-    assert Kind.REQUESTS_LOST_UNDER_LOAD not in findings_of(trial(lost=100, idle_rtt_count=0))
+    assert Kind.REQUESTS_LOST_UNDER_LOAD not in findings_of(
+        trial(loaded_losses=100, idle_rtt_count=0)
+    )
 
 
 # ---- several trials ----
 
 
 def test_a_cell_has_a_finding_if_more_than_half_of_its_trials_show_it() -> None:
-    standing, flat = trial(2.0, 60.0), trial(2.0, 2.5)
-    findings = findings_of(standing, standing, flat)
+    queue_trial, flat_trial = trial(2.0, 60.0), trial(2.0, 2.5)
+    findings = findings_of(queue_trial, queue_trial, flat_trial)
     assert findings.keys() == {Kind.STANDING_QUEUE}
-    finding, said = findings[Kind.STANDING_QUEUE]
+    finding, text = findings[Kind.STANDING_QUEUE]
     assert [number for _, number in finding.trials] == [1, 2]
-    assert "in 2 of 3 trials: under load the median round trip grew from 2 ms to 60 ms" in said
-    assert findings_of(standing, flat) == {}
+    assert "in 2 of 3 trials: under load the median round trip grew from 2 ms to 60 ms" in text
+    assert findings_of(queue_trial, flat_trial) == {}
 
 
 def test_the_figures_are_medians_of_the_trials_that_show_it() -> None:
@@ -271,5 +279,7 @@ def test_each_cell_has_its_own_findings_named_by_the_varying_settings() -> None:
 def test_a_stream_or_a_round_trip_is_no_latency_under_load() -> None:
     for test in ("stream", "round_trip"):
         cell = planned(test, protocol="TCP", message_bytes=1448)
-        run = run_of(plan_of([cell], 1, link=LINK), [result(cell, 1, trial(2.0, 90.0, lost=99))])
+        run = run_of(
+            plan_of([cell], 1, link=LINK), [result(cell, 1, trial(2.0, 90.0, loaded_losses=99))]
+        )
         assert not [finding for finding in run.findings if finding.kind in KINDS]

@@ -27,8 +27,8 @@ def findings_of(
     cell = cell_of(64, direction=ways)
     random, truth = seeded(2), Truth(device_frames=148_800)
     records = [searched(truth, cell, trial, random) for trial in range(1, trials + 1)]
-    changed = [replace(record, values={**record.values, **more}) for record in records]
-    run = run_of(plan_of([cell], repeats=trials), changed)
+    altered_records = [replace(record, values={**record.values, **more}) for record in records]
+    run = run_of(plan_of([cell], repeats=trials), altered_records)
     return [
         (finding, str(sentence(finding, RunIndex(run))))
         for finding in run.findings

@@ -54,9 +54,9 @@ def both(mtu: int, evidence: str, interface: int = 1500) -> dict[str, Value]:
 
 
 def test_equal_answers_of_both_directions_are_one_finding() -> None:
-    ((answer, said),) = findings_of(both(1500, "emsgsize"))
+    ((answer, text),) = findings_of(both(1500, "emsgsize"))
     assert answer.evidence == {"payload_message_bytes": 1472, "path_mtu_bytes": 1500}
-    assert "1472 bytes fill a frame both ways, packets of 1500 bytes: the sender’s own" in said
+    assert "1472 bytes fill a frame both ways, packets of 1500 bytes: the sender’s own" in text
 
 
 def test_different_trials_are_counted_separately() -> None:
@@ -103,10 +103,10 @@ def test_a_payload_that_fills_the_interface_is_no_narrow_path() -> None:
 
 
 def test_lost_fragments_are_reported_except_in_a_black_hole() -> None:
-    lost: dict[str, Value] = {"next_passed": False}
-    kinds = [finding.kind for finding, _ in findings_of({**both(1500, "emsgsize"), **lost})]
+    loss: dict[str, Value] = {"next_passed": False}
+    kinds = [finding.kind for finding, _ in findings_of({**both(1500, "emsgsize"), **loss})]
     assert Kind.FRAGMENTS_LOST in kinds
-    kinds = [finding.kind for finding, _ in findings_of({**both(1400, "timeout"), **lost})]
+    kinds = [finding.kind for finding, _ in findings_of({**both(1400, "timeout"), **loss})]
     assert Kind.FRAGMENTS_LOST not in kinds
 
 

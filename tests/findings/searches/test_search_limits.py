@@ -75,25 +75,25 @@ def is_right(finding: Finding, truth: Truth) -> bool:
 
 
 def test_for_random_truths_few_sentences_are_wrong_or_missing() -> None:
-    random, right, wrong, missing = seeded(20), Counter[str](), [], Counter[str]()
+    random, right, wrong, misses = seeded(20), Counter[str](), [], Counter[str]()
     for _ in range(150):
         truth = random_truth(random)
         run = run_of_searches(truth, random, trials=random.choice([1, 1, 3]))
         about = {size: set[Kind]() for size in SIZES}
-        for each in run.findings:
-            if each.kind not in LIMIT_OF:
+        for finding in run.findings:
+            if finding.kind not in LIMIT_OF:
                 continue
-            if is_right(each, truth):
-                right[each.kind] += 1
+            if is_right(finding, truth):
+                right[finding.kind] += 1
             else:
-                wrong.append((each.kind, truth, each.words["sizes"]))
-            for cell in each.cells:
-                about[int(cell.split("-")[3])].add(each.kind)
+                wrong.append((finding.kind, truth, finding.words["sizes"]))
+            for cell in finding.cells:
+                about[int(cell.split("-")[3])].add(finding.kind)
         for size, kinds in about.items():
             limit = truth.limit_of(size)
-            missing[limit] += not any(limit in LIMIT_OF[kind] for kind in kinds)
+            misses[limit] += not any(limit in LIMIT_OF[kind] for kind in kinds)
     assert len(wrong) <= 0.02 * sum(right.values()), wrong
-    assert sum(missing.values()) <= 0.02 * 150 * len(SIZES), missing
+    assert sum(misses.values()) <= 0.02 * 150 * len(SIZES), misses
     assert {*right} == {*LIMIT_OF}
 
 
@@ -172,7 +172,7 @@ def test_a_jump_of_more_than_one_step_is_reported_and_less_is_scatter() -> None:
     cell = cell_of(1518)
     record = searched(Truth(device_bits=4e8), cell, 1, seeded(3))
     share = float(str(record.values["line_share"]))
-    for lower, expected in ((0.5, 1), (0.0, 0)):
+    for lower, finding_count in ((0.5, 1), (0.0, 0)):
         at = share - lower * share
         tries: dict[str, Value] = {
             "trial_line_share": [at, share, share],
@@ -184,12 +184,16 @@ def test_a_jump_of_more_than_one_step_is_reported_and_less_is_scatter() -> None:
             "trial_verdict": [1, 0, 0],
         }
         jumping = replace(record, values={**record.values, **tries, "monotone": False})
-        found = run_of(plan_of([cell]), [jumping]).findings
-        assert [finding.kind for finding in found].count(Kind.SEARCH_NOT_MONOTONE) == expected
+        findings = run_of(plan_of([cell]), [jumping]).findings
+        assert [finding.kind for finding in findings].count(
+            Kind.SEARCH_NOT_MONOTONE
+        ) == finding_count
 
 
-@pytest.mark.parametrize(("frames", "expected"), [(0, 0), (7, 1)])
-def test_flow_control_is_reported_if_pause_frames_were_counted(frames: int, expected: int) -> None:
+@pytest.mark.parametrize(("frames", "finding_count"), [(0, 0), (7, 1)])
+def test_flow_control_is_reported_if_pause_frames_were_counted(
+    frames: int, finding_count: int
+) -> None:
     record = searched(Truth(), cell_of(64), 1, seeded(1))
     more: dict[str, Value] = {
         "client_pause_frames_received": frames,
@@ -197,8 +201,10 @@ def test_flow_control_is_reported_if_pause_frames_were_counted(frames: int, expe
     }
     run = run_of(plan_of([cell_of(64)]), [replace(record, values={**record.values, **more})])
     kinds = [finding.kind for finding in run.findings]
-    assert kinds.count(Kind.SEARCH_PAUSED) == expected
-    assert any("counted 21 pause frames" in text for text in sentences_of(run)) is bool(expected)
+    assert kinds.count(Kind.SEARCH_PAUSED) == finding_count
+    assert any("counted 21 pause frames" in text for text in sentences_of(run)) is bool(
+        finding_count
+    )
 
 
 def test_buffers_smaller_than_requested_are_reported() -> None:
@@ -223,6 +229,6 @@ def test_a_sender_faster_than_the_line_rate_gives_no_line_rate() -> None:
     outran: dict[str, Value] = {**record.values, "link_paced": False}
     run = run_of(plan_of([cell]), [replace(record, values=outran)])
     assert run.findings == ()
-    told = {**outran, "sender_send_buffer_bytes": 212_992}
-    run = run_of(plan_of([cell]), [replace(record, values=told)])
+    values = {**outran, "sender_send_buffer_bytes": 212_992}
+    run = run_of(plan_of([cell]), [replace(record, values=values)])
     assert [finding.kind for finding in run.findings] == [Kind.SEARCH_OUTRUN]

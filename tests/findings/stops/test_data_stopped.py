@@ -57,8 +57,8 @@ CARRIER = {"receiver_interface_carrier_changes": 2}
 
 def test_the_sentence_states_duration_time_and_cause(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
-    one = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
-    run = run_with(tmp_path / "run", cell, 1, one)
+    record = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
+    run = run_with(tmp_path / "run", cell, 1, record)
     assert sentence_of(run) == "LL TCP 1448: no data for 2 s of 4 s, at 1.1 s; carrier lost."
     (finding,) = about_stops(run)
     assert (finding.kind, finding.severity, finding.cells) == (
@@ -102,11 +102,11 @@ def test_several_trials_are_counted_and_the_worst_is_described(tmp_path: Path) -
 
 def test_a_trial_without_a_later_result_is_not_measured_again(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
-    stopped = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
+    record = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
     for status, reason in ((Status.PENDING, "host-away"), (Status.FAILED, "no-peer")):
-        later = replace(stopped, attempt=2, status=status, reason=reason, values={})
-        assert about_stops(run_with(tmp_path / reason, cell, 1, stopped, later)) == []
-    run_with(tmp_path / "more", cell, 2, replace(stopped, trial=2))
+        later = replace(record, attempt=2, status=status, reason=reason, values={})
+        assert about_stops(run_with(tmp_path / reason, cell, 1, record, later)) == []
+    run_with(tmp_path / "more", cell, 2, replace(record, trial=2))
     journal = (tmp_path / "more" / "journal.jsonl").read_bytes()
     run_with(tmp_path / "less", cell, 1)
     (tmp_path / "less" / "journal.jsonl").write_bytes(journal)

@@ -39,10 +39,12 @@ def values(
     return {**(stream_values(mbit) or {}), **prefixed}
 
 
-def paced(sent: int, skipped: int, mbit: float = 5.1, stalled_ns: int = 0) -> dict[str, Value]:
+def paced(
+    sent_count: int, skipped_count: int, mbit: float = 5.1, stalled_ns: int = 0
+) -> dict[str, Value]:
     counts: dict[str, Value] = {
-        "sender_sent_messages_window": sent,
-        "sender_skipped_messages": skipped,
+        "sender_sent_messages_window": sent_count,
+        "sender_skipped_messages": skipped_count,
         "sender_stalled_ns": stalled_ns,
     }
     return values(counts, mbit)
@@ -60,8 +62,8 @@ def run(folder: Path, cell: PlannedCell, *trials: dict[str, Value]) -> Analysis:
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])
 def test_a_process_in_short_pauses_is_named(tmp_path: Path, end: str) -> None:
-    one = run(tmp_path, stream(), values({f"{end}_stalled_ns": 400 * MS}))
-    assert sentences_of(one) == [
+    analysis = run(tmp_path, stream(), values({f"{end}_stalled_ns": 400 * MS}))
+    assert sentences_of(analysis) == [
         f"LL TCP 1448: the {end}’s process did not run for 400 ms of 1 s, in short pauses."
     ]
 
@@ -88,9 +90,11 @@ def test_other_trials_have_no_finding(tmp_path: Path, more: dict[str, Value]) ->
 
 
 def test_the_worst_of_several_trials_and_ends_is_described(tmp_path: Path) -> None:
-    both: dict[str, Value] = {"sender_stalled_ns": 100 * MS, "receiver_stalled_ns": 300 * MS}
-    one = run(tmp_path, stream(), values(), values({"sender_stalled_ns": 60 * MS}), values(both))
-    assert sentences_of(one) == [
+    stalls: dict[str, Value] = {"sender_stalled_ns": 100 * MS, "receiver_stalled_ns": 300 * MS}
+    analysis = run(
+        tmp_path, stream(), values(), values({"sender_stalled_ns": 60 * MS}), values(stalls)
+    )
+    assert sentences_of(analysis) == [
         "LL TCP 1448: in 2 of 3 trials: the receiver’s process did not run for 300 ms of 1 s, in "
         "short pauses."
     ]
@@ -165,8 +169,11 @@ def test_a_small_excess_or_an_unpaced_stream_has_no_finding(
 
 
 def test_a_trial_whose_cpus_were_given_to_others_is_named(tmp_path: Path) -> None:
-    taken: dict[str, Value] = {"sender_host_steal_share": 0.02, "receiver_host_steal_share": 0.089}
-    assert sentences_of(run(tmp_path, stream(), values(), values(taken))) == [
+    steal_shares: dict[str, Value] = {
+        "sender_host_steal_share": 0.02,
+        "receiver_host_steal_share": 0.089,
+    }
+    assert sentences_of(run(tmp_path, stream(), values(), values(steal_shares))) == [
         "LL TCP 1448: in 1 of 2 trials: the receiver’s CPUs were given to other machines, 9 % of "
         "their time."
     ]

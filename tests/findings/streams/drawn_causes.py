@@ -40,25 +40,27 @@ def framing(protocol: str, size: int) -> Framing:
     return Framing(payload_bytes=payload, packets=packets, vlan=False, link_rate_bit_per_s=STATED)
 
 
-def stream(protocol: str, size: int, trial: int, throughput: float, **other: Any) -> StreamSample:
+def stream(protocol: str, size: int, trial: int, throughput: float, **changes: Any) -> StreamSample:
     frames = framing(protocol, size)
-    sent = throughput / (8 * size) / (1 - other.pop("lost_share", 0.0))
-    lost = round(sent - throughput / (8 * size))
-    known: dict[str, Any] = {
+    sent_count = throughput / (8 * size) / (1 - changes.pop("lost_share", 0.0))
+    lost_count = round(sent_count - throughput / (8 * size))
+    defaults: dict[str, Any] = {
         "cell": f"{protocol}-{size}",
         "trial": trial,
         "message_bytes": size,
         "throughput_bit_per_s": throughput,
         "ceiling_bit_per_s": STATED * frames.ceiling_share,
         "highest_ceiling_bit_per_s": STATED * frames.ceiling_share,
-        "calls": round(sent),
+        "calls": round(sent_count),
         "framing": frames,
         "packets_a_message": len(frames.packets) if protocol == "UDP" else None,
     }
     if protocol == "UDP":
-        known["losses"] = Losses(sent=round(sent), lost=lost, receive_queue=0, local=0)
-        return udp(**(known | other))
-    return tcp(**(known | other))
+        defaults["losses"] = Losses(
+            sent=round(sent_count), lost=lost_count, receive_queue=0, local=0
+        )
+        return udp(**(defaults | changes))
+    return tcp(**(defaults | changes))
 
 
 def waiting(random: Random, most: float) -> dict[str, Any]:
@@ -74,9 +76,9 @@ def waiting(random: Random, most: float) -> dict[str, Any]:
 def columns(random: Random) -> list[tuple[str, int]]:
     """TCP, UDP of one or several sizes, or both."""
     sizes = random.sample(SIZES, random.choice((1, 1, 3, 5)))
-    chosen = random.choice(("TCP", "UDP", "both"))
-    of_tcp = [("TCP", 1448)] if chosen != "UDP" else []
-    return of_tcp + ([("UDP", size) for size in sizes] if chosen != "TCP" else [])
+    protocols = random.choice(("TCP", "UDP", "both"))
+    of_tcp = [("TCP", 1448)] if protocols != "UDP" else []
+    return of_tcp + ([("UDP", size) for size in sizes] if protocols != "TCP" else [])
 
 
 def at_rate(
@@ -96,38 +98,38 @@ def at_rate(
 
 
 def clean(random: Random) -> DrawnRun:
-    made = at_rate(random, random.uniform(0.985, 1.0), Accounting.WIRE, columns(random))
-    return DrawnRun("none", tuple(made), frozenset(), 0)
+    samples = at_rate(random, random.uniform(0.985, 1.0), Accounting.WIRE, columns(random))
+    return DrawnRun("none", tuple(samples), frozenset(), 0)
 
 
 def slower_link(random: Random) -> DrawnRun:
     share = random.uniform(0.12, 0.95)
     cells = columns(random)
-    made = tuple(at_rate(random, share, Accounting.WIRE, cells))
+    samples = tuple(at_rate(random, share, Accounting.WIRE, cells))
     right = {Kind.SLOWER_LINK, Kind.LINK_OR_SHAPER}
-    return DrawnRun("slower link", made, frozenset(right), len(made))
+    return DrawnRun("slower link", samples, frozenset(right), len(samples))
 
 
 def a_shaper(random: Random) -> DrawnRun:
-    counted = random.choice((Accounting.HEADED, Accounting.PACKET))
+    accounting = random.choice((Accounting.HEADED, Accounting.PACKET))
     sizes = random.sample((128, 256, 512, 1472), random.choice((3, 4)))
     cells = [("UDP", size) for size in sizes]
-    made = tuple(at_rate(random, random.uniform(0.1, 0.6), counted, cells))
-    return DrawnRun("shaper", made, frozenset({Kind.SHAPER}), len(made))
+    samples = tuple(at_rate(random, random.uniform(0.1, 0.6), accounting, cells))
+    return DrawnRun("shaper", samples, frozenset({Kind.SHAPER}), len(samples))
 
 
 def a_shaper_of_two_ceilings(random: Random) -> DrawnRun:
     """A cause that these few columns do not show."""
     cells = [("UDP", random.choice((256, 512))), ("UDP", random.choice((1024, 1472)))]
-    made = at_rate(random, random.uniform(0.1, 0.6), Accounting.PACKET, cells)
-    return DrawnRun("shaper of two ceilings", tuple(made), frozenset(), 0)
+    samples = at_rate(random, random.uniform(0.1, 0.6), Accounting.PACKET, cells)
+    return DrawnRun("shaper of two ceilings", tuple(samples), frozenset(), 0)
 
 
 def starved(end: str) -> Drawn:
     def drawn(random: Random) -> DrawnRun:
         trials = random.choice((3, 5))
         number = random.randint(1, trials)
-        made = []
+        samples = []
         for trial in range(1, trials + 1):
             w = random.uniform(0.1, 0.6) if trial <= number else random.uniform(0, 0.04)
             share = (1 - w if trial <= number else 1.0) * random.uniform(0.985, 1.0)
@@ -136,10 +138,10 @@ def starved(end: str) -> Drawn:
             if end == "receiver":
                 account = replace(ACCOUNT, rwnd_limited_us=round(w * random.uniform(0.7, 1) * 1e6))
             rate = share * STATED * framing("TCP", 1448).ceiling_share
-            made.append(stream("TCP", 1448, trial, rate, tcp=account, **{end: waits}))
-        random.shuffle(made)
+            samples.append(stream("TCP", 1448, trial, rate, tcp=account, **{end: waits}))
+        random.shuffle(samples)
         kind = Kind.SENDER_STARVED if end == "sender" else Kind.RECEIVER_STARVED
-        return DrawnRun(f"{end} starved", tuple(made), frozenset({kind}), number)
+        return DrawnRun(f"{end} starved", tuple(samples), frozenset({kind}), number)
 
     return drawn
 
@@ -147,91 +149,95 @@ def starved(end: str) -> Drawn:
 def random_loss(random: Random) -> DrawnRun:
     """Each frame is lost with the same probability; a message is lost with any of its frames."""
     p = random.uniform(0.06, 0.5)
-    made = []
+    samples = []
     for size in random.sample(SIZES, random.choice((1, 3, 4))):
         frames = framing("UDP", size)
         for trial in range(1, 4):
-            lost = 1 - (1 - p) ** len(frames.packets) + random.gauss(0, 0.003)
-            rate = STATED * frames.ceiling_share * (1 - lost)
-            made.append(stream("UDP", size, trial, rate, lost_share=lost))
+            loss_share = 1 - (1 - p) ** len(frames.packets) + random.gauss(0, 0.003)
+            rate = STATED * frames.ceiling_share * (1 - loss_share)
+            samples.append(stream("UDP", size, trial, rate, lost_share=loss_share))
     for trial in range(1, 4):
         rate = random.uniform(0.01, 0.3) * STATED
         account = replace(ACCOUNT, retransmissions=round(p * rate / 12_000), rtt_us=300)
-        made.append(stream("TCP", 1448, trial, rate, tcp=account))
-    return DrawnRun("random loss", tuple(made), frozenset({Kind.PATH_LOSS}), 0)
+        samples.append(stream("TCP", 1448, trial, rate, tcp=account))
+    return DrawnRun("random loss", tuple(samples), frozenset({Kind.PATH_LOSS}), 0)
 
 
 def short_queue(random: Random) -> DrawnRun:
     level = random.uniform(0.3, 0.9)
-    made = []
+    samples = []
     for trial in range(1, 6):
         rate = level * random.uniform(0.97, 1.0) * STATED * 0.9415
         account = replace(ACCOUNT, retransmissions=random.randint(50, 500), rtt_us=900)
-        made.append(stream("TCP", 1448, trial, rate, tcp=account, **waiting(random, 0.04)))
-    return DrawnRun("short queue", tuple(made), frozenset(), 0)
+        samples.append(stream("TCP", 1448, trial, rate, tcp=account, **waiting(random, 0.04)))
+    return DrawnRun("short queue", tuple(samples), frozenset(), 0)
 
 
 def packets_a_second(random: Random) -> DrawnRun:
     limit = random.uniform(2_000, 7_000)
-    made = []
+    samples = []
     for size in (128, 256, 512, 1024):
         for trial in range(1, 4):
             rate = limit * random.uniform(0.995, 1) * size * 8
-            made.append(stream("UDP", size, trial, rate, **waiting(random, 0.04)))
-    return DrawnRun("packets a second", tuple(made), frozenset(), 0)
+            samples.append(stream("UDP", size, trial, rate, **waiting(random, 0.04)))
+    return DrawnRun("packets a second", tuple(samples), frozenset(), 0)
 
 
 def unsteady(random: Random) -> DrawnRun:
     """A cause that no record shows, and that differs each time."""
     level = random.uniform(0.3, 0.9)
-    made = []
+    samples = []
     for protocol, size in columns(random):
         for trial in range(1, 6):
             rate = level * random.uniform(0.9, 1.0) * STATED * framing(protocol, size).ceiling_share
-            made.append(stream(protocol, size, trial, rate, **waiting(random, 0.02)))
-    return DrawnRun("not recorded", tuple(made), frozenset(), 0)
+            samples.append(stream(protocol, size, trial, rate, **waiting(random, 0.02)))
+    return DrawnRun("not recorded", tuple(samples), frozenset(), 0)
 
 
-def evenly(cause: str, right: Kind | None, shown: Callable[[float], dict[str, Any]]) -> Drawn:
+def evenly(cause: str, right: Kind | None, evidence: Callable[[float], dict[str, Any]]) -> Drawn:
     """All trials at one share of the wire, as behind a slower link, but for a recorded reason."""
 
     def drawn(random: Random) -> DrawnRun:
         lacks = random.uniform(0.05, 0.5)
-        made = [
-            replace(sample, **shown(random.uniform(0.97, 1.0) * lacks))
+        samples = [
+            replace(sample, **evidence(random.uniform(0.97, 1.0) * lacks))
             for sample in at_rate(random, 1 - lacks, Accounting.WIRE, columns(random))
         ]
         kinds = frozenset() if right is None else frozenset({right})
-        return DrawnRun(cause, tuple(made), kinds, len(made))
+        return DrawnRun(cause, tuple(samples), kinds, len(samples))
 
     return drawn
 
 
 def shared_slower_link(random: Random) -> DrawnRun:
     """Others and the stream together do not fill the stated link."""
-    limit, others = random.uniform(0.5, 0.9), random.uniform(0.05, 0.4)
-    made = [
-        replace(sample, likely_others_share=others * random.uniform(0.999, 1.0))
-        for sample in at_rate(random, limit - others * ON_WIRE, Accounting.WIRE, columns(random))
+    limit, others_share = random.uniform(0.5, 0.9), random.uniform(0.05, 0.4)
+    samples = [
+        replace(sample, likely_others_share=others_share * random.uniform(0.999, 1.0))
+        for sample in at_rate(
+            random, limit - others_share * ON_WIRE, Accounting.WIRE, columns(random)
+        )
     ]
     kinds = frozenset({Kind.OTHER_TRAFFIC, Kind.LINK_OR_SHAPER, Kind.SLOWER_LINK})
-    return DrawnRun("slower link, shared", tuple(made), kinds, len(made))
+    return DrawnRun("slower link, shared", tuple(samples), kinds, len(samples))
 
 
 def robbed(share: float) -> dict[str, Any]:
     ready = round(share * SECOND_NS)
-    taken = replace(IDLE, steal_share=share, run_queue_delay_ns=ready, thread_ns=SECOND_NS - ready)
-    return {"sender": replace(taken, host="b"), "receiver": replace(taken, host="a")}
+    stream_end = replace(
+        IDLE, steal_share=share, run_queue_delay_ns=ready, thread_ns=SECOND_NS - ready
+    )
+    return {"sender": replace(stream_end, host="b"), "receiver": replace(stream_end, host="a")}
 
 
 def stated_too_low(random: Random) -> DrawnRun:
     """Another rule reports it: there is no limit to name."""
     above = random.uniform(1.03, 3.0)
-    made = [
+    samples = [
         replace(sample, throughput_bit_per_s=above * sample.throughput_bit_per_s)
         for sample in at_rate(random, 1.0, Accounting.WIRE, columns(random))
     ]
-    return DrawnRun("stated too low", tuple(made), frozenset(), 0)
+    return DrawnRun("stated too low", tuple(samples), frozenset(), 0)
 
 
 CAUSES: tuple[Drawn, ...] = (

@@ -21,17 +21,17 @@ def warnings_of(run: DrawnRun) -> list[Finding]:
 
 @pytest.mark.parametrize("draw", CAUSES, ids=lambda draw: draw(Random(0)).cause)  # noqa: S311
 def test_the_cause_is_named_and_no_other(draw: Callable[[Random], DrawnRun]) -> None:
-    said: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for seed in range(RUNS):
         run = draw(Random(seed))  # noqa: S311  (can be repeated)
-        found = warnings_of(run)
-        wrong = [finding for finding in found if finding.kind not in run.right]
-        said["wrong"] += bool(wrong)
-        said["right"] += bool(run.right) and bool(found) and not wrong
-        said["missed"] += bool(run.right) and not found
-        if found and not wrong and run.trials:
-            seen = {trial for finding in found for trial in finding.trials}
-            said["of other trials"] += len(seen) != run.trials
-    assert said["wrong"] <= 0, said
-    assert said["missed"] <= RUNS // 20, said
-    assert said["of other trials"] <= RUNS // 10, said
+        warnings = warnings_of(run)
+        wrong = [finding for finding in warnings if finding.kind not in run.right]
+        counts["wrong"] += bool(wrong)
+        counts["right"] += bool(run.right) and bool(warnings) and not wrong
+        counts["missed"] += bool(run.right) and not warnings
+        if warnings and not wrong and run.trials:
+            trials = {trial for finding in warnings for trial in finding.trials}
+            counts["of other trials"] += len(trials) != run.trials
+    assert counts["wrong"] <= 0, counts
+    assert counts["missed"] <= RUNS // 20, counts
+    assert counts["of other trials"] <= RUNS // 10, counts

@@ -7,8 +7,8 @@ from netlab.findings.importance import leading_kinds
 
 
 def limit(kind: Kind, costs: float, trials: int = 3) -> Finding:
-    those = tuple(("c", number) for number in range(trials))
-    return finding(kind, Group("LL"), ("c",), {"costs_share": costs}, trials=those)
+    trial_keys = tuple(("c", number) for number in range(trials))
+    return finding(kind, Group("LL"), ("c",), {"costs_share": costs}, trials=trial_keys)
 
 
 def test_of_limits_the_one_that_cost_most_comes_first_whatever_its_rank() -> None:
@@ -21,12 +21,12 @@ def test_of_limits_the_one_that_cost_most_comes_first_whatever_its_rank() -> Non
 
 
 def test_limits_stand_where_the_first_of_them_does_and_notes_behind() -> None:
-    stopped = finding(Kind.DATA_STOPPED, Group("LL"))
+    stop = finding(Kind.DATA_STOPPED, Group("LL"))
     outlier = finding(Kind.OUTLIER, Group("LL"))
     note = finding(Kind.WIRE_CEILING, Group("LL"))
     silent = finding(Kind.NOT_DETERMINED, Group("LL"))
-    given = [note, silent, outlier, limit(Kind.SENDER_STARVED, 0.4), stopped]
-    assert leading_kinds(given) == (
+    findings = [note, silent, outlier, limit(Kind.SENDER_STARVED, 0.4), stop]
+    assert leading_kinds(findings) == (
         Kind.DATA_STOPPED,
         Kind.OUTLIER,
         Kind.SENDER_STARVED,

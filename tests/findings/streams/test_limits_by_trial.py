@@ -30,17 +30,19 @@ def trials(*throughputs: float, **last: Any) -> list[Any]:
     """TCP at these shares of the wire; the last one with the given fields."""
     *rest, slow = throughputs
     n = len(throughputs)
-    made = [stream("TCP", 1448, at + 1, share * CEILING) for at, share in enumerate(rest)]
-    return [*made, stream("TCP", 1448, n, slow * CEILING, **last)]
+    samples = [stream("TCP", 1448, at + 1, share * CEILING) for at, share in enumerate(rest)]
+    return [*samples, stream("TCP", 1448, n, slow * CEILING, **last)]
 
 
 def test_one_of_three_trials_without_a_cpu_is_a_finding_of_its_own() -> None:
-    found = limits(trials(0.995, 0.997, 0.68, receiver=WAITS, tcp=SHUT))
-    assert [(finding.kind, [trial for _cell, trial in finding.trials]) for finding in found] == [
+    limit_findings = limits(trials(0.995, 0.997, 0.68, receiver=WAITS, tcp=SHUT))
+    assert [
+        (finding.kind, [trial for _cell, trial in finding.trials]) for finding in limit_findings
+    ] == [
         (Kind.WIRE_CEILING, [1, 2]),
         (Kind.RECEIVER_STARVED, [3]),
     ]
-    wire, starved = found
+    wire, starved = limit_findings
     assert wire.words["in_trials"] == "in 2 of 3 trials"
     assert statement(starved) == (
         "in trial 3 of 3 limited by other programs on the receiver’s CPU at 68.0 % of the "
@@ -51,16 +53,18 @@ def test_one_of_three_trials_without_a_cpu_is_a_finding_of_its_own() -> None:
 def test_a_trial_that_is_hardly_slower_is_no_warning() -> None:
     slow = replace(WAITS, run_queue_delay_ns=60_000_000)
     shut = replace(ACCOUNT, rwnd_limited_us=60_000)
-    found = limits(trials(0.99, 0.99, 0.95, receiver=slow, tcp=shut))
-    assert [finding.kind for finding in found] == [Kind.WIRE_CEILING]
-    assert found[0].words["in_trials"] == "in 2 of 3 trials"
+    limit_findings = limits(trials(0.99, 0.99, 0.95, receiver=slow, tcp=shut))
+    assert [finding.kind for finding in limit_findings] == [Kind.WIRE_CEILING]
+    assert limit_findings[0].words["in_trials"] == "in 2 of 3 trials"
 
 
 def test_a_trial_that_fills_the_slower_link_waits_for_nothing() -> None:
     """As at the stated wire: whatever it waited for, it could not be faster."""
     late = replace(IDLE, thread_ns=770_000_000, run_queue_delay_ns=230_000_000)
-    found = limits(trials(0.9, 0.9, 0.9, 0.885, sender=late))
-    assert [(finding.kind, len(finding.trials)) for finding in found] == [(Kind.LINK_OR_SHAPER, 4)]
+    limit_findings = limits(trials(0.9, 0.9, 0.9, 0.885, sender=late))
+    assert [(finding.kind, len(finding.trials)) for finding in limit_findings] == [
+        (Kind.LINK_OR_SHAPER, 4)
+    ]
 
 
 @pytest.mark.parametrize("above", [1.02, 1.5])
@@ -69,17 +73,17 @@ def test_nothing_is_at_the_limit_of_a_wire_that_it_exceeds(above: float) -> None
 
 
 def test_in_every_cell_is_said_where_every_trial_shows_it() -> None:
-    said = []
+    sentences = []
     for last in (94.0, 51.0):
         run = measured({16 * KIB: [94.0, 94.0, last], 32 * KIB: [94.0, 94.0, 94.0]})
         (wire,) = of_kind(findings(run), Kind.WIRE_CEILING)
-        said.append(sentence(wire, RunIndex(run)))
+        sentences.append(sentence(wire, RunIndex(run)))
         sheet = next(part for part in stream_limits.parts(run) if part.name == "limits").sheets[0]
         first = sheet.lines[0].places[1].text
         assert first == ("2 of 2" if last == 94.0 else "2 of 2, in 5 of 6 trials")
         assert len(sheet.lines) == (1 if last == 94.0 else 2)
-    assert said[0].endswith("in every cell.")
-    assert said[1].endswith("in 5 of 6 trials.")
+    assert sentences[0].endswith("in every cell.")
+    assert sentences[1].endswith("in 5 of 6 trials.")
 
 
 def test_waits_are_no_limit_where_six_trials_show_that_they_cost_nothing() -> None:
@@ -97,7 +101,7 @@ def test_waits_are_no_limit_where_six_trials_show_that_they_cost_nothing() -> No
 
 
 @pytest.mark.parametrize(
-    ("rate", "stated", "step"),
+    ("rate", "link_rate", "step"),
     [
         (1e7, 1e8, 1e7),
         (9.8e6, 1e8, 1e7),
@@ -110,43 +114,43 @@ def test_waits_are_no_limit_where_six_trials_show_that_they_cost_nothing() -> No
     ],
 )
 def test_a_step_is_a_rate_that_links_negotiate_below_the_stated_one(
-    rate: float, stated: float, step: float | None
+    rate: float, link_rate: float, step: float | None
 ) -> None:
-    assert step_of(rate, stated) == step
+    assert step_of(rate, link_rate) == step
 
 
 def test_a_link_at_a_step_is_named_by_it_once() -> None:
-    found = limits(trials(0.1, 0.1, 0.1))
-    assert [finding.kind for finding in found] == [Kind.LINK_FAR_BELOW]
-    assert "as much as a link of 10 Mbit/s carries" in statement(found[0])
+    limit_findings = limits(trials(0.1, 0.1, 0.1))
+    assert [finding.kind for finding in limit_findings] == [Kind.LINK_FAR_BELOW]
+    assert "as much as a link of 10 Mbit/s carries" in statement(limit_findings[0])
     several = {size * KIB: [37.6] for size in (16, 32, 64)}
     run = measured(several, asked=asked_stream("TCP", 1448))
     assert of_kind(findings(run), Kind.LINK_FAR_BELOW) == []
 
 
 def test_both_ways_of_a_pairing_at_one_rate_are_said_at_once() -> None:
-    there = [
+    first_way = [
         stream("TCP", 1448, n, 0.5 * CEILING, sender=replace(IDLE, host="b")) for n in (1, 2, 3)
     ]
-    back = [
+    second_way = [
         replace(sample, cell="back", sender=sample.receiver, receiver=sample.sender)
-        for sample in there
+        for sample in first_way
     ]
-    (one,) = limits(there)
-    assert one.kind is Kind.LINK_OR_SHAPER
-    assert statement(one).startswith(
+    (finding,) = limits(first_way)
+    assert finding.kind is Kind.LINK_OR_SHAPER
+    assert statement(finding).startswith(
         "a limit of 50 Mbit/s on the wire (a link or a shaper) from b to a: "
     )
-    (both,) = limits([*there, *back])
-    assert statement(both).startswith(
+    (joint_finding,) = limits([*first_way, *second_way])
+    assert statement(joint_finding).startswith(
         "a limit of 50 Mbit/s on the wire (a link or a shaper) both ways: "
     )
-    slower = [replace(sample, throughput_bit_per_s=0.4 * CEILING) for sample in back]
-    assert len(limits([*there, *slower])) == 2
+    slower = [replace(sample, throughput_bit_per_s=0.4 * CEILING) for sample in second_way]
+    assert len(limits([*first_way, *slower])) == 2
 
 
 @pytest.mark.parametrize(
-    "other",
+    "changes",
     [
         {"flow": "to server"},
         {"offered_bit_per_s": 1e9},
@@ -155,31 +159,34 @@ def test_both_ways_of_a_pairing_at_one_rate_are_said_at_once() -> None:
         {"framing": None},
     ],
 )
-def test_what_may_have_another_reason_says_nothing_of_the_link(other: dict[str, Any]) -> None:
-    found = limits([replace(sample, **other) for sample in trials(0.5, 0.5, 0.5)])
-    assert not {finding.kind for finding in found} & {Kind.LINK_OR_SHAPER, Kind.SLOWER_LINK}
+def test_what_may_have_another_reason_says_nothing_of_the_link(changes: dict[str, Any]) -> None:
+    limit_findings = limits([replace(sample, **changes) for sample in trials(0.5, 0.5, 0.5)])
+    assert not {finding.kind for finding in limit_findings} & {
+        Kind.LINK_OR_SHAPER,
+        Kind.SLOWER_LINK,
+    }
 
 
 def test_a_faster_cell_of_the_same_direction_refutes_a_slower_link() -> None:
-    made = trials(0.5, 0.5, 0.5)
-    faster = replace(made[0], cell="other", throughput_bit_per_s=0.52 * CEILING)
-    assert Kind.LINK_OR_SHAPER in {finding.kind for finding in limits(made)}
-    assert Kind.LINK_OR_SHAPER not in {finding.kind for finding in limits([*made, faster])}
+    samples = trials(0.5, 0.5, 0.5)
+    faster = replace(samples[0], cell="other", throughput_bit_per_s=0.52 * CEILING)
+    assert Kind.LINK_OR_SHAPER in {finding.kind for finding in limits(samples)}
+    assert Kind.LINK_OR_SHAPER not in {finding.kind for finding in limits([*samples, faster])}
     paced = replace(faster, offered_bit_per_s=0.52 * CEILING)
-    assert Kind.LINK_OR_SHAPER not in {finding.kind for finding in limits([*made, paced])}
+    assert Kind.LINK_OR_SHAPER not in {finding.kind for finding in limits([*samples, paced])}
 
 
 def test_congestion_gives_way_where_a_queue_stood_all_the_while() -> None:
     for rtt_us, kind in ((8_000, Kind.LINK_OR_SHAPER), (400, Kind.CONGESTION)):
         again = replace(ACCOUNT, retransmissions=5, rtt_us=rtt_us)
-        made = [replace(sample, tcp=again) for sample in trials(0.5, 0.5, 0.5)]
-        assert {finding.kind for finding in limits(made)} == {kind}
+        samples = [replace(sample, tcp=again) for sample in trials(0.5, 0.5, 0.5)]
+        assert {finding.kind for finding in limits(samples)} == {kind}
 
 
 def test_what_a_message_is_to_the_wire_and_to_what_counts_less() -> None:
     frames = framing("UDP", 128)
-    counted = [frames.counted_bytes(accounting) for accounting in Accounting]
-    assert counted == [156 + 38, 156 + 18, 156 + 14, 156]
+    sizes = [frames.counted_bytes(accounting) for accounting in Accounting]
+    assert sizes == [156 + 38, 156 + 18, 156 + 14, 156]
     small = framing("UDP", 8)
     assert [small.counted_bytes(accounting) for accounting in Accounting] == [84, 64, 50, 36]
 
@@ -198,12 +205,12 @@ def test_the_path_is_named_where_the_backlog_of_both_hosts_was_read() -> None:
 
 
 def test_drops_excuse_no_loss_where_nobody_knows_what_the_other_way_lost() -> None:
-    dropped = replace(NONE_DROPPED, receiver_interface=4_200)
+    drops = replace(NONE_DROPPED, receiver_interface=4_200)
     losses = Losses(sent=8_200, lost=4_200, receive_queue=0, local=0)
-    known = {"sent": 8_200, "lost": 4_200, "drops": dropped}
+    fields = {"sent": 8_200, "lost": 4_200, "drops": drops}
     for other_way, kind in ((0, Kind.HOST_DROPS), (None, Kind.UNPLACED_LOSS)):
-        both = udp(**known, losses=replace(losses, other_way=other_way))
-        assert limit_of(both) is kind
+        sample = udp(**fields, losses=replace(losses, other_way=other_way))
+        assert limit_of(sample) is kind
 
 
 def test_a_tcp_stream_that_is_not_known_in_full_is_not_called_a_slower_link() -> None:

@@ -16,20 +16,20 @@ from netlab.report.text.findings import statement
 ENDS = {"sender": replace(IDLE, host="a"), "receiver": replace(IDLE, host="b")}
 
 
-def lossy(socket: int | None = 0, **other: Any) -> StreamSample:
-    """1,000 of 4,000 messages lost; ``other``: counters of drops, and fields of the sample."""
-    counters = {name: other.pop(name) for name in OwnDrops.__slots__ if name in other}
-    losses = {name: other.pop(name) for name in ("local", "other_way", "lost") if name in other}
-    known: dict[str, Any] = {"sent": 4_000, "lost": 1_000, "receive_queue": socket, "local": 0}
+def lossy(socket: int | None = 0, **changes: Any) -> StreamSample:
+    """1,000 of 4,000 messages lost; ``changes``: counters of drops, and fields of the sample."""
+    counters = {name: changes.pop(name) for name in OwnDrops.__slots__ if name in changes}
+    losses = {name: changes.pop(name) for name in ("local", "other_way", "lost") if name in changes}
+    defaults: dict[str, Any] = {"sent": 4_000, "lost": 1_000, "receive_queue": socket, "local": 0}
     return udp(
         **ENDS
-        | {"losses": Losses(**known | losses), "drops": replace(NONE_DROPPED, **counters)}
-        | other
+        | {"losses": Losses(**defaults | losses), "drops": replace(NONE_DROPPED, **counters)}
+        | changes
     )
 
 
 @pytest.mark.parametrize(
-    ("made", "kind", "host"),
+    ("sample", "kind", "host"),
     [
         (lossy(), Kind.LOST_ON_PATH, ""),
         (lossy(500), Kind.LOST_IN_SOCKET, "b"),
@@ -64,15 +64,15 @@ def lossy(socket: int | None = 0, **other: Any) -> StreamSample:
     ],
 )
 def test_a_place_is_named_for_half_of_the_loss_and_the_path_without_any_drop(
-    made: StreamSample, kind: Kind, host: str
+    sample: StreamSample, kind: Kind, host: str
 ) -> None:
-    found = placed(made)
-    assert found is not None
-    assert (found.kind, found.host) == (kind, host)
+    place = placed(sample)
+    assert place is not None
+    assert (place.kind, place.host) == (kind, host)
 
 
 @pytest.mark.parametrize(
-    ("made", "kind"),
+    ("sample", "kind"),
     [
         # Ten seconds of a switched network: 20 unhandled frames on either interface.
         (lossy(receiver_interface=20, between_s=10.0), Kind.LOST_ON_PATH),
@@ -86,17 +86,17 @@ def test_a_place_is_named_for_half_of_the_loss_and_the_path_without_any_drop(
         (lossy(lost=6, receiver_interface=2, between_s=10.0), Kind.LOST_ON_PATH),
     ],
 )
-def test_frames_that_nobody_handles_are_no_lost_messages(made: StreamSample, kind: Kind) -> None:
-    found = placed(made)
-    assert found is not None
-    assert found.kind is kind
+def test_frames_that_nobody_handles_are_no_lost_messages(sample: StreamSample, kind: Kind) -> None:
+    place = placed(sample)
+    assert place is not None
+    assert place.kind is kind
 
 
 def test_that_some_were_dropped_is_told_with_the_path() -> None:
-    (found,) = lost([lossy(receiver_interface=7, between_s=10.0)])
-    assert "lost on the path" in statement(found)
+    (finding,) = lost([lossy(receiver_interface=7, between_s=10.0)])
+    assert "lost on the path" in statement(finding)
     few_frames = "and 7 frames are within the usual number of frames that no protocol handles"
-    assert few_frames in statement(found)
+    assert few_frames in statement(finding)
     few = replace(NONE_DROPPED, sender_interface=7, between_s=10.0)
     again = tcp(**ENDS, tcp=replace(ACCOUNT, retransmissions=40), drops=few)
     assert "and 7 frames are within the usual number" in statement(next(lost([again])))
@@ -111,15 +111,17 @@ def test_without_loss_or_in_a_document_nothing_is_placed() -> None:
 
 def test_what_tcp_sent_again_is_placed_by_the_same_counters_and_is_no_warning() -> None:
     clean = tcp(**ENDS, tcp=replace(ACCOUNT, retransmissions=40))
-    (found,) = lost([clean])
-    assert (found.kind, found.severity) == (Kind.SENT_AGAIN, "note")
-    assert statement(found).startswith("40 segments sent again, lost on the path: both hosts")
-    (found,) = lost([replace(clean, drops=replace(NONE_DROPPED, sender_queue=20))])
-    said = "40 segments sent again: a dropped 20 frames in the queue in front of its interface"
-    assert statement(found) == said
+    (finding,) = lost([clean])
+    assert (finding.kind, finding.severity) == (Kind.SENT_AGAIN, "note")
+    assert statement(finding).startswith("40 segments sent again, lost on the path: both hosts")
+    (finding,) = lost([replace(clean, drops=replace(NONE_DROPPED, sender_queue=20))])
+    expected_text = (
+        "40 segments sent again: a dropped 20 frames in the queue in front of its interface"
+    )
+    assert statement(finding) == expected_text
     for unknown in (OwnDrops(), replace(NONE_DROPPED, receiver_interface=1)):
-        (found,) = lost([replace(clean, drops=unknown)])
-        assert statement(found) == ("40 segments sent again; the place of the loss is unknown")
+        (finding,) = lost([replace(clean, drops=unknown)])
+        assert statement(finding) == ("40 segments sent again; the place of the loss is unknown")
 
 
 def test_trials_of_one_place_are_one_finding_with_their_sums_and_each_place_has_its_own() -> None:
@@ -141,15 +143,15 @@ def test_trials_of_one_place_are_one_finding_with_their_sums_and_each_place_has_
 
 
 def test_what_the_senders_queue_refused_is_told_apart_from_what_was_lost() -> None:
-    refused = udp(**ENDS, losses=Losses(sent=4_000, lost=0, receive_queue=0, local=70))
-    (found,) = lost([refused])
-    assert (found.kind, found.words["at_host"]) == (Kind.DROPPED_UNSENT, "a")
-    assert statement(found).startswith("70 messages were never sent")
+    sample = udp(**ENDS, losses=Losses(sent=4_000, lost=0, receive_queue=0, local=70))
+    (finding,) = lost([sample])
+    assert (finding.kind, finding.words["at_host"]) == (Kind.DROPPED_UNSENT, "a")
+    assert statement(finding).startswith("70 messages were never sent")
 
 
 def test_where_it_cannot_be_told_the_host_is_named_that_does_not_count() -> None:
-    (found,) = lost([lossy(None)])
-    assert "lost at an unknown place: not all of b’s own drops are known" in statement(found)
-    (found,) = lost([lossy(3)])
-    assert "the two hosts dropped only 3 frames" in statement(found)
-    assert {found.severity} == {"warning"}
+    (finding,) = lost([lossy(None)])
+    assert "lost at an unknown place: not all of b’s own drops are known" in statement(finding)
+    (finding,) = lost([lossy(3)])
+    assert "the two hosts dropped only 3 frames" in statement(finding)
+    assert {finding.severity} == {"warning"}

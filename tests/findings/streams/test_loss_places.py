@@ -20,14 +20,14 @@ def test_the_place_that_is_named_is_the_one_where_the_test_lost_them(
 ) -> None:
     seed = SystemRandom().randrange(1 << 32)
     draws = Random(seed)  # noqa: S311
-    found: list[Judged] = []
+    cases: list[Judged] = []
     with first_itself(), routed() as ends:
         # On a busy machine some cases have too few messages for a figure.
         for _ in range(2 * CASES):
-            found += judged(drawn(draws), ends, tmp_path) if len(found) < CASES else ()
+            cases += judged(drawn(draws), ends, tmp_path) if len(cases) < CASES else ()
     record_property("seed", seed)
-    record_property("n", len(found))
-    record_property("figure", table(found))
-    assert len(found) >= CASES
-    assert [case for case in found if case.verdict == "wrong"] == [], seed
-    assert sum(case.verdict == "missed" for case in found) <= len(found) // 4, seed
+    record_property("n", len(cases))
+    record_property("figure", table(cases))
+    assert len(cases) >= CASES
+    assert [case for case in cases if case.verdict == "wrong"] == [], seed
+    assert sum(case.verdict == "missed" for case in cases) <= len(cases) // 4, seed

@@ -35,12 +35,12 @@ def series(rates: Sequence[float]) -> TcpSeries:
 
 def paused(random: Random, rate: float, share: float) -> list[float]:
     """Data stands still for so much of each tenth of a second, at some point in it."""
-    found = []
+    rates = []
     for _ in range(10):
         still = round(10 * share)
         at = random.randint(0, 10 - still)
-        found += [0.0 if at <= step < at + still else rate for step in range(10)]
-    return found
+        rates += [0.0 if at <= step < at + still else rate for step in range(10)]
+    return rates
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.4])
@@ -76,11 +76,11 @@ def trials(plateau: float, throughputs: Iterable[float], **more: StreamEnd) -> l
 
 
 def test_what_it_lacks_of_it_is_the_time_in_which_it_stood() -> None:
-    (one,) = trials(0.9, [0.72], receiver=waiting(0.15))
-    assert plateau_gap_share(one) == pytest.approx(0.2)
-    assert flowing_bit_per_s(one) == pytest.approx(0.9 * CEILING)
-    assert stood_for_cpu(one)
-    assert not stood_for_cpu(replace(one, receiver=waiting(0.05)))
+    (sample,) = trials(0.9, [0.72], receiver=waiting(0.15))
+    assert plateau_gap_share(sample) == pytest.approx(0.2)
+    assert flowing_bit_per_s(sample) == pytest.approx(0.9 * CEILING)
+    assert stood_for_cpu(sample)
+    assert not stood_for_cpu(replace(sample, receiver=waiting(0.05)))
     (steady,) = trials(0.9, [0.89], receiver=waiting(0.15))
     assert (plateau_gap_share(steady), stood_for_cpu(steady)) == (0.0, False)
     assert flowing_bit_per_s(steady) == steady.throughput_bit_per_s
@@ -91,8 +91,8 @@ def test_what_it_lacks_of_it_is_the_time_in_which_it_stood() -> None:
 )
 def test_pauses_at_the_full_rate_are_the_cpu_s_and_no_slower_link(end: str, kind: Kind) -> None:
     """All trials at one rate, as behind a link of 90 %."""
-    (found,) = limits(trials(1.0, [0.9, 0.9, 0.9], **{end: waiting(0.14)}))
-    assert (found.kind, len(found.trials)) == (kind, 3)
+    (finding,) = limits(trials(1.0, [0.9, 0.9, 0.9], **{end: waiting(0.14)}))
+    assert (finding.kind, len(finding.trials)) == (kind, 3)
 
 
 def test_the_larger_of_a_slower_link_and_pauses_is_named() -> None:
@@ -110,11 +110,11 @@ def test_what_stood_for_another_reason_shows_no_link() -> None:
 
 def test_waits_alike_that_suffice_are_no_link_over_udp_either() -> None:
     def made(*waits: float) -> set[Kind]:
-        those = [
+        samples = [
             stream("UDP", 1472, number, 0.907 * 95.7e6, sender=waiting(wait))
             for number, wait in enumerate(waits, 1)
         ]
-        return {finding.kind for finding in limits(those)}
+        return {finding.kind for finding in limits(samples)}
 
     assert made(0.126, 0.130, 0.134) == {Kind.SENDER_STARVED}
     assert made(0.05, 0.02, 0.134) == {Kind.LINK_OR_SHAPER}

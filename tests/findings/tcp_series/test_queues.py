@@ -19,16 +19,18 @@ from netlab.results.tcp_series import TcpSeries
 PATH = MadePath(rate=5.0, base_us=10_000, room=100_000)  # 40 Mbit/s, up to 20 ms
 
 
-def sample_of(series: TcpSeries | None, base_us: float | None = None, **other: Any) -> StreamSample:
+def sample_of(
+    series: TcpSeries | None, base_us: float | None = None, **changes: Any
+) -> StreamSample:
     rate = 0.0
     if series is not None and series.delivered_bytes:
         rate = series.delivered_bytes[-1] * 8e6 / (series.time_us[-1] - series.time_us[0])
-    known = {
+    defaults = {
         "throughput_bit_per_s": rate or 40e6,
         "tcp": replace(ACCOUNT, min_rtt_us=None if base_us is None else int(base_us)),
         "tcp_series": series,
     }
-    return tcp(**(known | other))
+    return tcp(**(defaults | changes))
 
 
 def random_path(draw: Random) -> MadePath:
@@ -91,7 +93,7 @@ SERIES = flow(PATH, chance(7))
 
 
 @pytest.mark.parametrize(
-    "other",
+    "changes",
     [
         {"same_host": True},
         {"offered_bit_per_s": 30e6},
@@ -105,9 +107,9 @@ SERIES = flow(PATH, chance(7))
         {"tcp_series": flow(PATH, chance(7), 450_000)},
     ],
 )
-def test_without_evidence_there_is_no_finding(other: dict[str, Any]) -> None:
+def test_without_evidence_there_is_no_finding(changes: dict[str, Any]) -> None:
     assert queue_bytes(sample_of(SERIES, PATH.base_us)) is not None
-    assert queue_of(sample_of(SERIES, PATH.base_us, **other)) is None
+    assert queue_of(sample_of(SERIES, PATH.base_us, **changes)) is None
 
 
 def test_without_delivered_bytes_the_throughput_is_used() -> None:
@@ -130,9 +132,9 @@ def test_trials_are_counted_and_the_longest_queue_is_reported() -> None:
         sample_of(series, PATH.base_us, trial=number)
         for number, series in enumerate((SERIES, short, longer), start=1)
     ]
-    other = sample_of(short, PATH.base_us, cell="b", message_bytes=64)
+    small_sample = sample_of(short, PATH.base_us, cell="b", message_bytes=64)
     without = sample_of(None, cell="c", trial=9)
-    (finding,) = queues([*trials, other, without])
+    (finding,) = queues([*trials, small_sample, without])
     assert finding.kind is Kind.QUEUE_ON_PATH
     assert finding.severity == "note"
     assert finding.trials == (("a", 1), ("a", 3))

@@ -24,14 +24,14 @@ MS = 1_000
 
 def series_of(rates: list[float], lost_at: set[int]) -> TcpSeries:
     """A series from rates in bytes/µs, one per 10 ms, and the places of lost segments."""
-    delivered, lost = [0], [0]
+    delivered, retransmissions = [0], [0]
     for place, rate in enumerate(rates):
         delivered.append(delivered[-1] + round(rate * 10 * MS))
-        lost.append(lost[-1] + (place in lost_at))
+        retransmissions.append(retransmissions[-1] + (place in lost_at))
     return TcpSeries(
         time_us=[10 * MS * place for place in range(len(delivered))],
         rtt_us=[20 * MS] * len(delivered),
-        retransmissions=lost,
+        retransmissions=retransmissions,
         delivered_bytes=delivered,
     )
 
@@ -78,11 +78,11 @@ def test_slow_times_without_a_loss_are_not_reported(rates: list[float], lost_at:
 
 def test_missing_samples_give_no_recovery() -> None:
     """The sampling thread did not run, so the sending threads may not have run either."""
-    whole = series_of(dented((300, 80, 0.6)), {300})
-    kept = [place for place in range(len(whole.time_us)) if not 290 < place < 390]
+    series = series_of(dented((300, 80, 0.6)), {300})
+    places = [place for place in range(len(series.time_us)) if not 290 < place < 390]
     holed = TcpSeries(
         **{
-            name: [getattr(whole, name)[place] for place in kept]
+            name: [getattr(series, name)[place] for place in places]
             for name in ("time_us", "rtt_us", "retransmissions", "delivered_bytes")
         }
     )
@@ -90,7 +90,7 @@ def test_missing_samples_give_no_recovery() -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
+    "changes",
     [
         {"tcp_series": None},
         {"streams": 2},
@@ -99,9 +99,9 @@ def test_missing_samples_give_no_recovery() -> None:
         {"tcp_series": replace(series_of(dented(), {300}), delivered_bytes=())},
     ],
 )
-def test_a_series_without_the_rate_gives_no_share(other: dict[str, Any]) -> None:
+def test_a_series_without_the_rate_gives_no_share(changes: dict[str, Any]) -> None:
     series = series_of(dented((300, 80, 0.6)), {300})
-    sample = tcp(**({"tcp_series": series} | other))
+    sample = tcp(**({"tcp_series": series} | changes))
     assert recovering_share(sample) is None
     assert list(recoveries([sample])) == []
 
@@ -122,7 +122,7 @@ def slow_share(series: TcpSeries, rate: float) -> float:
 def test_rare_losses_on_a_long_path_are_reported_unless_a_queue_compensates_them() -> None:
     """A window reduced to 70 % leaves the path idle unless the queue held as much."""
     draw = chance(20100117)
-    planted = told = made_up_for = wrong = 0
+    cases = reports = made_up_for = wrong = 0
     for _ in range(200):
         rate, base_us = 10 ** draw.uniform(0, 1), draw.uniform(30_000, 60_000)
         segments = rate * 10_000_000 / MSS
@@ -136,16 +136,16 @@ def test_rare_losses_on_a_long_path_are_reported_unless_a_queue_compensates_them
         )
         series = flow(path, draw)
         slow = slow_share(series, rate)
-        said = list(recoveries([tcp(tcp_series=series)]))
-        planted += 0.07 < slow < 0.35
-        told += bool(said) and 0.07 < slow < 0.35
+        findings = list(recoveries([tcp(tcp_series=series)]))
+        cases += 0.07 < slow < 0.35
+        reports += bool(findings) and 0.07 < slow < 0.35
         queued = flow(replace(path, window=1.6 * path.window), draw)
         quick = slow_share(queued, rate) == 0
         made_up_for += quick and queued.retransmissions[-1] > 0
         wrong += quick and bool(list(recoveries([tcp(tcp_series=queued)])))
     assert (wrong, made_up_for > 100) == (0, True)
-    assert planted > 60
-    assert told >= 0.6 * planted, (told, planted)  # where chance would do, it is silent
+    assert cases > 60
+    assert reports >= 0.6 * cases, (reports, cases)  # where chance would do, it is silent
 
 
 def test_slow_times_unrelated_to_losses_are_rarely_reported_as_recoveries() -> None:

@@ -26,12 +26,12 @@ LINK = Link(1e8, 1500)
 
 
 def test_traffic_of_our_own_is_never_taken_for_that_of_others() -> None:
-    said = []
+    cases = []
     for seed in range(4000):
         wire = drawn_wire(seed)
         if others_of(record_of_wire(wire, seed), wire.link):
-            said.append((seed, wire))
-    assert said == []
+            cases.append((seed, wire))
+    assert cases == []
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -49,10 +49,12 @@ def test_plain_traffic_of_others_is_named_with_its_place_and_rate(place: tuple[s
             continue  # the queues at both edges are a large part of such a window
         rate = 0.3 * wire.link.rate_bit_per_s
         number += 1
-        others = others_of(record_of_wire(replace(wire, others={place: rate}), seed), wire.link)
-        if (*place,) not in {(traffic.host, traffic.receiving) for traffic in others}:
+        other_traffic = others_of(
+            record_of_wire(replace(wire, others={place: rate}), seed), wire.link
+        )
+        if (*place,) not in {(traffic.host, traffic.receiving) for traffic in other_traffic}:
             missed.append((seed, wire))
-        for traffic in others:
+        for traffic in other_traffic:
             if (traffic.host, traffic.receiving) != place:
                 wrong.append((seed, wire))
             # An interface that counts padding and tags adds at most a tenth of our traffic.
@@ -62,10 +64,10 @@ def test_plain_traffic_of_others_is_named_with_its_place_and_rate(place: tuple[s
     assert (missed, wrong) == ([], [])
 
 
-def sample(wire: Wire, seed: int = 1, **other: Any) -> StreamSample:
-    record = replace(record_of_wire(wire, seed), **other)
-    (found,) = samples(run_of(plan_of([cell_of_wire(record)], wire.link), [record]))
-    return found
+def sample(wire: Wire, seed: int = 1, **changes: Any) -> StreamSample:
+    record = replace(record_of_wire(wire, seed), **changes)
+    (stream_sample,) = samples(run_of(plan_of([cell_of_wire(record)], wire.link), [record]))
+    return stream_sample
 
 
 PLAIN = drawn_wire(
@@ -88,8 +90,8 @@ def test_a_link_filled_by_others_is_the_limit_and_one_with_room_is_not() -> None
     assert filled_by_others([full, replace(room, trial=2)]) == {("c", 1, ""): full.filled_by_others}
 
 
-def found_in(wire: Wire, **other: Any) -> list[Finding]:
-    record = replace(record_of_wire(wire, 1), **other)
+def found_in(wire: Wire, **changes: Any) -> list[Finding]:
+    record = replace(record_of_wire(wire, 1), **changes)
     run = run_of(plan_of([cell_of_wire(record)], wire.link), [record])
     return [
         finding
@@ -116,7 +118,7 @@ def test_the_sentence_states_rate_host_and_direction() -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
+    "changes",
     [
         {"test": "round_trip"},
         {"status": Status.FAILED, "reason": "deadline"},
@@ -124,9 +126,9 @@ def test_the_sentence_states_rate_host_and_direction() -> None:
         {"settings": {**record_of_wire(FULL, 1).settings, "count": 1000}},
     ],
 )
-def test_without_the_needed_values_there_is_no_finding(other: dict[str, Any]) -> None:
+def test_without_the_needed_values_there_is_no_finding(changes: dict[str, Any]) -> None:
     assert others_of(record_of_wire(FULL, 1), LINK)
-    assert others_of(replace(record_of_wire(FULL, 1), **other), LINK) == ()
+    assert others_of(replace(record_of_wire(FULL, 1), **changes), LINK) == ()
     assert others_of(record_of_wire(FULL, 1), None) == ()
 
 
@@ -152,28 +154,33 @@ def test_a_counter_that_is_updated_seldom_is_not_trusted_in_a_short_window() -> 
 
 def test_both_directions_of_a_stream_are_ours() -> None:
     assert others_of(both_ways(PLAIN), LINK) == ()
-    (other,) = others_of(both_ways(FULL), LINK)
-    assert (other.host, other.receiving) == ("linux-b", True)
+    (traffic,) = others_of(both_ways(FULL), LINK)
+    assert (traffic.host, traffic.receiving) == ("linux-b", True)
 
 
 def both_ways(wire: Wire) -> Record:
     """Two streams, one per direction: every interface carries the data of one and the
     acknowledgements of the other."""
-    there = record_of_wire(wire, 1)
-    back = record_of_wire(replace(wire, others={}), 2)
+    server_record = record_of_wire(wire, 1)
+    client_record = record_of_wire(replace(wire, others={}), 2)
     values: dict[str, Any] = {"same_host": False}
-    ways = (("to_server_", there, "to_client_", back), ("to_client_", back, "to_server_", there))
-    for prefix, one, _, other in ways:
-        for name, value in one.values.items():
+    ways = (
+        ("to_server_", server_record, "to_client_", client_record),
+        ("to_client_", client_record, "to_server_", server_record),
+    )
+    for prefix, record, _, reverse in ways:
+        for name, value in record.values.items():
             if name != "same_host":
                 values[prefix + name] = value
         for end, opposite in (("sender", "receiver"), ("receiver", "sender")):
             for way in ("sent", "received"):
                 for unit in ("bytes", "packets"):
                     name = f"interface_window_{way}_{unit}"
-                    total = one.values[f"{end}_{name}"] + other.values[f"{opposite}_{name}"]  # type: ignore[operator]
+                    total = record.values[f"{end}_{name}"] + reverse.values[f"{opposite}_{name}"]  # type: ignore[operator]
                     values[f"{prefix}{end}_{name}"] = total
-    return replace(there, values=values, settings={**there.settings, "direction": "both"})
+    return replace(
+        server_record, values=values, settings={**server_record.settings, "direction": "both"}
+    )
 
 
 # ---- drops that no counter shows -----------------------------------------------------------------
@@ -197,7 +204,7 @@ def filtered(wire: Wire, seed: int, length: float = 0.0) -> Record:
 
 
 def test_what_a_packet_filter_drops_is_not_blamed_on_others() -> None:
-    said, told = [], 0
+    cases, report_count = [], 0
     for seed in range(1500):
         wire = drawn_wire(seed, protocol="UDP", version=4, with_fcs=False, with_tag=False)
         wire = replace(wire, lost_share=0.3, streams=1, segments_together=1, padded=False)
@@ -205,31 +212,31 @@ def test_what_a_packet_filter_drops_is_not_blamed_on_others() -> None:
         if wire.message > 1200 or record_of_wire(wire, seed).values["receiver_queue_drops"]:
             continue
         if others_of(filtered(wire, seed), wire.link):
-            said.append((seed, wire))
-        told += bool(others_of(filtered(wire, seed, length=0.2), wire.link))
-    assert said == []
-    assert told > 100
+            cases.append((seed, wire))
+        report_count += bool(others_of(filtered(wire, seed, length=0.2), wire.link))
+    assert cases == []
+    assert report_count > 100
 
 
 def test_the_likely_other_traffic_is_that_of_the_data_s_direction() -> None:
     for place in PLACES:
-        found = sample(replace(PLAIN, share=0.5, others={place: 30e6})).likely_others_share
+        share = sample(replace(PLAIN, share=0.5, others={place: 30e6})).likely_others_share
         against = place in [("linux-a", True), ("linux-b", False)]
-        assert found == pytest.approx(0.0 if against else 0.3, abs=0.01), place
+        assert share == pytest.approx(0.0 if against else 0.3, abs=0.01), place
 
 
 # ---- over trials ---------------------------------------------------------------------------------
 
 
-def sample_with(cell: str, trial: int, *others: OtherTraffic) -> StreamSample:
-    stream = udp(cell=cell, trial=trial, others=others)
+def sample_with(cell: str, trial: int, *other_traffic: OtherTraffic) -> StreamSample:
+    stream = udp(cell=cell, trial=trial, others=other_traffic)
     ends = replace(stream.sender, host="linux-a"), replace(stream.receiver, host="linux-b")
     return replace(stream, sender=ends[0], receiver=ends[1])
 
 
-def other(bit_per_s: float = 3e7, filled: float = 0.7, host: str = "linux-b") -> OtherTraffic:
+def other(bit_per_s: float = 3e7, filled_share: float = 0.7, host: str = "linux-b") -> OtherTraffic:
     return OtherTraffic(
-        host=host, receiving=host == "linux-b", bit_per_s=bit_per_s, filled_share=filled
+        host=host, receiving=host == "linux-b", bit_per_s=bit_per_s, filled_share=filled_share
     )
 
 
@@ -239,18 +246,22 @@ def test_trials_are_counted_by_host_and_direction() -> None:
         sample_with("a", 2, other(4e7)),
         sample_with("b", 1),
     ]
-    one, two = beside(trials, ())
-    assert (one.group.host, one.trials) == ("linux-b", (("a", 1), ("a", 2)))
-    assert one.evidence == {"other_bit_per_s": 3e7, "trials": 2}
-    assert one.words == {"way": "receiving", "in_trials": "in 2 of 3 trials"}
-    assert (two.group.host, two.words["way"], two.trials) == ("linux-a", "sending", (("a", 1),))
+    first_finding, second_finding = beside(trials, ())
+    assert (first_finding.group.host, first_finding.trials) == ("linux-b", (("a", 1), ("a", 2)))
+    assert first_finding.evidence == {"other_bit_per_s": 3e7, "trials": 2}
+    assert first_finding.words == {"way": "receiving", "in_trials": "in 2 of 3 trials"}
+    assert (second_finding.group.host, second_finding.words["way"], second_finding.trials) == (
+        "linux-a",
+        "sending",
+        (("a", 1),),
+    )
 
 
 def test_a_bottleneck_is_not_reported_twice() -> None:
-    assert [*beside([sample_with("a", 1, other(filled=0.99))], ())] == []
+    assert [*beside([sample_with("a", 1, other(filled_share=0.99))], ())] == []
 
 
 def test_what_was_lost_in_the_receiving_socket_is_not_blamed_on_others() -> None:
-    lost = replace(udp().losses, sent=8_200, lost=4_200, receive_queue=4_200)
-    made = replace(sample_with("a", 1, other(filled=0.99)), losses=lost)
-    assert limit_of(made) is Kind.RECEIVE_QUEUE_DROPS
+    losses = replace(udp().losses, sent=8_200, lost=4_200, receive_queue=4_200)
+    stream_sample = replace(sample_with("a", 1, other(filled_share=0.99)), losses=losses)
+    assert limit_of(stream_sample) is Kind.RECEIVE_QUEUE_DROPS

@@ -92,28 +92,28 @@ def by_buffer(run: Analysis) -> dict[int, float]:
 
 def predicted(run: Analysis) -> dict[int, float]:
     """Buffer asked for → what is said to be possible at the target, by the buffer at fault."""
-    found = {}
+    rates = {}
     for finding in run.findings:
         if finding.kind is Kind.TARGET_FAILS:
             ((_, size),) = finding.group.conditions
-            found[int(str(size))] = finding.evidence["predicted_bit_per_s"]
+            rates[int(str(size))] = finding.evidence["predicted_bit_per_s"]
             assert finding.words["bounds"].count("buffer of linux-") == 2
             assert "the link carries 94.10 Mbit/s" in finding.words["bounds"]
-    return found
+    return rates
 
 
 @pytest.mark.parametrize("rtt_ms", [20, 50])
 def test_the_rate_told_for_a_round_trip_is_the_one_measured_there(
     routed: lab.LabState, tmp_path: Path, rtt_ms: int
 ) -> None:
-    near = predicted(run_in(routed, tmp_path / "near", rtt_ms))
+    near_rates = predicted(run_in(routed, tmp_path / "near", rtt_ms))
     with delayed(routed, rtt_ms):
         far = run_in(routed, tmp_path / "far", rtt_ms)
-    assert {*near} == {*BUFFERS[rtt_ms]}
-    measured = by_buffer(far)
-    off = {size: rate / measured[size] - 1 for size, rate in near.items()}
-    assert max(map(abs, off.values())) <= WITHIN, (near, measured)
+    assert {*near_rates} == {*BUFFERS[rtt_ms]}
+    measured_rates = by_buffer(far)
+    off = {size: rate / measured_rates[size] - 1 for size, rate in near_rates.items()}
+    assert max(map(abs, off.values())) <= WITHIN, (near_rates, measured_rates)
     # Over the long path itself it says the same.
-    there = predicted(far)
-    off = {size: rate / measured[size] - 1 for size, rate in there.items()}
-    assert max(map(abs, off.values())) <= WITHIN, (there, measured)
+    far_rates = predicted(far)
+    off = {size: rate / measured_rates[size] - 1 for size, rate in far_rates.items()}
+    assert max(map(abs, off.values())) <= WITHIN, (far_rates, measured_rates)

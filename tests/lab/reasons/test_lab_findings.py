@@ -74,12 +74,12 @@ def test_the_probe_reads_control_groups_of_version_2_as_well() -> None:
         port = free.getsockname()[1]
     argv = ["unshare", "--mount", "sh", "-c", VERSION_2, str(build()), str(port)]
     environment = {**os.environ, "NETPROBE_TOKEN": "00112233445566778899aabbccddeeff"}
-    done = subprocess.run(
+    process = subprocess.run(
         argv, env=environment, capture_output=True, text=True, timeout=30, check=False
     )
-    result = json.loads(done.stdout.splitlines()[-1])
-    told = {name.removeprefix("quota_"): result[name] for name in result if "quota" in name}
-    assert told == {"periods": 10, "throttled_periods": 7, "throttled_ns": 50_000_000}
+    result = json.loads(process.stdout.splitlines()[-1])
+    quota_values = {name.removeprefix("quota_"): result[name] for name in result if "quota" in name}
+    assert quota_values == {"periods": 10, "throttled_periods": 7, "throttled_ns": 50_000_000}
 
 
 LARGE = "protocol: TCP, message_size: 1348, congestion: cubic"
@@ -90,12 +90,12 @@ def test_a_clean_run_reaches_the_wire_ceiling_and_is_not_warned_of(
     planted: lab.LabState, tmp_path: Path
 ) -> None:
     link = "{rate: 20Mbit, mtu: 1400}"
-    found = findings_of(planted, tmp_path, link, "linux-a+linux-b", LARGE)
+    findings = findings_of(planted, tmp_path, link, "linux-a+linux-b", LARGE)
     (share,) = shares_of_the_wire(tmp_path, 20e6, 1400)
     # A tenth of a per cent is what clocks may make of it.
     assert 0.98 <= share <= 1.001
-    assert [each.kind for each in found if each.severity == "warning"] == []
-    assert Kind.WIRE_CEILING in {each.kind for each in found}
+    assert [finding.kind for finding in findings if finding.severity == "warning"] == []
+    assert Kind.WIRE_CEILING in {finding.kind for finding in findings}
 
 
 def shares_of_the_wire(folder: Path, rate_bit_per_s: float, mtu_bytes: int) -> list[float]:
@@ -110,8 +110,8 @@ def test_a_wrong_rate_and_a_wrong_mtu_of_the_link_are_named(
     planted: lab.LabState, tmp_path: Path
 ) -> None:
     link = "{rate: 18Mbit, mtu: 1500}"
-    found = findings_of(planted, tmp_path, link, "linux-a+linux-b", LARGE)
-    by_kind = {each.kind: each for each in found}
+    findings = findings_of(planted, tmp_path, link, "linux-a+linux-b", LARGE)
+    by_kind = {finding.kind: finding for finding in findings}
     above, mtu = by_kind[Kind.ABOVE_CEILING], by_kind[Kind.PATH_MTU]
     assert above.evidence["throughput_bit_per_s"] > 1.05 * above.evidence["ceiling_bit_per_s"]
     assert (mtu.evidence["path_mtu_bytes"], mtu.evidence["link_mtu_bytes"]) == (1400, 1500)
@@ -122,7 +122,7 @@ def test_a_sender_under_a_cpu_quota_is_named_with_how_often_it_was_throttled(
     planted: lab.LabState, tmp_path: Path
 ) -> None:
     link = "{rate: 10Gbit, mtu: 1400}"
-    found = findings_of(planted, tmp_path, link, "linux-c+linux-d", SMALL)
-    (limit,) = [each for each in found if each.kind is Kind.SENDER_CPU_QUOTA]
+    findings = findings_of(planted, tmp_path, link, "linux-c+linux-d", SMALL)
+    (limit,) = [finding for finding in findings if finding.kind is Kind.SENDER_CPU_QUOTA]
     assert limit.severity == "warning"
     assert limit.evidence["sender_throttled_share"] > 0.05

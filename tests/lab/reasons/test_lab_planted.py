@@ -50,16 +50,16 @@ print(time.process_time() - spent, open("{stat}").read())
 def test_a_hosts_processes_get_their_quota_and_can_read_how_often_they_waited(
     planted: lab.LabState,
 ) -> None:
-    found = quota.controller()
-    assert found is not None
-    script = BURN.format(stat=f"{found.mount['at']}/cpu.stat")
+    controller = quota.controller()
+    assert controller is not None
+    script = BURN.format(stat=f"{controller.mount['at']}/cpu.stat")
     argv = ["ssh", "-F", str(planted.ssh_config), "-o", "BatchMode=yes", "linux-a"]
     argv.append("python3 -S -")
-    done = subprocess.run(
+    process = subprocess.run(
         argv, input=script, capture_output=True, text=True, timeout=20, check=False
     )
-    assert done.returncode == 0, done.stderr
-    spent_s, *words = done.stdout.split()
+    assert process.returncode == 0, process.stderr
+    spent_s, *words = process.stdout.split()
     # 0.16 s of 0.8 s, and what a period's beginning and end make of it.
     assert float(spent_s) < 0.3
     statistics = dict(zip(words[::2], words[1::2], strict=True))
@@ -80,14 +80,14 @@ def test_one_cable_is_slower_and_one_has_another_mtu(planted: lab.LabState) -> N
 
 @pytest.mark.needs("quota")
 def test_down_leaves_no_control_group() -> None:
-    made = lab.up(LabOptions(name=NAME, cpu_shares={"linux-b": 0.5}))
-    found = quota.controller()
-    assert made.plan is not None and found is not None
-    group = found.folder / made.hosts[1].namespace
+    lab_state = lab.up(LabOptions(name=NAME, cpu_shares={"linux-b": 0.5}))
+    controller = quota.controller()
+    assert lab_state.plan is not None and controller is not None
+    group = controller.folder / lab_state.hosts[1].namespace
     assert group.is_dir()
-    assert str(group) in traces(made.plan)
+    assert str(group) in traces(lab_state.plan)
     lab.down(NAME)
-    assert traces(made.plan) == []
+    assert traces(lab_state.plan) == []
 
 
 def test_a_machine_without_control_groups_makes_no_lab_with_a_quota(

@@ -77,11 +77,11 @@ def run_of(of: lab.LabState, folder: Path, pairings: str, *tests: str) -> Analys
 
 def causes_of(run: Analysis) -> dict[str, list[str]]:
     """Kind of cause → what is said of it."""
-    found: dict[str, list[str]] = {}
+    sentences: dict[str, list[str]] = {}
     for finding in run.findings:
         if finding.kind in CAUSES:
-            found.setdefault(str(finding.kind), []).append(str(finding.sentence))
-    return found
+            sentences.setdefault(str(finding.kind), []).append(str(finding.sentence))
+    return sentences
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +95,9 @@ def slow_cable() -> Iterator[lab.LabState]:
 def test_a_cable_of_90_where_100_are_stated_is_a_limit_of_90_on_the_wire(
     slow_cable: lab.LabState, tmp_path: Path, test: str
 ) -> None:
-    said = causes_of(run_of(slow_cable, tmp_path, "[linux-a+linux-b]", test))
-    assert list(said) == ["link-or-shaper"]
-    (sentence,) = said["link-or-shaper"]
+    causes = causes_of(run_of(slow_cable, tmp_path, "[linux-a+linux-b]", test))
+    assert list(causes) == ["link-or-shaper"]
+    (sentence,) = causes["link-or-shaper"]
     limit = re.search(r"a limit of ([\d.]+) Mbit/s on the wire \(a link or a shaper\)", sentence)
     assert limit is not None, sentence
     # As measured: a machine that is busy for a moment takes some tenths of a per cent of it.
@@ -117,16 +117,16 @@ def test_the_slow_host_of_a_mesh_is_named_and_no_pair(star: lab.LabState, tmp_pa
     hosts = ("linux-a", "linux-b", "linux-c")
     pairs = ", ".join(f"{server}+{client}" for server, client in permutations(hosts, 2))
     run = run_of(star, tmp_path, f"[{pairs}]", LARGE_TCP)
-    said = causes_of(run)
-    assert list(said) == ["slow-host"], said
-    (sentence,) = said["slow-host"]
+    causes = causes_of(run)
+    assert list(causes) == ["slow-host"], causes
+    (sentence,) = causes["slow-host"]
     assert sentence.startswith("linux-c: 18.8")
-    others = re.search(
+    rate_match = re.search(
         r"with every peer \(linux-a and linux-b\), both ways; others ([\d.]+) Mbit/s", sentence
     )
-    assert others is not None, sentence
+    assert rate_match is not None, sentence
     # Under 94.15 by what a busy machine takes of it; far from 18.8 in any case.
-    assert float(others[1]) == pytest.approx(94.1, rel=0.02)
+    assert float(rate_match[1]) == pytest.approx(94.1, rel=0.02)
     assert "a link of 20 Mbit/s at that host, but the matrix states 100 Mbit/s" in sentence
 
 
@@ -152,19 +152,19 @@ def test_the_one_trial_without_a_cpu_is_told_from_those_at_the_wire(
         finally:
             neighbour.kill()
     run = load(tmp_path / "run")
-    said = {
+    findings = {
         str(finding.kind): finding
         for finding in run.findings
         if finding.kind in CAUSES | {"wire-ceiling"}
     }
-    assert set(said) == {"sender-starved", "wire-ceiling"}, [
-        (each.sentence, each.evidence) for each in run.findings
+    assert set(findings) == {"sender-starved", "wire-ceiling"}, [
+        (finding.sentence, finding.evidence) for finding in run.findings
     ]
     (cell,) = run.plan.cells
-    assert said["sender-starved"].trials == ((cell.key, 1),)
-    assert "in trial 1 of 3" in str(said["sender-starved"].sentence)
-    assert said["wire-ceiling"].trials == ((cell.key, 2), (cell.key, 3))
-    assert "in 2 of 3 trials" in str(said["wire-ceiling"].sentence)
+    assert findings["sender-starved"].trials == ((cell.key, 1),)
+    assert "in trial 1 of 3" in str(findings["sender-starved"].sentence)
+    assert findings["wire-ceiling"].trials == ((cell.key, 2), (cell.key, 3))
+    assert "in 2 of 3 trials" in str(findings["wire-ceiling"].sentence)
 
 
 def has_a_record(journal: Path) -> bool:

@@ -52,13 +52,13 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
         name=NAME, topology="router", rate=CABLE_BIT_PER_S, queue_frames=1000, hosts_file=hosts_file
     )
     try:
-        made = lab.up(options)
-        assert made.plan is not None
-        assert made.plan.router is not None
+        lab_state = lab.up(options)
+        assert lab_state.plan is not None
+        assert lab_state.plan.router is not None
         rules = hosts_file.parent / "rules.nft"
         rules.write_text(RULES)
-        programs.run("ip", "netns", "exec", made.plan.router, "nft", "-f", str(rules))
-        yield made
+        programs.run("ip", "netns", "exec", lab_state.plan.router, "nft", "-f", str(rules))
+        yield lab_state
     finally:
         lab.down(NAME)
 
@@ -72,14 +72,16 @@ class TestLab:
         self, limited: lab.LabState, tmp_path: Path
     ) -> None:
         run = run_matrix(limited, tmp_path, MATRIX, timeout_s=300)
-        said = {finding.kind: str(sentence(finding, RunIndex(run))) for finding in run.findings}
-        found = {each.kind: each for each in run.findings}
-        frames = found[Kind.SEARCH_FRAME_RATE]
+        sentences = {
+            finding.kind: str(sentence(finding, RunIndex(run))) for finding in run.findings
+        }
+        findings = {finding.kind: finding for finding in run.findings}
+        frames = findings[Kind.SEARCH_FRAME_RATE]
         # What it lets pass at once comes on top, over two seconds.
         most = LIMIT_PER_S + BURST_FRAMES / 2
         assert 0.93 * LIMIT_PER_S < frames.evidence["found_frames_per_s"] < 1.02 * most
-        assert "LL: the same frame rate from 128 to 512 bytes" in said[Kind.SEARCH_FRAME_RATE]
-        assert "LL: line rate at 1024 bytes" in said[Kind.SEARCH_LINE_RATE]
+        assert "LL: the same frame rate from 128 to 512 bytes" in sentences[Kind.SEARCH_FRAME_RATE]
+        assert "LL: line rate at 1024 bytes" in sentences[Kind.SEARCH_LINE_RATE]
         assert frames_per_s(CABLE_BIT_PER_S, 1024) < LIMIT_PER_S
         # All hosts are one machine: whose core was busy nobody can tell.
-        assert "busiest core" not in said[Kind.SEARCH_FRAME_RATE]
+        assert "busiest core" not in sentences[Kind.SEARCH_FRAME_RATE]

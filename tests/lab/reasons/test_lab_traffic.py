@@ -113,31 +113,31 @@ def test_a_second_flow_on_the_cable_is_what_limits(
     star: lab.LabState, tmp_path: Path, source: int, sink: int, at: tuple[str, str], test: str
 ) -> None:
     with others(star, "test", source, sink, OTHERS_BIT_PER_S):
-        found = findings_of(star, tmp_path, test)
-    kinds = [each.kind for each in found]
-    assert Kind.OTHER_TRAFFIC in kinds, found
+        findings = findings_of(star, tmp_path, test)
+    kinds = [finding.kind for finding in findings]
+    assert Kind.OTHER_TRAFFIC in kinds, findings
     assert not {Kind.NOT_DETERMINED, Kind.CONGESTION, Kind.PATH_LOSS} & {*kinds}
-    (named,) = (each for each in found if each.kind is Kind.OTHER_TRAFFIC)
-    assert (named.words["at_host"], named.words["way"]) == at
+    (other_traffic,) = (finding for finding in findings if finding.kind is Kind.OTHER_TRAFFIC)
+    assert (other_traffic.words["at_host"], other_traffic.words["way"]) == at
     # Where more is sent than the cable carries, the others lose some of theirs as well.
     least = 0.1 if test == UDP_BELOW_THE_LINE else 0.85
-    assert least <= named.evidence["other_bit_per_s"] / OTHERS_BIT_PER_S <= 1.1
-    assert 0.98 <= named.evidence["link_filled_share"] <= 1.02
+    assert least <= other_traffic.evidence["other_bit_per_s"] / OTHERS_BIT_PER_S <= 1.1
+    assert 0.98 <= other_traffic.evidence["link_filled_share"] <= 1.02
 
 
 def test_a_second_flow_beside_a_paced_stream_is_noted_at_both_of_its_hosts(
     star: lab.LabState, tmp_path: Path
 ) -> None:
     with others(star, "test", 0, 1, OTHERS_BIT_PER_S):
-        found = findings_of(star, tmp_path, PACED)
-    assert Kind.OTHER_TRAFFIC not in {each.kind for each in found}
-    named = [each for each in found if each.kind is Kind.OTHER_TRAFFIC_BESIDE]
-    assert {(each.group.host, str(each.words["way"])) for each in named} == {
+        findings = findings_of(star, tmp_path, PACED)
+    assert Kind.OTHER_TRAFFIC not in {finding.kind for finding in findings}
+    notes = [finding for finding in findings if finding.kind is Kind.OTHER_TRAFFIC_BESIDE]
+    assert {(finding.group.host, str(finding.words["way"])) for finding in notes} == {
         ("linux-a", "sending"),
         ("linux-b", "receiving"),
     }
-    for each in named:
-        assert 0.85 <= each.evidence["other_bit_per_s"] / OTHERS_BIT_PER_S <= 1.1
+    for finding in notes:
+        assert 0.85 <= finding.evidence["other_bit_per_s"] / OTHERS_BIT_PER_S <= 1.1
 
 
 @pytest.mark.parametrize("test", [TCP, UDP], ids=["tcp", "udp"])
@@ -145,13 +145,13 @@ def test_a_second_flow_on_the_hosts_other_cable_is_not_spoken_of(
     star: lab.LabState, tmp_path: Path, test: str
 ) -> None:
     with others(star, "second", 0, 1, OTHERS_BIT_PER_S):
-        found = findings_of(star, tmp_path, test)
-    assert not [each for each in found if each.kind in OF_OTHERS]
+        findings = findings_of(star, tmp_path, test)
+    assert not [finding for finding in findings if finding.kind in OF_OTHERS]
 
 
 @pytest.mark.parametrize("streams", [1, 4])
 def test_both_directions_of_ours_are_not_others(
     star: lab.LabState, tmp_path: Path, streams: int
 ) -> None:
-    found = findings_of(star, tmp_path, f"{TCP}, direction: both, streams: {streams}")
-    assert not [each for each in found if each.kind in OF_OTHERS]
+    findings = findings_of(star, tmp_path, f"{TCP}, direction: both, streams: {streams}")
+    assert not [finding for finding in findings if finding.kind in OF_OTHERS]

@@ -40,25 +40,25 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Analysis]:
     folder = tmp_path_factory.mktemp("run")
     name = f"t{os.getpid()}"
     try:
-        made = lab.up(LabOptions(name=name, rate=100e6))
-        yield run_matrix(made, folder, MATRIX)
+        lab_state = lab.up(LabOptions(name=name, rate=100e6))
+        yield run_matrix(lab_state, folder, MATRIX)
     finally:
         lab.down(name)
 
 
 def of_kind(run: Analysis, kind: str, size: int) -> list[Finding]:
     every = (finding for finding in run.findings if finding.kind == kind)
-    return [each for each in every if each.group.message_bytes == size]
+    return [finding for finding in every if finding.group.message_bytes == size]
 
 
 def test_the_shaper_delays_no_single_frame_and_that_is_said(run: Analysis) -> None:
-    (found,) = of_kind(run, "below-floor", 1472)
-    assert (found.severity, len(found.trials)) == ("warning", 3)
+    (finding,) = of_kind(run, "below-floor", 1472)
+    assert (finding.severity, len(finding.trials)) == ("warning", 3)
     # 1526 bytes each way at 100 Mbit/s.
-    assert found.evidence["floor_trip_ns"] == pytest.approx(244_160)
-    assert found.evidence["shortest_trip_ns"] < 200_000
-    said = sentence(found, RunIndex(run))
-    assert "but the frames alone take 244 µs on a link of 100 Mbit/s: the stated rate" in said
+    assert finding.evidence["floor_trip_ns"] == pytest.approx(244_160)
+    assert finding.evidence["shortest_trip_ns"] < 200_000
+    text = sentence(finding, RunIndex(run))
+    assert "but the frames alone take 244 µs on a link of 100 Mbit/s: the stated rate" in text
 
 
 def test_connections_that_nothing_held_up_have_lost_no_first_packet(run: Analysis) -> None:

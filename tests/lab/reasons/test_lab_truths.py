@@ -35,13 +35,13 @@ def test_a_gross_cause_is_seen_by_another_tool_and_named(
     cable: Site, tmp_path: Path, name: str
 ) -> None:
     causes = {name: CAUSES[name]}
-    wanted = drawn(causes, "1", runs=1, clean=0, mixtures=0, strengths=("gross",))
-    assert [part.cause for each in wanted for part in each.parts] == [name]
+    planned_runs = drawn(causes, "1", runs=1, clean=0, mixtures=0, strengths=("gross",))
+    assert [part.cause for planned_run in planned_runs for part in planned_run.parts] == [name]
     bench = Bench(tmp_path, CAUSES)
-    for each in wanted:
-        bench.measure(each, cable)
-        assert bench.is_done(each)
-    ((truth, said),) = recorded(tmp_path)
+    for planned_run in planned_runs:
+        bench.measure(planned_run, cable)
+        assert bench.is_done(planned_run)
+    ((truth, statements),) = recorded(tmp_path)
     assert truth.not_planted == (), bench.effects.all()
-    found = judge(truth, said, CAUSES)
-    assert found.missed == (), [each.sentence for each in said]
+    verdict = judge(truth, statements, CAUSES)
+    assert verdict.missed == (), [statement.sentence for statement in statements]

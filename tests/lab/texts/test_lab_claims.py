@@ -75,38 +75,38 @@ class TestAHost:
         self, pair: lab.LabState
     ) -> None:
         assert ssh(pair, "linux-a", "uname -r") == os.uname().release
-        before = (switches(), time.monotonic())
-        there = ssh(pair, "linux-a", "grep ctxt /proc/stat; cat /proc/uptime").split()
-        after = (switches(), time.monotonic())
-        assert before[0] <= int(there[1]) <= after[0]
+        first_reading = (switches(), time.monotonic())
+        words = ssh(pair, "linux-a", "grep ctxt /proc/stat; cat /proc/uptime").split()
+        last_reading = (switches(), time.monotonic())
+        assert first_reading[0] <= int(words[1]) <= last_reading[0]
         # Since the machine started; hundredths are cut off.
-        assert before[1] - 0.01 <= float(there[2]) <= after[1] + 0.01
+        assert first_reading[1] - 0.01 <= float(words[2]) <= last_reading[1] + 0.01
         softnet = "/proc/net/softnet_stat"
         cpus = len(Path(softnet).read_text().splitlines())
         assert len(inside(pair, 0, "cat", softnet).splitlines()) == cpus
-        allowed = "/proc/sys/net/core/rmem_max"
-        assert inside(pair, 0, "cat", allowed) == Path(allowed).read_text().strip()
+        limit_path = "/proc/sys/net/core/rmem_max"
+        assert inside(pair, 0, "cat", limit_path) == Path(limit_path).read_text().strip()
 
     def test_its_interface_is_no_network_card(self, pair: lab.LabState) -> None:
         assert "Speed: 10000Mb/s" in inside(pair, 0, "ethtool", "test")
         stamps = inside(pair, 0, "ethtool", "-T", "test")
         assert "hardware-transmit" not in stamps
-        for asked in ("-g", "-c"):  # rings, coalescing
-            words = ["ip", "netns", "exec", pair.hosts[0].namespace, "ethtool", asked, "test"]
-            refused = subprocess.run(words, capture_output=True, text=True, check=False)
-            assert refused.returncode != 0 or "n/a" in refused.stdout
+        for option in ("-g", "-c"):  # rings, coalescing
+            words = ["ip", "netns", "exec", pair.hosts[0].namespace, "ethtool", option, "test"]
+            process = subprocess.run(words, capture_output=True, text=True, check=False)
+            assert process.returncode != 0 or "n/a" in process.stdout
 
     def test_all_of_its_processes_end_with_its_sshd(self) -> None:
         name = f"{NAME}-e"
-        made = lab.up(LabOptions(name=name))
+        lab_state = lab.up(LabOptions(name=name))
         try:
             ssh(
-                made,
+                lab_state,
                 "linux-a",
                 "cp /bin/sleep . && (setsid ./sleep 599 >/dev/null 2>&1 </dev/null &)",
             )
             wait_until(lambda: asleep("599"))
-            process = state.read_started(made.folder / "linux-a.process")
+            process = state.read_started(lab_state.folder / "linux-a.process")
             assert process is not None
             os.kill(process.pid, signal.SIGKILL)
             wait_until(lambda: not asleep("599"))
@@ -116,9 +116,9 @@ class TestAHost:
 
 def switches() -> int:
     """How often this machine's CPUs went from one process to another so far."""
-    found = re.search(r"^ctxt (\d+)$", Path("/proc/stat").read_text(), re.MULTILINE)
-    assert found is not None
-    return int(found[1])
+    match = re.search(r"^ctxt (\d+)$", Path("/proc/stat").read_text(), re.MULTILINE)
+    assert match is not None
+    return int(match[1])
 
 
 def asleep(seconds: str) -> bool:
@@ -166,32 +166,32 @@ def sent(of: lab.LabState, by: int, to: int, *packets: int) -> tuple[list[int], 
         assert taker.stdout is not None
         assert taker.stdout.readline() == "ready\n"
         address = of.hosts[to].addresses[0]
-        said = inside(of, by, sys.executable, "-c", GIVE, address, str(PORT), *sizes).split()
-        came = taker.stdout.read().split()
-    return [int(size) + IP_UDP_BYTES for size in came], said
+        answers = inside(of, by, sys.executable, "-c", GIVE, address, str(PORT), *sizes).split()
+        arrivals = taker.stdout.read().split()
+    return [int(size) + IP_UDP_BYTES for size in arrivals], answers
 
 
 class TestTheWay:
     pytestmark = needs_a_lab
 
     def test_a_switch_drops_what_is_too_long_and_says_nothing(self, star: lab.LabState) -> None:
-        came, said = sent(star, 0, 2, 1400, 1500, 1500, 1400)
-        assert came == [1400, 1400]
-        assert said == ["sent"] * 4
+        arrivals, answers = sent(star, 0, 2, 1400, 1500, 1500, 1400)
+        assert arrivals == [1400, 1400]
+        assert answers == ["sent"] * 4
 
     def test_a_router_answers_what_is_too_long(self, routed: lab.LabState) -> None:
-        came, said = sent(routed, 0, 1, 1400, 1500, 1500)
-        assert came == [1400]
+        arrivals, answers = sent(routed, 0, 1, 1400, 1500, 1500)
+        assert arrivals == [1400]
         emsgsize = "90"
-        assert said == ["sent", "sent", emsgsize]
+        assert answers == ["sent", "sent", emsgsize]
 
     def test_a_switch_has_no_address_no_spanning_tree_and_no_ipv6(self, star: lab.LabState) -> None:
         assert star.plan is not None and star.plan.switch is not None
         words = ["ip", "-d", "-j", "-n", star.plan.switch]
-        found = json.loads(programs.run(*words, "address", "show"))
-        assert [each["addr_info"] for each in found if each["ifname"] != "lo"] == [[]] * (
-            len(found) - 1
-        )
+        interfaces = json.loads(programs.run(*words, "address", "show"))
+        assert [
+            interface["addr_info"] for interface in interfaces if interface["ifname"] != "lo"
+        ] == [[]] * (len(interfaces) - 1)
         links = json.loads(programs.run(*words, "link", "show"))
         (bridge,) = (
             link["linkinfo"]["info_data"]
@@ -199,8 +199,8 @@ class TestTheWay:
             if link.get("linkinfo", {}).get("info_kind") == "bridge"
         )
         assert bridge["stp_state"] == 0
-        asked = ["ip", "netns", "exec", star.plan.switch, "sysctl", "-n"]
-        assert programs.run(*asked, "net.ipv6.conf.all.disable_ipv6").strip() == "1"
+        sysctl = ["ip", "netns", "exec", star.plan.switch, "sysctl", "-n"]
+        assert programs.run(*sysctl, "net.ipv6.conf.all.disable_ipv6").strip() == "1"
 
 
 def test_the_packages_that_the_page_names_are_those_that_are_looked_for() -> None:
@@ -217,9 +217,12 @@ def test_the_options_that_the_page_names_are_those_of_the_command() -> None:
     group = cli.commands["lab"]
     options = {name for param in group.commands["up"].params for name in param.opts}  # type: ignore[attr-defined]
     table = TEXT[TEXT.index("| option | meaning |") : TEXT.index("`netlab lab status`")]
-    said = {
+    page_options = {
         word
         for row in re.findall(r"^\| (.*?) \|", table, re.M)
         for word in re.findall(r"--[a-z-]+", row)
     }
-    assert said == {name for name in options if name.startswith("--")} - {"--help", "--quiet"}
+    assert page_options == {name for name in options if name.startswith("--")} - {
+        "--help",
+        "--quiet",
+    }

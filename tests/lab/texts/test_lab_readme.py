@@ -56,9 +56,9 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
     try:
         words = [*command.split(), "--name", NAME, "--hosts", str(hosts)]
         subprocess.run([sys.executable, "-m", "netlab", *words], check=True, capture_output=True)
-        found = lab.status(NAME)
-        assert found.up
-        yield found
+        lab_state = lab.status(NAME)
+        assert lab_state.up
+        yield lab_state
     finally:
         lab.down(NAME)
 
@@ -93,10 +93,10 @@ def type_it(line: str, of: lab.LabState, home: Path) -> str:
     if words[0] == "measure":
         # Without a terminal nobody can be asked which of two networks is meant.
         words += ["--to", address_of(of, words[1])]
-    ended = typed(home, *words, *SHORT.get(words[0], ()), timeout_s=300)
-    assert ended.returncode == 0, (line, ended.stdout, ended.stderr)
-    assert re.search(SHAPES[words[0]], ended.stdout), (line, ended.stdout)
-    return ended.stdout
+    process = typed(home, *words, *SHORT.get(words[0], ()), timeout_s=300)
+    assert process.returncode == 0, (line, process.stdout, process.stderr)
+    assert re.search(SHAPES[words[0]], process.stdout), (line, process.stdout)
+    return process.stdout
 
 
 def test_every_command_of_the_readme_does_what_it_says(two: lab.LabState, home: Path) -> None:
@@ -110,7 +110,7 @@ def test_every_command_of_the_readme_does_what_it_says(two: lab.LabState, home: 
             (home / "lab.yaml").write_text(here(inventory, two))
             assert set(yaml.safe_load(inventory)["hosts"]) == {"red", "blue"}
         if command == "compare":
-            (again,) = (each for each in lines if each.startswith("netlab run "))
+            (again,) = (line for line in lines if line.startswith("netlab run "))
             type_it(again.replace("--into run1", "--into run2"), two, home)
         if command == "check":
             # What is expected may be written there after the run.

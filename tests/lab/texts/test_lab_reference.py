@@ -39,8 +39,8 @@ def run(name: str, home: Path, hosts: Path | None) -> LoadedRun:
     (home / words[1]).write_text(matrix)
     if hosts is not None:
         (home / "lab.yaml").write_text(hosts.read_text())
-    ended = typed(home, *words, timeout_s=300)
-    assert ended.returncode == 0, (ended.stdout, ended.stderr)
+    process = typed(home, *words, timeout_s=300)
+    assert process.returncode == 0, (process.stdout, process.stderr)
     return load(home / words[words.index("--into") + 1])
 
 
@@ -48,24 +48,24 @@ def run(name: str, home: Path, hosts: Path | None) -> LoadedRun:
 def test_the_example_measures_and_its_record_has_what_the_page_says(
     name: str, two: lab.LabState, tmp_path: Path
 ) -> None:
-    found = run(name, tmp_path, two.hosts_file)
-    assert {record.status for record in found.records} == {"ok"}
-    assert {cell.test for cell in found.plan.cells} == {PAGES[name]}
-    said = columns(name)
-    assert len(said) > 3
-    assert [column for column in said if column not in found.frame.columns] == []
-    filled = set(found.frame.dropna(axis="columns", how="all").columns)
-    assert [each for each in said if each not in filled | MAY_BE_BLANK] == []
+    analysis = run(name, tmp_path, two.hosts_file)
+    assert {record.status for record in analysis.records} == {"ok"}
+    assert {cell.test for cell in analysis.plan.cells} == {PAGES[name]}
+    page_columns = columns(name)
+    assert len(page_columns) > 3
+    assert [column for column in page_columns if column not in analysis.frame.columns] == []
+    full_columns = set(analysis.frame.dropna(axis="columns", how="all").columns)
+    assert [column for column in page_columns if column not in full_columns | MAY_BE_BLANK] == []
 
 
 @pytest.mark.needs("tcpdump")
 def test_the_example_of_capture_sees_the_frame(tmp_path: Path) -> None:
-    found = run(CAPTURE, tmp_path, None)
-    (row,) = found.frame.to_dict("records")
+    analysis = run(CAPTURE, tmp_path, None)
+    (row,) = analysis.frame.to_dict("records")
     assert row["captured"] is True
     # The message that fills a packet, and the header of 14 bytes before it.
     assert str(row["path_mtu_bytes"] + 14) in row["captured_frame_bytes"]
     assert {"captured", "capture_reason", "captured_frame_bytes", "captured_next_frames"} <= set(
         columns(CAPTURE)
     )
-    assert list((found.path / "captures").glob("*.pcap"))
+    assert list((analysis.path / "captures").glob("*.pcap"))

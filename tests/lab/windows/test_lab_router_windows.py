@@ -66,7 +66,7 @@ def test_both_directions_carry_what_the_router_forwards(
 ) -> None:
     (tmp_path / "matrix.yaml").write_text(MATRIX)
     words = ["run", "matrix.yaml", "--hosts", str(routed.hosts_file), "--into", "run"]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "netlab", *words, "--no-report"],
         capture_output=True,
         text=True,
@@ -74,11 +74,14 @@ def test_both_directions_carry_what_the_router_forwards(
         check=False,
         cwd=tmp_path,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     shares: dict[str, list[float]] = {}
     for record in read(tmp_path / "run").latest.values():
         rate = float(str(record.values["throughput_bit_per_s"]))
         shares.setdefault(record.pairing, []).append(rate / CEILING_BIT_PER_S)
-    assert {pairing: len(each) for pairing, each in shares.items()} == {"LW": 5, "WL": 5}
-    for pairing, each in shares.items():
-        assert statistics.median(each) == pytest.approx(1, abs=0.01), (pairing, each)
+    assert {pairing: len(pair_shares) for pairing, pair_shares in shares.items()} == {
+        "LW": 5,
+        "WL": 5,
+    }
+    for pairing, pair_shares in shares.items():
+        assert statistics.median(pair_shares) == pytest.approx(1, abs=0.01), (pairing, pair_shares)

@@ -47,8 +47,8 @@ class TestAWindowsHost:
         output = windows(four_hosts, "echo %OS% %USERNAME% %COMPUTERNAME%& cd").stdout
         assert output.split() == [b"Windows_NT", b"netlab", b"WINDOWS-A", rb"C:\Users\netlab"]
         assert all(host.uid >= 59000 for host in four_hosts.hosts)
-        refused = windows(four_hosts, r"echo x > C:\windows\system32\x.txt")
-        assert refused.stderr.strip() == b"Access denied."
+        process = windows(four_hosts, r"echo x > C:\windows\system32\x.txt")
+        assert process.stderr.strip() == b"Access denied."
         assert b"LOGNAME" not in windows(four_hosts, "set").stdout
 
     def test_a_command_reaches_cmd_raw(self, four_hosts: lab.LabState) -> None:
@@ -90,8 +90,8 @@ class TestAWindowsHost:
             sftp.posix_rename(f"{folder}/new", f"{folder}/kept")
             assert sftp.listdir(folder) == ["kept"]
             name = folder.rpartition("/")[2]
-            found = windows(four_hosts, rf"dir /b C:\users\NETLAB\{name}")
-            assert found.stdout.strip() == b"kept"
+            process = windows(four_hosts, rf"dir /b C:\users\NETLAB\{name}")
+            assert process.stdout.strip() == b"kept"
             with pytest.raises(OSError, match="Permission denied"):
                 sftp.mkdir("/C:/windows/x")
             with pytest.raises(FileNotFoundError):
@@ -119,9 +119,9 @@ class TestAWindowsHost:
         assert windows(four_hosts, "echo x> mark").returncode == 0
         assert b"here" in windows(four_hosts, rf"reg query {key} /v x").stdout
         ask_the_other = argv(four_hosts, "windows-b", rf"dir /b & reg query {key} /v x")
-        other = subprocess.run(ask_the_other, capture_output=True, timeout=30, check=False)
-        assert b"lab.exe" in other.stdout
-        assert b"mark" not in other.stdout and b"here" not in other.stdout
+        process = subprocess.run(ask_the_other, capture_output=True, timeout=30, check=False)
+        assert b"lab.exe" in process.stdout
+        assert b"mark" not in process.stdout and b"here" not in process.stdout
         machine = r"reg query HKLM\SOFTWARE\Microsoft\Cryptography /v MachineGuid"
         numbers = {
             subprocess.check_output(argv(four_hosts, name, machine), timeout=30).split()[-1]
@@ -158,19 +158,19 @@ class TestTheEnd:
         wine.template(lambda _: None)
         name = f"{NAME}-2"
         begin = time.monotonic()
-        made = lab.up(LabOptions(name=name, windows=1, mtu=9000))
+        lab_state = lab.up(LabOptions(name=name, windows=1, mtu=9000))
         elapsed_s = time.monotonic() - begin
         try:
-            assert made.plan is not None
-            link = inside(made, 2, "ip", "-j", "link", "show", "dev", "test")
+            assert lab_state.plan is not None
+            link = inside(lab_state, 2, "ip", "-j", "link", "show", "dev", "test")
             assert json.loads(link)[0]["mtu"] == 9000
-            detached = argv(made, "windows-a", "start /b ping -n 600 127.0.0.1")
+            detached = argv(lab_state, "windows-a", "start /b ping -n 600 127.0.0.1")
             asleep = subprocess.Popen(detached, stdin=subprocess.DEVNULL)
-            wait_until(lambda: any("ping" in trace for trace in traces(made.plan)))  # type: ignore[arg-type]
+            wait_until(lambda: any("ping" in trace for trace in traces(lab_state.plan)))  # type: ignore[arg-type]
         finally:
             lab.down(name)
         asleep.wait(10)
-        assert traces(made.plan) == []
+        assert traces(lab_state.plan) == []
         assert not [line for line in Path("/proc/mounts").read_text().split("\n") if name in line]
         assert elapsed_s < 8.0
 
@@ -188,11 +188,11 @@ class TestTheEnd:
                 wait_until((folder / state.PLAN).exists)
                 plan = state.read_plan(folder)
                 assert plan is not None and plan.switch is not None
-                seen: dict[str, Callable[[], bool]] = {
+                conditions: dict[str, Callable[[], bool]] = {
                     "switch": (network.NAMESPACES / plan.switch).exists,
                     "wineserver": lambda: any("wineserver" in trace for trace in traces(plan)),
                 }
-                wait_until(seen.get(moment, (folder / moment).exists))
+                wait_until(conditions.get(moment, (folder / moment).exists))
             finally:
                 upper.kill()
         assert lab.status(name).up == (moment == "complete")

@@ -74,10 +74,10 @@ class TestTheNetworkOfFourHosts:
     ) -> None:
         to, by = inventory(four_hosts).pair(pairing)
         number = next(i for i, host in enumerate(four_hosts.hosts) if host.name == to.name)
-        filled = pytest.approx(RATE_BIT_PER_S / 1e6, rel=0.02)
-        measured: list[float] = []
-        while len(measured) < 6 and filled not in measured:
-            port = PORT + 10 * ["LL", "WL", "LW", "WW"].index(pairing) + len(measured)
+        full_rate = pytest.approx(RATE_BIT_PER_S / 1e6, rel=0.02)
+        rates: list[float] = []
+        while len(rates) < 6 and full_rate not in rates:
+            port = PORT + 10 * ["LL", "WL", "LW", "WW"].index(pairing) + len(rates)
             receiver_script = RECEIVER.format(port=port)
             sender_script = SENDER.format(to=to.address("test"), port=port)
             with at_work(four_hosts, to.name, f"take {port}", receiver_script) as receiver:
@@ -86,12 +86,12 @@ class TestTheNetworkOfFourHosts:
                 deed = f"give {to.address('test')} {port} 900"
                 with at_work(four_hosts, by.name, deed, sender_script) as sender:
                     time.sleep(0.45)
-                    measured.append(wire_mbit_per_s(four_hosts, number))
-                    sent, _ = sender.communicate(timeout=20)
+                    rates.append(wire_mbit_per_s(four_hosts, number))
+                    sent_bytes, _ = sender.communicate(timeout=20)
                     assert sender.returncode == 0
-                received, _ = receiver.communicate(timeout=20)
-            assert int(received) == int(sent) > 0
-        assert measured[-1] == filled, measured
+                received_bytes, _ = receiver.communicate(timeout=20)
+            assert int(received_bytes) == int(sent_bytes) > 0
+        assert rates[-1] == full_rate, rates
 
     def test_every_cable_is_shaped_at_the_host_and_at_the_switch(
         self, four_hosts: lab.LabState
@@ -114,15 +114,17 @@ class TestTheNetworkOfFourHosts:
         to = four_hosts.hosts[3].addresses[0]
         greet = f"import socket; socket.socket().connect_ex(('{to}', 9))"
         inside(four_hosts, 0, sys.executable, "-c", greet)
-        before = frames()
+        old_counts = frames()
         send = (
             "import socket, time; link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
             f"for _ in range(200): link.sendto(bytes(100), ('{to}', 9)); time.sleep(0.0005)"
         )
         inside(four_hosts, 0, sys.executable, "-c", send)
-        came = [after - earlier for earlier, after in zip(before, frames(), strict=True)]
-        assert came[3] >= 200
-        assert max(came[1:3]) < 20, came
+        arrivals = [
+            new_count - old_count for old_count, new_count in zip(old_counts, frames(), strict=True)
+        ]
+        assert arrivals[3] >= 200
+        assert max(arrivals[1:3]) < 20, arrivals
 
     def test_the_mtu_holds_for_windows_programs(self, four_hosts: lab.LabState) -> None:
         to = four_hosts.hosts[0].addresses[0]

@@ -28,7 +28,7 @@ HOSTS = ("linux-a", "linux-b", "windows-a", "windows-b")
 
 def a_plan(**wish: object) -> LabPlan:
     options = LabOptions(**{"name": NAME, **wish})  # type: ignore[arg-type]
-    return make_plan(options, Path("/run/netlab/x"), taken=(), taken_slots=())
+    return make_plan(options, Path("/run/netlab/x"), routes=(), taken_slots=())
 
 
 def test_two_linux_hosts_keep_the_direct_cable_and_more_hosts_get_a_switch() -> None:
@@ -62,8 +62,8 @@ def test_a_lab_of_a_newer_netlab_is_left_alone_and_its_slot_not_taken(
     monkeypatch.setattr(network, "slots_in_use", set)
     monkeypatch.setattr(network, "routed_networks", lambda: ())
     monkeypatch.setattr(network, "refuse_taken_names", lambda _plan: None)
-    made = life._plan(LabOptions(name="mine"), tmp_path / "mine")
-    assert made.slot != newer["slot"]
+    plan = life._plan(LabOptions(name="mine"), tmp_path / "mine")
+    assert plan.slot != newer["slot"]
     assert wine._has_windows_hosts(tmp_path / "newer"), "its template may be in use"
     with pytest.raises(HostError, match="not a plan of this netlab version"):
         state.read_plan(tmp_path / "newer")
@@ -72,8 +72,8 @@ def test_a_lab_of_a_newer_netlab_is_left_alone_and_its_slot_not_taken(
 def test_four_windows_hosts_are_the_most_and_their_accounts_stay_the_labs_own() -> None:
     plan = a_plan(windows=4)
     assert len({host.uid for host in plan.hosts}) == 6
-    other = make_plan(LabOptions("other", windows=4), Path("/x"), taken=(), taken_slots=(0,))
-    assert not {host.uid for host in plan.hosts} & {host.uid for host in other.hosts}
+    second_plan = make_plan(LabOptions("other", windows=4), Path("/x"), routes=(), taken_slots=(0,))
+    assert not {host.uid for host in plan.hosts} & {host.uid for host in second_plan.hosts}
     for wrong in (-1, 5):
         with pytest.raises(UsageError, match=f"--windows {wrong}: 1 to 4 Windows hosts"):
             LabOptions(windows=wrong).check()
@@ -85,8 +85,8 @@ def test_up_without_wine_makes_nothing_and_says_what_to_install(
     monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
     monkeypatch.setattr(life, "_require_root", lambda: None)
     monkeypatch.setattr(life, "missing_packages", lambda: programs.Missing((), ()))
-    missing = programs.missing_for_windows("/nowhere")
-    monkeypatch.setattr(life, "missing_for_windows", lambda: missing)
+    lack = programs.missing_for_windows("/nowhere")
+    monkeypatch.setattr(life, "missing_for_windows", lambda: lack)
     with pytest.raises(
         HostError, match=r"needs wine64, .*sudo apt-get install wine64 gcc-mingw-w64-x86-64"
     ):
@@ -97,13 +97,13 @@ def test_up_without_wine_makes_nothing_and_says_what_to_install(
 def test_the_doctor_names_what_is_missing_with_the_command_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    missing = programs.Missing(("wine64",), ("wine64",))
+    lack = programs.Missing(("wine64",), ("wine64",))
     monkeypatch.setattr(doctor, "missing_packages", lambda: programs.Missing((), ()))
-    monkeypatch.setattr(doctor, "missing_for_windows", lambda: missing)
+    monkeypatch.setattr(doctor, "missing_for_windows", lambda: lack)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    done = CliRunner().invoke(cli, ["lab", "doctor"])
-    assert done.exit_code == HostError.exit_code
-    assert done.output.splitlines() == [
+    outcome = CliRunner().invoke(cli, ["lab", "doctor"])
+    assert outcome.exit_code == HostError.exit_code
+    assert outcome.output.splitlines() == [
         "missing  the lab: root: sudo netlab lab doctor",
         "ok       the lab: programs",
         "missing  Windows hosts: wine64: sudo apt-get install wine64",
@@ -138,12 +138,12 @@ def test_a_template_is_made_once_and_what_a_killed_one_left_goes(
 ) -> None:
     (a_cache / "half-made-x" / "drive_c").mkdir(parents=True)
     (a_cache / "wine-template-wine-8-old").mkdir()
-    made: list[Path] = []
-    said: list[str] = []
-    monkeypatch.setattr(wine, "_make", made.append)
-    first = wine.template(said.append)
-    assert wine.template(said.append) == first
-    assert (len(made), len(said)) == (1, 1)
+    prefixes: list[Path] = []
+    messages: list[str] = []
+    monkeypatch.setattr(wine, "_make", prefixes.append)
+    first = wine.template(messages.append)
+    assert wine.template(messages.append) == first
+    assert (len(prefixes), len(messages)) == (1, 1)
     assert [entry.name for entry in a_cache.iterdir()] == ["wine-template-wine-9-new"]
 
 
@@ -152,14 +152,14 @@ def test_an_older_template_stays_while_a_lab_is_up_that_may_stand_on_it(
 ) -> None:
     old = a_cache / "wine-template-wine-8-old"
     old.mkdir(parents=True)
-    other = state.ROOT / "other"
-    other.mkdir(parents=True)
-    state.write_plan(other, a_plan(windows=1))
-    state.mark_complete(other)
+    lab_folder = state.ROOT / "other"
+    lab_folder.mkdir(parents=True)
+    state.write_plan(lab_folder, a_plan(windows=1))
+    state.mark_complete(lab_folder)
     monkeypatch.setattr(wine, "_make", lambda prefix: None)
     wine.template(lambda _: None)
     assert old.exists()
-    state.write_plan(other, a_plan())
+    state.write_plan(lab_folder, a_plan())
     wine.template(lambda _: None)
     assert not old.exists()
 

@@ -79,7 +79,7 @@ def records(folder: Path, status: tuple[str, ...] = ("ok", "impossible")) -> lis
 
 def probes_of(of: lab.LabState) -> dict[str, list[str]]:
     """Host → command lines of every netprobe that runs there, Linux or Windows program."""
-    found: dict[str, list[str]] = {}
+    probes: dict[str, list[str]] = {}
     names = {host.uid: host.name for host in of.hosts}
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -88,14 +88,14 @@ def probes_of(of: lab.LabState) -> dict[str, list[str]]:
         except OSError:
             continue  # it ended meanwhile
         if name is not None and b"netprobe" in words:
-            found.setdefault(name, []).append(words.replace(b"\0", b" ").decode())
-    return found
+            probes.setdefault(name, []).append(words.replace(b"\0", b" ").decode())
+    return probes
 
 
 def seconds_until_gone(of: lab.LabState, within_s: float) -> float:
     begin = time.monotonic()
-    while left := probes_of(of):
-        assert time.monotonic() - begin < within_s, left
+    while probes := probes_of(of):
+        assert time.monotonic() - begin < within_s, probes
         time.sleep(0.02)
     return time.monotonic() - begin
 
@@ -131,13 +131,13 @@ def trial_begun(folder: Path) -> bool:
 def test_every_cell_of_the_four_pairings_is_ok_or_blank_with_its_reason(
     four_hosts: lab.LabState, tmp_path: Path
 ) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         words_of(four_hosts, tmp_path), capture_output=True, text=True, timeout=180, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     run = netlab.load(tmp_path / "run")
     rows = run.frame.to_dict("records")
-    assert "does not report by which interface" not in done.stderr
+    assert "does not report by which interface" not in process.stderr
     assert len(rows) == CELLS
     for row in rows:
         if row["status"] != "ok":
@@ -168,8 +168,8 @@ def test_the_send_call_of_a_windows_client_is_named_where_it_is_what_limits(
     words = words_of(four_hosts, tmp_path, "--no-report")
     (tmp_path / "matrix.yaml").write_text(SMALL)
     with first_on_the_cpus(four_hosts, "windows-a", "linux-a"):
-        done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
+        process = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert process.returncode == 0, process.stderr
     run = netlab.load(tmp_path / "run")
     trials = samples(run)
     assert len(trials) == 5
@@ -184,10 +184,10 @@ def test_the_send_call_of_a_windows_client_is_named_where_it_is_what_limits(
         assert one_call_ns is not None and trial.calls_per_s is not None
         time_in_calls.append(trial.calls_per_s * one_call_ns / 1e9)
     assert 0.5 < statistics.median(time_in_calls) < 1.1, time_in_calls
-    named = [limit_of(trial) for trial in trials]
-    assert named.count(Kind.SENDER_CALL_RATE) > len(trials) / 2, named
-    said = {finding.kind for finding in findings(run) if finding.group.pairing == "LW"}
-    assert Kind.SENDER_CALL_RATE in said and Kind.WIRE_CEILING not in said
+    limits = [limit_of(trial) for trial in trials]
+    assert limits.count(Kind.SENDER_CALL_RATE) > len(trials) / 2, limits
+    kinds = {finding.kind for finding in findings(run) if finding.group.pairing == "LW"}
+    assert Kind.SENDER_CALL_RATE in kinds and Kind.WIRE_CEILING not in kinds
 
 
 @contextmanager
@@ -199,7 +199,7 @@ def closed(of: lab.LabState, *names: str) -> Iterator[None]:
         "delete preference 0",
         "add preference 10 iif test ipproto tcp blackhole",
     )
-    opened = ("add preference 0 lookup local", "delete preference 10", "delete preference 100")
+    rules = ("add preference 0 lookup local", "delete preference 10", "delete preference 100")
     namespaces = [host.namespace for host in of.hosts if host.name in names]
     try:
         for namespace in namespaces:
@@ -208,7 +208,7 @@ def closed(of: lab.LabState, *names: str) -> Iterator[None]:
         yield
     finally:
         for namespace in namespaces:
-            for words in opened:
+            for words in rules:
                 programs.run("ip", "-n", namespace, "rule", *words.split())
 
 
@@ -217,8 +217,8 @@ def test_where_both_windows_hosts_are_closed_the_rule_that_opens_them_is_named(
 ) -> None:
     words = words_of(four_hosts, tmp_path, "--only", "WW", "--retries", "0", "--no-report")
     with closed(four_hosts, "windows-a", "windows-b"):
-        done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 3, done.stderr
+        process = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert process.returncode == 3, process.stderr
     frame = netlab.load(tmp_path / "run").frame
     tcp = frame[(frame["pairing"] == "WW") & (frame["protocol"] == "TCP")]
     assert set(tcp["status"]) == {"failed"} and set(tcp["reason"]) == {"path-blocked"}
@@ -237,33 +237,33 @@ def test_a_run_goes_on_after_its_lab_was_taken_down_and_nothing_is_lost(tmp_path
     name = f"{NAME}-2"
     options = LabOptions(name=name, rate=100e6, windows=2)
     try:
-        made = lab.up(options)
-        words = words_of(made, tmp_path, "--only", "LL", "--no-report")
-        done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stderr
-        before = records(tmp_path)
-        assert len(before) == CELLS / 4
+        lab_state = lab.up(options)
+        words = words_of(lab_state, tmp_path, "--only", "LL", "--no-report")
+        process = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+        assert process.returncode == 0, process.stderr
+        first_records = records(tmp_path)
+        assert len(first_records) == CELLS / 4
         # In the middle of it, from under the run: it ends by itself and says what is left.
         words = ["--no-report", "--patience", "3"]
-        with at_work(made, tmp_path, *words, duration="300ms") as run:
+        with at_work(lab_state, tmp_path, *words, duration="300ms") as run:
             lab.down(name)
-            _, said = run.communicate(timeout=120)
+            _, output = run.communicate(timeout=120)
         # Its hosts are away: that is what a person has to mend.
-        assert run.returncode == 4, said
-        assert "; to resume: netlab resume" in said
-        assert "Traceback" not in said
-        made, interrupted = lab.up(options), records(tmp_path)
-        assert interrupted[: len(before)] == before
-        words = words_of(made, tmp_path, "--no-report")
-        done = subprocess.run(words, capture_output=True, text=True, timeout=180, check=False)
-        assert done.returncode == 0, done.stderr
+        assert run.returncode == 4, output
+        assert "; to resume: netlab resume" in output
+        assert "Traceback" not in output
+        lab_state, interrupted = lab.up(options), records(tmp_path)
+        assert interrupted[: len(first_records)] == first_records
+        words = words_of(lab_state, tmp_path, "--no-report")
+        process = subprocess.run(words, capture_output=True, text=True, timeout=180, check=False)
+        assert process.returncode == 0, process.stderr
         assert records(tmp_path)[: len(interrupted)] == interrupted
     finally:
         lab.down(name)
-    ended = [json.loads(line) for line in records(tmp_path)]
-    assert len({each["cell"] for each in ended}) == CELLS
+    entries = [json.loads(line) for line in records(tmp_path)]
+    assert len({entry["cell"] for entry in entries}) == CELLS
     # What is impossible as the hosts are now is asked again by each run.
-    cells = [each["cell"] for each in ended if each["status"] == "ok"]
+    cells = [entry["cell"] for entry in entries if entry["status"] == "ok"]
     assert len(cells) == len(set(cells))
     frame = netlab.load(tmp_path / "run").frame
     assert set(frame["status"]) <= {"ok", "impossible"}
@@ -274,9 +274,9 @@ def test_after_ctrl_c_no_program_of_a_windows_host_is_left(
 ) -> None:
     with at_work(four_hosts, tmp_path, "--no-report", duration="20s") as run:
         run.send_signal(signal.SIGINT)
-        _, said = run.communicate(timeout=20)
-        assert run.returncode == 130, said
-        assert "to resume: netlab resume" in said
+        _, output = run.communicate(timeout=20)
+        assert run.returncode == 130, output
+        assert "to resume: netlab resume" in output
     assert seconds_until_gone(four_hosts, 3.0) < 3.0
 
 

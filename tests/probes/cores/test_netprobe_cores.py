@@ -38,7 +38,7 @@ def check_sums(record: dict[str, Any], total: str) -> None:
     streams = record["streams"]
     assert len(record["stream_bytes"]) == streams
     assert sum(record["stream_bytes"]) == record[total]
-    squares = sum(each**2 for each in record["stream_bytes"])
+    squares = sum(byte_count**2 for byte_count in record["stream_bytes"])
     if streams > 1:
         jain = record[total] ** 2 / (streams * squares)
         assert record["fairness_index"] == pytest.approx(jain)
@@ -54,48 +54,48 @@ def test_each_stream_is_found_on_its_cpu_and_their_bytes_are_the_total(
 ) -> None:
     ends = {"receive": CPUS[:2], "send": CPUS[:2][::-1]}
     sides: dict[str, Any] = {end: {"cpus": listed(cpus)} for end, cpus in ends.items()}
-    done = trial(agents, proto=protocol, message=1000, seconds=0.3, streams=streams, **sides)
-    for record, cpus in ((done.received, ends["receive"]), (done.sent, ends["send"])):
-        expected = list(itertools.islice(itertools.cycle(cpus), streams))
-        assert record["stream_cpus_open"] == record["stream_cpus_close"] == expected
+    outcome = trial(agents, proto=protocol, message=1000, seconds=0.3, streams=streams, **sides)
+    for record, cpus in ((outcome.received, ends["receive"]), (outcome.sent, ends["send"])):
+        expected_cpus = list(itertools.islice(itertools.cycle(cpus), streams))
+        assert record["stream_cpus_open"] == record["stream_cpus_close"] == expected_cpus
         assert record["cpus"] == cpus
         assert "cpu" not in record
-    check_sums(done.received, "received_bytes")
-    check_sums(done.sent, "sent_bytes")
+    check_sums(outcome.received, "received_bytes")
+    check_sums(outcome.sent, "sent_bytes")
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_of_a_count_the_bytes_of_all_streams_are_what_was_sent(
     agents: Agents, protocol: str
 ) -> None:
-    done = trial(agents, proto=protocol, count=200, message=500, message_rate=4000, streams=4)
-    check_sums(done.sent, "sent_bytes")
-    assert done.sent["stream_bytes"] == 4 * [50 * 500]
-    check_sums(done.received, "received_bytes")
+    outcome = trial(agents, proto=protocol, count=200, message=500, message_rate=4000, streams=4)
+    check_sums(outcome.sent, "sent_bytes")
+    assert outcome.sent["stream_bytes"] == 4 * [50 * 500]
+    check_sums(outcome.received, "received_bytes")
 
 
 def test_without_a_list_a_stream_is_found_on_some_cpu_that_may_be_used(agents: Agents) -> None:
-    done = trial(agents, seconds=0.2, message=1000)
-    assert done.received["stream_cpus_open"][0] in CPUS
-    assert "cpus" not in done.received
-    assert "cpu" not in done.received
+    outcome = trial(agents, seconds=0.2, message=1000)
+    assert outcome.received["stream_cpus_open"][0] in CPUS
+    assert "cpus" not in outcome.received
+    assert "cpu" not in outcome.received
 
 
 def test_one_cpu_for_all_streams_is_told_as_ever(agents: Agents) -> None:
-    done = trial(agents, seconds=0.2, message=1000, streams=2, cpu=CPUS[0])
-    assert done.received["cpu"] == CPUS[0]
-    assert done.received["stream_cpus_open"] == 2 * [CPUS[0]]
-    assert "cpus" not in done.received
+    outcome = trial(agents, seconds=0.2, message=1000, streams=2, cpu=CPUS[0])
+    assert outcome.received["cpu"] == CPUS[0]
+    assert outcome.received["stream_cpus_open"] == 2 * [CPUS[0]]
+    assert "cpus" not in outcome.received
 
 
 @two_cpus
 def test_who_spins_on_all_cpus_is_refused_and_on_fewer_is_not(agents: Agents) -> None:
     last: dict[str, Any] = {"spin": 1, "seconds": 0.2, "message": 1000, "streams": len(CPUS)}
-    refused = open_listener(agents[0], cpus=listed(CPUS), **last)
-    assert (refused["error"], refused["key"]) == ("cannot-pin", "spin")
+    refusal = open_listener(agents[0], cpus=listed(CPUS), **last)
+    assert (refusal["error"], refusal["key"]) == ("cannot-pin", "spin")
     # As many threads, tied to all CPUs but one.
-    done = trial(agents, receive={"cpus": listed(CPUS[1:])}, **last)
-    assert done.received["spin"] == 1
+    outcome = trial(agents, receive={"cpus": listed(CPUS[1:])}, **last)
+    assert outcome.received["spin"] == 1
 
 
 def open_listener(agent: Agent, verb: str = "receive", **keys: Any) -> dict[str, Any]:
@@ -112,18 +112,18 @@ def test_a_paced_sender_that_would_spin_on_all_cpus_is_refused(agents: Agents) -
         "message_rate": 50_000_000,
         "streams": len(CPUS),
     }
-    refused = open_listener(agents[1], "send", **fast)
-    assert (refused["error"], refused["key"]) == ("cannot-pin", "streams")
+    refusal = open_listener(agents[1], "send", **fast)
+    assert (refusal["error"], refusal["key"]) == ("cannot-pin", "streams")
     fewer = open_listener(agents[1], "send", **(fast | {"streams": len(CPUS) - 1}))
     assert fewer["type"] == "ready", fewer
 
 
 def test_a_paced_sender_that_may_sleep_is_not(agents: Agents) -> None:
     streams = len(CPUS) + 2
-    done = trial(
+    outcome = trial(
         agents, proto="udp", message=100, message_rate=200 * streams, streams=streams, seconds=0.5
     )
-    assert done.sent["sent_messages"] > 0
+    assert outcome.sent["sent_messages"] > 0
 
 
 @of_memory
@@ -139,18 +139,18 @@ def test_a_paced_sender_that_may_sleep_is_not(agents: Agents) -> None:
 def test_a_thousand_streams_in_one_agent_take_few_threads_and_little_memory(
     agents: Agents, protocol: str, keys: dict[str, Any]
 ) -> None:
-    before = [status(agent, "Threads") for agent in agents]
-    opened = open_trial(agents, proto=protocol, streams=MANY, seconds=1, **keys)
-    done = opened.finish()
-    for record, total in ((done.received, "received_bytes"), (done.sent, "sent_bytes")):
+    thread_counts = [status(agent, "Threads") for agent in agents]
+    running_trial = open_trial(agents, proto=protocol, streams=MANY, seconds=1, **keys)
+    outcome = running_trial.finish()
+    for record, total in ((outcome.received, "received_bytes"), (outcome.sent, "sent_bytes")):
         assert record["type"] == "result", record
         assert record["streams"] == MANY
         check_sums(record, total)
         assert len(record["stream_cpus_open"]) == len(record["stream_cpus_close"]) == MANY
-    assert done.received["marks"] >= MANY
+    assert outcome.received["marks"] >= MANY
     if "message_rate" in keys:
-        assert done.sent["fairness_index"] > 0.9  # each has its turn
-    for agent, threads in zip(agents, before, strict=True):
+        assert outcome.sent["fairness_index"] > 0.9  # each has its turn
+    for agent, threads in zip(agents, thread_counts, strict=True):
         assert status(agent, "VmHWM") < MOST_KIB
         assert status(agent, "Threads") <= threads + 2
 
@@ -161,7 +161,7 @@ def test_a_thousand_streams_in_one_agent_take_few_threads_and_little_memory(
 def test_every_message_of_a_count_over_many_streams_is_accounted_for(
     agents: Agents, protocol: str, listener: str, message: int
 ) -> None:
-    done = trial(
+    outcome = trial(
         agents,
         listener=listener,
         proto=protocol,
@@ -171,40 +171,40 @@ def test_every_message_of_a_count_over_many_streams_is_accounted_for(
         message_rate=8000,
         cpus=listed(CPUS[:2]),
     )
-    assert done.sent["sent_messages"] == 1050
-    assert done.sent["stream_bytes"] == 50 * [11 * message] + 50 * [10 * message]
-    lost = done.received.get("lost_messages", 0)
-    assert done.received["total_messages"] + lost == 1050
-    assert done.received["total_bytes"] == done.received["total_messages"] * message
+    assert outcome.sent["sent_messages"] == 1050
+    assert outcome.sent["stream_bytes"] == 50 * [11 * message] + 50 * [10 * message]
+    losses = outcome.received.get("lost_messages", 0)
+    assert outcome.received["total_messages"] + losses == 1050
+    assert outcome.received["total_bytes"] == outcome.received["total_messages"] * message
     if protocol == "tcp":
-        assert lost == 0
+        assert losses == 0
     elif message > 16:
-        assert done.received["duplicate_messages"] == 0
+        assert outcome.received["duplicate_messages"] == 0
 
 
 @two_cpus
 def test_many_streams_are_shared_by_a_thread_for_each_cpu_of_the_list(agents: Agents) -> None:
-    done = trial(agents, streams=65, seconds=0.5, message=1000, cpus=listed(CPUS[:2]))
-    for record in (done.received, done.sent):
-        expected = list(itertools.islice(itertools.cycle(CPUS[:2]), 65))
-        assert record["stream_cpus_open"] == record["stream_cpus_close"] == expected
+    outcome = trial(agents, streams=65, seconds=0.5, message=1000, cpus=listed(CPUS[:2]))
+    for record in (outcome.received, outcome.sent):
+        expected_cpus = list(itertools.islice(itertools.cycle(CPUS[:2]), 65))
+        assert record["stream_cpus_open"] == record["stream_cpus_close"] == expected_cpus
 
 
 def test_a_spinning_receiver_of_many_streams_never_waits(agents: Agents) -> None:
     if len(CPUS) < 2:
         pytest.skip("one CPU may be used here")
-    done = trial(
+    outcome = trial(
         agents, streams=70, seconds=0.3, message=1000, message_rate=2000, receive={"spin": 1}
     )
-    assert done.received["empty_receives"] > done.received["received_messages"]
+    assert outcome.received["empty_receives"] > outcome.received["received_messages"]
 
 
 def test_a_sender_of_many_streams_that_is_stopped_ends(agents: Agents) -> None:
-    opened = open_trial(agents, streams=200, seconds=20, message=1000)
-    opened.sender.next(opened.sample, "progress")
-    opened.sender.ask("stop", test=opened.sample, abort=1)
-    assert opened.sender.next(opened.sample, "error")["error"] == "stopped"
-    assert opened.receiver.next(opened.receiving, "error")["error"] == "peer-vanished"
+    running_trial = open_trial(agents, streams=200, seconds=20, message=1000)
+    running_trial.sender.next(running_trial.sample, "progress")
+    running_trial.sender.ask("stop", test=running_trial.sample, abort=1)
+    assert running_trial.sender.next(running_trial.sample, "error")["error"] == "stopped"
+    assert running_trial.receiver.next(running_trial.receiving, "error")["error"] == "peer-vanished"
 
 
 @pytest.mark.needs("cc")
@@ -215,7 +215,7 @@ def test_a_cpu_beyond_the_usual_sets_may_be_used_where_the_kernel_has_it(
     monkeypatch.setenv("FAULTY", "cpus")
     with Agent(faulty_probe) as receiver, Agent(faulty_probe) as sender:
         assert receiver.ask("hello")["cpu_count"] == len(CPUS) + 1
-        done = trial((receiver, sender), seconds=0.2, message=1000, cpus=f"3000,{CPUS[-1]}")
-        assert done.received["cpus"] == [3000, CPUS[-1]]
-        refused = open_listener(receiver, cpus="3001")
-        assert (refused["error"], refused["key"]) == ("cannot-pin", "cpus")
+        outcome = trial((receiver, sender), seconds=0.2, message=1000, cpus=f"3000,{CPUS[-1]}")
+        assert outcome.received["cpus"] == [3000, CPUS[-1]]
+        refusal = open_listener(receiver, cpus="3001")
+        assert (refusal["error"], refusal["key"]) == ("cannot-pin", "cpus")

@@ -20,11 +20,11 @@ pytestmark = pytest.mark.needs("linux")
 
 
 def facts(*words: str) -> dict[str, Any]:
-    done = subprocess.run(
+    process = subprocess.run(
         [str(local_probe()), "facts", *words], capture_output=True, text=True, check=True
     )
-    read: dict[str, Any] = json.loads(done.stdout)
-    return read
+    record: dict[str, Any] = json.loads(process.stdout)
+    return record
 
 
 def line(path: Path) -> str | None:
@@ -35,9 +35,9 @@ def line(path: Path) -> str | None:
 
 
 def test_the_governors_of_all_usable_cpus_are_named_once_each() -> None:
-    read = [line(CPU / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in USABLE]
-    named = list(dict.fromkeys(name for name in read if name is not None))
-    assert facts().get("governor") == (",".join(named) or None)
+    governors = [line(CPU / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in USABLE]
+    names = list(dict.fromkeys(name for name in governors if name is not None))
+    assert facts().get("governor") == (",".join(names) or None)
 
 
 def test_the_deepest_idle_state_is_the_one_that_wakes_up_slowest_of_those_that_are_on() -> None:
@@ -47,13 +47,13 @@ def test_the_deepest_idle_state_is_the_one_that_wakes_up_slowest_of_those_that_a
         for state in sorted((CPU / f"cpu{cpu}/cpuidle").glob("state*"))
         if line(state / "disable") == "0"
     ]
-    read = facts()
+    answer = facts()
     if not states:
-        assert "idle_state_deepest" not in read
+        assert "idle_state_deepest" not in answer
         return
     deepest = max(latency for latency, _ in states)
-    assert read["idle_state_latency_us"] == deepest
-    assert (deepest, read["idle_state_deepest"]) in states
+    assert answer["idle_state_latency_us"] == deepest
+    assert (deepest, answer["idle_state_deepest"]) in states
 
 
 def test_memory_nodes_are_counted() -> None:
@@ -63,12 +63,12 @@ def test_memory_nodes_are_counted() -> None:
 
 def cpus(text: str) -> set[int]:
     """Of "0-3,8"; "none" is none."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
         if first != "none":
-            found |= set(range(int(first), int(last or first) + 1))
-    return found
+            numbers |= set(range(int(first), int(last or first) + 1))
+    return numbers
 
 
 @pytest.mark.needs("default-route")
@@ -77,47 +77,47 @@ def test_a_cards_interrupts_and_spreading_are_those_of_the_interface_of_the_rout
     gateways = [row.split()[:3] for row in routes if row.split()[1] == "00000000"]
     name, _, gateway = gateways[0]
     address = ".".join(str(byte) for byte in reversed(bytes.fromhex(gateway)))
-    read = facts(f"to={address}")
-    assert read["route_interface"] == name
+    answer = facts(f"to={address}")
+    assert answer["route_interface"] == name
     masks = [
         int((line(queue / "rps_cpus") or "0").replace(",", ""), 16)
         for queue in Path(f"/sys/class/net/{name}/queues").glob("rx-*")
     ]
     if masks:
         spread = {cpu for mask in masks for cpu in range(mask.bit_length()) if mask >> cpu & 1}
-        assert cpus(read["interface_rps_cpus"]) == spread
-    if "interface_irq_cpus" in read:
-        assert cpus(read["interface_irq_cpus"]) <= set(range(os.cpu_count() or 1))
+        assert cpus(answer["interface_rps_cpus"]) == spread
+    if "interface_irq_cpus" in answer:
+        assert cpus(answer["interface_irq_cpus"]) <= set(range(os.cpu_count() or 1))
     for queue in ("interface_queues_rx", "interface_queues_tx", "interface_rss_queues"):
-        assert read.get(queue, 1) >= 1
+        assert answer.get(queue, 1) >= 1
 
 
 def test_what_another_namespaces_files_say_of_the_same_name_is_not_taken() -> None:
     """Loopback has the same name, number and address everywhere: nothing tells whose it is."""
-    read = facts("to=127.0.0.1")
-    assert read["route_interface"] == "lo"
-    assert not {"interface_rps_cpus", "interface_irq_cpus", "interface_numa_node"} & set(read)
+    answer = facts("to=127.0.0.1")
+    assert answer["route_interface"] == "lo"
+    assert not {"interface_rps_cpus", "interface_irq_cpus", "interface_numa_node"} & set(answer)
 
 
 def ticks() -> list[tuple[int, int, int]]:
     """Each CPU's number, ticks that it was busy and ticks in all, by proc_stat(5). What others on
     the hypervisor took is a part of all, and no work of this machine."""
     rows = [row.split() for row in Path("/proc/stat").read_text().splitlines()]
-    found = []
-    for name, *counted in rows:
+    cpu_ticks = []
+    for name, *counts in rows:
         if name.startswith("cpu") and name != "cpu":
-            user, nice, system, idle, iowait, irq, softirq, steal = map(int, counted[:8])
+            user, nice, system, idle, iowait, irq, softirq, steal = map(int, counts[:8])
             busy = user + nice + system + irq + softirq
-            found.append((int(name[3:]), busy, busy + idle + iowait + steal))
-    return found
+            cpu_ticks.append((int(name[3:]), busy, busy + idle + iowait + steal))
+    return cpu_ticks
 
 
 def test_what_each_cpu_has_done_so_far_is_told_where_it_is_asked_for() -> None:
     """Between what the system says before the probe is asked, and what it says afterwards."""
     assert "cpu_busy_ticks" not in facts()
-    before, read, after = ticks(), facts("cpu_times=1"), ticks()
-    lists = [read[f"cpu_{name}"] for name in ("numbers", "busy_ticks", "total_ticks")]
-    for old, told, new in zip(before, zip(*lists, strict=True), after, strict=True):
-        assert old[0] == told[0] == new[0]
-        assert old[1] <= told[1] <= new[1]
-        assert old[2] <= told[2] <= new[2]
+    ticks_before, answer, ticks_after = ticks(), facts("cpu_times=1"), ticks()
+    lists = [answer[f"cpu_{name}"] for name in ("numbers", "busy_ticks", "total_ticks")]
+    for old, figures, new in zip(ticks_before, zip(*lists, strict=True), ticks_after, strict=True):
+        assert old[0] == figures[0] == new[0]
+        assert old[1] <= figures[1] <= new[1]
+        assert old[2] <= figures[2] <= new[2]

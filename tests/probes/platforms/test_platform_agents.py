@@ -83,24 +83,24 @@ def datagrams() -> int:
     """UDP datagrams that this machine has taken in so far, over IPv4 and IPv6."""
     rows = [row.split() for row in Path("/proc/net/snmp").read_text().splitlines()]
     names, values = (row for row in rows if row[0] == "Udp:")
-    found = int(dict(zip(names, values, strict=True))["InDatagrams"])
+    count = int(dict(zip(names, values, strict=True))["InDatagrams"])
     if Path("/proc/net/snmp6").exists():
         rows = [row.split() for row in Path("/proc/net/snmp6").read_text().splitlines()]
-        found += int(dict(rows)["Udp6InDatagrams"])
-    return found
+        count += int(dict(rows)["Udp6InDatagrams"])
+    return count
 
 
 def test_windows_counts_the_datagrams_that_it_took_in(windows: Runner) -> None:
     """Between what the machine that it runs on counts before it is asked, and afterwards."""
     with windows.agent() as receiver, windows.agent() as sender:
-        both, told = (receiver, sender), []
+        agents, counts = (receiver, sender), []
         for _ in range(2):
-            before, facts, after = datagrams(), receiver.ask("facts"), datagrams()
-            told.append(facts["udp_received_datagrams"])
-            assert before <= told[-1] <= after
-            if len(told) == 1:
-                trial(both, proto="udp", message=100, count=300, message_rate=1000)
-    assert told[1] - told[0] >= 300
+            count_before, facts, count_after = datagrams(), receiver.ask("facts"), datagrams()
+            counts.append(facts["udp_received_datagrams"])
+            assert count_before <= counts[-1] <= count_after
+            if len(counts) == 1:
+                trial(agents, proto="udp", message=100, count=300, message_rate=1000)
+    assert counts[1] - counts[0] >= 300
 
 
 @pytest.mark.sampled(most=8)
@@ -108,10 +108,10 @@ def test_windows_counts_the_datagrams_that_it_took_in(windows: Runner) -> None:
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_a_system_measures_with_itself(runner: Runner, protocol: str, listener: str) -> None:
     with runner.agent() as receiver, runner.agent() as sender:
-        done = trial(
+        outcome = trial(
             (receiver, sender), proto=protocol, seconds=0.4, listener=listener, **KEYS[protocol]
         )
-    check(done, protocol)
+    check(outcome, protocol)
 
 
 @pytest.mark.sampled(most=4)
@@ -123,13 +123,15 @@ def test_linux_and_windows_measure_with_each_other(
 ) -> None:
     sides = (linux, windows) if receives == "linux" else (windows, linux)
     with sides[0].agent() as receiver, sides[1].agent() as sender:
-        done = trial(
+        outcome = trial(
             (receiver, sender), proto=protocol, seconds=0.4, listener=listener, **KEYS[protocol]
         )
-    check(done, protocol)
+    check(outcome, protocol)
     tells = "tcp_end_snd_mss"
     on_linux, on_windows = (
-        (done.received, done.sent) if receives == "linux" else (done.sent, done.received)
+        (outcome.received, outcome.sent)
+        if receives == "linux"
+        else (outcome.sent, outcome.received)
     )
     assert (tells in on_linux) == (protocol == "tcp")
     assert tells not in on_windows
@@ -147,57 +149,58 @@ def test_windows_accounts_for_every_datagram_of_a_count(
 ) -> None:
     for receives, sends in ((linux, windows), (windows, linux), (windows, windows)):
         with receives.agent() as receiver, sends.agent() as sender:
-            done = trial(
+            outcome = trial(
                 (receiver, sender), proto="udp", message=message, count=30, message_rate=300
             )
-        assert done.sent["sent_messages"] == 30
-        assert done.received["total_messages"] + done.received["lost_messages"] == 30
+        assert outcome.sent["sent_messages"] == 30
+        assert outcome.received["total_messages"] + outcome.received["lost_messages"] == 30
         if message < 65507:  # of which a default receive buffer holds three
-            assert done.received["lost_messages"] == 0
-        assert done.received["sequence"] == ("none" if message < 16 else "full")
+            assert outcome.received["lost_messages"] == 0
+        assert outcome.received["sequence"] == ("none" if message < 16 else "full")
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_windows_carries_several_streams_and_ipv6(windows: Runner, protocol: str) -> None:
     with windows.agent() as receiver, windows.agent() as sender:
-        both = (receiver, sender)
-        done = trial(both, proto=protocol, streams=3, seconds=0.4, **KEYS[protocol])
-        check(done, protocol)
-        assert done.received["streams"] == 3
+        agents = (receiver, sender)
+        outcome = trial(agents, proto=protocol, streams=3, seconds=0.4, **KEYS[protocol])
+        check(outcome, protocol)
+        assert outcome.received["streams"] == 3
         if not Path("/proc/sys/net/ipv6/conf/lo/disable_ipv6").exists():
             return
         if Path("/proc/sys/net/ipv6/conf/lo/disable_ipv6").read_text().strip() == "0":
             check(
-                trial(both, proto=protocol, address="::1", seconds=0.4, **KEYS[protocol]), protocol
+                trial(agents, proto=protocol, address="::1", seconds=0.4, **KEYS[protocol]),
+                protocol,
             )
 
 
 def test_a_count_of_bytes_arrives_and_the_connection_ends_in_order(windows: Runner) -> None:
     with windows.agent() as receiver, windows.agent() as sender:
-        done = trial((receiver, sender), proto="tcp", message=30_000, count=100)
-    assert done.received["total_bytes"] == 3_000_000
+        outcome = trial((receiver, sender), proto="tcp", message=30_000, count=100)
+    assert outcome.received["total_bytes"] == 3_000_000
 
 
 def test_windows_says_what_it_cannot_set(windows: Runner) -> None:
     with windows.agent() as agent:
         for key, value in (("dscp", 10), ("congestion", "cubic")):
-            asked = agent.ask("receive", bind="127.0.0.1", token=TOKEN, **{key: value})
-            assert (asked["error"], asked["key"]) == ("capability-missing", key)
-            assert asked["errno"] == 10042
+            refusal = agent.ask("receive", bind="127.0.0.1", token=TOKEN, **{key: value})
+            assert (refusal["error"], refusal["key"]) == ("capability-missing", key)
+            assert refusal["errno"] == 10042
         for method in ("batch", "packet", "xdp"):
-            asked = agent.ask("send", proto="udp", to="127.0.0.1:9", token=TOKEN, method=method)
-            assert (asked["error"], asked["key"]) == ("capability-missing", "method")
-            assert "errno" not in asked
-        asked = agent.ask("receive", bind="192.0.2.1", token=TOKEN)
-        assert (asked["error"], asked["errno"]) == ("address-not-available", 10049)
+            refusal = agent.ask("send", proto="udp", to="127.0.0.1:9", token=TOKEN, method=method)
+            assert (refusal["error"], refusal["key"]) == ("capability-missing", "method")
+            assert "errno" not in refusal
+        refusal = agent.ask("receive", bind="192.0.2.1", token=TOKEN)
+        assert (refusal["error"], refusal["errno"]) == ("address-not-available", 10049)
 
 
 def test_socket_buffers_are_read_back_on_windows(windows: Runner) -> None:
     with windows.agent() as receiver, windows.agent() as sender:
-        done = trial(
+        outcome = trial(
             (receiver, sender), proto="udp", seconds=0.3, socket_buffer=65536, **KEYS["udp"]
         )
-    for side in (done.received, done.sent):
+    for side in (outcome.received, outcome.sent):
         assert side["send_buffer_requested_bytes"] == 65536
         assert side["receive_buffer_bytes"] >= 65536
         assert "send_buffer_doubled" not in side

@@ -18,7 +18,7 @@ def test_windows_spreads_streams_over_cpus_and_tells_where_they_ran(
     windows: Runner, protocol: str
 ) -> None:
     with windows.agent() as receiver, windows.agent() as sender:
-        done = trial(
+        outcome = trial(
             (receiver, sender),
             proto=protocol,
             streams=3,
@@ -26,13 +26,13 @@ def test_windows_spreads_streams_over_cpus_and_tells_where_they_ran(
             cpus=LISTED,
             **KEYS[protocol],
         )
-    check(done, protocol)
-    expected = list(itertools.islice(itertools.cycle(SPREAD), 3))
-    for record in (done.received, done.sent):
+    check(outcome, protocol)
+    expected_cpus = list(itertools.islice(itertools.cycle(SPREAD), 3))
+    for record in (outcome.received, outcome.sent):
         assert record["cpus"] == SPREAD
-        assert record["stream_cpus_open"] == record["stream_cpus_close"] == expected
-    assert sum(done.received["stream_bytes"]) == done.received["received_bytes"]
-    assert 1 / 3 <= done.received["fairness_index"] <= 1
+        assert record["stream_cpus_open"] == record["stream_cpus_close"] == expected_cpus
+    assert sum(outcome.received["stream_bytes"]) == outcome.received["received_bytes"]
+    assert 1 / 3 <= outcome.received["fairness_index"] <= 1
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
@@ -41,7 +41,7 @@ def test_windows_serves_many_streams_in_one_thread(
 ) -> None:
     for receives, sends in ((linux, windows), (windows, linux)):
         with receives.agent() as receiver, sends.agent() as sender:
-            done = trial(
+            outcome = trial(
                 (receiver, sender),
                 proto=protocol,
                 streams=100,
@@ -49,13 +49,13 @@ def test_windows_serves_many_streams_in_one_thread(
                 message=100,
                 message_rate=500,
             )
-        assert done.sent["stream_bytes"] == 100 * [300]
-        lost = done.received.get("lost_messages", 0)
-        assert done.received["total_messages"] + lost == 300
-        assert protocol == "udp" or lost == 0
+        assert outcome.sent["stream_bytes"] == 100 * [300]
+        losses = outcome.received.get("lost_messages", 0)
+        assert outcome.received["total_messages"] + losses == 300
+        assert protocol == "udp" or losses == 0
 
 
 def test_windows_refuses_a_cpu_that_it_does_not_have(windows: Runner) -> None:
     with windows.agent() as agent:
-        asked = agent.ask("receive", bind="127.0.0.1", token="0" * 32, cpus=f"{CPUS[0]},4000")
-    assert (asked["error"], asked["key"]) == ("cannot-pin", "cpus")
+        refusal = agent.ask("receive", bind="127.0.0.1", token="0" * 32, cpus=f"{CPUS[0]},4000")
+    assert (refusal["error"], refusal["key"]) == ("cannot-pin", "cpus")

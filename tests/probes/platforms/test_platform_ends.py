@@ -38,13 +38,13 @@ def test_the_lease_ends_an_agent_that_nobody_speaks_to(runner: Runner) -> None:
 def test_an_abort_ends_a_blocked_test_on_windows_at_once(windows: Runner, protocol: str) -> None:
     with windows.agent() as receiver, windows.agent() as sender:
         keys = KEYS[protocol] | ({} if protocol == "tcp" else {"message_rate": 1})
-        opened = open_trial((receiver, sender), proto=protocol, seconds=20, **keys)
+        running_trial = open_trial((receiver, sender), proto=protocol, seconds=20, **keys)
         time.sleep(0.3)
-        for agent, name in ((receiver, opened.receiving), (sender, opened.sample)):
+        for agent, name in ((receiver, running_trial.receiving), (sender, running_trial.sample)):
             began = time.monotonic()
             assert agent.ask("stop", test=name, abort=1)["type"] in ("stop", "error")
-            ended = agent.next(name, "error", "result")
-            assert ended["error"] in ("stopped", "peer-vanished"), ended
+            record = agent.next(name, "error", "result")
+            assert record["error"] in ("stopped", "peer-vanished"), record
             assert time.monotonic() - began < 2
 
 
@@ -54,12 +54,14 @@ def test_a_killed_windows_sender_ends_the_test_without_a_figure(
     """Windows closes a dead program's connections at once, wine's server when it looks: then the
     deadline comes first."""
     with linux.agent() as receiver, windows.agent() as sender:
-        opened = open_trial((receiver, sender), proto="tcp", seconds=2, deadline=4, **KEYS["tcp"])
+        running_trial = open_trial(
+            (receiver, sender), proto="tcp", seconds=2, deadline=4, **KEYS["tcp"]
+        )
         time.sleep(0.5)
         began = time.monotonic()
         sender.process.kill()
-        ended = receiver.next(opened.receiving, "error", "result")
-        assert ended["error"] in ("peer-vanished", "deadline")
+        record = receiver.next(running_trial.receiving, "error", "result")
+        assert record["error"] in ("peer-vanished", "deadline")
         assert time.monotonic() - began < 5
 
 
@@ -69,8 +71,8 @@ def test_the_lock_of_a_windows_host_names_its_holder(windows: Runner) -> None:
         assert first.ask("lock", owner="first%20one")["type"] == "lock"
         with windows.agent() as second:
             for _ in range(3):
-                refused = second.ask("lock", owner="second")
-                assert (refused["error"], refused["detail"]) == ("locked", "first one")
+                refusal = second.ask("lock", owner="second")
+                assert (refusal["error"], refusal["detail"]) == ("locked", "first one")
             assert first.ask("unlock")["type"] == "unlock"
             assert second.ask("lock", owner="second")["type"] == "lock"
             assert first.ask("lock", owner="first")["detail"] == "second"
@@ -109,8 +111,8 @@ def test_a_pipe_of_that_name_that_says_nothing_is_not_waited_for(
             assert holder.stdout.readline().strip() == b"ready"
             with windows.agent() as agent:
                 began = time.monotonic()
-                refused = agent.next(agent.start("lock", owner="us"), "error", patience_s=8)
-                assert refused["error"] == "locked"
+                refusal = agent.next(agent.start("lock", owner="us"), "error", patience_s=8)
+                assert refusal["error"] == "locked"
                 assert time.monotonic() - began < 5
         finally:
             holder.kill()

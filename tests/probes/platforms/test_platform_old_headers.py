@@ -62,11 +62,11 @@ def old_headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def built(folder: Path, *words: str) -> Path:
     """The probe, built in that folder with further words for make."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     out = folder / "netprobe"
     argv = ["make", "-s", "-C", str(PROBES), f"BUILD={folder}", f"OUT={out}", *words, "all"]
-    ended = subprocess.run(argv, env=kept, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
+    process = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
     return out
 
 
@@ -96,11 +96,11 @@ def compiled(program: str, *flags: str) -> subprocess.CompletedProcess[str]:
 def keys_of(probe: Path) -> dict[str, set[str]]:
     """What its agents tell of their host, of TCP, of a socket's queue and of the stack's stamps."""
     with Agent(probe) as receiver, Agent(probe) as sender:
-        both = receiver, sender
+        agents = receiver, sender
         facts = receiver.ask("facts", to="127.0.0.1")
-        tcp = trial(both, proto="tcp", seconds=0.1)
-        udp = trial(both, proto="udp", count=30, message_rate=300)
-        asked = done(both, proto="udp", count=30, message=64, mirror={"stamps": 1})
+        tcp = trial(agents, proto="tcp", seconds=0.1)
+        udp = trial(agents, proto="udp", count=30, message_rate=300)
+        round_trip = done(agents, proto="udp", count=30, message=64, mirror={"stamps": 1})
         capabilities = receiver.ask("hello")["capabilities"]
     return {
         "capabilities": set(capabilities.split(",")),
@@ -108,7 +108,7 @@ def keys_of(probe: Path) -> dict[str, set[str]]:
         "TCP sent": {key for key in tcp.sent if key.startswith("tcp_")},
         "TCP received": {key for key in tcp.received if key.startswith("tcp_")},
         "queue": {key for key in udp.received if "queue" in key},
-        "stamps": {key for key in asked.mirrored if "stamp" in key or "stack" in key},
+        "stamps": {key for key in round_trip.mirrored if "stamp" in key or "stack" in key},
     }
 
 
@@ -130,8 +130,8 @@ def test_a_probe_is_built_with_an_old_c_library(
     compiler = f"{sys.executable} -m ziglang cc -target x86_64-linux-gnu.{library}"
     flags = f"CFLAGS=-O1 -isystem {old_headers}"
     probe = built(tmp_path, f"CC={compiler}", flags, "LINK=dynamic")
-    needed = re.findall(rb"GLIBC_(\d+)\.(\d+)", probe.read_bytes())
-    most = max((int(major), int(minor)) for major, minor in needed)
+    versions = re.findall(rb"GLIBC_(\d+)\.(\d+)", probe.read_bytes())
+    most = max((int(major), int(minor)) for major, minor in versions)
     assert most <= tuple(map(int, library.split("."))), "it would not start there"
 
 

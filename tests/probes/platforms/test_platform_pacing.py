@@ -38,13 +38,17 @@ IN_TIME = 0.9
 sleep takes up to 15 ms too long."""
 
 
-def in_time(both: tuple[Agent, Agent], rate: int, keys: dict[str, Any]) -> float:
-    """The share of its schedule that the second of ``both`` keeps to when it sends to the first;
+def in_time(agents: tuple[Agent, Agent], rate: int, keys: dict[str, Any]) -> float:
+    """The share of its schedule that the second of ``agents`` keeps to when it sends to the first;
     none of it where what it knows of its schedule is not what was asked."""
-    sent = trial(both, proto="udp", message=500, **keys).sent
-    spanned_s = (sent["last_send_ns"] - sent["first_send_ns"]) / 1e9
-    scheduled = sent["sent_messages"] + sent["skipped_messages"] + sent["local_drops"]
+    sender_record = trial(agents, proto="udp", message=500, **keys).sent
+    spanned_s = (sender_record["last_send_ns"] - sender_record["first_send_ns"]) / 1e9
+    scheduled = (
+        sender_record["sent_messages"]
+        + sender_record["skipped_messages"]
+        + sender_record["local_drops"]
+    )
     assert scheduled == pytest.approx(rate * spanned_s, abs=40 + 0.05 * scheduled)
     if abs(scheduled - rate * spanned_s) > 0.02 * scheduled + 1:
         return 0.0
-    return float(sum(sent["late_histogram_ns"][:22]) / scheduled)
+    return float(sum(sender_record["late_histogram_ns"][:22]) / scheduled)

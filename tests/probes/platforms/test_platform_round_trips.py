@@ -15,27 +15,27 @@ KEYS: dict[str, dict[str, Any]] = {
 }
 
 
-def check(both: Answered, count: int) -> None:
-    check_accounts(both)
-    assert both.asked["transactions"] == count == both.mirrored["answered_messages"]
+def check(outcome: Answered, count: int) -> None:
+    check_accounts(outcome)
+    assert outcome.asked["transactions"] == count == outcome.mirrored["answered_messages"]
 
 
 @pytest.mark.sampled(most=6)
-@pytest.mark.parametrize("what", list(KEYS))
-def test_a_system_asks_itself(runner: Runner, what: str) -> None:
+@pytest.mark.parametrize("kind", list(KEYS))
+def test_a_system_asks_itself(runner: Runner, kind: str) -> None:
     with runner.agent() as mirror, runner.agent() as asker:
         assert {"round_trip", "connect"} <= set(asker.ask("hello")["capabilities"].split(","))
-        check(done((mirror, asker), count=60, **KEYS[what]), 60)
+        check(done((mirror, asker), count=60, **KEYS[kind]), 60)
 
 
 @pytest.mark.parametrize("asks", ["linux", "windows"])
-@pytest.mark.parametrize("what", list(KEYS))
+@pytest.mark.parametrize("kind", list(KEYS))
 def test_linux_and_windows_ask_each_other(
-    linux: Runner, windows: Runner, what: str, asks: str
+    linux: Runner, windows: Runner, kind: str, asks: str
 ) -> None:
     mirrors, askers = (windows, linux) if asks == "linux" else (linux, windows)
     with mirrors.agent() as mirror, askers.agent() as asker:
-        check(done((mirror, asker), count=100, **KEYS[what]), 100)
+        check(done((mirror, asker), count=100, **KEYS[kind]), 100)
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
@@ -43,10 +43,10 @@ def test_windows_keeps_more_requests_under_way_and_follows_a_schedule(
     windows: Runner, protocol: str
 ) -> None:
     with windows.agent() as mirror, windows.agent() as asker:
-        both = (mirror, asker)
-        check(done(both, proto=protocol, message=100, count=200, ask={"outstanding": 8}), 200)
-        check(done(both, proto=protocol, message=100, count=50, ask={"message_rate": 200}), 50)
-        check(done(both, proto=protocol, message=100, count=50, mirror={"hold": 0.001}), 50)
+        agents = (mirror, asker)
+        check(done(agents, proto=protocol, message=100, count=200, ask={"outstanding": 8}), 200)
+        check(done(agents, proto=protocol, message=100, count=50, ask={"message_rate": 200}), 50)
+        check(done(agents, proto=protocol, message=100, count=50, mirror={"hold": 0.001}), 50)
 
 
 def test_much_that_is_under_way_over_tcp_holds_nobody_up_on_windows(windows: Runner) -> None:
@@ -65,17 +65,17 @@ def test_a_lost_request_is_counted_on_windows(windows: Runner, message: int) -> 
         return (0 if kind == "request" and number == 3 else 1), 0
 
     with windows.agent() as mirror, windows.agent() as asker:
-        both, ports = relayed(
+        outcome, ports = relayed(
             (mirror, asker), rule, message=message, count=10, ask={"timeout": 0.2}
         )
-    assert both.asked["type"] == "result", both.asked
-    assert (both.asked["transactions"], both.asked["lost_messages"]) == (9, 1)
+    assert outcome.asked["type"] == "result", outcome.asked
+    assert (outcome.asked["transactions"], outcome.asked["lost_messages"]) == (9, 1)
     assert ports == (2 if message < 16 else 1)
 
 
 def test_nobody_answers_windows(windows: Runner) -> None:
     with windows.agent() as mirror, windows.agent() as asker:
-        both = round_trips(
+        outcome = round_trips(
             (mirror, asker),
             proto="udp",
             message=32,
@@ -83,20 +83,20 @@ def test_nobody_answers_windows(windows: Runner) -> None:
             count=3,
             ask={"timeout": 0.1},
         )
-    assert both.asked["error"] == "no-answer"
-    assert both.mirrored["foreign_messages"] == 3
+    assert outcome.asked["error"] == "no-answer"
+    assert outcome.mirrored["foreign_messages"] == 3
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_windows_asks_any_echo(windows: Runner, protocol: str) -> None:
     with Echo() as echo, windows.agent() as asker:
-        asked = asker.next(
+        asker_record = asker.next(
             asker.start("ask", peer="echo", to=echo.to(protocol), proto=protocol, count=20),
             "result", "error",
         )  # fmt: skip
-    assert asked["type"] == "result", asked
-    check_times(asked)
-    assert asked["transactions"] == 20
+    assert asker_record["type"] == "result", asker_record
+    check_times(asker_record)
+    assert asker_record["transactions"] == 20
 
 
 def test_what_windows_cannot_do_it_says(windows: Runner) -> None:
@@ -108,5 +108,5 @@ def test_what_windows_cannot_do_it_says(windows: Runner) -> None:
             # Stamps are asked for once the asker is there, which here is nobody.
             keys: dict[str, Any] = {"proto": "udp", "bind": "127.0.0.1", "token": "0" * 32, key: 1}
             if key == "no_checksum":
-                asked = agent.ask("mirror", **keys)
-                assert (asked["error"], asked["key"]) == ("capability-missing", key)
+                refusal = agent.ask("mirror", **keys)
+                assert (refusal["error"], refusal["key"]) == ("capability-missing", key)

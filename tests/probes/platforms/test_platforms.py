@@ -39,12 +39,12 @@ def system_of(binary: Path) -> str:
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_the_probe_and_the_contract_link_for_a_system_without_a_warning(target: Target) -> None:
     require("zig")
-    for made in (
+    for build in (
         cross.build_contract(SOURCES, target),
         cross.build(SOURCES, target),
     ):
-        assert system_of(made.path) == target.name
-        assert "warning" not in made.said
+        assert system_of(build.path) == target.name
+        assert "warning" not in build.said
 
 
 def test_make_knows_the_same_targets() -> None:
@@ -73,20 +73,20 @@ def test_every_function_of_the_contract_stands_in_the_files_of_each_system(syste
     names = make("platform", f"TARGET_OS={system}").split()
     assert any(name.endswith(f"/{system}.c") for name in names)
     files = "".join((PROBES / name).read_text() for name in names)
-    missing = {
+    absent_functions = {
         name for name in contract_functions() if not re.search(rf"^\w.*\b{name}\(", files, re.M)
     }
-    assert missing == set()
+    assert absent_functions == set()
 
 
 @pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.[ch]")), ids=lambda path: path.name)
 def test_only_platform_files_know_which_system_they_are_built_for(file: Path) -> None:
     """Seldom a platform file, either: what a system does by itself stands in a file of its own."""
-    known = re.findall(
+    conditionals = re.findall(
         r"^#\s*(?:el)?if.*\b(?:_WIN32|__linux__|__APPLE__|__FreeBSD__)\b", file.read_text(), re.M
     )
-    allowed = {"plat.h": 2, "sockaddr.h": 1, "posix.c": 1}
-    assert len(known) == allowed.get(file.name, 0)
+    limits = {"plat.h": 2, "sockaddr.h": 1, "posix.c": 1}
+    assert len(conditionals) == limits.get(file.name, 0)
 
 
 @pytest.mark.sampled(most=4)
@@ -96,12 +96,12 @@ def test_the_contract_holds(runner: Runner) -> None:
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    said: list[str] = []
+    lines: list[str] = []
     with process.stdout:
         for line in process.stdout:
-            said.append(line)
+            lines.append(line)
             if line == "say something\n":
                 process.stdin.write("something\n")
                 process.stdin.close()
-    assert process.wait(PATIENCE_S) == 0, "".join(said)
-    assert re.fullmatch(r"(\d\d+) contract tests, 0 failed\n", said[-1]), "".join(said)
+    assert process.wait(PATIENCE_S) == 0, "".join(lines)
+    assert re.fullmatch(r"(\d\d+) contract tests, 0 failed\n", lines[-1]), "".join(lines)

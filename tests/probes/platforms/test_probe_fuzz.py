@@ -31,11 +31,13 @@ def libfuzzer(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_nothing_is_found_in_a_short_run_from_the_corpora() -> None:
-    done = libfuzzer(PROBES, f"LIBFUZZER_RUNS={RUNS}")
-    assert done.returncode == 0, done.stderr
-    said = dict(re.findall(r"^(\w+): no fault in inputs: (\d+)$", done.stdout, re.MULTILINE))
-    assert set(said) == set(TARGETS)
-    assert all(int(count) >= RUNS for count in said.values())
+    process = libfuzzer(PROBES, f"LIBFUZZER_RUNS={RUNS}")
+    assert process.returncode == 0, process.stderr
+    input_counts = dict(
+        re.findall(r"^(\w+): no fault in inputs: (\d+)$", process.stdout, re.MULTILINE)
+    )
+    assert set(input_counts) == set(TARGETS)
+    assert all(int(count) >= RUNS for count in input_counts.values())
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -60,6 +62,6 @@ def test_a_weak_check_is_found(tmp_path: Path) -> None:
     text = header.read_text(encoding="utf-8")
     assert text.count("length < 16 ||") == 1
     header.write_text(text.replace("length < 16 ||", "length < 8 ||"), encoding="utf-8")
-    done = libfuzzer(folder, "FUZZED=data_port", f"LIBFUZZER_RUNS={RUNS}")
-    assert done.returncode != 0
-    assert "AddressSanitizer" in done.stderr
+    process = libfuzzer(folder, "FUZZED=data_port", f"LIBFUZZER_RUNS={RUNS}")
+    assert process.returncode != 0
+    assert "AddressSanitizer" in process.stderr

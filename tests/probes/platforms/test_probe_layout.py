@@ -65,28 +65,28 @@ def wrong_storeys(probes: Path) -> list[str]:
 def knots(probes: Path) -> list[str]:
     """Files of one folder that know each other; NAME.c and NAME.h are one."""
     source = probes / "src"
-    known: dict[str, set[str]] = defaultdict(set)
+    graph: dict[str, set[str]] = defaultdict(set)
     for path in c_files(probes, ("src",)):
         name = path.relative_to(source).with_suffix("").as_posix()
-        known[name] |= {included.removesuffix(".h") for included in includes(path)} - {name}
+        graph[name] |= {included.removesuffix(".h") for included in includes(path)} - {name}
 
     def reached(name: str) -> set[str]:
-        found: set[str] = set()
-        left = [name]
-        while left:
-            more = known.get(left.pop(), set()) - found
-            found |= more
-            left += more
-        return found
+        nodes: set[str] = set()
+        stack = [name]
+        while stack:
+            more = graph.get(stack.pop(), set()) - nodes
+            nodes |= more
+            stack += more
+        return nodes
 
-    return sorted(name for name in known if name in reached(name))
+    return sorted(name for name in graph if name in reached(name))
 
 
 def full_folders(probes: Path) -> list[str]:
-    counted: dict[Path, int] = defaultdict(int)
+    file_counts: dict[Path, int] = defaultdict(int)
     for path in c_files(probes):
-        counted[path.parent] += 1
-    return [str(folder) for folder, count in counted.items() if count > FILES_A_FOLDER]
+        file_counts[path.parent] += 1
+    return [str(folder) for folder, count in file_counts.items() if count > FILES_A_FOLDER]
 
 
 def long_files(probes: Path) -> list[str]:
@@ -114,8 +114,8 @@ def names_of_two(probes: Path) -> list[str]:
         owners: dict[str, set[Path]] = defaultdict(set)
         for path in c_files(probes, ("src",)):
             room = path.parent.relative_to(source).as_posix()
-            alone = path.stem in SYSTEMS and path.parent.name == "bsd" and path.stem != system
-            if room.startswith("platform/") and (path.parent.name not in folders or alone):
+            is_foreign = path.stem in SYSTEMS and path.parent.name == "bsd" and path.stem != system
+            if room.startswith("platform/") and (path.parent.name not in folders or is_foreign):
                 continue
             for name, static, _ in functions(path):
                 if static:
@@ -129,8 +129,8 @@ def poor_first_sentences(probes: Path) -> list[str]:
     wrong = []
     for path in c_files(probes, ("src",)):
         text = path.read_text(encoding="utf-8")
-        found = re.match(r"/\*\s*(.*?[.:])(?:\s|\*/)", text, re.DOTALL)
-        sentence = re.sub(r"\s+\*?\s*", " ", found[1]).strip() if found else ""
+        match = re.match(r"/\*\s*(.*?[.:])(?:\s|\*/)", text, re.DOTALL)
+        sentence = re.sub(r"\s+\*?\s*", " ", match[1]).strip() if match else ""
         if not (sentence.endswith(".") and 20 <= len(sentence) <= 95):
             wrong.append(f"{path.relative_to(probes)}: {sentence}")
     return wrong
@@ -208,6 +208,6 @@ BREACHES = dict(
 def test_what_breaks_a_rule_of_the_layout_is_found(tmp_path: Path, rule: str) -> None:
     probes = tmp_path / "probes"
     shutil.copytree(PROBES, probes, ignore=shutil.ignore_patterns("build"))
-    before = RULES[rule](probes)
+    old_faults = RULES[rule](probes)
     BREACHES[rule](probes)
-    assert len(RULES[rule](probes)) > len(before)
+    assert len(RULES[rule](probes)) > len(old_faults)

@@ -35,8 +35,8 @@ def make(*words: str, folder: Path = PROBES) -> subprocess.CompletedProcess[str]
 def asked(*command: Path | str) -> dict[str, object]:
     """The one record that a request by hand prints."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=True)
-    record = json.loads(done.stdout)
+    process = subprocess.run(words, capture_output=True, text=True, timeout=20, check=True)
+    record = json.loads(process.stdout)
     assert isinstance(record, dict)
     return record
 
@@ -64,22 +64,22 @@ def copy_of_probes(into: Path) -> Path:
 
 
 def test_every_unit_test_runs_and_passes_under_the_sanitizers() -> None:
-    done = make("unit")
-    assert done.returncode == 0, done.stdout + done.stderr
-    passed = re.findall(r"^ok (\w+)$", done.stdout, flags=re.MULTILINE)
-    written = [
+    process = make("unit")
+    assert process.returncode == 0, process.stdout + process.stderr
+    passed_names = re.findall(r"^ok (\w+)$", process.stdout, flags=re.MULTILINE)
+    test_names = [
         name
         for path in sources("tests/unit/*.c")
         for name in re.findall(r"^TEST\((\w+)\)", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
-    assert sorted(passed) == sorted(written)
-    assert len(written) > 70
+    assert sorted(passed_names) == sorted(test_names)
+    assert len(test_names) > 70
 
 
 def test_the_fuzz_targets_find_nothing_in_many_made_up_inputs() -> None:
-    done = make("fuzz", "FUZZ_RUNS=50000")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(re.findall(r"^build/fuzz-\w+: 50000 inputs .* no fault$", done.stdout, re.M)) == 3
+    process = make("fuzz", "FUZZ_RUNS=50000")
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert len(re.findall(r"^build/fuzz-\w+: 50000 inputs .* no fault$", process.stdout, re.M)) == 3
 
 
 @pytest.mark.parametrize(
@@ -102,22 +102,22 @@ def test_a_check_of_lengths_that_is_too_weak_does_not_escape_its_fuzz_target(
     text = (folder / room).read_text(encoding="utf-8")
     assert right in text
     (folder / room).write_text(text.replace(right, wrong), encoding="utf-8")
-    done = make("fuzz", f"FUZZED={target}", "FUZZ_RUNS=50000", folder=folder)
-    assert done.returncode != 0
-    assert "Sanitizer" in done.stderr or "Abort" in done.stdout + done.stderr
+    process = make("fuzz", f"FUZZED={target}", "FUZZ_RUNS=50000", folder=folder)
+    assert process.returncode != 0
+    assert "Sanitizer" in process.stderr or "Abort" in process.stdout + process.stderr
 
 
 def test_a_wrong_window_does_not_escape_the_unit_tests(tmp_path: Path) -> None:
     folder = copy_of_probes(tmp_path)
     text = (folder / "src/pure/window/window.c").read_text(encoding="utf-8")
-    counted = "open_at(window, t_ns, sum);"
-    assert counted in text
+    line = "open_at(window, t_ns, sum);"
+    assert line in text
     (folder / "src/pure/window/window.c").write_text(
-        text.replace(counted, "open_at(window, t_ns, before);"), encoding="utf-8"
+        text.replace(line, "open_at(window, t_ns, before);"), encoding="utf-8"
     )
-    done = make("run-unit", "CFLAGS=-O0", folder=folder)
-    assert done.returncode != 0
-    assert "FAILED mark_a_starts_the_clock_and_its_own_bytes_are_not_counted" in done.stdout
+    process = make("run-unit", "CFLAGS=-O0", folder=folder)
+    assert process.returncode != 0
+    assert "FAILED mark_a_starts_the_clock_and_its_own_bytes_are_not_counted" in process.stdout
 
 
 # ---- the build ----
@@ -125,9 +125,9 @@ def test_a_wrong_window_does_not_escape_the_unit_tests(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_the_probe_compiles_without_a_warning(compiler: str, tmp_path: Path) -> None:
-    done = make(f"CC={compiler}", f"BUILD={tmp_path}", "all")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    process = make(f"CC={compiler}", f"BUILD={tmp_path}", "all")
+    assert process.returncode == 0, process.stderr
+    assert process.stderr == ""
     flags = (PROBES / "Makefile").read_text(encoding="utf-8")
     assert "-Wall -Wextra -Wshadow -Werror" in flags
     assert (tmp_path / "netprobe").is_file()
@@ -147,9 +147,9 @@ def test_a_build_names_its_source_and_is_made_again_only_when_that_changes(tmp_p
     assert re.fullmatch(r"[0-9a-f]{16}", first)
     assert says() == first
     binary = folder / "build" / "netprobe"
-    before = binary.stat().st_mtime_ns
+    first_mtime_ns = binary.stat().st_mtime_ns
     assert built() == ""
-    assert binary.stat().st_mtime_ns == before
+    assert binary.stat().st_mtime_ns == first_mtime_ns
     header = folder / "src/protocol/words.h"
     header.write_text(header.read_text(encoding="utf-8") + "\n/* more */\n", encoding="utf-8")
     second = built()
@@ -158,12 +158,12 @@ def test_a_build_names_its_source_and_is_made_again_only_when_that_changes(tmp_p
 
 
 def test_without_a_compiler_one_sentence_says_what_to_install() -> None:
-    done = make("CC=no-such-compiler")
-    assert done.returncode != 0
-    said = [line for line in done.stderr.splitlines() if "compiler" in line]
-    assert len(said) == 1
-    assert "no-such-compiler" in said[0]
-    assert "apt-get install gcc" in said[0]
+    process = make("CC=no-such-compiler")
+    assert process.returncode != 0
+    sentences = [line for line in process.stderr.splitlines() if "compiler" in line]
+    assert len(sentences) == 1
+    assert "no-such-compiler" in sentences[0]
+    assert "apt-get install gcc" in sentences[0]
 
 
 # ---- the platform seam ----
@@ -206,11 +206,11 @@ def test_files_outside_the_platform_include_standard_headers_and_ours_alone() ->
 
 def section(title: str) -> str:
     """The protocol's text from a heading to the next one of the same depth or less."""
-    found = re.search(rf"^(#+) {re.escape(title)}$", PROTOCOL, re.MULTILINE)
-    assert found, title
-    rest = PROTOCOL[found.end() :]
-    end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, re.MULTILINE)
-    return rest[: end.start()] if end else rest
+    heading = re.search(rf"^(#+) {re.escape(title)}$", PROTOCOL, re.MULTILINE)
+    assert heading, title
+    remainder = PROTOCOL[heading.end() :]
+    end = re.search(rf"^#{{1,{len(heading[1])}}} ", remainder, re.MULTILINE)
+    return remainder[: end.start()] if end else remainder
 
 
 def first_column(table: str) -> set[str]:
@@ -219,9 +219,9 @@ def first_column(table: str) -> set[str]:
 
 
 def c_error_words() -> set[str]:
-    found = re.search(r"#define ERROR_WORDS\(X\)((?:.*\\\n)*.*)", code(SOURCE / "protocol/words.h"))
-    assert found
-    words = re.findall(r'X\("([a-z-]+)"\)', found[1])
+    macro = re.search(r"#define ERROR_WORDS\(X\)((?:.*\\\n)*.*)", code(SOURCE / "protocol/words.h"))
+    assert macro
+    words = re.findall(r'X\("([a-z-]+)"\)', macro[1])
     assert len(words) == len(set(words))
     return set(words)
 
@@ -232,16 +232,16 @@ def test_the_error_words_in_c_are_the_closed_list_of_the_protocol() -> None:
 
 def test_every_error_word_that_the_code_uses_is_of_the_list_and_each_is_used() -> None:
     text = "\n".join(code(path) for path in sources() if path.name != "words.h")
-    used = set(
+    words = set(
         re.findall(
             r"(?:test_fail\w*|error_about|refuse|too_late|note|fail)\(\s*[&\w]+,\s*\"([a-z-]+)\"",
             text,
         )
     )
-    used |= set(re.findall(r"error_about\(\s*\"([a-z-]+)\"", text))
-    used |= set(re.findall(r"return \"([a-z]+(?:-[a-z]+)+)\"", text))
-    assert len(used) > 10
-    assert used - {"too-few-messages"} <= c_error_words()
+    words |= set(re.findall(r"error_about\(\s*\"([a-z-]+)\"", text))
+    words |= set(re.findall(r"return \"([a-z]+(?:-[a-z]+)+)\"", text))
+    assert len(words) > 10
+    assert words - {"too-few-messages"} <= c_error_words()
     for word in c_error_words():
         assert f'"{word}"' in text, f"{word} is documented, and nothing ever says it"
 
@@ -273,10 +273,13 @@ def test_the_keys_of_a_test_are_the_documented_ones() -> None:
 
 def test_the_keys_of_round_trips_are_the_documented_ones_and_those_of_streams_they_share() -> None:
     text = section("`ask` and `mirror`")
-    found = re.search(r"^The keys (.*) mean what they mean for streams", text, re.MULTILINE)
-    assert found
-    shared = set(re.findall(r"`([a-z_]+)`", found[1])) | {"kind", "message"}
-    taken = {"ask": keys_taken("settings_ask_keys"), "mirror": keys_taken("settings_mirror_keys")}
+    sentence = re.search(r"^The keys (.*) mean what they mean for streams", text, re.MULTILINE)
+    assert sentence
+    stream_keys = set(re.findall(r"`([a-z_]+)`", sentence[1])) | {"kind", "message"}
+    request_keys = {
+        "ask": keys_taken("settings_ask_keys"),
+        "mirror": keys_taken("settings_mirror_keys"),
+    }
     for row in text.splitlines():
         if not row.startswith("| `"):
             continue
@@ -284,9 +287,12 @@ def test_the_keys_of_round_trips_are_the_documented_ones_and_those_of_streams_th
         roles = ["ask", "mirror"] if "both" in of else [of.split(",")[0].strip()]
         for key in re.findall(r"`([a-z_]+)(?:=[^`]*)?`", keys):
             for role in roles:
-                assert key in taken[role], (role, key)
-    assert taken["ask"] | taken["mirror"] == table_keys("`ask` and `mirror`") | shared
-    assert shared <= taken["ask"] & taken["mirror"]
+                assert key in request_keys[role], (role, key)
+    assert (
+        request_keys["ask"] | request_keys["mirror"]
+        == table_keys("`ask` and `mirror`") | stream_keys
+    )
+    assert stream_keys <= request_keys["ask"] & request_keys["mirror"]
 
 
 WRITER = (
@@ -298,29 +304,29 @@ WRITER = (
 
 def test_the_facts_in_c_are_the_documented_ones() -> None:
     documented = set(re.findall(r"`([a-z][a-z0-9_]+)`", section("`facts`"))) - {"none"}
-    written: set[str] = set()
+    fact_names: set[str] = set()
     linux: set[str] = set()
     for path in sources("src/platform/**/*.c"):
-        found = set(re.findall(WRITER + r"\(out, \"([a-z0-9_]+)\"", code(path)))
-        written |= found
+        names = set(re.findall(WRITER + r"\(out, \"([a-z0-9_]+)\"", code(path)))
+        fact_names |= names
         if path.parent.name == "linux":
-            linux |= found
+            linux |= names
     # What every system tells alike is added where the request is answered.
-    written |= set(
+    fact_names |= set(
         re.findall(r"json_u64s\(record, \"([a-z0-9_]+)\"", code(SOURCE / "agent/agent.c"))
     )
-    assert written == documented
+    assert fact_names == documented
     assert len(linux) > 40
 
 
 def test_every_key_that_a_record_can_have_is_documented() -> None:
     documented = set(re.findall(r"`([a-z][a-z0-9_]+)`", PROTOCOL))
-    written: set[str] = set()
+    record_keys: set[str] = set()
     for path in sources("src/**/*.c"):
         if not is_of_platform(path):
-            written |= set(re.findall(WRITER + r"\(&?record, \"([a-z0-9_]+)\"", code(path)))
-    assert written - documented == set()
-    assert len(written) > 50
+            record_keys |= set(re.findall(WRITER + r"\(&?record, \"([a-z0-9_]+)\"", code(path)))
+    assert record_keys - documented == set()
+    assert len(record_keys) > 50
 
 
 # ---- facts as a host tells them ----
@@ -329,8 +335,8 @@ def test_every_key_that_a_record_can_have_is_documented() -> None:
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("probe")
-    done = make(f"OUT={folder}/netprobe")
-    assert done.returncode == 0, done.stderr
+    process = make(f"OUT={folder}/netprobe")
+    assert process.returncode == 0, process.stderr
     return folder / "netprobe"
 
 
@@ -342,27 +348,27 @@ def facts(probe: Path, *words: str, within: tuple[str, ...] = ()) -> dict[str, o
 
 
 def test_facts_are_what_the_system_says_and_only_documented_ones(probe: Path) -> None:
-    said = facts(probe)
-    assert set(said) <= set(re.findall(r"`([a-z][a-z0-9_]+)`", section("`facts`")))
+    answer = facts(probe)
+    assert set(answer) <= set(re.findall(r"`([a-z][a-z0-9_]+)`", section("`facts`")))
     proc = Path("/proc/sys")
-    assert said["kernel"] == (proc / "kernel/osrelease").read_text().strip()
-    assert said["boot_id"] == (proc / "kernel/random/boot_id").read_text().strip()
+    assert answer["kernel"] == (proc / "kernel/osrelease").read_text().strip()
+    assert answer["boot_id"] == (proc / "kernel/random/boot_id").read_text().strip()
     congestion = (proc / "net/ipv4/tcp_congestion_control").read_text().strip()
-    assert said["congestion"] == congestion
-    assert congestion in str(said["congestion_available"]).split(",")
-    assert said["tcp_rmem"] == " ".join((proc / "net/ipv4/tcp_rmem").read_text().split())
-    assert "lo=127.0.0.1/8" in str(said["addresses"]).split(",")
-    assert not [key for key in said if key.startswith(("route_", "interface_"))]
+    assert answer["congestion"] == congestion
+    assert congestion in str(answer["congestion_available"]).split(",")
+    assert answer["tcp_rmem"] == " ".join((proc / "net/ipv4/tcp_rmem").read_text().split())
+    assert "lo=127.0.0.1/8" in str(answer["addresses"]).split(",")
+    assert not [key for key in answer if key.startswith(("route_", "interface_"))]
 
 
 def test_facts_of_a_route_are_those_of_its_interface(probe: Path) -> None:
     for address in ("127.0.0.1", "::1"):
-        said = facts(probe, f"to={address}")
-        assert said["route_interface"] == "lo"
-        assert said["interface_mtu_bytes"] == int(Path("/sys/class/net/lo/mtu").read_text())
-        assert said["route_source"] == address
-        assert "route_gateway" not in said
-        assert "interface_speed_bit_per_s" not in said
+        answer = facts(probe, f"to={address}")
+        assert answer["route_interface"] == "lo"
+        assert answer["interface_mtu_bytes"] == int(Path("/sys/class/net/lo/mtu").read_text())
+        assert answer["route_source"] == address
+        assert "route_gateway" not in answer
+        assert "interface_speed_bit_per_s" not in answer
 
 
 @pytest.fixture
@@ -386,15 +392,15 @@ def namespace() -> Iterator[str]:
 
 def test_facts_name_the_cable_that_leads_to_a_peer(probe: Path, namespace: str) -> None:
     within = ("ip", "netns", "exec", namespace)
-    said = facts(probe, "to=10.20.30.40", within=within)
-    assert said["route_interface"] == "cable"
-    assert said["route_source"] == "10.9.8.1"
-    assert said["route_gateway"] == "10.9.8.2"
-    assert said["interface_mtu_bytes"] == 1400
-    assert said["interface_queue_length"] == 77
-    assert said["interface_driver"] == "veth"
-    assert said["interface_duplex"] == "full"
-    assert said["interface_carrier"] == 1
-    assert "cable=10.9.8.1/24" in str(said["addresses"]).split(",")
+    answer = facts(probe, "to=10.20.30.40", within=within)
+    assert answer["route_interface"] == "cable"
+    assert answer["route_source"] == "10.9.8.1"
+    assert answer["route_gateway"] == "10.9.8.2"
+    assert answer["interface_mtu_bytes"] == 1400
+    assert answer["interface_queue_length"] == 77
+    assert answer["interface_driver"] == "veth"
+    assert answer["interface_duplex"] == "full"
+    assert answer["interface_carrier"] == 1
+    assert "cable=10.9.8.1/24" in str(answer["addresses"]).split(",")
     nowhere = facts(probe, "to=10.30.0.1", within=within)
     assert not [key for key in nowhere if key.startswith(("route_", "interface_"))]

@@ -36,35 +36,43 @@ def test_frames_from_memory_are_the_same_messages(
 ) -> None:
     """Each arrives once, whole, and its checksum is right."""
     words = ("count=300", f"message={size}", ROOM)
-    sent, received = stream_over(
+    sender_record, receiver_record = stream_over(
         cable, netprobe, *words, sample=("method=xdp", "message_rate=5000")
     )
-    assert (sent["sent_messages"], received["total_messages"]) == (300, 300)
-    assert received["lost_messages"] == received["foreign_messages"] == 0
-    assert received.get("duplicate_messages", 0) == received.get("reordered_messages", 0) == 0
-    assert received["total_bytes"] == 300 * size
+    assert (sender_record["sent_messages"], receiver_record["total_messages"]) == (300, 300)
+    assert receiver_record["lost_messages"] == receiver_record["foreign_messages"] == 0
+    assert (
+        receiver_record.get("duplicate_messages", 0)
+        == receiver_record.get("reordered_messages", 0)
+        == 0
+    )
+    assert receiver_record["total_bytes"] == 300 * size
     assert checksum_errors(cable[0]) == 0
-    assert (sent["send_method"], sent["dont_fragment"], sent["local_drops"]) == ("xdp", 1, 0)
-    assert 0 < sent["send_calls"] <= 300
+    assert (
+        sender_record["send_method"],
+        sender_record["dont_fragment"],
+        sender_record["local_drops"],
+    ) == ("xdp", 1, 0)
+    assert 0 < sender_record["send_calls"] <= 300
 
 
 def test_frames_from_memory_go_over_ipv6(cable: tuple[str, str], netprobe: Path) -> None:
-    sent, received = stream_over(
+    sender_record, receiver_record = stream_over(
         cable, netprobe, "count=300", "message=101", ROOM,
         sample=("method=xdp", "message_rate=5000"), to=both_ipv6(cable),
     )  # fmt: skip
-    assert sent["sent_messages"] == received["total_messages"] == 300
+    assert sender_record["sent_messages"] == receiver_record["total_messages"] == 300
 
 
 def test_unpaced_each_call_takes_many_and_all_are_accounted_for(
     cable: tuple[str, str], netprobe: Path
 ) -> None:
-    sent, received = stream_over(
+    sender_record, receiver_record = stream_over(
         cable, netprobe, "count=20001", "message=64", sample=("method=xdp",)
     )
-    assert sent["sent_messages"] == 20001
-    assert 20001 / 32 <= sent["send_calls"] < 20001 / 8
-    assert received["total_messages"] + received["lost_messages"] == 20001
+    assert sender_record["sent_messages"] == 20001
+    assert 20001 / 32 <= sender_record["send_calls"] < 20001 / 8
+    assert receiver_record["total_messages"] + receiver_record["lost_messages"] == 20001
 
 
 def test_a_queue_of_the_interface_does_not_hold_them(
@@ -73,11 +81,11 @@ def test_a_queue_of_the_interface_does_not_hold_them(
     """As the documentation says: they go to the interface, not to its queueing discipline."""
     shape = "qdisc add dev cable root tbf rate 8mbit burst 5000 latency 20ms"
     subprocess.run([*ENTER, cable[1], "tc", *shape.split()], check=True)
-    _, received = stream_over(
+    _, receiver_record = stream_over(
         cable, netprobe, "seconds=0.3", "message=1000", ROOM,
         sample=("method=xdp", "message_rate=4000"),
     )  # fmt: skip
-    assert received["throughput_bit_per_s"] > 1.5 * 8e6
+    assert receiver_record["throughput_bit_per_s"] > 1.5 * 8e6
 
 
 def test_a_message_that_fits_no_frame_is_too_long(cable: tuple[str, str], netprobe: Path) -> None:
@@ -93,38 +101,45 @@ def test_a_message_that_fits_no_frame_is_too_long(cable: tuple[str, str], netpro
 def test_frames_that_arrive_are_taken_whole_and_once(
     cable: tuple[str, str], netprobe: Path, method: str, size: int
 ) -> None:
-    sent, received = stream_over(
+    sender_record, receiver_record = stream_over(
         cable, netprobe, "count=300", f"message={size}", ROOM,
         sample=(f"method={method}", "message_rate=5000"), receiving=TAKEN,
     )  # fmt: skip
-    assert (sent["sent_messages"], received["total_messages"]) == (300, 300)
-    assert received["lost_messages"] == received["foreign_messages"] == 0
-    assert received.get("duplicate_messages", 0) == received.get("reordered_messages", 0) == 0
-    assert received["total_bytes"] == 300 * size
-    assert received["queue_drops"] == 0
-    assert (received["receive_from"], received["receive_method"]) == ("packet", "polling")
-    assert "queue_open_bytes" not in received
+    assert (sender_record["sent_messages"], receiver_record["total_messages"]) == (300, 300)
+    assert receiver_record["lost_messages"] == receiver_record["foreign_messages"] == 0
+    assert (
+        receiver_record.get("duplicate_messages", 0)
+        == receiver_record.get("reordered_messages", 0)
+        == 0
+    )
+    assert receiver_record["total_bytes"] == 300 * size
+    assert receiver_record["queue_drops"] == 0
+    assert (receiver_record["receive_from"], receiver_record["receive_method"]) == (
+        "packet",
+        "polling",
+    )
+    assert "queue_open_bytes" not in receiver_record
 
 
 def test_frames_are_taken_over_ipv6(cable: tuple[str, str], netprobe: Path) -> None:
-    sent, received = stream_over(
+    sender_record, receiver_record = stream_over(
         cable, netprobe, "count=300", "message=101", ROOM,
         sample=("message_rate=5000",), receiving=("from=packet", "spin=1"), to=both_ipv6(cable),
     )  # fmt: skip
-    assert sent["sent_messages"] == received["total_messages"] == 300
-    assert received["receive_method"] == "spinning"
+    assert sender_record["sent_messages"] == receiver_record["total_messages"] == 300
+    assert receiver_record["receive_method"] == "spinning"
 
 
 @pytest.mark.needs("root")
 def test_who_takes_frames_may_connect_as_well(agents: tuple[Agent, Agent]) -> None:
     """Over loopback, where a frame passes twice."""
-    done = trial(
+    outcome = trial(
         agents, listener="send", receive={"from": "packet", "poll": 1}, proto="udp", message=200,
         count=400, message_rate=4000,
     )  # fmt: skip
-    assert done.received["type"] == "result", done.received
-    assert done.received["total_messages"] == 400
-    assert done.received.get("duplicate_messages", 0) == 0
+    assert outcome.received["type"] == "result", outcome.received
+    assert outcome.received["total_messages"] == 400
+    assert outcome.received.get("duplicate_messages", 0) == 0
 
 
 def test_a_datagram_with_a_wrong_checksum_is_not_taken(
@@ -148,11 +163,15 @@ def test_a_datagram_with_a_wrong_checksum_is_not_taken(
         wrong = subprocess.run(
             [*ENTER, cable[1], "python3", "-c", SEND_WRONG], check=False, capture_output=True,
         )  # fmt: skip
-        sent = json.loads(sender.communicate(timeout=20)[0].splitlines()[-1])
-        received = json.loads(receiver.stdout.read().splitlines()[-1])
+        sender_record = json.loads(sender.communicate(timeout=20)[0].splitlines()[-1])
+        receiver_record = json.loads(receiver.stdout.read().splitlines()[-1])
     assert wrong.returncode == 0, wrong.stderr
-    assert received["foreign_messages"] == 0
-    assert 0.9 * sent["sent_messages"] < received["total_messages"] <= sent["sent_messages"]
+    assert receiver_record["foreign_messages"] == 0
+    assert (
+        0.9 * sender_record["sent_messages"]
+        < receiver_record["total_messages"]
+        <= sender_record["sent_messages"]
+    )
 
 
 SEND_WRONG = """
@@ -173,14 +192,14 @@ def test_both_take_a_right_that_an_account_may_lack(netprobe: Path) -> None:
         (("send", "to=127.0.0.1:5001", "method=xdp"), "method"),
         (("receive", "bind=127.0.0.1", *TAKEN), "from"),
     ):
-        done = subprocess.run(
+        process = subprocess.run(
             [*bare, netprobe, *words, "proto=udp", f"token={TOKEN}"],
             capture_output=True, check=False, text=True,
         )  # fmt: skip
-        refused = json.loads(done.stdout.splitlines()[-1])
-        assert (refused["error"], refused["key"]) == ("capability-missing", key)
-        assert "CAP_NET_RAW" in refused["detail"]
-        assert refused["errno"] == errno.EPERM
+        refusal = json.loads(process.stdout.splitlines()[-1])
+        assert (refusal["error"], refusal["key"]) == ("capability-missing", key)
+        assert "CAP_NET_RAW" in refusal["detail"]
+        assert refusal["errno"] == errno.EPERM
 
 
 # ---- over TCP ----
@@ -188,18 +207,18 @@ def test_both_take_a_right_that_an_account_may_lack(netprobe: Path) -> None:
 
 @pytest.mark.parametrize("size", [1, 64, 3000, 70000])
 def test_a_batch_of_tcp_messages_is_the_same_bytes(agents: tuple[Agent, Agent], size: int) -> None:
-    done = trial(agents, send={"method": "batch"}, proto="tcp", message=size, count=1000)
-    assert done.sent["sent_messages"] == done.received["total_messages"] == 1000
-    assert done.received["total_bytes"] == 1000 * size
-    assert done.sent["send_method"] == "batch"
-    assert "send_call_median_ns" not in done.sent
+    outcome = trial(agents, send={"method": "batch"}, proto="tcp", message=size, count=1000)
+    assert outcome.sent["sent_messages"] == outcome.received["total_messages"] == 1000
+    assert outcome.received["total_bytes"] == 1000 * size
+    assert outcome.sent["send_method"] == "batch"
+    assert "send_call_median_ns" not in outcome.sent
     if size <= 64:
-        assert done.sent["send_calls"] <= 1000 / 8
+        assert outcome.sent["send_calls"] <= 1000 / 8
 
 
 def test_a_batch_of_tcp_messages_keeps_a_rate(agents: tuple[Agent, Agent]) -> None:
-    done = trial(
+    outcome = trial(
         agents, send={"method": "batch", "message_rate": 2000}, proto="tcp", message=100, count=400
     )
-    assert done.sent["sent_messages"] == done.received["total_messages"] == 400
-    assert done.sent["elapsed_ns"] > 0.9 * 399 / 2000 * 1e9
+    assert outcome.sent["sent_messages"] == outcome.received["total_messages"] == 400
+    assert outcome.sent["elapsed_ns"] > 0.9 * 399 / 2000 * 1e9

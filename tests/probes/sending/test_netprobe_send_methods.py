@@ -28,32 +28,36 @@ def test_every_method_sends_the_same_messages(
 ) -> None:
     """Each arrives once, whole, and its checksum is right."""
     words = ("count=300", f"message={size}", ROOM)
-    sent, received = stream_over(
+    sender_record, receiver_record = stream_over(
         cable, netprobe, *words, sample=(f"method={method}", "message_rate=5000")
     )
-    assert (sent["sent_messages"], received["total_messages"]) == (300, 300)
-    assert received["lost_messages"] == received["foreign_messages"] == 0
-    assert received.get("duplicate_messages", 0) == received.get("reordered_messages", 0) == 0
-    assert received["total_bytes"] == 300 * size
+    assert (sender_record["sent_messages"], receiver_record["total_messages"]) == (300, 300)
+    assert receiver_record["lost_messages"] == receiver_record["foreign_messages"] == 0
+    assert (
+        receiver_record.get("duplicate_messages", 0)
+        == receiver_record.get("reordered_messages", 0)
+        == 0
+    )
+    assert receiver_record["total_bytes"] == 300 * size
     assert checksum_errors(cable[0]) == 0
-    assert sent["send_method"] == method
-    assert ("send_calls" in sent) == (method != "plain")
-    assert ("send_call_median_ns" in sent) == (method == "plain")
-    assert received["receive_method"] == "blocking"
-    assert received["receive_steering"] == "none"
+    assert sender_record["send_method"] == method
+    assert ("send_calls" in sender_record) == (method != "plain")
+    assert ("send_call_median_ns" in sender_record) == (method == "plain")
+    assert receiver_record["receive_method"] == "blocking"
+    assert receiver_record["receive_steering"] == "none"
     if method == "packet":
-        assert sent["dont_fragment"] == 1
+        assert sender_record["dont_fragment"] == 1
 
 
 def test_who_polls_takes_all_that_came_meanwhile(cable: tuple[str, str], netprobe: Path) -> None:
-    sent, received = stream_over(
+    sender_record, receiver_record = stream_over(
         cable, netprobe, "count=400", "message=64", ROOM,
         sample=("message_rate=20000",), receiving=("poll=1",),
     )  # fmt: skip
-    assert (sent["sent_messages"], received["total_messages"]) == (400, 400)
-    assert received["receive_method"] == "polling"
+    assert (sender_record["sent_messages"], receiver_record["total_messages"]) == (400, 400)
+    assert receiver_record["receive_method"] == "polling"
     # Two come in the time between two looks.
-    assert received["marks"] < 0.9 * 400
+    assert receiver_record["marks"] < 0.9 * 400
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -63,11 +67,11 @@ def test_every_method_sends_over_ipv6(cable: tuple[str, str], netprobe: Path, me
             ["ip", "-n", name, "addr", "add", f"fd09::{number}/64", "dev", "cable", "nodad"],
             check=True,
         )
-    sent, received = stream_over(
+    sender_record, receiver_record = stream_over(
         cable, netprobe, "count=300", "message=101", ROOM,
         sample=(f"method={method}", "message_rate=5000"), to="fd09::1",
     )  # fmt: skip
-    assert sent["sent_messages"] == received["total_messages"] == 300
+    assert sender_record["sent_messages"] == receiver_record["total_messages"] == 300
 
 
 @pytest.mark.parametrize("method", ["batch", "packet"])
@@ -81,12 +85,12 @@ def test_paced_a_batch_takes_what_is_due_and_unpaced_all_it_has_room_for(
     # At a thousand a second hardly two are ever due at once, but on a machine that stands still.
     assert 100 < slow["send_calls"] <= slow["sent_messages"] == 200
     assert slow["elapsed_ns"] > 0.9 * 199e6
-    fast, received = stream_over(
+    fast, receiver_record = stream_over(
         cable, netprobe, "count=20001", "message=64", sample=(f"method={method}",)
     )
     assert fast["sent_messages"] == 20001
     assert 20001 / 32 <= fast["send_calls"] < 20001 / 8
-    assert received["total_messages"] + received["lost_messages"] == 20001
+    assert receiver_record["total_messages"] + receiver_record["lost_messages"] == 20001
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -95,12 +99,12 @@ def test_a_shaper_holds_what_every_method_sends(
 ) -> None:
     shape = "qdisc add dev cable root tbf rate 8mbit burst 5000 latency 20ms"
     subprocess.run([*ENTER, cable[1], "tc", *shape.split()], check=True)
-    _, received = stream_over(
+    _, receiver_record = stream_over(
         cable, netprobe, "seconds=0.4", "message=1000", "socket_buffer=20000",
         sample=(f"method={method}",),
     )  # fmt: skip
     # 8 Mbit/s of frames of 1042 bytes, and never more.
-    assert 0.5 * 8e6 < received["throughput_bit_per_s"] < 1.02 * 8e6
+    assert 0.5 * 8e6 < receiver_record["throughput_bit_per_s"] < 1.02 * 8e6
 
 
 def test_a_message_that_fits_no_frame_is_too_long_for_frames_alone(
@@ -110,8 +114,8 @@ def test_a_message_that_fits_no_frame_is_too_long_for_frames_alone(
     error, _ = stream_over(cable, netprobe, *words, sample=("method=packet",), deadline_s=0.5)
     assert (error["error"], error["key"]) == ("message-too-long", "message")
     assert error["path_mtu_bytes"] == 1400
-    sent, received = stream_over(cable, netprobe, *words, sample=("method=batch",))
-    assert sent["sent_messages"] == received["total_messages"] == 20
+    sender_record, receiver_record = stream_over(cable, netprobe, *words, sample=("method=batch",))
+    assert sender_record["sent_messages"] == receiver_record["total_messages"] == 20
 
 
 def test_frames_take_the_way_that_the_route_shows(cable: tuple[str, str], netprobe: Path) -> None:
@@ -137,11 +141,11 @@ def test_frames_take_the_way_that_the_route_shows(cable: tuple[str, str], netpro
                 f"route add 10.9.{3 - number}.0/24 via 10.9.{number}.254",
             ):
                 subprocess.run(["ip", "-n", name, *words.split()], check=True)
-        sent, received = stream_over(
+        sender_record, receiver_record = stream_over(
             cable, netprobe, "count=300", "message=18", ROOM,
             sample=("method=packet", "message_rate=5000"), to="10.9.1.1",
         )  # fmt: skip
-        assert sent["sent_messages"] == received["total_messages"] == 300
+        assert sender_record["sent_messages"] == receiver_record["total_messages"] == 300
     finally:
         subprocess.run(["ip", "netns", "del", router], check=False, capture_output=True)
 
@@ -152,16 +156,16 @@ def test_what_an_account_may_not_do_is_no_capability_of_it(netprobe: Path) -> No
     assert {"batch", "packet"} <= hello(netprobe, "hello")
     assert "batch" in hello(*bare, netprobe, "hello")
     assert "packet" not in hello(*bare, netprobe, "hello")
-    done = subprocess.run(
+    process = subprocess.run(
         [*bare, netprobe, "send", "proto=udp", "to=127.0.0.1:5001", "method=packet",
          f"token={TOKEN}"],
         capture_output=True, check=False, text=True,
     )  # fmt: skip
-    refused = json.loads(done.stdout)
-    assert (refused["error"], refused["key"]) == ("capability-missing", "method")
-    assert "CAP_NET_RAW" in refused["detail"]
+    refusal = json.loads(process.stdout)
+    assert (refusal["error"], refusal["key"]) == ("capability-missing", "method")
+    assert "CAP_NET_RAW" in refusal["detail"]
     # Its administrator can allow it: a resumed run asks again.
-    assert refused["errno"] == errno.EPERM
+    assert refusal["errno"] == errno.EPERM
 
 
 @pytest.mark.needs("root")
@@ -169,5 +173,5 @@ def test_there_are_no_frames_over_loopback(agents: tuple[Agent, Agent]) -> None:
     receiver, sender = agents
     keys = {"proto": "udp", "token": TOKEN, "message": 64, "seconds": 0.2}
     ready = receiver.ask("receive", bind="127.0.0.1", **keys)
-    refused = sender.ask("send", to=f"127.0.0.1:{ready['port']}", method="packet", **keys)
-    assert (refused["error"], refused["key"]) == ("capability-missing", "method")
+    refusal = sender.ask("send", to=f"127.0.0.1:{ready['port']}", method="packet", **keys)
+    assert (refusal["error"], refusal["key"]) == ("capability-missing", "method")

@@ -36,13 +36,13 @@ MAP = HeatMap(
 def test_another_process_at_another_time_draws_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    alone = draw([MAP, CHART])
+    pictures = draw([MAP, CHART])
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
     for name, value in (("PYTHONHASHSEED", "2"), ("TZ", "Asia/Tokyo"), ("SOURCE_DATE_EPOCH", "9")):
         monkeypatch.setenv(name, value)
-    with parallel.drawers([(MAP, COLUMN_WIDE), (CHART, PAGE_WIDE)]) as others:
-        assert others.pictures(0, 2) == [alone[0].column, replace(alone[1], column=None)]
-    assert draw([MAP, CHART]) == alone
+    with parallel.drawers([(MAP, COLUMN_WIDE), (CHART, PAGE_WIDE)]) as drawers:
+        assert drawers.pictures(0, 2) == [pictures[0].column, replace(pictures[1], column=None)]
+    assert draw([MAP, CHART]) == pictures
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3, 4])
@@ -51,51 +51,53 @@ def test_however_many_processes_draw_each_chart_is_drawn_once_and_in_its_place(
 ) -> None:
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 100)
     charts = [replace(CHART, name=f"buffers-{number}") for number in range(4)]
-    alone = draw(charts)
+    pictures = draw(charts)
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 2)
     monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: cores)
     with drawing_of_several((PAGE_WIDE, COLUMN_WIDE)) as hand_over:
         first, second = hand_over(charts[:3]), hand_over(charts[3:])
-        assert (*first(), *second()) == alone
-    assert [each.chart.name for each in alone] == [each.name for each in charts]
-    assert all(each.column is not None and each.column.chart == each.chart for each in alone)
+        assert (*first(), *second()) == pictures
+    assert [picture.chart.name for picture in pictures] == [chart.name for chart in charts]
+    assert all(
+        picture.column is not None and picture.column.chart == picture.chart for picture in pictures
+    )
 
 
 def test_where_a_process_cannot_become_several_this_one_draws_as_well(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    alone = draw([MAP, CHART])
+    pictures = draw([MAP, CHART])
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
     monkeypatch.setattr("netlab.report.draw.parallel._CAN_BECOME_SEVERAL", False)
     monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: 2)
-    assert draw([MAP, CHART]) == alone
+    assert draw([MAP, CHART]) == pictures
 
 
 def test_where_there_is_no_further_process_or_it_dies_this_one_draws(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    alone = draw([MAP, CHART])
+    pictures = draw([MAP, CHART])
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
     for program in ("/bin/false", "/nowhere/python"):
         monkeypatch.setattr("netlab.report.draw.parallel.sys.executable", program)
-        assert draw([MAP, CHART]) == alone
+        assert draw([MAP, CHART]) == pictures
 
 
 @pytest.mark.parametrize("many", [1, 50])
 def test_no_process_stays_behind_when_drawing_is_broken_off(
     monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
-    started = []
+    processes = []
     start = subprocess.Popen
 
     def noted(*words: Any, **wish: Any) -> Any:
-        started.append(start(*words, **wish))
-        return started[-1]
+        processes.append(start(*words, **wish))
+        return processes[-1]
 
     monkeypatch.setattr(subprocess, "Popen", noted)
     with pytest.raises(ZeroDivisionError), parallel.drawers([(MAP, PAGE_WIDE)] * many):
         _ = 1 / 0
-    (process,) = started
+    (process,) = processes
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)
     assert not _alive_in_group(process.pid)
@@ -103,9 +105,9 @@ def test_no_process_stays_behind_when_drawing_is_broken_off(
 
 def test_no_process_stays_behind_when_all_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: 3)
-    with parallel.drawers([(MAP, PAGE_WIDE)]) as others:
-        others.pictures(0, 1)
-        process = others._process
+    with parallel.drawers([(MAP, PAGE_WIDE)]) as drawers:
+        drawers.pictures(0, 1)
+        process = drawers._process
     assert process is not None
     assert process.returncode == 0
     assert not _alive_in_group(process.pid)
@@ -113,8 +115,8 @@ def test_no_process_stays_behind_when_all_is_drawn(monkeypatch: pytest.MonkeyPat
 
 def _alive_in_group(group: int) -> list[str]:
     """What runs there; a process that nobody has asked for its end does not."""
-    found = subprocess.run(
+    listing = subprocess.run(
         ["ps", "-eo", "pgid=,stat=,args="], check=True, capture_output=True, text=True
     )
-    lines = [line.split(None, 2) for line in found.stdout.splitlines()]
+    lines = [line.split(None, 2) for line in listing.stdout.splitlines()]
     return [line[2] for line in lines if line[0] == str(group) and not line[1].startswith("Z")]

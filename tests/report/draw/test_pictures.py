@@ -70,8 +70,8 @@ MAP = HeatMap(
 
 
 def test_each_chart_is_three_files_as_wide_as_a_page_and_as_one_of_its_columns() -> None:
-    drawn = [(each, *form) for each in draw([CHART, STRIP, MAP]) for form in FORMS]
-    for picture, form, wide_cm in drawn:
+    variants = [(picture, *form) for picture in draw([CHART, STRIP, MAP]) for form in FORMS]
+    for picture, form, wide_cm in variants:
         files = picture.files()
         assert len(files) == 6
         name = f"{form}{picture.chart.name}"
@@ -146,31 +146,31 @@ MADE: tuple[Chart | Strip | HeatMap, ...] = (
     ),
     replace(MAP, rows=(LONG, WIDE, "a", "b"), columns=(LONG, WIDE, "a", "b"), title=WIDE),
 )
-RUNS = sorted(each.parent.name for each in (ROOT / "reports").glob("*/run.json"))
+RUNS = sorted(path.parent.name for path in (ROOT / "reports").glob("*/run.json"))
 
 
 def charts_of(name: str, language: str) -> list[Chart | Strip | HeatMap]:
     """All charts of a recorded run."""
     run = load(ROOT / "reports" / name)
     rows = readings(run)
-    drawn, _ = charts(lay_out(in_tables(rows)), run.plan.link)
+    table_charts, _ = charts(lay_out(in_tables(rows)), run.plan.link)
     of_parts = [chart for part in parts_of(run, rows) for chart in part.charts]
-    return [wording_in(language).of_chart(chart) for chart in (*drawn, *of_parts)]
+    return [wording_in(language).of_chart(chart) for chart in (*table_charts, *of_parts)]
 
 
 def words_in(figure: Figure) -> list[tuple[str, Text]]:
     """Each text that is seen, with its kind."""
-    found: list[tuple[str, Text]] = [("text", text) for text in figure.texts]
-    found += [("legend", text) for legend in figure.legends for text in legend.get_texts()]
+    texts: list[tuple[str, Text]] = [("text", text) for text in figure.texts]
+    texts += [("legend", text) for legend in figure.legends for text in legend.get_texts()]
     for axes in figure.axes:
-        found += [("title", text) for text in (axes.title, axes._left_title)]  # type: ignore[attr-defined]
+        texts += [("title", text) for text in (axes.title, axes._left_title)]  # type: ignore[attr-defined]
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
             for tick in axis.get_major_ticks():
                 if low <= tick.get_loc() <= high:
-                    found += [("tick", tick.label1)]
-            found += [("label", axis.label)]
-    return [(kind, text) for kind, text in found if text.get_visible() and text.get_text().strip()]
+                    texts += [("tick", tick.label1)]
+            texts += [("label", axis.label)]
+    return [(kind, text) for kind, text in texts if text.get_visible() and text.get_text().strip()]
 
 
 def assert_all_is_seen(chart: Chart | Strip | HeatMap, form: Format) -> None:
@@ -180,18 +180,18 @@ def assert_all_is_seen(chart: Chart | Strip | HeatMap, form: Format) -> None:
         room, boxes = figure.bbox, []
         for kind, text in words_in(figure):
             box = text.get_window_extent()
-            said = (chart.name, kind, text.get_text(), box)
-            assert box.x0 >= -1 and box.y0 >= -1, said
-            assert box.x1 <= room.x1 + 1 and box.y1 <= room.y1 + 1, said
+            context = (chart.name, kind, text.get_text(), box)
+            assert box.x0 >= -1 and box.y0 >= -1, context
+            assert box.x1 <= room.x1 + 1 and box.y1 <= room.y1 + 1, context
             if kind != "tick" or not text.get_rotation():
                 boxes.append((kind, text.get_text(), box))
         for legend in figure.legends:
             box = legend.get_window_extent()
             assert box.x0 >= -1 and box.x1 <= room.x1 + 1, (chart.name, "legend", box)
-    for one, other in combinations(boxes, 2):
-        across = min(one[2].x1, other[2].x1) - max(one[2].x0, other[2].x0)
-        up = min(one[2].y1, other[2].y1) - max(one[2].y0, other[2].y0)
-        assert across <= 1 or up <= 1, (chart.name, one, other)
+    for label1, label2 in combinations(boxes, 2):
+        across = min(label1[2].x1, label2[2].x1) - max(label1[2].x0, label2[2].x0)
+        up = min(label1[2].y1, label2[2].y1) - max(label1[2].y0, label2[2].y0)
+        assert across <= 1 or up <= 1, (chart.name, label1, label2)
 
 
 FORM = pytest.mark.parametrize("form", [PAGE_WIDE, COLUMN_WIDE], ids=["page", "column"])
@@ -220,7 +220,7 @@ def test_no_name_is_cut_short(at: int, form: Format) -> None:
     with style(form):
         figure = figure_of(chart, form)
         figure.canvas.draw()
-        seen = "".join(letters(text.get_text()) for _kind, text in words_in(figure))
+        lettering = "".join(letters(text.get_text()) for _kind, text in words_in(figure))
     match chart:
         case Strip():
             names = [chart.title, *(panel.title for panel in chart.panels)]
@@ -231,7 +231,7 @@ def test_no_name_is_cut_short(at: int, form: Format) -> None:
             names = [chart.title, chart.x_label, chart.quantity, chart.unit]
             names += [panel.title for panel in panels]
             names += [line.label for panel in panels for line in panel.lines]
-    assert [name for name in names if letters(name) not in seen] == []
+    assert [name for name in names if letters(name) not in lettering] == []
 
 
 def letters(words: str) -> str:
@@ -240,14 +240,16 @@ def letters(words: str) -> str:
 
 
 def test_lines_are_straight_from_one_measured_point_to_the_next() -> None:
-    found = charts_of("lab-report", "en")
-    assert len(found) == 10
+    run_charts = charts_of("lab-report", "en")
+    assert len(run_charts) == 10
     for form in (PAGE_WIDE, COLUMN_WIDE):
-        for chart in found:
+        for chart in run_charts:
             with style(form):
                 figure = figure_of(chart, form)
             for line in curves_of(chart):
-                (path,) = [each for each in figure.axes[0].lines if points_of(each) == line.points]
+                (path,) = [
+                    curve for curve in figure.axes[0].lines if points_of(curve) == line.points
+                ]
                 assert path.get_drawstyle() == "default"
                 # Few points: each has its marker.
                 assert path.get_marker() in MARKERS
@@ -272,8 +274,8 @@ def test_shares_of_the_ceiling_stand_below_on_the_same_x_axis() -> None:
     assert above.get_position().x0 == below.get_position().x0
     assert above.get_position().y0 > below.get_position().y1
     assert below.get_ylim()[0] <= 90 and below.get_ylim()[1] >= 101
-    drawn = [points_of(line) for line in below.lines]
-    assert drawn.count(((16.0, 97.0), (32.0, None), (64.0, 98.0))) == 2
+    point_lists = [points_of(line) for line in below.lines]
+    assert point_lists.count(((16.0, 97.0), (32.0, None), (64.0, 98.0))) == 2
 
 
 @FORM
@@ -295,7 +297,7 @@ def test_a_figure_on_a_map_stands_out_from_its_place() -> None:
         mesh: Any = figure.axes[0].collections[0]
         grounds = [tuple(colour[:3]) for colour in mesh.get_facecolors()]
     for text in figure.axes[0].texts:
-        x, y = (int(each) for each in text.get_position())
+        x, y = (int(coordinate) for coordinate in text.get_position())
         if MAP.inside[y][x] is None:
             ink, ground = (luminance(rgb) for rgb in (to_rgb(text.get_color()), grounds[4 * y + x]))
             low, high = sorted((ink, ground))
@@ -337,7 +339,7 @@ def test_bands_are_shaded_in_every_panel_and_their_names_do_not_touch(form: Form
     assert (above.get_xlim(), above.get_ylim()[0]) == (below.get_xlim(), 0)
     boxes = [text.get_window_extent() for text in above.texts]
     assert [text.get_text() for text in above.texts] == [band.label for band in BANDS.bands]
-    for before, after in itertools.pairwise(boxes):
-        assert before.x1 < after.x0
+    for left_box, right_box in itertools.pairwise(boxes):
+        assert left_box.x1 < right_box.x0
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == ["round trip", "lost", "to server"]

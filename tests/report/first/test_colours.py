@@ -72,28 +72,28 @@ def linear(colour: Colour) -> Colour:
 
 
 def lab(colour: Colour, sight: tuple[Colour, ...]) -> Colour:
-    seen = [sum(m * c for m, c in zip(row, linear(colour), strict=True)) for row in sight]
-    r, g, b = (min(1.0, max(0.0, channel)) for channel in seen)
-    whole = (
+    channels = [sum(m * c for m, c in zip(row, linear(colour), strict=True)) for row in sight]
+    r, g, b = (min(1.0, max(0.0, channel)) for channel in channels)
+    tristimulus = (
         (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505,
         0.2126 * r + 0.7152 * g + 0.0722 * b,
         (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089,
     )
-    x, y, z = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in whole)
+    x, y, z = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in tristimulus)
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
-def ciede2000(one: Colour, other: Colour) -> float:
+def ciede2000(lab1: Colour, lab2: Colour) -> float:
     """Sharma, Wu and Dalal 2005."""
-    chroma = (math.hypot(*one[1:]) + math.hypot(*other[1:])) / 2
+    chroma = (math.hypot(*lab1[1:]) + math.hypot(*lab2[1:])) / 2
     grey = 0.5 * (1 - math.sqrt(chroma**7 / (chroma**7 + 25**7)))
-    a1, a2 = one[1] * (1 + grey), other[1] * (1 + grey)
-    c1, c2 = math.hypot(a1, one[2]), math.hypot(a2, other[2])
-    h1 = math.degrees(math.atan2(one[2], a1)) % 360
-    h2 = math.degrees(math.atan2(other[2], a2)) % 360
+    a1, a2 = lab1[1] * (1 + grey), lab2[1] * (1 + grey)
+    c1, c2 = math.hypot(a1, lab1[2]), math.hypot(a2, lab2[2])
+    h1 = math.degrees(math.atan2(lab1[2], a1)) % 360
+    h2 = math.degrees(math.atan2(lab2[2], a2)) % 360
     turn = (h2 - h1 + 180) % 360 - 180 if c1 * c2 else 0.0
     hue = h1 + h2 if not c1 * c2 else (h1 + turn / 2) % 360
-    light, strong = (one[0] + other[0]) / 2, (c1 + c2) / 2
+    light, strong = (lab1[0] + lab2[0]) / 2, (c1 + c2) / 2
     weight = (
         1
         - 0.17 * math.cos(math.radians(hue - 30))
@@ -101,7 +101,7 @@ def ciede2000(one: Colour, other: Colour) -> float:
         + 0.32 * math.cos(math.radians(3 * hue + 6))
         - 0.20 * math.cos(math.radians(4 * hue - 63))
     )
-    by_light = (other[0] - one[0]) / (
+    by_light = (lab2[0] - lab1[0]) / (
         1 + 0.015 * (light - 50) ** 2 / math.sqrt(20 + (light - 50) ** 2)
     )
     by_chroma = (c2 - c1) / (1 + 0.045 * strong)
@@ -112,14 +112,16 @@ def ciede2000(one: Colour, other: Colour) -> float:
     return math.sqrt(by_light**2 + by_chroma**2 + by_hue**2 + rotation * by_chroma * by_hue)
 
 
-def contrast(one: Colour, other: Colour) -> float:
+def contrast(colour: Colour, ground: Colour) -> float:
     """WCAG 2.2's, from 1 to 21."""
-    light = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in (linear(one), linear(other)))
+    light = sorted(
+        0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in (linear(colour), linear(ground))
+    )
     return (light[1] + 0.05) / (light[0] + 0.05)
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "distance"),
+    ("lab1", "lab2", "distance"),
     [
         ((50.0, 2.6772, -79.7751), (50.0, 0.0, -82.7485), 2.0425),
         ((50.0, 2.49, -0.001), (50.0, -2.49, 0.0011), 7.2195),
@@ -129,10 +131,10 @@ def contrast(one: Colour, other: Colour) -> float:
     ],
 )
 def test_the_distance_is_that_of_the_published_pairs(
-    one: Colour, other: Colour, distance: float
+    lab1: Colour, lab2: Colour, distance: float
 ) -> None:
-    assert ciede2000(one, other) == pytest.approx(distance, abs=1e-4)
-    assert ciede2000(other, one) == pytest.approx(distance, abs=1e-4)
+    assert ciede2000(lab1, lab2) == pytest.approx(distance, abs=1e-4)
+    assert ciede2000(lab2, lab1) == pytest.approx(distance, abs=1e-4)
 
 
 def test_pictures_and_the_light_page_have_the_same_colours() -> None:
@@ -144,9 +146,12 @@ def test_pictures_and_the_light_page_have_the_same_colours() -> None:
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 def test_any_two_lines_are_told_apart(palette: tuple[str, ...], sight: str) -> None:
     assert len(palette) == 6
-    seen = {colour: lab(rgb(colour), SIGHTS[sight]) for colour in palette}
-    for one, other in combinations(palette, 2):
-        assert ciede2000(seen[one], seen[other]) >= LINES_APART, (one, other)
+    appearances = {colour: lab(rgb(colour), SIGHTS[sight]) for colour in palette}
+    for colour1, colour2 in combinations(palette, 2):
+        assert ciede2000(appearances[colour1], appearances[colour2]) >= LINES_APART, (
+            colour1,
+            colour2,
+        )
 
 
 def test_every_line_stands_out_from_its_ground() -> None:
@@ -161,12 +166,14 @@ def test_every_line_stands_out_from_its_ground() -> None:
 def test_pictures_turned_over_for_dark_pages_keep_their_lines_apart(sight: str) -> None:
     filters = set(re.findall(r"figure img \{ filter: (invert[^;]+);", STYLE))
     assert filters == {"invert(.9) hue-rotate(180deg)"}
-    seen = {colour: turned(rgb(colour)) for colour in LOOKS}
+    appearances = {colour: turned(rgb(colour)) for colour in LOOKS}
     ground = turned(rgb(PAPER))
-    for one, other in combinations(LOOKS, 2):
-        apart = ciede2000(lab(seen[one], SIGHTS[sight]), lab(seen[other], SIGHTS[sight]))
-        assert apart >= STEP_APART, (one, other)
-    for colour, colour_seen in seen.items():
+    for colour1, colour2 in combinations(LOOKS, 2):
+        apart = ciede2000(
+            lab(appearances[colour1], SIGHTS[sight]), lab(appearances[colour2], SIGHTS[sight])
+        )
+        assert apart >= STEP_APART, (colour1, colour2)
+    for colour, colour_seen in appearances.items():
         assert contrast(colour_seen, ground) >= CONTRAST, colour
 
 
@@ -193,8 +200,8 @@ def test_lines_and_bars_differ_in_more_than_colour() -> None:
 
 @pytest.mark.parametrize("sight", SIGHTS)
 def test_neighbours_on_the_map_s_scale_are_told_apart_and_darker_is_more(sight: str) -> None:
-    seen = [lab(rgb(colour), SIGHTS[sight]) for colour in HEAT]
-    for one, other in pairwise(seen):
-        apart = sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5
+    appearances = [lab(rgb(colour), SIGHTS[sight]) for colour in HEAT]
+    for lab1, lab2 in pairwise(appearances):
+        apart = sum((a - b) ** 2 for a, b in zip(lab1, lab2, strict=True)) ** 0.5
         assert apart >= STEP_APART
-        assert one[0] > other[0]
+        assert lab1[0] > lab2[0]

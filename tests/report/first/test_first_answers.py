@@ -24,7 +24,7 @@ def lines_of(name: str) -> FirstLines:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "sentences"),
     [
         (
             "lab-report",
@@ -75,8 +75,8 @@ def lines_of(name: str) -> FirstLines:
         ),
     ],
 )
-def test_a_recorded_run_is_answered_in_a_line_a_test(name: str, said: list[str]) -> None:
-    assert [line.sentence for line in lines_of(name).answers] == said
+def test_a_recorded_run_is_answered_in_a_line_a_test(name: str, sentences: list[str]) -> None:
+    assert [line.sentence for line in lines_of(name).answers] == sentences
 
 
 def test_a_comparison_is_a_line_with_how_many_cells_differ() -> None:
@@ -108,16 +108,16 @@ def test_the_cell_that_a_line_opens_is_the_one_that_does_least() -> None:
     run = load(REPORTS / "lab-report")
     values = {r.cell: r.flows[""].throughput_bit_per_s for r in readings(run) if r.status == "ok"}
     udp = lines_of("lab-report").answers[1]
-    (opened,) = (cell for cell in run.plan.cells if cell.key == udp.cells[0])
-    beside = [
+    (slowest_cell,) = (cell for cell in run.plan.cells if cell.key == udp.cells[0])
+    rates = [
         values[c.key]
         for c in run.plan.cells
-        if c.pairing == opened.pairing
+        if c.pairing == slowest_cell.pairing
         and c.settings.get("message_bytes") == 64
         and c.settings.get("protocol") == "UDP"
         and values.get(c.key) is not None
     ]
-    assert values[udp.cells[0]] == min(value for value in beside if value is not None)
+    assert values[udp.cells[0]] == min(value for value in rates if value is not None)
 
 
 def test_a_search_says_from_which_frame_on_the_line_is_full_and_what_stopped_it_below(

@@ -203,12 +203,12 @@ def test_a_picture_of_the_documentation_shows_the_first_screen_as_the_page_has_i
     for form, screen in SCREENS.items():
         tab = opened(browser, pages[name], screen.size_px)
         save(tab.screenshot(), tmp_path / f"{form}.png", screen.width_px)
-        left, right = (
+        screenshot, picture = (
             Image.open(path).convert("RGB")
             for path in (tmp_path / f"{form}.png", PICTURES / form / f"{name}.png")
         )
-        assert left.size == right.size
-        apart = ImageStat.Stat(ImageChops.difference(left, right)).mean
+        assert screenshot.size == picture.size
+        apart = ImageStat.Stat(ImageChops.difference(screenshot, picture)).mean
         assert max(apart) < MOST_APART, "python -m benchmarks.cost.page --pictures docs/pictures"
 
 
@@ -268,8 +268,8 @@ def test_a_blank_of_the_map_is_hatched_and_says_why(
     )
     assert len(blanks) == 70
     assert all("no value here" in blank for blank in blanks)
-    filled = "getComputedStyle(document.querySelector('.on-wide .blank-spot')).fill"
-    assert "hatch" in tab.run(filled)
+    fill_style = "getComputedStyle(document.querySelector('.on-wide .blank-spot')).fill"
+    assert "hatch" in tab.run(fill_style)
 
 
 def test_a_table_is_sorted_by_a_click_on_its_head_and_filtered(
@@ -282,11 +282,11 @@ def test_a_table_is_sorted_by_a_click_on_its_head_and_filtered(
         ".map((row) => parseFloat(row.cells[3].textContent))"
     )
     head = "section[aria-labelledby=round-trip] tr.columns th:nth-child(4) .sort"
-    before = tab.run(column)
+    figures = tab.run(column)
     tab.click(head)
-    assert tab.run(column) == sorted(before) != before
+    assert tab.run(column) == sorted(figures) != figures
     tab.click(head)
-    assert tab.run(column) == sorted(before, reverse=True)
+    assert tab.run(column) == sorted(figures, reverse=True)
     tab = opened(browser, pages["lab-report"], DESK)
     tab.run("document.querySelector('#pairing-1 .filter input').focus()")
     tab.type("60 KiB")
@@ -313,16 +313,16 @@ def test_heads_and_the_first_column_stay_where_a_table_is_scrolled(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
     tab = opened(browser, pages["udp-mirror-lab-unshaped"], PHONE)
-    moved = tab.run(
+    geometry = tab.run(
         "(() => { const box = document.querySelector('#round-trip').parentElement"
         ".querySelector('.wide'); const head = box.querySelector('tbody th');"
         " const before = head.getBoundingClientRect().left; box.scrollLeft = 300;"
         " return [box.scrollLeft, head.getBoundingClientRect().left - before,"
         " head.getBoundingClientRect().width]; })()"
     )
-    assert moved[0] == 300
-    assert abs(moved[1]) < 1
-    assert moved[2] < 0.45 * PHONE[0]
+    assert geometry[0] == 300
+    assert abs(geometry[1]) < 1
+    assert geometry[2] < 0.45 * PHONE[0]
 
 
 def test_a_switch_turns_the_page_dark_and_back(browser: Browser, pages: dict[str, Path]) -> None:

@@ -175,10 +175,13 @@ def test_an_opened_cell_shows_the_round_trips_of_each_trial_and_the_phases(make:
     ]
     run = make(plan_of([cell], 2), records)
     trials = [(trial, run.latest[cell.key, trial.trial].values) for trial in readings(run)]
-    beside, throughput, *_others = small_charts(trials, {})
-    assert (beside.title, beside.y_label) == ("Round trips before, during and after the load", "ms")
-    assert [line.label for line in beside.lines] == ["trial 1", "trial 2", "lost"]
-    assert [(mark.words, mark.from_s, mark.until_s) for mark in beside.marks] == [
+    trip_chart, throughput, *_others = small_charts(trials, {})
+    assert (trip_chart.title, trip_chart.y_label) == (
+        "Round trips before, during and after the load",
+        "ms",
+    )
+    assert [line.label for line in trip_chart.lines] == ["trial 1", "trial 2", "lost"]
+    assert [(mark.words, mark.from_s, mark.until_s) for mark in trip_chart.marks] == [
         ("idle", -1, 0),
         ("loaded", 1, 4),
         ("after", 4.1, 5.1),

@@ -66,12 +66,12 @@ def test_a_recovery_after_a_loss_is_marked_as_long_as_it_took(make: Make) -> Non
     cell = planned("stream", protocol="TCP")
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
     marks = marks_of([run.latest[cell.key, 1]], "", [CellFinding("", Kind.LOSS_RECOVERY)])
-    expected = [
+    periods = [
         (recovery.from_us, recovery.from_us + recovery.length_us)
         for recovery in recoveries_of(series)
     ]
-    assert len(expected) <= MOST_MARKS
-    assert [(round(1e6 * mark.from_s), round(1e6 * mark.until_s)) for mark in marks] == expected
+    assert len(periods) <= MOST_MARKS
+    assert [(round(1e6 * mark.from_s), round(1e6 * mark.until_s)) for mark in marks] == periods
 
 
 def test_each_dip_that_comes_back_is_marked_at_its_lowest_interval(make: Make) -> None:
@@ -110,8 +110,8 @@ def test_each_trial_s_mean_stands_beside_its_series_with_the_interval_of_them_al
     trials = [(reading, run.latest[cell.key, reading.trial].values) for reading in readings(run)]
     (chart,) = small_charts(trials, {})
     assert chart.trials == ((0, 90.0), (1, 92.0), (2, 97.0))
-    expected = interval([90.0, 92.0, 97.0])
-    assert chart.mean == pytest.approx((expected.low, 93.0, expected.high), rel=1e-5)
+    mean_interval = interval([90.0, 92.0, 97.0])
+    assert chart.mean == pytest.approx((mean_interval.low, 93.0, mean_interval.high), rel=1e-5)
     (of_two,) = small_charts(trials[:2], {})
     assert of_two.mean is None
 
@@ -205,8 +205,8 @@ def test_a_run_that_notes_what_it_was_asked_is_resumed_and_an_older_one_is_told_
     plan = plan_of([cell], 1, matrix_text="title: t\n")
     with RunFolder.open_for_writing(tmp_path / "asked", plan) as folder:
         folder.note("asked", overrides={"scale": "0.1"})
-    resumed = repeat_words(load(tmp_path / "asked"))
-    assert resumed == ("netlab", "resume", "{folder}", "--redo", "{key}")
+    command = repeat_words(load(tmp_path / "asked"))
+    assert command == ("netlab", "resume", "{folder}", "--redo", "{key}")
     with RunFolder.open_for_writing(tmp_path / "older", plan) as folder:
         folder.note("session", overrides={"scale": "0.1"})
     older = repeat_words(load(tmp_path / "older"))

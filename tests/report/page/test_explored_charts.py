@@ -45,17 +45,17 @@ def unpacked(text: str) -> Any:
 
 
 def test_the_library_is_the_one_that_was_published_and_small() -> None:
-    said = dict(
+    digests = dict(
         re.findall(r"\| `(\S+)` \| `([0-9a-f]{64})` \|", (VENDOR / "README.md").read_text())
     )
     files = {path.name: path.read_bytes() for path in VENDOR.iterdir() if path.name != "README.md"}
-    assert said == {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    assert digests == {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     assert sum(map(len, files.values())) < 200_000
 
 
 def test_the_data_of_a_chart_are_its_figures() -> None:
-    (found,) = unpacked(packed_charts([chart_of()])).values()
-    assert found["panels"][0]["lines"] == [
+    (chart_data,) = unpacked(packed_charts([chart_of()])).values()
+    assert chart_data["panels"][0]["lines"] == [
         {
             "label": "LL",
             "place": 0,
@@ -91,22 +91,22 @@ def test_strips_and_maps_are_explored_and_bars_and_lines_that_turn_back_are_not(
 def test_parts_of_an_axis_that_have_a_name_are_explored_as_well() -> None:
     panels = (Panel("round trip", "ms", (Curve("", 0, ((0.0, 1.0),)),)),)
     strip = Strip("s", "S", "seconds", panels, (Band(0.5, 2.1234567, "idle"),), from_zero=True)
-    (found,) = unpacked(packed_charts([strip])).values()
-    assert found["bands"] == [[0.5, 2.12346, "idle"]]
-    assert found["fromZero"] is True
+    (chart_data,) = unpacked(packed_charts([strip])).values()
+    assert chart_data["bands"] == [[0.5, 2.12346, "idle"]]
+    assert chart_data["fromZero"] is True
 
 
 def test_small_panels_are_those_that_are_drawn() -> None:
     lines = (Curve("1 stream", 0, ((64.0, 1.0),)),)
     panels = (ChartPanel("LL", lines), ChartPanel("WL", lines))
-    (found,) = unpacked(packed_charts([chart_of(panels=panels)])).values()
-    assert [each["title"] for each in found["panels"]] == ["LL", "WL"]
+    (chart_data,) = unpacked(packed_charts([chart_of(panels=panels)])).values()
+    assert [panel["title"] for panel in chart_data["panels"]] == ["LL", "WL"]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with a_browser() as found:
-        yield found
+    with a_browser() as chromium:
+        yield chromium
 
 
 def a_page(folder: Path, language: str = "en", title: str = "made up") -> Path:
@@ -182,11 +182,11 @@ def test_a_finger_is_told_them_on_a_phone(browser: Browser, made: Path) -> None:
 def test_the_keyboard_walks_every_point_of_every_line(browser: Browser, made: Path) -> None:
     tab = explored(browser, made)
     tab.run(f"{FIGURE}.querySelector('.plots').focus()")
-    seen = []
+    announcements = []
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft", "Home", "End"):
         tab.press(key)
-        seen.append(tab.run(TOLD).replace(" Mbit/s", ""))
-    assert [re.sub(r" ± [\d.]+", "", each) for each in seen] == [
+        announcements.append(tab.run(TOLD).replace(" Mbit/s", ""))
+    assert [re.sub(r" ± [\d.]+", "", announcement) for announcement in announcements] == [
         *("64: LL 80.0", "512: LL 90.0", "1472: LL 94.0"),
         *("1472: WL 9.40", "512: WL 9.00", "64: WL 8.00", "1472: WL 9.40"),
     ]
@@ -197,16 +197,16 @@ def test_the_keyboard_walks_every_point_of_every_line(browser: Browser, made: Pa
 def test_zoomed_in_the_keyboard_stays_within_and_0_goes_back(browser: Browser, made: Path) -> None:
     tab = explored(browser, made)
     tab.run(f"{FIGURE}.querySelector('.plots').focus()")
-    whole = f"[...{FIGURE}.querySelectorAll('.controls button')].at(-1)"
-    assert tab.run(f"{whole}.disabled")
+    whole_button = f"[...{FIGURE}.querySelectorAll('.controls button')].at(-1)"
+    assert tab.run(f"{whole_button}.disabled")
     for key in ("End", "+", "+", "Home"):
         tab.press(key)
     assert tab.run(TOLD).startswith("1472: LL 94")
-    assert not tab.run(f"{whole}.disabled")
+    assert not tab.run(f"{whole_button}.disabled")
     for key in ("0", "Home"):
         tab.press(key)
     assert tab.run(TOLD).startswith("64: LL 80")
-    assert tab.run(f"{whole}.disabled")
+    assert tab.run(f"{whole_button}.disabled")
 
 
 @needs_browser
@@ -234,9 +234,9 @@ def test_the_legend_takes_a_line_away_and_brings_it_back(browser: Browser, made:
     tab.until(f"{TOLD}.startsWith('64')")
     assert "WL" not in tab.run(TOLD)
     pressed = f"{FIGURE}.querySelectorAll('.controls [aria-pressed=true]').length"
-    before = tab.run(pressed)
+    count = tab.run(pressed)
     button(tab, "WL")
-    assert tab.run(pressed) == before + 1
+    assert tab.run(pressed) == count + 1
     assert "WL 8.00" in tab.run(TOLD)
 
 
@@ -255,7 +255,7 @@ def test_shares_are_of_the_ceiling_at_the_same_message_size(browser: Browser, ma
 def test_without_javascript_and_on_paper_the_drawn_picture_stands_there(
     browser: Browser, made: Path
 ) -> None:
-    shown = "[...document.querySelectorAll('.charts img')].every((e) => e.checkVisibility())"
+    visibility = "[...document.querySelectorAll('.charts img')].every((e) => e.checkVisibility())"
     tab = explored(browser, made)
     assert not tab.run(f"{FIGURE}.querySelector('img').checkVisibility()")
     tab.emulate(media="print")
@@ -265,7 +265,7 @@ def test_without_javascript_and_on_paper_the_drawn_picture_stands_there(
     bare.call("Emulation.setScriptExecutionDisabled", value=True)
     bare.open(made)
     bare.call("Emulation.setScriptExecutionDisabled", value=False)
-    assert bare.run(shown)
+    assert bare.run(visibility)
     assert bare.run("document.querySelectorAll('.explored').length") == 0
 
 
@@ -308,11 +308,11 @@ def test_what_a_file_says_is_text(browser: Browser, tmp_path: Path) -> None:
 def test_axe_finds_nothing_to_complain_of(browser: Browser, made: Path, scheme: str) -> None:
     tab = explored(browser, made, scheme=scheme)
     tab.run(AXE.read_text("utf-8") + "; 0")
-    found = tab.run(
+    violations = tab.run(
         "axe.run({resultTypes: ['violations']}).then((r) => r.violations.map((v) =>"
         " `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html).join(' | ')}`))"
     )
-    assert found == []
+    assert violations == []
 
 
 @needs_browser
@@ -323,9 +323,9 @@ def test_a_map_tells_its_places_by_arrow_keys_and_pointer(browser: Browser, tmp_
     tab = browser.tab(*DESK)
     tab.open(write_report(load(tmp_path)))
     data = unpacked(tab.run("document.getElementById('charts-data').textContent"))
-    (name, square), *_ = [(name, each) for name, each in data.items() if "rows" in each]
+    (name, square), *_ = [(name, chart) for name, chart in data.items() if "rows" in chart]
     figure = f"document.getElementById('chart-{name}')"
-    told = f"{figure}.querySelector('.told').textContent"
+    query = f"{figure}.querySelector('.told').textContent"
     tab.run(f"{figure}.scrollIntoView({{block: 'center'}})")
     tab.until(f"{figure}.querySelector('.heat-live')")
     tab.run(f"{figure}.querySelector('.plots').focus()")
@@ -333,10 +333,10 @@ def test_a_map_tells_its_places_by_arrow_keys_and_pointer(browser: Browser, tmp_
         if key:
             tab.press(key)
         value = square["values"][row][column] or square["inside"][row][column]
-        said = tab.run(told)
-        assert square["rows"][row] in said
-        assert square["columns"][column] in said
-        assert ("no figure" if value is None else f"{float(f'{value:.4g}'):,g}") in said
+        announcement = tab.run(query)
+        assert square["rows"][row] in announcement
+        assert square["columns"][column] in announcement
+        assert ("no figure" if value is None else f"{float(f'{value:.4g}'):,g}") in announcement
     assert tab.complaints == []
 
 

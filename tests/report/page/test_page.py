@@ -49,8 +49,8 @@ FOCUSED = "document.activeElement"
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with a_browser() as started:
-        yield started
+    with a_browser() as chromium:
+        yield chromium
 
 
 @pytest.fixture(scope="module")
@@ -145,12 +145,12 @@ def test_a_click_on_a_figure_shows_its_record_its_intervals_and_what_is_said_of_
     assert cell.key in text
     assert record.started_at in text
     assert str(record.values["sender_tcp_end_rtt_us"]) in text
-    drawn = tab.run("document.querySelector('#cell polyline').getAttribute('points').split(' ')")
+    points = tab.run("document.querySelector('#cell polyline').getAttribute('points').split(' ')")
     intervals = record.values["receiver_interval_bytes"]
     assert isinstance(intervals, list)
     least = [n for n, interval in enumerate(intervals) if interval == min(intervals)]
-    assert len(drawn) == len(intervals)
-    heights = [-float(point.split(",")[1]) for point in drawn]
+    assert len(points) == len(intervals)
+    heights = [-float(point.split(",")[1]) for point in points]
     assert heights.index(min(heights)) in least
     assert tab.run("document.querySelectorAll('#cell .findings li').length") >= 1
     assert tab.run("document.querySelector('#cell svg[role=img]').getAttribute('aria-label')")
@@ -167,11 +167,11 @@ def test_the_values_of_a_record_are_found_by_a_part_of_their_name(
     tab.run("document.querySelector('#cell-body > details').open = true")
     tab.run("document.querySelector('#cell input').focus()")
     tab.type("tcp_end_rtt")
-    shown = tab.run(
+    names = tab.run(
         "[...document.querySelectorAll('#cell-body > details tbody tr')]"
         ".filter((row) => row.offsetParent).map((row) => row.firstChild.textContent)"
     )
-    assert {name.partition("tcp_")[2] for name in shown} == {"end_rtt_us", "end_rttvar_us"}
+    assert {name.partition("tcp_")[2] for name in names} == {"end_rtt_us", "end_rttvar_us"}
 
 
 def test_the_page_is_used_without_a_mouse(browser: Browser, measured: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_table_is_one_stop_of_the_tab_key_however_many_figures_it_has(
         " table.querySelectorAll('button[data-cell][tabindex=\"0\"]').length])"
     )
     assert sum(figures for figures, _ in stops) >= 416
-    assert {reached for figures, reached in stops if figures} == {1}
+    assert {tab_stops for figures, tab_stops in stops if figures} == {1}
 
 
 def test_neighbours_of_a_cell_are_reached_from_it_up_to_the_plan_s_ends(
@@ -281,8 +281,8 @@ def test_it_prints_on_a4_with_nothing_cut_off_and_nothing_to_click(
         ".map((each) => each.outerHTML.slice(0, 120))"
     )
     assert too_wide == []
-    hidden = "[...document.querySelectorAll('nav, dialog')].every((each) => !each.offsetParent)"
-    assert tab.run(hidden)
+    script = "[...document.querySelectorAll('nav, dialog')].every((each) => !each.offsetParent)"
+    assert tab.run(script)
     tab.emulate()
     pdf = tab.printed()
     boxes = {tuple(map(float, box.split())) for box in media_boxes(pdf)}

@@ -38,9 +38,9 @@ def test_the_page_begins_with_what_was_measured_between_whom_and_when(
 def test_counters_go_on_by_themselves_and_are_no_change_of_a_host(
     make: Callable[..., Analysis],
 ) -> None:
-    def facts(when: str, sent: int) -> tuple[str, dict[str, Any]]:
-        counted = {"interface_sent_bytes": sent, "governor": "performance"}
-        return ("facts", {"host": "alpha", "when": when, "facts": counted})
+    def facts(moment: str, sent_bytes: int) -> tuple[str, dict[str, Any]]:
+        host_facts = {"interface_sent_bytes": sent_bytes, "governor": "performance"}
+        return ("facts", {"host": "alpha", "when": moment, "facts": host_facts})
 
     page = read_page(make([planned()], None, [facts("before", 1), facts("after", 2)]))
     assert "no recorded fact of a host changed during the run" in page.text
@@ -81,8 +81,8 @@ def test_the_page_counts_how_trials_ended_and_gives_each_reason_with_its_details
 def test_the_page_shows_the_hosts_facts_and_what_changed_meanwhile(
     make: Callable[..., Analysis],
 ) -> None:
-    def facts(when: str, governor: str) -> tuple[str, dict[str, Any]]:
-        return ("facts", {"host": "alpha", "when": when, "facts": {"governor": governor, "n": 1}})
+    def facts(moment: str, governor: str) -> tuple[str, dict[str, Any]]:
+        return ("facts", {"host": "alpha", "when": moment, "facts": {"governor": governor, "n": 1}})
 
     session = {"netlab": "0.1", "overrides": {"duration": "1s"}, "hosts": {"alpha": {"os": "L"}}}
     notes = [("session", session), facts("before", "performance"), facts("after", "powersave")]

@@ -59,7 +59,7 @@ def test_the_further_parts_are_sound_and_escape_whatever_a_host_said(
         "server_stack_stamps": HOSTILE,
         "stack_timed": True,
     }
-    said: dict[str, Any] = {
+    payload_values: dict[str, Any] = {
         "captured": False,
         "capture_reason": HOSTILE,
         "path_mtu_evidence": HOSTILE,
@@ -70,7 +70,7 @@ def test_the_further_parts_are_sound_and_escape_whatever_a_host_said(
             for c in cells[:2]
             for n in (1, 2)
         ),
-        *(made.result(cells[2], n, said) for n in (1, 2)),
+        *(made.result(cells[2], n, payload_values) for n in (1, 2)),
     ]
     text = made.MATRIX.replace(
         "A mirror that never sleeps", json.dumps(HOSTILE.replace("\x1b", ""))
@@ -84,8 +84,8 @@ def test_the_further_parts_are_sound_and_escape_whatever_a_host_said(
     identifiers = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert Counter(identifiers).most_common(1)[0][1] == 1
     targets = {str(link["href"]) for link in page.all("a")}
-    assert {each[1:] for each in targets if each.startswith("#")} <= {*map(str, identifiers)}
-    assert all((run.path / each).exists() for each in targets if not each.startswith("#"))
+    assert {target[1:] for target in targets if target.startswith("#")} <= {*map(str, identifiers)}
+    assert all((run.path / target).exists() for target in targets if not target.startswith("#"))
     assert {heading.get("scope") for heading in page.all("th")} == {"col", "row"}
     assert "\x1b" not in page.text
     assert "\x1b" not in overview_text(run)

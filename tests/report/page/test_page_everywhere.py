@@ -70,22 +70,22 @@ TOO_WIDE = """
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with a_browser() as found:
-        yield found
+    with a_browser() as chromium:
+        yield chromium
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Run → its page, made now, beside nothing but the run."""
-    found = {}
+    paths = {}
     for name in RUNS:
         copy = tmp_path_factory.mktemp(name) / "run"
         copy.mkdir()
         for part in ("run.json", "matrix.yaml", "journal.jsonl"):
             if (REPORTS / name / part).exists():
                 shutil.copy(REPORTS / name / part, copy)
-        found[name] = write_report(load(copy))
-    return found
+        paths[name] = write_report(load(copy))
+    return paths
 
 
 def opened(browser: Browser, page: Path, size: tuple[int, int], scheme: str = "light") -> Tab:
@@ -144,19 +144,19 @@ def test_on_paper_what_a_report_needs_is_there_and_nothing_is_wider_than_it(
 ) -> None:
     tab = opened(browser, pages[name], DESK, scheme="dark")
     (tmp_path / "page.pdf").write_bytes(tab.printed())
-    said = printed_text(tmp_path / "page.pdf")
+    text = printed_text(tmp_path / "page.pdf")
     run = load(pages[name].parent)
     hosts = {str(note["host"]) for note in run.facts}
     for host in hosts:
-        assert re.search(rf"{host}: \d+ facts", said)
+        assert re.search(rf"{host}: \d+ facts", text)
     facts = next(note["facts"] for note in run.facts if note.get("facts"))
-    assert str(facts["kernel"]) in said
-    assert f"of {len(run.plan.cells)} cells" in said
-    assert "These figures come from a document" in said or "Throughput is the payload" in said
+    assert str(facts["kernel"]) in text
+    assert f"of {len(run.plan.cells)} cells" in text
+    assert "These figures come from a document" in text or "Throughput is the payload" in text
     for words in ("socket buffer" if name == "lab-report" else "time-out", "Methods", "Settings"):
-        assert words in said
+        assert words in text
     for control in ("Show rows that contain", "Previous", "further table", "next to the page"):
-        assert control not in said
+        assert control not in text
     assert tab.run("document.querySelectorAll('main details[open]').length") == 0
     tab.emulate(media="print")
     tab.resize(688, 1000)  # A4 without the page's margins: 182 mm at 96 pixels an inch
@@ -166,8 +166,8 @@ def test_on_paper_what_a_report_needs_is_there_and_nothing_is_wider_than_it(
 
 def printed_text(pdf: Path) -> str:
     """The words of a PDF with single spaces."""
-    done = subprocess.run(["pdftotext", pdf, "-"], capture_output=True, text=True, check=True)
-    return re.sub(r"\s+", " ", done.stdout)
+    process = subprocess.run(["pdftotext", pdf, "-"], capture_output=True, text=True, check=True)
+    return re.sub(r"\s+", " ", process.stdout)
 
 
 def test_the_strip_offers_as_always_there_what_belongs_to_the_run_alone(
@@ -176,13 +176,13 @@ def test_the_strip_offers_as_always_there_what_belongs_to_the_run_alone(
     for name in ("lab-report", "nettest-lab"):
         tab = opened(browser, pages[name], DESK)
         tab.click(".strip summary")
-        own, others = tab.run(
+        own, report_files = tab.run(
             "[...document.querySelectorAll('.strip .files li')].map((item) =>"
             " [...item.querySelectorAll('a')].map((link) => link.getAttribute('href')))"
             ".reduce(([own, others], links) => links.length > 1 ?"
             " [own, [...others, ...links]] : [[...own, ...links], others], [[], []])"
         )
-        assert all((pages[name].parent / each).exists() for each in [*own, *others])
+        assert all((pages[name].parent / file).exists() for file in [*own, *report_files])
         assert set(own) <= {"journal.jsonl", "matrix.yaml"}
         assert "journal.jsonl" in own
-        assert {"tables.csv", "figures.csv", "tables.tex"} <= set(others)
+        assert {"tables.csv", "figures.csv", "tables.tex"} <= set(report_files)

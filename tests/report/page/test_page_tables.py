@@ -23,8 +23,8 @@ HEAD = f"{TABLE}.querySelectorAll('tr.columns th')[7].querySelector('.sort')"
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with a_browser() as found:
-        yield found
+    with a_browser() as chromium:
+        yield chromium
 
 
 @pytest.fixture(scope="module")
@@ -44,23 +44,23 @@ def opened(browser: Browser, page: Path) -> Tab:
 
 
 def figures(column: list[str]) -> list[float]:
-    return [float(each.replace(".", "").replace(",", ".")) for each in column if each[:1].isdigit()]
+    return [float(text.replace(".", "").replace(",", ".")) for text in column if text[:1].isdigit()]
 
 
 def test_enter_on_a_head_sorts_german_figures_by_size_with_blanks_last(
     browser: Browser, german: Path
 ) -> None:
     tab = opened(browser, german)
-    before = tab.run(COLUMN)
-    assert any("," in each for each in before)
-    blanks = len(before) - len(figures(before))
+    column = tab.run(COLUMN)
+    assert any("," in text for text in column)
+    blanks = len(column) - len(figures(column))
     assert blanks == 2
     for down in (False, True):
         tab.run(f"{HEAD}.focus()")
         tab.press("Enter")
-        after = tab.run(COLUMN)
-        assert figures(after) == sorted(figures(before), reverse=down)
-        assert figures(after[-blanks:]) == []
+        sorted_column = tab.run(COLUMN)
+        assert figures(sorted_column) == sorted(figures(column), reverse=down)
+        assert figures(sorted_column[-blanks:]) == []
         order = tab.run(f"{HEAD}.parentElement.getAttribute('aria-sort')")
         assert order == ("descending" if down else "ascending")
 
@@ -69,7 +69,7 @@ def test_what_is_typed_leaves_the_rows_that_have_it(browser: Browser, german: Pa
     tab = opened(browser, german)
     tab.run("document.querySelector('#pairing-2 .filter input').focus()")
     tab.type("KIB")
-    hidden = f"[...{TABLE}.tBodies[0].rows].filter((row) => row.hidden).length"
-    assert tab.run(hidden) == 0
+    hidden_count = f"[...{TABLE}.tBodies[0].rows].filter((row) => row.hidden).length"
+    assert tab.run(hidden_count) == 0
     tab.type(" no such row")
-    assert tab.run(hidden) == tab.run(f"{TABLE}.tBodies[0].rows.length") == 13
+    assert tab.run(hidden_count) == tab.run(f"{TABLE}.tBodies[0].rows.length") == 13

@@ -38,16 +38,16 @@ def typed(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with a_browser() as found:
-        yield found
+    with a_browser() as chromium:
+        yield chromium
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("loopback")
     (folder / "matrix.yaml").write_text(MATRIX)
-    done = typed(["netlab", "run", "matrix.yaml", "--into", NAME], folder)
-    assert done.returncode == 0, done.stderr
+    process = typed(["netlab", "run", "matrix.yaml", "--into", NAME], folder)
+    assert process.returncode == 0, process.stderr
     return folder / NAME
 
 
@@ -65,11 +65,11 @@ def test_the_command_as_printed_measures_its_cell_again_and_no_other(
     cells = [cell.key for cell in netlab.load(measured).plan.cells]
     words = shlex.split(opened(browser, measured, 1).run(COMMAND))
     assert words == ["netlab", "resume", str(measured), "--redo", cells[1]]
-    before = Counter(record.cell for record in netlab.load(measured).records)
-    done = typed([*words, "--no-report"], tmp_path)
-    assert done.returncode == 0, done.stderr
-    after = Counter(record.cell for record in netlab.load(measured).records)
-    assert after - before == Counter({cells[1]: 1})
+    old_counts = Counter(record.cell for record in netlab.load(measured).records)
+    process = typed([*words, "--no-report"], tmp_path)
+    assert process.returncode == 0, process.stderr
+    new_counts = Counter(record.cell for record in netlab.load(measured).records)
+    assert new_counts - old_counts == Counter({cells[1]: 1})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -108,6 +108,6 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "table.csv").write_text(
         "pairing,protocol,message_bytes,socket_buffer_bytes,mbit_per_s\nLL,TCP,64,65536,88.35\n"
     )
-    done = typed(["netlab", "import", "table", "table.csv", "--into", "run"], folder)
-    assert done.returncode == 0, done.stderr
+    process = typed(["netlab", "import", "table", "table.csv", "--into", "run"], folder)
+    assert process.returncode == 0, process.stderr
     return folder / "run"

@@ -45,8 +45,8 @@ def test_a_gap_in_a_chart_is_no_point_and_no_zero(make: Callable[..., Analysis])
     (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
     assert chart.lines[0].points == ((1024.0, 48.0), (2048.0, None), (3072.0, 48.0))
     (picture,) = draw([chart])
-    whole = Chart(**{**_fields(chart), "lines": (_filled(chart.lines[0]),)})
-    assert _moves(picture.svg) > _moves(draw([whole])[0].svg)
+    full_chart = Chart(**{**_fields(chart), "lines": (_filled(chart.lines[0]),)})
+    assert _moves(picture.svg) > _moves(draw([full_chart])[0].svg)
 
 
 def test_bars_are_the_interval_of_a_cell_s_mean_from_three_trials_upwards(

@@ -74,9 +74,9 @@ def test_both_directions_have_columns_of_their_own_and_no_sum() -> None:
 
 
 def test_combinations_with_other_columns_have_an_overview_of_their_own() -> None:
-    both = {"to_server_": FlowReading(throughput_bit_per_s=1e6), "to_client_": FlowReading()}
+    flows = {"to_server_": FlowReading(throughput_bit_per_s=1e6), "to_client_": FlowReading()}
     one_way = [reading(direction=way) for way in ("client-sends", "server-sends")]
-    first, second = overviews(lay_out([*one_way, reading(direction="both", flows=both)]))
+    first, second = overviews(lay_out([*one_way, reading(direction="both", flows=flows)]))
     assert [row.label for row in first.lines] == [
         "LL, direction client-sends",
         "LL, direction server-sends",
@@ -86,9 +86,9 @@ def test_combinations_with_other_columns_have_an_overview_of_their_own() -> None
 
 
 def test_directions_that_vary_have_tables_of_their_own() -> None:
-    both = {"to_server_": FlowReading(throughput_bit_per_s=1e6), "to_client_": FlowReading()}
+    flows = {"to_server_": FlowReading(throughput_bit_per_s=1e6), "to_client_": FlowReading()}
     tables = tables_of(
-        reading(direction="client-sends"), reading(direction="both", flows=both, status="ok")
+        reading(direction="client-sends"), reading(direction="both", flows=flows, status="ok")
     )
     assert [table.conditions for table in tables] == [
         "direction client-sends",

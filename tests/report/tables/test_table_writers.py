@@ -91,11 +91,11 @@ def test_a_terminal_gets_no_escape_sequence() -> None:
 
 
 def test_the_methods_name_where_the_server_connected_and_only_there() -> None:
-    turned = reading(94, pairing="WL", flow={"connected_by": "server"})
+    reverse_reading = reading(94, pairing="WL", flow={"connected_by": "server"})
     plain = reading(94, pairing="LW", flow={"connected_by": "client"})
     (sentence,) = [
         text
-        for text in methods((turned, plain), None, source=None)
+        for text in methods((reverse_reading, plain), None, source=None)
         if "the server connects" in text
     ]
     assert sentence.endswith("which changes the MSS (TCP of WL).")

@@ -108,14 +108,14 @@ def test_trials_not_measured_yet_are_counted_as_a_sentence() -> None:
 
 
 def test_loss_stands_in_a_companion_table_where_there_was_any() -> None:
-    def udp(lost: int, **keys: Any) -> Reading:
-        counted = {"sent_messages": 1_000_000, "lost_messages": lost}
-        return reading(protocol="UDP", flow=counted, **keys)
+    def udp(losses: int, **keys: Any) -> Reading:
+        counts = {"sent_messages": 1_000_000, "lost_messages": losses}
+        return reading(protocol="UDP", flow=counts, **keys)
 
     assert len(tables_of(udp(0), reading())) == 1
-    _, lost = tables_of(udp(1, buffer=1), udp(250_000, buffer=2), udp(0, buffer=3), reading())
-    assert list(lost.columns) == ["UDP 64"]
-    assert [texts(lost, f"{size} B") for size in (1, 2, 3)] == [["0.00010"], ["25.00"], ["0"]]
+    _, loss_table = tables_of(udp(1, buffer=1), udp(250_000, buffer=2), udp(0, buffer=3), reading())
+    assert list(loss_table.columns) == ["UDP 64"]
+    assert [texts(loss_table, f"{size} B") for size in (1, 2, 3)] == [["0.00010"], ["25.00"], ["0"]]
 
 
 def test_a_measured_figure_is_never_printed_as_nothing() -> None:

@@ -36,19 +36,19 @@ def cut_ways(check: Callable[[str], Preflight]) -> PathChecks:
 
 
 def test_while_a_host_of_it_is_away_it_is_tried_more_and_more_rarely() -> None:
-    tried: list[str] = []
+    pairings: list[str] = []
 
     def gone(pairing: str) -> Preflight:
-        tried.append(pairing)
+        pairings.append(pairing)
         raise HostGone("left: the connection ended")
 
     ways = cut_ways(gone)
     for _ in range(20):
         ways.ask_again()
-    assert tried == ["LL"]
-    left = ways.reason_left(CELL)
-    assert left is not None
-    assert (left.reason, left.detail) == ("path-blocked", "TCP is blocked")
+    assert pairings == ["LL"]
+    obstacle = ways.reason_left(CELL)
+    assert obstacle is not None
+    assert (obstacle.reason, obstacle.detail) == ("path-blocked", "TCP is blocked")
     (wait_s,) = ways.next_asks_s([CELL], 600.0)
     assert wait_s is not None
     assert 1.0 < wait_s <= 2.0
@@ -78,9 +78,9 @@ def test_a_defect_is_no_hosts_fault_and_its_traceback_is_kept() -> None:
 
     ways = cut_ways(check)
     ways.ask_again()
-    left = ways.reason_left(CELL)
-    assert left is not None
-    assert (left.reason, left.detail) == ("internal", "LL: check-LL KeyError('addresses')")
+    obstacle = ways.reason_left(CELL)
+    assert obstacle is not None
+    assert (obstacle.reason, obstacle.detail) == ("internal", "LL: check-LL KeyError('addresses')")
     warnings, faults = ways.try_all([["LL"]])
     assert warnings == faults == ["LL: check-LL KeyError('addresses')"]
 
@@ -88,16 +88,16 @@ def test_a_defect_is_no_hosts_fault_and_its_traceback_is_kept() -> None:
 SHUT = Preflight(blocked=(Blocked("TCP", "10.0.0.1", "10.0.0.2", "TCP is blocked"),), warnings=())
 
 
-def never_passed(*found: Preflight) -> tuple[PathChecks, list[str]]:
+def never_passed(*results: Preflight) -> tuple[PathChecks, list[str]]:
     """PathChecks with these results of the first and later checks; and their messages."""
-    said: list[str] = []
-    answers = iter(found)
-    ways = PathChecks(PAIRS, lambda _: next(answers), said.append, keep=lambda *_: "")
+    messages: list[str] = []
+    answers = iter(results)
+    ways = PathChecks(PAIRS, lambda _: next(answers), messages.append, keep=lambda *_: "")
     ways.try_all([["LL"]])
-    blocked = ways.obstacle(CELL)
-    assert blocked is not None
-    assert (blocked.reason, ways.is_cut(CELL)) == ("path-blocked", True)
-    return ways, said
+    obstacle = ways.obstacle(CELL)
+    assert obstacle is not None
+    assert (obstacle.reason, ways.is_cut(CELL)) == ("path-blocked", True)
+    return ways, messages
 
 
 def pass_time(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
@@ -108,20 +108,20 @@ def pass_time(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 def test_one_that_never_passed_is_looked_at_again_after_a_while_and_is_measured_then(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ways, said = never_passed(SHUT, PASSES)
+    ways, messages = never_passed(SHUT, PASSES)
     ways.ask_again()
     assert ways.is_cut(CELL)
     pass_time(monkeypatch, FIRST_LOOK_S)
     ways.ask_again()
     assert not ways.is_cut(CELL)
     assert ways.obstacle(CELL) is None
-    assert said == ["LL: TCP passes now"]
+    assert messages == ["LL: TCP passes now"]
 
 
 def test_it_is_looked_at_twice_and_no_more_and_the_second_time_when_all_else_is_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ways, said = never_passed(SHUT, SHUT, SHUT)
+    ways, messages = never_passed(SHUT, SHUT, SHUT)
     pass_time(monkeypatch, FIRST_LOOK_S)
     ways.ask_again()
     pass_time(monkeypatch, 1000)
@@ -129,10 +129,10 @@ def test_it_is_looked_at_twice_and_no_more_and_the_second_time_when_all_else_is_
     assert ways.next_asks_s([CELL], 600.0) == [0.0]
     ways.ask_again()
     assert ways.next_asks_s([CELL], 600.0) == [None]
-    left = ways.reason_left(CELL)
-    assert left is not None
-    assert (left.status, left.reason) == (Status.FAILED, "path-blocked")
-    assert said == []
+    obstacle = ways.reason_left(CELL)
+    assert obstacle is not None
+    assert (obstacle.status, obstacle.reason) == (Status.FAILED, "path-blocked")
+    assert messages == []
 
 
 def test_a_short_run_waits_for_the_look_and_an_impatient_one_does_not() -> None:

@@ -41,8 +41,8 @@ class FakeAgent:
 
 
 def host(name: str, **addresses: str) -> Host:
-    given = {network: (address,) for network, address in addresses.items()}
-    return Host(name=name, os="L", addresses=given)
+    host_addresses = {network: (address,) for network, address in addresses.items()}
+    return Host(name=name, os="L", addresses=host_addresses)
 
 
 A = host("a", test="10.0.0.1", second="10.0.1.1")
@@ -54,14 +54,14 @@ PAIRS = [(A, B), (A, C), (B, C)]
 def noted(
     agents: dict[str, FakeAgent], *, routes: bool = True
 ) -> tuple[list[tuple[str, dict[str, Any]]], list[str]]:
-    folder, said = Kept(), list[str]()
-    notes = FactNotes(said.append)
-    known = cast("dict[str, Agent]", agents)
+    folder, messages = Kept(), list[str]()
+    notes = FactNotes(messages.append)
+    cast_agents = cast("dict[str, Agent]", agents)
     peers = peers_of(PAIRS)
-    notes.note(cast("RunFolder", folder), known, peers, "before")
+    notes.note(cast("RunFolder", folder), cast_agents, peers, "before")
     if routes:
-        notes.note_routes(cast("RunFolder", folder), known, routes_of(PAIRS), peers)
-    return folder.notes, said
+        notes.note_routes(cast("RunFolder", folder), cast_agents, routes_of(PAIRS), peers)
+    return folder.notes, messages
 
 
 def test_each_address_has_one_route_however_many_peers_there_are() -> None:
@@ -71,7 +71,7 @@ def test_each_address_has_one_route_however_many_peers_there_are() -> None:
 
 
 def test_another_interface_is_noted_with_what_follows_its_route() -> None:
-    notes, said = noted({"a": FakeAgent({"10.0.0.2": "eth0", "10.0.1.2": "eth1"})})
+    notes, messages = noted({"a": FakeAgent({"10.0.0.2": "eth0", "10.0.1.2": "eth1"})})
     assert [kind for kind, _ in notes] == ["facts", "route"]
     assert notes[1][1] == {
         "host": "a",
@@ -79,7 +79,7 @@ def test_another_interface_is_noted_with_what_follows_its_route() -> None:
         "peer": "b",
         "facts": {"route_interface": "eth1", "interface_mtu_bytes": 1500},
     }
-    assert said == []
+    assert messages == []
 
 
 def test_two_addresses_of_one_interface_are_noted_once() -> None:
@@ -88,12 +88,12 @@ def test_two_addresses_of_one_interface_are_noted_once() -> None:
 
 
 def test_a_route_without_facts_is_reported_and_the_rest_noted() -> None:
-    notes, said = noted({
+    notes, messages = noted({
         "a": FakeAgent({"10.0.0.2": "eth0", "10.0.1.2": None}),
         "b": FakeAgent({"10.0.0.1": "eth0", "10.0.1.1": "eth1"}),
     })  # fmt: skip
     assert [kind for kind, _ in notes] == ["facts", "facts", "route"]
-    assert said == ["warning: a: no facts about its route to b: gone"]
+    assert messages == ["warning: a: no facts about its route to b: gone"]
 
 
 def test_all_hosts_are_asked_at_the_same_time() -> None:
@@ -106,10 +106,10 @@ def test_all_hosts_are_asked_at_the_same_time() -> None:
             meet.wait()
             return super().facts(to)
 
-    notes, said = noted({
+    notes, messages = noted({
         "a": Met({"10.0.0.2": "eth0", "10.0.1.2": "eth0"}),
         "b": Met({"10.0.0.1": "eth0", "10.0.1.1": "eth0"}),
         "c": Met({"10.0.0.1": "eth0"}),
     }, routes=False)  # fmt: skip
     assert [data["host"] for _, data in notes] == ["a", "b", "c"]
-    assert said == []
+    assert messages == []

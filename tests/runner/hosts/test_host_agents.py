@@ -99,9 +99,9 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    before = time.monotonic()
+    start_s = time.monotonic()
     call()
-    return time.monotonic() - before
+    return time.monotonic() - start_s
 
 
 # Locks
@@ -241,6 +241,6 @@ def test_one_that_refuses_us_stops_nothing(lab: Lab) -> None:
     with pool_of(lab, lab.inventory("c", one=("a", "b")), "one") as pool:
         assert pool.warnings == ["not observed: c: accepted no key"]
     lab.away |= {"a": HostGone("a: away"), "b": HostGone("b: away")}
-    lost = pool_of(lab, lab.inventory("c", one=("a", "b")), "one")
+    lost_pool = pool_of(lab, lab.inventory("c", one=("a", "b")), "one")
     with pytest.raises(HostError, match="no pairing can be measured: a: away; b: away"):
-        cast(Any, lost).__enter__()
+        cast(Any, lost_pool).__enter__()

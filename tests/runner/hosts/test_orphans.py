@@ -43,46 +43,46 @@ def left(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def agent_on(transport: Transport, pid: int) -> Agent:
-    made: Any = SimpleNamespace(
+    stand_in: Any = SimpleNamespace(
         host=SimpleNamespace(local=False, os="L"),
         hello={"pid": pid},
         identity=("machine", "network"),
         start_beside=transport.start,
     )
-    return cast(Agent, made)
+    return cast(Agent, stand_in)
 
 
 @pytest.fixture
 def transport(site: Site) -> Iterator[Transport]:
     server = site.server()
     server.says(at_first=BACKGROUND)
-    made = connect(host_at(server))
-    yield made
-    made.close()
+    connection = connect(host_at(server))
+    yield connection
+    connection.close()
 
 
-def ended_in_s(found: Orphans, agent: Agent) -> float:
-    before = time.monotonic()
-    found.end(agent)
-    return time.monotonic() - before
+def ended_in_s(registry: Orphans, agent: Agent) -> float:
+    start_s = time.monotonic()
+    registry.end(agent)
+    return time.monotonic() - start_s
 
 
 def test_one_that_ended_by_itself_is_not_waited_for_where_something_holds_the_output(
     transport: Transport,
 ) -> None:
     agent = agent_on(transport, NO_PROCESS)
-    found = Orphans()
-    found.add(agent)
-    assert ended_in_s(found, agent) < 3
+    registry = Orphans()
+    registry.add(agent)
+    assert ended_in_s(registry, agent) < 3
 
 
 def test_one_that_runs_is_ended_all_the_same(
     transport: Transport, left: subprocess.Popen[bytes]
 ) -> None:
     agent = agent_on(transport, left.pid)
-    found = Orphans()
-    found.add(agent)
-    assert ended_in_s(found, agent) < 3
+    registry = Orphans()
+    registry.add(agent)
+    assert ended_in_s(registry, agent) < 3
     assert left.wait(5) == -9
 
 
@@ -92,9 +92,9 @@ def test_another_program_with_its_number_is_left_alone(
     monkeypatch.setattr(orphans, "LOOK_S", 0.5)
     parent = os.getppid()
     agent = agent_on(transport, parent)
-    found = Orphans()
-    found.add(agent)
-    assert ended_in_s(found, agent) < 3
+    registry = Orphans()
+    registry.add(agent)
+    assert ended_in_s(registry, agent) < 3
     assert is_alive(parent)
 
 
@@ -105,8 +105,8 @@ def test_one_that_could_not_be_looked_at_is_looked_at_the_next_time(
         raise HostError("far: it opens no further channel")
 
     agent = agent_on(transport, left.pid)
-    found = Orphans()
-    found.add(agent)
-    found.end(cast(Agent, SimpleNamespace(identity=agent.identity, start_beside=full)))
-    found.end(agent)
+    registry = Orphans()
+    registry.add(agent)
+    registry.end(cast(Agent, SimpleNamespace(identity=agent.identity, start_beside=full)))
+    registry.end(agent)
     assert until(lambda: left.poll() is not None)

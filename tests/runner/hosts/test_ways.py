@@ -46,9 +46,9 @@ def test_a_cable_that_is_pulled_is_waited_for(
     ip("-n", wires.client, "link", "set", "test0", "down")
     pool.check_path_again(failed("connect-timeout"), CELL)
     assert pool.is_away(CELL)
-    left = pool.reason_left(CELL)
-    assert left is not None
-    assert (left.status, left.reason) in {
+    obstacle = pool.reason_left(CELL)
+    assert obstacle is not None
+    assert (obstacle.status, obstacle.reason) in {
         (Status.FAILED, "path-blocked"),
         (Status.FAILED, "wrong-path"),
     }

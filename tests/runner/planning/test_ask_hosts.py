@@ -93,8 +93,8 @@ def test_a_cell_is_beyond_a_system_that_lacks_what_its_settings_ask_for(
     cell = one_cell(tmp_path, more, test=test, protocol=protocol, pairing=pairing)
     server = WINDOWS if pairing[0] == "W" else LINUX
     client = WINDOWS if pairing[1] == "W" else LINUX
-    found = lacking(cell, {"server": server, "client": client})
-    assert [f"{each.role} {each.capability}" for each in found] == beyond
+    gaps = lacking(cell, {"server": server, "client": client})
+    assert [f"{demand.role} {demand.capability}" for demand in gaps] == beyond
     assert lacking(cell, {"server": LINUX, "client": LINUX}) == ()
 
 
@@ -117,8 +117,8 @@ def test_a_probe_without_a_kind_of_test_cannot_run_it(
     assert (demand.role, demand.capability, demand.needed) == ("server", kind, True)
 
 
-def told(**said: frozenset[str] | None) -> Mapping[str, HostAnswer]:
-    return {name: HostAnswer(words) for name, words in said.items()}
+def told(**host_words: frozenset[str] | None) -> Mapping[str, HostAnswer]:
+    return {name: HostAnswer(words) for name, words in host_words.items()}
 
 
 def test_the_plan_names_cells_that_a_host_cannot_run_and_gives_them_no_time(
@@ -138,8 +138,8 @@ def test_what_a_host_does_without_is_a_note_and_the_cell_is_measured(tmp_path: P
     cell = one_cell(tmp_path, "congestion: cubic", pairing="LW")
     (tmp_path / "hosts.yaml").write_text(INVENTORY)
     inventory = load_inventory(tmp_path / "hosts.yaml")
-    refused, notes = beyond_hosts([cell], inventory, told(a=LINUX, b=WINDOWS))
-    assert refused == {}
+    refusals, notes = beyond_hosts([cell], inventory, told(a=LINUX, b=WINDOWS))
+    assert refusals == {}
     assert notes == ("b is measured without `congestion: cubic`: its system does not support it",)
 
 
@@ -169,21 +169,21 @@ def test_hosts_are_really_asked_and_offline_asks_nobody(
     file.write_text(INVENTORY.replace("nobody@192.0.2.1", "nobody@127.0.0.1:9"))
     one_cell(tmp_path, "dscp: 46")
     hosts = load_inventory(file).hosts
-    said = asking(lambda _sentence: None)(hosts)
-    assert said["a"].fault is None
-    assert said["a"].capabilities is not None and "stream" in said["a"].capabilities
-    assert said["b"].capabilities is None and "127.0.0.1" in (said["b"].fault or "")
+    answers = asking(lambda _sentence: None)(hosts)
+    assert answers["a"].fault is None
+    assert answers["a"].capabilities is not None and "stream" in answers["a"].capabilities
+    assert answers["b"].capabilities is None and "127.0.0.1" in (answers["b"].fault or "")
     words = ["plan", str(tmp_path / "matrix.yaml"), "--hosts", str(file)]
     assert "capabilities unknown: b" in CliRunner().invoke(cli, words).output
     assert "capabilities unknown" not in CliRunner().invoke(cli, [*words, "--offline"]).output
 
 
 @given(st.frozensets(st.sampled_from(sorted(LINUX))))
-def test_what_is_lacking_is_what_is_demanded_and_not_there(known: frozenset[str]) -> None:
+def test_what_is_lacking_is_what_is_demanded_and_not_there(server_words: frozenset[str]) -> None:
     cell = next(iter(expand(load_matrix(LAB_REPORT))))
-    found = lacking(cell, {"server": known, "client": None})
-    wanted = {each.capability for each in demands(cell) if each.role == "server"}
-    assert {each.capability for each in found} == wanted - known
+    gaps = lacking(cell, {"server": server_words, "client": None})
+    demand_words = {demand.capability for demand in demands(cell) if demand.role == "server"}
+    assert {demand.capability for demand in gaps} == demand_words - server_words
 
 
 BOTH = {"client", "server"}
@@ -215,6 +215,6 @@ def test_methods_are_demanded_of_the_ends_that_send_and_receive(
         ),
     ):
         test = "stream" if isinstance(setup, Stream) else "throughput_search"
-        found = demands(Cell(pairing="LL", test=test, setup=setup))
-        assert {each.role for each in found if each.capability == "packet"} == sender
-        assert {each.role for each in found if each.capability == "poll"} == receiver
+        cell_demands = demands(Cell(pairing="LL", test=test, setup=setup))
+        assert {demand.role for demand in cell_demands if demand.capability == "packet"} == sender
+        assert {demand.role for demand in cell_demands if demand.capability == "poll"} == receiver

@@ -48,8 +48,8 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cell, ...]:
 def test_words_choose_pairings_and_tests(
     cells: tuple[Cell, ...], words: tuple[str, ...], pairings: set[str], tests: set[str]
 ) -> None:
-    chosen = chosen_of(cells, words)
-    assert {(cell.pairing, cell.test) for cell in chosen} == {
+    selection = chosen_of(cells, words)
+    assert {(cell.pairing, cell.test) for cell in selection} == {
         (pairing, test) for pairing in pairings for test in tests
     }
 
@@ -101,5 +101,5 @@ def test_redo_takes_keys_pairings_tests_and_what_failed(cells: tuple[Cell, ...])
 
 
 def test_the_matrices_that_are_shipped_can_be_narrowed(tmp_path: Path) -> None:
-    found = expand(load_matrix(MATRICES / "lab-report.yaml"))
-    assert len(chosen_of(found, ["l*"])) == len(found) / 2
+    matrix_cells = expand(load_matrix(MATRICES / "lab-report.yaml"))
+    assert len(chosen_of(matrix_cells, ["l*"])) == len(matrix_cells) / 2

@@ -64,11 +64,11 @@ def test_where_nothing_can_be_measured_the_files_are_wrong(tmp_path: Path) -> No
 
 
 def test_two_systems_of_one_machine_are_no_pair(tmp_path: Path) -> None:
-    both = "".join(
+    entries = "".join(
         f"  {os}: {{ssh: a@192.0.2.9, os: {os}, machine: nas, addresses: {{t: 198.51.100.9}}}}\n"
         for os in "LW"
     )
-    inventory = load_inventory(inventory_file(tmp_path, more=both))
+    inventory = load_inventory(inventory_file(tmp_path, more=entries))
     assert inventory.wanting("WL") == "a Windows host and a Linux host on two machines"
 
 
@@ -109,10 +109,10 @@ def test_a_run_measures_what_it_can_and_leaves_the_rest_pending(
     with pytest.raises(IncompleteRun, match="2 pending; to resume: netlab resume"):
         outcome.raise_for_status()
     assert outcome.counts == {"ok": 1, "pending": 2}
-    said = capfd.readouterr().err
-    assert "1 trial to measure" in said
-    assert said.count("WL and WW need a Windows host") == 1
-    records = {each.pairing: each for each in read(tmp_path / "run", RUN_CHECK).records}
+    output = capfd.readouterr().err
+    assert "1 trial to measure" in output
+    assert output.count("WL and WW need a Windows host") == 1
+    records = {record.pairing: record for record in read(tmp_path / "run", RUN_CHECK).records}
     assert (records["WL"].reason, records["WW"].reason) == ("no-host", "no-host")
     assert records["WL"].detail == "WL needs a Windows host"
 

@@ -27,16 +27,16 @@ LOOPBACK = MATRICES / "loopback.yaml"
 
 def test_the_plan_of_the_lab_report_has_its_cells_rounds_and_time() -> None:
     plan = plan_of(REPORT, None)
-    found = plan_json(plan)
-    assert (found["cells"], found["trials"], found["rounds"]) == (416, 416, 416)
-    assert 4160 < found["seconds"] < 4160 * 1.02
-    assert [each["key"] for each in found["cell_list"]] == [
+    plan_data = plan_json(plan)
+    assert (plan_data["cells"], plan_data["trials"], plan_data["rounds"]) == (416, 416, 416)
+    assert 4160 < plan_data["seconds"] < 4160 * 1.02
+    assert [entry["key"] for entry in plan_data["cell_list"]] == [
         cell.key for cell in expand(load_matrix(REPORT))
     ]
-    counts = {each["pairing"]: each["cells"] for each in found["pairings"]}
+    counts = {entry["pairing"]: entry["cells"] for entry in plan_data["pairings"]}
     assert counts == {"LL": 104, "WL": 104, "LW": 104, "WW": 104}
-    assert found["at_the_same_time"] == []
-    assert json.loads(plan.as_json()) == found
+    assert plan_data["at_the_same_time"] == []
+    assert json.loads(plan.as_json()) == plan_data
 
 
 def test_the_text_says_how_many_how_long_and_what_is_measured() -> None:
@@ -57,9 +57,9 @@ def test_the_text_lists_every_cell_with_its_key_where_asked() -> None:
 
 
 def test_only_and_set_narrow_the_plan() -> None:
-    found = plan_json(plan_of(REPORT, None, ["LL"], {"duration": "1s", "repeats": "2"}))
-    assert (found["cells"], found["trials"]) == (104, 208)
-    assert 208 < found["seconds"] < 215
+    plan_data = plan_json(plan_of(REPORT, None, ["LL"], {"duration": "1s", "repeats": "2"}))
+    assert (plan_data["cells"], plan_data["trials"]) == (104, 208)
+    assert 208 < plan_data["seconds"] < 215
     with pytest.raises(
         UsageError, match="--only XX: this matrix has no such pairing or test; pairings: LL, WL"
     ):
@@ -83,31 +83,35 @@ def test_hosts_of_the_inventory_decide_what_runs_at_the_same_time(tmp_path: Path
         "  four: {ssh: a@192.0.2.2, os: W, machine: second, addresses: {test: 198.51.100.2}}\n",
         encoding="utf-8",
     )
-    found = plan_json(plan_of(REPORT, hosts, (), {"parallel": "true"}))
-    assert found["at_the_same_time"] == []
-    assert found["rounds"] == 416
-    assert not found["hosts_assumed"]
+    plan_data = plan_json(plan_of(REPORT, hosts, (), {"parallel": "true"}))
+    assert plan_data["at_the_same_time"] == []
+    assert plan_data["rounds"] == 416
+    assert not plan_data["hosts_assumed"]
     text = plan_text(plan_of(REPORT, hosts, (), {"parallel": "true"}))
     assert "any two pairings share a host" in text
 
 
 def test_the_plan_reports_a_count_without_a_rate() -> None:
     plan = plan_of(LOOPBACK, None, (), {"count": "1000"})
-    found = plan_json(plan)
-    assert (found["trials_of_unknown_length"], found["trials_at_link_rate"]) == (12, 0)
+    plan_data = plan_json(plan)
+    assert (plan_data["trials_of_unknown_length"], plan_data["trials_at_link_rate"]) == (12, 0)
     text = plan_text(plan)
     assert "12 trials are bounded by a count: their time cannot be predicted" in text
     assert "About" not in text
 
 
 def test_counted_trials_are_reckoned_at_the_links_rate_over_every_cable() -> None:
-    found = plan_json(plan_of(MATRICES / "nettest.yaml", None))
-    assert (found["cells"], found["trials"], found["trials_at_link_rate"]) == (3, 35, 35)
-    assert [each["trials"] for each in found["cell_list"]] == [10, 10, 15]
+    plan_data = plan_json(plan_of(MATRICES / "nettest.yaml", None))
+    assert (plan_data["cells"], plan_data["trials"], plan_data["trials_at_link_rate"]) == (
+        3,
+        35,
+        35,
+    )
+    assert [entry["trials"] for entry in plan_data["cell_list"]] == [10, 10, 15]
     # 1538 bytes on the wire: a million of them one way; 100,000 there and back over two cables.
     frame_s = 8 * 1538 / 1e8
     least_s = 10 * 4 * 100_000 * frame_s + (10 + 15) * 1_000_000 * frame_s
-    assert found["seconds"] == pytest.approx(least_s + 34 * 3 + 35 * OVERHEAD_S)
+    assert plan_data["seconds"] == pytest.approx(least_s + 34 * 3 + 35 * OVERHEAD_S)
     text = plan_text(plan_of(MATRICES / "nettest.yaml", None))
     assert "3 cells x 10 or 15 trials = 35 trials in 35 rounds" in text
     assert "At least 1 h 1 min" in text
@@ -134,29 +138,29 @@ def cell_of(setup: TestSettings) -> Cell:
 
 
 def test_several_requests_under_way_take_as_long_as_the_busier_way_or_the_mirror() -> None:
-    asked: dict[str, Any] = {"protocol": "UDP", "message_bytes": 1472, "response_bytes": 18}
-    asked |= {"duration_s": None, "count": 1000}
+    settings: dict[str, Any] = {"protocol": "UDP", "message_bytes": 1472, "response_bytes": 18}
+    settings |= {"duration_s": None, "count": 1000}
     long_s, short_s = 1000 * 8 * 1538 / 1e8, 1000 * 8 * 84 / 1e8
-    one, many, held = (
-        least_s(cell_of(RoundTrip(**asked, **more)), link())
+    single_s, parallel_s, hold_s = (
+        least_s(cell_of(RoundTrip(**settings, **more)), link())
         for more in ({}, {"outstanding": 64}, {"outstanding": 64, "mirror_hold_s": 0.01})
     )
-    assert one == pytest.approx(long_s + short_s)
-    assert many == pytest.approx(long_s)
-    assert held == pytest.approx(10)
+    assert single_s == pytest.approx(long_s + short_s)
+    assert parallel_s == pytest.approx(long_s)
+    assert hold_s == pytest.approx(10)
 
 
 def test_connections_take_their_handshakes_and_searches_what_they_take_at_least() -> None:
-    asked: dict[str, Any] = {"message_bytes": 64, "duration_s": None, "count": 1000}
-    connect = least_s(cell_of(Connect(**asked)), link())
-    round_trip = least_s(cell_of(RoundTrip(protocol="TCP", **asked)), link())
+    settings: dict[str, Any] = {"message_bytes": 64, "duration_s": None, "count": 1000}
+    connect = least_s(cell_of(Connect(**settings)), link())
+    round_trip = least_s(cell_of(RoundTrip(protocol="TCP", **settings)), link())
     assert connect is not None
     assert round_trip is not None
     assert connect == pytest.approx(round_trip + 1000 * 2 * 8 * 84 / 1e8)
     swept = PayloadSearch(protocol="UDP", sweep=True, duration_s=0.5)
     assert least_s(cell_of(swept), link()) == 14 * 0.5
-    assert least_s(cell_of(RoundTrip(protocol="TCP", **asked)), None) is None
-    huge = RoundTrip(protocol="UDP", ip_version=6, **asked)
+    assert least_s(cell_of(RoundTrip(protocol="TCP", **settings)), None) is None
+    huge = RoundTrip(protocol="UDP", ip_version=6, **settings)
     assert least_s(cell_of(huge), link(mtu_bytes=576)) is None
 
 
@@ -169,7 +173,12 @@ def test_connections_take_their_handshakes_and_searches_what_they_take_at_least(
     st.integers(0, 3),
 )
 def test_more_messages_longer_ones_and_more_cables_never_take_less(
-    protocol: Literal["TCP", "UDP"], size: int, other: int, count: int, outstanding: int, hops: int
+    protocol: Literal["TCP", "UDP"],
+    size: int,
+    other_size: int,
+    count: int,
+    outstanding: int,
+    hops: int,
 ) -> None:
     def time_s(message_bytes: int, count: int, hops: int) -> float:
         setup = RoundTrip(
@@ -179,11 +188,11 @@ def test_more_messages_longer_ones_and_more_cables_never_take_less(
             count=count,
             outstanding=outstanding,
         )
-        found = least_s(cell_of(setup), link(hops=hops))
-        assert found is not None
-        return found
+        duration_s = least_s(cell_of(setup), link(hops=hops))
+        assert duration_s is not None
+        return duration_s
 
-    shorter, longer = sorted((size, other))
+    shorter, longer = sorted((size, other_size))
     assert time_s(shorter, count, hops) <= time_s(longer, count, hops)
     assert time_s(size, 2 * count, hops) == pytest.approx(2 * time_s(size, count, hops))
     assert time_s(size, count, hops) <= time_s(size, count, hops + 1)
@@ -210,10 +219,10 @@ def test_cells_that_the_inventory_shows_cannot_be_measured_are_named_and_take_no
         "  - {test: round_trip, protocol: UDP, ip: [4, 6]}\n"
     )
     plan = plan_of(matrix, hosts)
-    found = plan_json(plan)
-    assert (found["cells"], found["cells_refused"], found["trials"]) == (6, 3, 3)
-    assert 30 < found["seconds"] < 31
-    assert [(c["pairing"], c["test"]) for c in found["cell_list"] if "refused" in c] == [
+    plan_data = plan_json(plan)
+    assert (plan_data["cells"], plan_data["cells_refused"], plan_data["trials"]) == (6, 3, 3)
+    assert 30 < plan_data["seconds"] < 31
+    assert [(c["pairing"], c["test"]) for c in plan_data["cell_list"] if "refused" in c] == [
         ("WL", "stream"),
         ("WL", "round_trip"),
         ("LL", "round_trip"),
@@ -231,22 +240,22 @@ def test_of_a_search_the_plan_says_what_it_takes_at_least_and_at_most() -> None:
     text = plan_text(plan)
     assert "4 trials search the path" in text
     assert "searched" in text
-    found = plan_json(plan)
-    assert (found["trials_of_unknown_length"], found["trials_that_search"]) == (0, 4)
+    plan_data = plan_json(plan)
+    assert (plan_data["trials_of_unknown_length"], plan_data["trials_that_search"]) == (0, 4)
     # One sweep per IP version: 14 sizes over TCP, 14 to 16 over UDP, a second each.
-    assert found["seconds_at_least"] == pytest.approx(4 * 14 + 4 * OVERHEAD_S)
+    assert plan_data["seconds_at_least"] == pytest.approx(4 * 14 + 4 * OVERHEAD_S)
     # Lost messages: 18 sizes of TCP, 1 s time-out and 1 s beyond; 19 of UDP, 500 ms.
     most_s = 2 * (14 + 2 * 18 * 2) + 2 * (16 + 2 * 19 * 0.5) + 4 * OVERHEAD_S
-    assert found["seconds"] == pytest.approx(most_s)
+    assert plan_data["seconds"] == pytest.approx(most_s)
     assert "At least 56.1 s, at most 4 min 2 s; the longest trial 1 min 26 s" in text
 
 
 def test_the_standards_search_is_planned_by_the_number_of_its_steps() -> None:
     plan = plan_of(MATRICES / "rfc2544.yaml", None)
-    found = plan_json(plan)
+    plan_data = plan_json(plan)
     # For each of 14 cells: two trials at line rate, two of the loss, round trips at four loads.
     least_s = 2 * 60.1 + 5 + 2 * 65.1 + 4 * 65.5
-    assert found["seconds_at_least"] == pytest.approx(14 * (least_s + OVERHEAD_S))
+    assert plan_data["seconds_at_least"] == pytest.approx(14 * (least_s + OVERHEAD_S))
     assert "At least 2 h 1 min, at most 11 h 13 min" in plan_text(plan)
 
 
@@ -262,10 +271,10 @@ def test_the_plan_reports_a_search_without_a_line_rate(tmp_path: Path) -> None:
 
 def test_with_until_the_plan_has_a_least_and_a_largest_number_of_trials() -> None:
     plan = plan_of(LOOPBACK, None, (), {"until": "{within: 2.5 %, at_least: 5, at_most: 20}"})
-    found = plan_json(plan)
-    assert (found["trials_at_least"], found["trials"]) == (60, 240)
-    assert found["seconds"] == pytest.approx(4 * found["seconds_at_least"])
-    assert found["until"] == {
+    plan_data = plan_json(plan)
+    assert (plan_data["trials_at_least"], plan_data["trials"]) == (60, 240)
+    assert plan_data["seconds"] == pytest.approx(4 * plan_data["seconds_at_least"])
+    assert plan_data["until"] == {
         "within": 0.025,
         "confidence": 0.95,
         "at_least": 5,

@@ -21,9 +21,9 @@ tests: [{test: stream, protocol: TCP, message_size: 64, duration: 1s}]
 """
 
 
-def offered(words: list[str], begun: str) -> list[str]:
+def offered(words: list[str], prefix: str) -> list[str]:
     shell = ShellComplete(cli, {}, "netlab", "_NETLAB_COMPLETE")
-    return [each.value for each in shell.get_completions(words, begun)]
+    return [completion.value for completion in shell.get_completions(words, prefix)]
 
 
 @pytest.fixture(autouse=True)
@@ -55,8 +55,8 @@ def test_a_matrix_that_cannot_be_read_offers_nothing(tmp_path: Path, matrix: str
 
 
 def test_hosts_are_also_printed_as_json() -> None:
-    ended = CliRunner().invoke(cli, ["hosts", "m.yaml", "--json"])
-    (nas, laptop) = json.loads(ended.stdout)
+    outcome = CliRunner().invoke(cli, ["hosts", "m.yaml", "--json"])
+    (nas, laptop) = json.loads(outcome.stdout)
     assert (nas["host"], laptop["host"]) == ("nas", "laptop")
     assert nas["fit"] is True
     assert nas["facts"]["reachable"] == "on this machine"

@@ -39,12 +39,12 @@ HOSTS = (
 
 
 def test_the_network_of_most_hosts_comes_first() -> None:
-    assert [each.network for each in shared_networks(HOSTS)] == [MANAGED, CABLE]
+    assert [network.network for network in shared_networks(HOSTS)] == [MANAGED, CABLE]
 
 
 def test_the_chosen_network_is_the_tests_and_a_lone_host_is_left_out() -> None:
-    both = shared_networks(HOSTS)
-    hosts = {host.name: host.addresses for host in with_addresses(HOSTS, both[::-1])}
+    networks = shared_networks(HOSTS)
+    hosts = {host.name: host.addresses for host in with_addresses(HOSTS, networks[::-1])}
     assert hosts == {
         "a": {"test": ("10.0.0.1",), "eth0": ("192.0.2.1",)},
         "b": {"test": ("10.0.0.2",), "eth0": ("192.0.2.2",)},
@@ -55,7 +55,7 @@ def test_the_chosen_network_is_the_tests_and_a_lone_host_is_left_out() -> None:
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     hosts = with_addresses(HOSTS, shared_networks(HOSTS))
     file = tmp_path / "lab.yaml"
-    file.write_text(inventory_text(hosts, {each.host.name: each.words for each in HOSTS}))
+    file.write_text(inventory_text(hosts, {entry.host.name: entry.words for entry in HOSTS}))
     assert load_inventory(file).hosts == hosts
     assert "# system W, x86_64" in file.read_text()
 

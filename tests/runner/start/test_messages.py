@@ -30,12 +30,12 @@ def said_to(folder: Path, text: str, *words: str) -> tuple[int, str]:
     (folder / "i.yaml").write_text(INVENTORY)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        ended = CliRunner().invoke(cli, [*words])
-    error = ended.exception
+        outcome = CliRunner().invoke(cli, [*words])
+    error = outcome.exception
     if isinstance(error, NetlabError):
         return error.exit_code, str(error)
     assert error is None or isinstance(error, SystemExit), repr(error)
-    return ended.exit_code, ended.output
+    return outcome.exit_code, outcome.output
 
 
 def changed(old: str, new: str) -> str:
@@ -221,10 +221,10 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_wrong_input_has_a_useful_message(tmp_path: Path, case: str) -> None:
-    text, words, code, expected = CASES[case]
-    found, said = said_to(tmp_path, text, *words)
-    assert re.search(expected, said), said
-    assert found == code
+    text, words, code, pattern = CASES[case]
+    exit_code, message = said_to(tmp_path, text, *words)
+    assert re.search(pattern, message), message
+    assert exit_code == code
 
 
 def test_what_is_right_is_taken(tmp_path: Path) -> None:
@@ -233,9 +233,11 @@ def test_what_is_right_is_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85"])
 def test_what_yaml_1_2_takes_for_a_letter_is_one(tmp_path: Path, sign: str) -> None:
-    code, said = said_to(tmp_path, changed("title: t", f"title: a{sign}b # c\nrepeats: 2"), *PLAN)
+    code, message = said_to(
+        tmp_path, changed("title: t", f"title: a{sign}b # c\nrepeats: 2"), *PLAN
+    )
     assert code == 0
-    assert "1 cell x 2 trials" in said
+    assert "1 cell x 2 trials" in message
 
 
 def test_an_export_goes_to_its_target_or_reports_why_it_cannot(tmp_path: Path) -> None:

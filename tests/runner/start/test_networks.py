@@ -16,19 +16,19 @@ CLIENT = "lo=127.0.0.1/8,eth0=198.51.100.9/24,eth1=10.0.0.2/24,eth1=fe80::2/64,e
 
 
 def test_loopback_and_link_local_are_of_no_use() -> None:
-    found = common_networks({"addresses": SERVER}, {"addresses": CLIENT})
-    assert [(each.server_address, each.client_address) for each in found] == [
+    networks = common_networks({"addresses": SERVER}, {"addresses": CLIENT})
+    assert [(network.server_address, network.client_address) for network in networks] == [
         ("10.0.0.1", "10.0.0.2"),
         ("fd00::1", "fd00::2"),
     ]
-    assert [each.ip_version for each in found] == [4, 6]
-    assert (found[0].network, found[0].server_device) == ("10.0.0.0/24", "eth1")
+    assert [network.ip_version for network in networks] == [4, 6]
+    assert (networks[0].network, networks[0].server_device) == ("10.0.0.0/24", "eth1")
 
 
 @pytest.mark.parametrize(("version", "address"), [(4, "10.0.0.1"), (6, "fd00::1")])
 def test_an_ip_version_may_be_asked_for(version: int, address: str) -> None:
-    (found,) = common_networks({"addresses": SERVER}, {"addresses": CLIENT}, version)
-    assert found.server_address == address
+    (network,) = common_networks({"addresses": SERVER}, {"addresses": CLIENT}, version)
+    assert network.server_address == address
 
 
 def test_what_is_found_is_in_one_network_whatever_the_hosts_have() -> None:
@@ -42,17 +42,17 @@ def test_what_is_found_is_in_one_network_whatever_the_hosts_have() -> None:
             ]
             for _ in "ab"
         ]
-        facts = [{"addresses": ",".join(each)} for each in hosts]
+        facts = [{"addresses": ",".join(entries)} for entries in hosts]
         for common in common_networks(facts[0], facts[1]):
             network = ipaddress.ip_network(common.network)
-            there = ipaddress.ip_address(common.server_address)
-            here = ipaddress.ip_address(common.client_address)
-            assert there in network
-            assert here in network
-            assert there != here
-            assert not there.is_link_local
-            assert f"{common.server_device}={there}/{network.prefixlen}" in hosts[0]
-            assert f"{common.client_device}={here}/{network.prefixlen}" in hosts[1]
+            server_address = ipaddress.ip_address(common.server_address)
+            client_address = ipaddress.ip_address(common.client_address)
+            assert server_address in network
+            assert client_address in network
+            assert server_address != client_address
+            assert not server_address.is_link_local
+            assert f"{common.server_device}={server_address}/{network.prefixlen}" in hosts[0]
+            assert f"{common.client_device}={client_address}/{network.prefixlen}" in hosts[1]
 
 
 @pytest.mark.parametrize("addresses", ["", "nonsense", "eth0=", "eth0=1.2.3", "=10.0.0.1/24,,="])
@@ -61,8 +61,8 @@ def test_what_a_host_says_wrongly_is_no_address(addresses: str) -> None:
 
 
 def test_several_are_named_with_the_option_that_chooses_one() -> None:
-    found = common_networks({"addresses": SERVER}, {"addresses": CLIENT})
-    assert str(several(found)) == (
+    networks = common_networks({"addresses": SERVER}, {"addresses": CLIENT})
+    assert str(several(networks)) == (
         "the hosts have several networks in common: "
         "--to 10.0.0.1 (10.0.0.0/24, eth1); --to fd00::1 (fd00::/64, eth1)"
     )
@@ -76,7 +76,7 @@ def test_an_address_of_the_host_is_known_and_one_of_nobody_is_not() -> None:
 
 
 def test_a_route_gives_the_clients_own_address() -> None:
-    found = routed("203.0.113.7", {"route_source": "10.9.9.9", "route_interface": "eth4"})
-    assert found is not None
-    assert (found.server_address, found.client_address) == ("203.0.113.7", "10.9.9.9")
+    network = routed("203.0.113.7", {"route_source": "10.9.9.9", "route_interface": "eth4"})
+    assert network is not None
+    assert (network.server_address, network.client_address) == ("203.0.113.7", "10.9.9.9")
     assert routed("203.0.113.7", {}) is None

@@ -62,7 +62,7 @@ def test_every_question_is_a_matrix_of_one_cell(tmp_path: Path, seed: int) -> No
     latency = draw.random() < 0.3
     udp = draw.random() < 0.5
     size = draw.choice([None, 1, 64, 1472])
-    asked = Question(
+    question = Question(
         protocol="UDP" if udp else "TCP",
         message_bytes=size,
         direction="client-sends" if latency else draw.choice(["server-sends", "both"]),
@@ -73,23 +73,23 @@ def test_every_question_is_a_matrix_of_one_cell(tmp_path: Path, seed: int) -> No
     )
     version = draw.choice([4, 6])
     link = draw.choice([None, Link(1e8, 1500)])
-    text = matrix_text(asked, SERVER, CLIENT, link, version)
+    text = matrix_text(question, SERVER, CLIENT, link, version)
     if version == 6:
         text = text.replace("10.0.0.", "fd00::")
     (cell,) = expand(load_matrix(written(tmp_path, text)))
     setup = cell.setup
-    assert (setup.protocol, setup.ip_version) == (asked.protocol, version)
-    assert setup.duration_s == asked.seconds
+    assert (setup.protocol, setup.ip_version) == (question.protocol, version)
+    assert setup.duration_s == question.seconds
     if latency:
         assert isinstance(setup, RoundTrip)
         assert setup.message_bytes == (size or 64)
         return
     assert isinstance(setup, Stream)
-    assert (setup.direction, setup.streams) == (asked.direction, asked.streams)
-    assert setup.receive == ("adaptive" if asked.rate is None else "blocking")
+    assert (setup.direction, setup.streams) == (question.direction, question.streams)
+    assert setup.receive == ("adaptive" if question.rate is None else "blocking")
     usual = {4: 1472, 6: 1452}[version] if udp else 128 * 1024
     assert setup.message_bytes == (size or usual)
-    assert setup.rate_bit_per_s == (None if asked.rate is None else 5e6)
+    assert setup.rate_bit_per_s == (None if question.rate is None else 5e6)
 
 
 def test_streams_that_share_threads_are_received_by_waiting(tmp_path: Path) -> None:

@@ -49,12 +49,12 @@ def _paragraphs(
     readings: Sequence[Reading], timelines: over_time.Timelines, left_out: int
 ) -> tuple[str, ...]:
     paragraphs: list[Message] = [_MEANING, _PHASES]
-    measured = [reading for reading in readings if reading.status == "ok"]
-    if any(reading.number("responsiveness_per_minute") for reading in measured):
+    results = [reading for reading in readings if reading.status == "ok"]
+    if any(reading.number("responsiveness_per_minute") for reading in results):
         paragraphs.append(_RESPONSIVENESS)
     if timelines:
         paragraphs.append(_CHARTS)
-    without = sum((reading.cell, reading.trial) not in timelines for reading in measured)
+    without = sum((reading.cell, reading.trial) not in timelines for reading in results)
     if without:
         paragraphs.append(
             counted(

@@ -22,12 +22,12 @@ _RPM, _RATE = "responsiveness_per_minute", "round_trips_per_minute_loaded"
 
 
 def connections_sheet(
-    where: str, readings: Sequence[Reading], names: Mapping[str, str]
+    pairing_name: str, readings: Sequence[Reading], names: Mapping[str, str]
 ) -> Table | None:
     """A line for each cell; ``None`` if no connection was opened and no rate is known."""
-    measured = [reading for reading in readings if reading.status == "ok"]
-    connects = any(r.number(f"{phase}_connections") for r in measured for phase in PHASES)
-    rates = [name for name in (_RATE, _RPM) if any(r.number(name) for r in measured)]
+    results = [reading for reading in readings if reading.status == "ok"]
+    connects = any(r.number(f"{phase}_connections") for r in results for phase in PHASES)
+    rates = [name for name in (_RATE, _RPM) if any(r.number(name) for r in results)]
     if not connects and not rates:
         return None
     notes = Notes()
@@ -37,14 +37,14 @@ def connections_sheet(
         if any(trial.status == "ok" for trial in trials)
     ]
     times = [
-        joined(", ", [PHASE_WORDS[phase], what, "ms"])
+        joined(", ", [PHASE_WORDS[phase], statistic, "ms"])
         for phase in PHASES
-        for what in (_("median"), _("longest"))
+        for statistic in (_("median"), _("longest"))
     ]
     return Table(
-        title=_("{pairing}: connections up to their first answer", pairing=where)
+        title=_("{pairing}: connections up to their first answer", pairing=pairing_name)
         if connects
-        else _("{pairing}: round trips per minute", pairing=where),
+        else _("{pairing}: round trips per minute", pairing=pairing_name),
         corner=_("load"),
         columns=(
             *([*times, _("lost, %")] if connects else []),
@@ -58,19 +58,19 @@ def connections_sheet(
 def _places(
     trials: Sequence[Reading], rates: Sequence[str], notes: Notes, *, connects: bool
 ) -> tuple[TableCell, ...]:
-    measured = [trial for trial in trials if trial.status == "ok"]
+    results = [trial for trial in trials if trial.status == "ok"]
     places = []
     for phase in PHASES if connects else ():
         median, longest = (number(f"{phase}_connect_{name}_ns", 1e-6) for name in ("p50", "max"))
         why = _why_no_connection(phase)
-        places.append(mean_place(measured, median, "ms", why, notes))
-        places.append(longest_place(measured, longest, "ms", why, notes))
+        places.append(mean_place(results, median, "ms", why, notes))
+        places.append(longest_place(results, longest, "ms", why, notes))
     if connects:
-        lost, opened = _of_all("lost_connections"), _of_all("connections")
-        places.append(share_place(measured, lost, opened, [_NONE_REQUESTED], notes))
+        losses, connections = _of_all("lost_connections"), _of_all("connections")
+        places.append(share_place(results, losses, connections, [_NONE_REQUESTED], notes))
     for name in rates:
         why = _why_no_rpm if name == _RPM else _why_no_rate
-        places.append(mean_place(measured, number(name), "1/min", why, notes))
+        places.append(mean_place(results, number(name), "1/min", why, notes))
     return tuple(places)
 
 

@@ -68,17 +68,17 @@ def _chart(panels: Sequence[ChartPanel]) -> Chart:
     times = [x for line in lines for x, _y in line.points]
     first, last = math.floor(math.log10(min(times))), math.ceil(math.log10(max(times)))
     title = _("Percentiles of the round trips of each phase")
-    alone = len(panels) == 1
+    is_single = len(panels) == 1
     return Chart(
         name=f"{NAME}-1",
         title=_("{title} ({conditions})", title=title, conditions=panels[0].title)
-        if alone
+        if is_single
         else title,
         x_label=_("round trip, ms"),
         x_ticks=tuple((10.0**n, f"{10.0**n:g}") for n in range(first, max(last, first + 1) + 1)),
         log_x=True,
-        lines=panels[0].lines if alone else lines,
+        lines=panels[0].lines if is_single else lines,
         quantity=_("share of the requests"),
         unit="%",
-        panels=() if alone else tuple(panels),
+        panels=() if is_single else tuple(panels),
     )

@@ -33,13 +33,13 @@ def charts(
     several = len({reading.pairing for reading in readings}) > 1
     file_names, charted = chart_names(readings), []
     for cell, trials in by_cell(readings).items():
-        chosen = _chosen([trial for trial in trials if (cell, trial.trial) in timelines])
-        if chosen is not None:
-            name = joined(" ", [chosen.pairing, names[cell]]) if several else names[cell]
-            timeline = timelines[cell, chosen.trial]
-            charted.append((file_names[cell], _title(name, chosen, len(trials)), timeline))
-    shown = tuple(_strip(*chart) for chart in charted[:MOST])
-    return shown, len(charted) - len(shown)
+        example = _chosen([trial for trial in trials if (cell, trial.trial) in timelines])
+        if example is not None:
+            name = joined(" ", [example.pairing, names[cell]]) if several else names[cell]
+            timeline = timelines[cell, example.trial]
+            charted.append((file_names[cell], _title(name, example, len(trials)), timeline))
+    strips = tuple(_strip(*chart) for chart in charted[:MOST])
+    return strips, len(charted) - len(strips)
 
 
 def _chosen(trials: Sequence[Reading]) -> Reading | None:
@@ -51,13 +51,13 @@ def _chosen(trials: Sequence[Reading]) -> Reading | None:
     return min(increases, key=lambda pair: abs(pair[1] - middle))[0]
 
 
-def _title(name: str, chosen: Reading, trials: int) -> Message:
+def _title(name: str, example: Reading, trials: int) -> Message:
     if trials == 1:
         return _("{cell}: round trips and load over time", cell=name)
     return _(
         "{cell}: round trips and load over time (trial {trial} of {trials}, nearest the median)",
         cell=name,
-        trial=str(chosen.trial),
+        trial=str(example.trial),
         trials=str(trials),
     )
 
@@ -88,22 +88,22 @@ def trip_curves(timeline: LoadTimeline) -> tuple[list[Curve], str]:
     curves = []
     if longest_ns:
         curves.append(Curve(_("round trip"), 0, tuple(_line(trips, scale))))
-    lost = tuple((_seconds(trip), short(longest_ns / scale)) for trip in trips if trip.ns is None)
-    if lost:
-        curves.append(Curve(_("lost"), 1, lost, joined=False))
+    losses = tuple((_seconds(trip), short(longest_ns / scale)) for trip in trips if trip.ns is None)
+    if losses:
+        curves.append(Curve(_("lost"), 1, losses, joined=False))
     return curves, unit
 
 
 def _line(trips: Sequence[Trip], scale: float) -> Points:
     points: Points = []
-    lost: list[Trip] = []
+    losses: list[Trip] = []
     for trip in trips:
         if trip.ns is None:
-            lost.append(trip)
+            losses.append(trip)
             continue
-        if len(lost) >= GAP and points:
-            points.append((_seconds(lost[0]), None))
-        lost = []
+        if len(losses) >= GAP and points:
+            points.append((_seconds(losses[0]), None))
+        losses = []
         points.append((_seconds(trip), short(trip.ns / scale)))
     return points
 

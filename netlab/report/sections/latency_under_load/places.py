@@ -29,29 +29,29 @@ def number(name: str, factor: float = 1) -> Figure:
 
 def trials_place(trials: Sequence[Reading], notes: Notes) -> TableCell:
     """``3/5``: trials with a result of those planned; notes say why the others have none."""
-    measured = sum(trial.status == "ok" for trial in trials)
+    count = sum(trial.status == "ok" for trial in trials)
     why = [trial.why_blank for trial in trials if trial.status != "ok"]
-    return TableCell(f"{measured}/{len(trials)}", float(measured), "", notes(why))
+    return TableCell(f"{count}/{len(trials)}", float(count), "", notes(why))
 
 
 def mean_place(
-    measured: Sequence[Reading], of: Figure, unit: str, why: Why, notes: Notes
+    results: Sequence[Reading], of: Figure, unit: str, why: Why, notes: Notes
 ) -> TableCell:
     """The mean of the trials; blank if any trial has no such figure.
 
     The trial without a figure may be the one with the longest time.
     """
-    values, letters = _known(measured, of, why, notes)
+    values, letters = _known(results, of, why, notes)
     if not values or letters:
         return blank(letters)
     return TableCell(figure(mean(values)), mean(values), unit)
 
 
 def with_half_width(
-    measured: Sequence[Reading], of: Figure, unit: str, why: Why, notes: Notes
+    results: Sequence[Reading], of: Figure, unit: str, why: Why, notes: Notes
 ) -> tuple[TableCell, TableCell]:
     """The mean, and the half-width of its 95 % interval."""
-    values, letters = _known(measured, of, why, notes)
+    values, letters = _known(results, of, why, notes)
     if not values or letters:
         return blank(letters), blank(letters)
     middle = TableCell(figure(mean(values)), mean(values), unit)
@@ -62,40 +62,40 @@ def with_half_width(
 
 
 def longest_place(
-    measured: Sequence[Reading], of: Figure, unit: str, why: Why, notes: Notes
+    results: Sequence[Reading], of: Figure, unit: str, why: Why, notes: Notes
 ) -> TableCell:
     """The largest figure of all trials."""
-    values = [value for trial in measured if (value := of(trial)) is not None]
+    values = [value for trial in results if (value := of(trial)) is not None]
     if not values:
-        return blank(notes(why(trial) for trial in measured))
+        return blank(notes(why(trial) for trial in results))
     return TableCell(figure(max(values)), max(values), unit)
 
 
 def share_place(
-    measured: Sequence[Reading], some: Figure, every: Figure, why: Iterable[str], notes: Notes
+    results: Sequence[Reading], some: Figure, every: Figure, why: Iterable[str], notes: Notes
 ) -> TableCell:
     """A share in per cent over all trials together; blank if nothing was counted."""
-    pairs = [(some(trial), every(trial)) for trial in measured]
-    counts = [(part, whole) for part, whole in pairs if part is not None and whole]
+    pairs = [(some(trial), every(trial)) for trial in results]
+    counts = [(part, total) for part, total in pairs if part is not None and total]
     if not counts:
-        return blank(notes(why if measured else ()))
-    share = 100 * sum(part for part, _whole in counts) / sum(whole for _part, whole in counts)
+        return blank(notes(why if results else ()))
+    share = 100 * sum(part for part, _total in counts) / sum(total for _part, total in counts)
     return TableCell(figure(share), share, "%")
 
 
 def _known(
-    measured: Sequence[Reading], of: Figure, why: Why, notes: Notes
+    results: Sequence[Reading], of: Figure, why: Why, notes: Notes
 ) -> tuple[list[float], tuple[str, ...]]:
     """The figures of the trials, and the letters of the notes on trials without one."""
     values, reasons = [], []
-    for trial in measured:
+    for trial in results:
         value = of(trial)
         if value is None:
             reasons.append(why(trial))
         else:
             values.append(value)
     sentences = [
-        _("{some} of {total} trials: {why}", some=len(reasons), total=len(measured), why=reason)
+        _("{some} of {total} trials: {why}", some=len(reasons), total=len(results), why=reason)
         if values
         else reason
         for reason in dict.fromkeys(reasons)

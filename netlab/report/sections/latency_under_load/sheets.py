@@ -40,25 +40,28 @@ def sheets_of(
     """The tables of each pairing that have any content."""
     for pairing in dict.fromkeys(reading.pairing for reading in readings):
         group = [reading for reading in readings if reading.pairing == pairing]
-        where = of_pairing(pairing, same_host=any(reading.same_host for reading in group))
-        yield _trips_sheet(where, group, names)
-        further = (_load_sheet(where, group, names, link), connections_sheet(where, group, names))
+        pairing_name = of_pairing(pairing, same_host=any(reading.same_host for reading in group))
+        yield _trips_sheet(pairing_name, group, names)
+        further = (
+            _load_sheet(pairing_name, group, names, link),
+            connections_sheet(pairing_name, group, names),
+        )
         yield from (sheet for sheet in further if sheet is not None)
 
 
-def _in(unit: str, what: str) -> str:
-    return joined(", ", [what, unit])
+def _in(unit: str, name: str) -> str:
+    return joined(", ", [name, unit])
 
 
-def _trips_sheet(where: str, readings: Sequence[Reading], names: Mapping[str, str]) -> Table:
+def _trips_sheet(pairing_name: str, readings: Sequence[Reading], names: Mapping[str, str]) -> Table:
     notes = Notes()
     columns = _ways(readings)
     return Table(
-        title=_("{pairing}: round trips with and without load", pairing=where),
+        title=_("{pairing}: round trips with and without load", pairing=pairing_name),
         corner=_("load"),
         columns=(
             _("trials"),
-            *(_in("ms", what) for what in (_("idle"), _("loaded"), _("loaded, 99 %"), _("after"))),
+            *(_in("ms", name) for name in (_("idle"), _("loaded"), _("loaded, 99 %"), _("after"))),
             *(_in("ms", _("increase")), _in("ms", "± 95 %"), _in("%", _("lost under load"))),
             *(_in(MBIT_PER_S, _THROUGHPUT[flow]) for flow in columns),
         ),
@@ -71,19 +74,19 @@ def _trips_sheet(where: str, readings: Sequence[Reading], names: Mapping[str, st
 
 
 def _trips(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
-    measured = [trial for trial in trials if trial.status == "ok"]
+    results = [trial for trial in trials if trial.status == "ok"]
 
     def time(phase: str, percentile: str) -> TableCell:
         of = number(f"{phase}_rtt_{percentile}_ns", 1e-6)
-        return mean_place(measured, of, "ms", _why_no_time(phase, percentile), notes)
+        return mean_place(results, of, "ms", _why_no_time(phase, percentile), notes)
 
     return (
         trials_place(trials, notes),
         *(time("idle", "p50"), time("loaded", "p50"), time("loaded", "p99")),
         time("after", "p50"),
-        *with_half_width(measured, number("increase_ns", 1e-6), "ms", _why_no_increase, notes),
+        *with_half_width(results, number("increase_ns", 1e-6), "ms", _why_no_increase, notes),
         share_place(
-            measured,
+            results,
             number("loaded_lost_messages"),
             number("loaded_rtt_count"),
             [_NO_REQUEST["loaded"]],
@@ -96,18 +99,18 @@ def _why_no_time(phase: str, percentile: str) -> Why:
     def why(reading: Reading) -> str:
         if not reading.number(f"{phase}_rtt_count"):
             return _NO_REQUEST[phase]
-        lost = reading.number(f"{phase}_lost_messages")
-        return _TOO_MANY_LOST[percentile] if lost else reading.why_blank
+        losses = reading.number(f"{phase}_lost_messages")
+        return _TOO_MANY_LOST[percentile] if losses else reading.why_blank
 
     return why
 
 
 def _why_no_increase(reading: Reading) -> str:
-    missing = next(
+    phase = next(
         (name for name in ("idle", "loaded") if reading.number(f"{name}_rtt_p50_ns") is None),
         "loaded",
     )
-    return _why_no_time(missing, "p50")(reading)
+    return _why_no_time(phase, "p50")(reading)
 
 
 def _ways(readings: Sequence[Reading]) -> tuple[str, ...]:
@@ -117,13 +120,13 @@ def _ways(readings: Sequence[Reading]) -> tuple[str, ...]:
 
 
 def _rates(trials: Sequence[Reading], columns: Sequence[str], notes: Notes) -> Iterator[TableCell]:
-    measured = [trial for trial in trials if trial.status == "ok"]
+    results = [trial for trial in trials if trial.status == "ok"]
     for column in columns:
         flow = _flow_in(trials[0], column)
         if flow is None:
             yield blank(notes([_OTHER_WAY]))
         else:
-            yield mean_place(measured, _throughput(flow), MBIT_PER_S, _why_blank, notes)
+            yield mean_place(results, _throughput(flow), MBIT_PER_S, _why_blank, notes)
 
 
 def _flow_in(reading: Reading, column: str) -> str | None:
@@ -135,8 +138,8 @@ def _flow_in(reading: Reading, column: str) -> str | None:
 
 def _throughput(flow: str) -> Figure:
     def of(reading: Reading) -> float | None:
-        measured = reading.flows.get(flow)
-        rate = None if measured is None else measured.throughput_bit_per_s
+        flow_result = reading.flows.get(flow)
+        rate = None if flow_result is None else flow_result.throughput_bit_per_s
         return None if rate is None else rate / 1e6
 
     return of
@@ -147,7 +150,7 @@ def _why_blank(reading: Reading) -> str:
 
 
 def _load_sheet(
-    where: str, readings: Sequence[Reading], names: Mapping[str, str], link: Link | None
+    pairing_name: str, readings: Sequence[Reading], names: Mapping[str, str], link: Link | None
 ) -> Table | None:
     """A line for each cell and direction; ``None`` if no load was measured."""
     notes = Notes()
@@ -155,20 +158,20 @@ def _load_sheet(
     shared = any(_streams(reading) > 1 for reading in readings)
     lines = []
     for cell, trials in by_cell(readings).items():
-        measured = [trial for trial in trials if trial.status == "ok"]
-        for flow in measured[0].flows if measured else ():
+        results = [trial for trial in trials if trial.status == "ok"]
+        for flow in results[0].flows if results else ():
             label = joined(", ", [names[cell], FLOWS[flow]]) if flow else names[cell]
             places = [
-                *with_half_width(measured, _throughput(flow), MBIT_PER_S, _why_blank, notes),
-                _of_ceiling(measured, flow, link, notes),
+                *with_half_width(results, _throughput(flow), MBIT_PER_S, _why_blank, notes),
+                _of_ceiling(results, flow, link, notes),
             ]
-            places += [_load_lost(measured, flow, notes)] if lossy else []
-            places += [_fairness(measured, flow, notes)] if shared else []
+            places += [_load_lost(results, flow, notes)] if lossy else []
+            places += [_fairness(results, flow, notes)] if shared else []
             lines.append(TableLine(label, tuple(places), cell))
     if not lines:
         return None
     return Table(
-        title=_("{pairing}: the load", pairing=where),
+        title=_("{pairing}: the load", pairing=pairing_name),
         corner=_("load"),
         columns=(
             *(_in(MBIT_PER_S, _("throughput")), _in(MBIT_PER_S, "± 95 %")),
@@ -182,11 +185,11 @@ def _load_sheet(
 
 
 def _of_ceiling(
-    measured: Sequence[Reading], flow: str, link: Link | None, notes: Notes
+    results: Sequence[Reading], flow: str, link: Link | None, notes: Notes
 ) -> TableCell:
-    first = measured[0]
+    first = results[0]
     column = TableColumn(first.protocol, first.message_bytes or 0, flow)
-    ceiling = ceiling_of(column, [Bin(tuple(measured), flow)], link)
+    ceiling = ceiling_of(column, [Bin(tuple(results), flow)], link)
     if ceiling is None:
         return blank(notes([_NO_CEILING]))
     most = ceiling.highest_bit_per_s / 1e8
@@ -195,11 +198,11 @@ def _of_ceiling(
         rate = _throughput(flow)(reading)
         return None if rate is None else rate / most
 
-    return mean_place(measured, of, "%", _why_blank, notes)
+    return mean_place(results, of, "%", _why_blank, notes)
 
 
-def _load_lost(measured: Sequence[Reading], flow: str, notes: Notes) -> TableCell:
-    if measured[0].protocol != "UDP":
+def _load_lost(results: Sequence[Reading], flow: str, notes: Notes) -> TableCell:
+    if results[0].protocol != "UDP":
         return blank(notes([_RETRANSMITTED]))
 
     def lost(reading: Reading) -> float | None:
@@ -208,13 +211,13 @@ def _load_lost(measured: Sequence[Reading], flow: str, notes: Notes) -> TableCel
     def sent(reading: Reading) -> float | None:
         return reading.flows[flow].sent_messages
 
-    return share_place(measured, lost, sent, [_("not counted.")], notes)
+    return share_place(results, lost, sent, [_("not counted.")], notes)
 
 
-def _fairness(measured: Sequence[Reading], flow: str, notes: Notes) -> TableCell:
-    if _streams(measured[0]) < 2:
+def _fairness(results: Sequence[Reading], flow: str, notes: Notes) -> TableCell:
+    if _streams(results[0]) < 2:
         return blank(notes([_ONE_STREAM]))
-    return mean_place(measured, number(f"{flow}fairness_index"), "", _why_blank, notes)
+    return mean_place(results, number(f"{flow}fairness_index"), "", _why_blank, notes)
 
 
 def _streams(reading: Reading) -> int:
