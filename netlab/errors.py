@@ -54,8 +54,8 @@ class Fault:
     message: str
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}:{self.column}: "
-        return where + (f"{self.path}: " if self.path else "") + self.message
+        position = f"{self.file}:{self.line}:{self.column}: "
+        return position + (f"{self.path}: " if self.path else "") + self.message
 
 
 class MatrixError(UsageError):
@@ -89,8 +89,8 @@ class HostKeyError(HostRefused):
 class UnknownHostKey(HostKeyError):
     """A host's key is not known: a person may confirm it."""
 
-    def __init__(self, shown: str, key: str, fingerprint: str, sentence: str) -> None:
-        self.shown = shown
+    def __init__(self, host_label: str, key: str, fingerprint: str, sentence: str) -> None:
+        self.shown = host_label
         """The host's name; for a jump host, with the name of the host behind it."""
         self.key = key
         """``ssh-ed25519 AAAA…``, as an inventory pins it."""

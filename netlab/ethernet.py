@@ -81,13 +81,13 @@ def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) 
             )
         )
     header = IP_BYTES[ip_version]
-    rest = message_bytes + UDP_BYTES
-    if header + rest <= mtu_bytes:
-        return (header + rest,)
+    datagram_bytes = message_bytes + UDP_BYTES
+    if header + datagram_bytes <= mtu_bytes:
+        return (header + datagram_bytes,)
     header += FRAGMENT_HEADER_BYTES[ip_version]
     step = (mtu_bytes - header) // 8 * 8
-    whole, last = divmod(rest, step)
-    return (*([header + step] * whole), *([header + last] if last else []))
+    full_fragments, last = divmod(datagram_bytes, step)
+    return (*([header + step] * full_fragments), *([header + last] if last else []))
 
 
 def best_udp_message(mtu_bytes: int, *, ip_version: IpVersion = 4) -> int:
@@ -99,8 +99,8 @@ def best_udp_message(mtu_bytes: int, *, ip_version: IpVersion = 4) -> int:
     one_frame = mtu_bytes - IP_BYTES[ip_version] - UDP_BYTES
     header = IP_BYTES[ip_version] + FRAGMENT_HEADER_BYTES[ip_version]
     step = (mtu_bytes - header) // 8 * 8
-    whole = (MAX_DATAGRAM_BYTES[ip_version] + UDP_BYTES) // step
-    candidates = [one_frame, whole * step - UDP_BYTES]
+    full_fragments = (MAX_DATAGRAM_BYTES[ip_version] + UDP_BYTES) // step
+    candidates = [one_frame, full_fragments * step - UDP_BYTES]
     return max(
         candidates, key=lambda size: ceiling_share("UDP", size, mtu_bytes, ip_version=ip_version)
     )
@@ -202,8 +202,8 @@ def packets(
     if not 1 <= mss <= most:
         raise ValueError(_impossible_mss(mss, mtu_bytes, most))
     headers = mtu_bytes - most
-    whole, last = divmod(message_bytes, mss)
-    return (*([headers + mss] * whole), *([headers + last] if last else []))
+    full_segments, last = divmod(message_bytes, mss)
+    return (*([headers + mss] * full_segments), *([headers + last] if last else []))
 
 
 def transfer_wire_bytes(packet_bytes: Sequence[int], *, vlan: bool = False, cables: int = 1) -> int:

@@ -58,9 +58,9 @@ def _(template: str, **values: Any) -> Message:
     return Message(template, values)
 
 
-def counted(one: str, many: str, number: int, **values: Any) -> Message:
+def counted(singular: str, plural: str, number: int, **values: Any) -> Message:
     """A text with a count: its ``{number}`` becomes ``1`` or ``2,000``."""
-    return Message(one, {"number": f"{number:,}", **values}, many, number)
+    return Message(singular, {"number": f"{number:,}", **values}, plural, number)
 
 
 def joined(separator: str, parts: Iterable[str]) -> Message:

@@ -112,10 +112,10 @@ def _sum(widths: Sequence[int]) -> int:
 
 
 def _block(
-    rows: Sequence[Sequence[str]], widths: Sequence[int], chosen: Iterable[int], *, right: bool
+    rows: Sequence[Sequence[str]], widths: Sequence[int], columns: Iterable[int], *, right: bool
 ) -> list[str]:
     """Some columns of all rows; cells that are too wide take several lines."""
-    order = [*chosen]
+    order = [*columns]
     lines = []
     for row in rows:
         cells = [_cell(row[index], widths[index]) for index in order]
@@ -156,9 +156,9 @@ def _cut(line: str, width: int, hang: str = _HANG) -> Iterator[str]:
     indent = indent[: width // 2]
     now = indent
     for word in bare.split(" "):
-        begun = bool(now.strip(" "))
-        if begun and columns_of(f"{now} {word}") > width:
+        has_word = bool(now.strip(" "))
+        if has_word and columns_of(f"{now} {word}") > width:
             yield now.rstrip()
-            now, begun = indent + hang, False
-        now += f" {word}" if begun else word
+            now, has_word = indent + hang, False
+        now += f" {word}" if has_word else word
     yield now.rstrip()

@@ -205,13 +205,13 @@ def _parts(value: str | float) -> list[str | float]:
     return [value]
 
 
-def _split(value: str | float, what: str) -> tuple[str, str]:
+def _split(value: str | float, quantity: str) -> tuple[str, str]:
     """The number and the unit, both as written."""
     text = str(value).strip()
     too_odd = isinstance(value, bool) or len(text) > _LONGEST
     match = None if too_odd else _QUANTITY.fullmatch(text)
     if match is None:
-        raise ValueError(f"{_shown(value)} is not {what}")
+        raise ValueError(f"{_shown(value)} is not {quantity}")
     return match[1] + (f"e{match[2]}" if match[2] else ""), match[3]
 
 

@@ -148,7 +148,7 @@ def measure(into: Path, cells: int, trials: int) -> None:
         folder.note("session")
         progress = Progress()
         due_trials: tuple[Trial, ...] = outstanding(folder, all_cells, frozenset())
-        progress.begin(folder.path, due_trials, done=0, matrix=matrix)
+        progress.begin(folder.path, due_trials, measured_count=0, matrix=matrix)
         Session(
             folder=folder,
             pool=cast(HostPool, FakePool()),

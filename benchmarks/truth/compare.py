@@ -63,9 +63,11 @@ class OneBlock(Progress):
         super().__init__()
         self._begun = 0
 
-    def begin(self, folder: Path, trials: Iterable[Trial], done: int, matrix: Matrix) -> None:
+    def begin(
+        self, folder: Path, trials: Iterable[Trial], measured_count: int, matrix: Matrix
+    ) -> None:
         """The whole run is told of here, and is no block."""
-        super().begin(folder, trials, done, matrix)
+        super().begin(folder, trials, measured_count, matrix)
         self._begun = 0
 
     def expect(self, trials: Iterable[Trial]) -> None:

@@ -43,7 +43,7 @@ def probe_for(os: str, architecture: str, on_event: OnEvent = None) -> Path:
     if target == local_target():
         return local_probe(on_event)
     if target not in TARGETS:
-        names = ", ".join(str(known) for known in TARGETS)
+        names = ", ".join(str(candidate) for candidate in TARGETS)
         raise UsageError(f"there is no probe for {target}, only for {names}")
     with _building:
         return _packaged(target) or cross.build(sources(), target, on_event).path

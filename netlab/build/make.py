@@ -61,7 +61,7 @@ def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
     if into != Sources.of_checkout(folder).into:  # make's own default is relative
         variables.append(f"BUILD={into}")
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["make", "--no-print-directory", "-C", str(folder), *variables, *words],
             capture_output=True,
             text=True,
@@ -72,16 +72,18 @@ def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NetlabError(f"building the probe in {folder} failed: {error}") from None
-    if done.returncode == 0:
-        return done.stderr
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    missing = next((line for line in lines if "needs a C compiler" in line), None)
-    if missing is not None:
-        raise UsageError(missing.partition("*** ")[2].removesuffix(".  Stop.") or missing)
+    if process.returncode == 0:
+        return process.stderr
+    lines = [line for line in process.stderr.splitlines() if line.strip()]
+    compiler_line = next((line for line in lines if "needs a C compiler" in line), None)
+    if compiler_line is not None:
+        raise UsageError(
+            compiler_line.partition("*** ")[2].removesuffix(".  Stop.") or compiler_line
+        )
     if any(_NO_LIBC.search(line) for line in lines):
         raise UsageError(
             "the C compiler is there, but the headers of the C library are missing: "
             "sudo apt-get install libc6-dev (Fedora: sudo dnf install glibc-devel glibc-static)"
         )
-    what = "\n".join(lines[:20]) or f"make ended with {done.returncode}"
-    raise NetlabError(f"building the probe in {folder} failed:\n{what}")
+    output = "\n".join(lines[:20]) or f"make ended with {process.returncode}"
+    raise NetlabError(f"building the probe in {folder} failed:\n{output}")

@@ -50,8 +50,8 @@ def chosen_words(context: click.Context, parameter: click.Parameter, prefix: str
     if parameter.name == "redo":
         words += ["failed", *(cell.key for cell in cells)]
     # In a list, only the last word is being typed.
-    before, comma, last = prefix.rpartition(",")
-    return [before + comma + word for word in _beginning(last, dict.fromkeys(words))]
+    head, comma, last = prefix.rpartition(",")
+    return [head + comma + word for word in _beginning(last, dict.fromkeys(words))]
 
 
 def _beginning(prefix: str, words: Iterable[str]) -> list[str]:

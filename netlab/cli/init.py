@@ -131,5 +131,5 @@ def _nobody_confirms(error: UnknownHostKey) -> bool:
 
 def _first(networks: Sequence[SharedNetwork]) -> tuple[SharedNetwork, ...]:
     number = chosen_line(SEVERAL, [network.words for network in networks], "Tests go over")
-    chosen = networks[number]
-    return (chosen, *(network for network in networks if network is not chosen))
+    first_network = networks[number]
+    return (first_network, *(network for network in networks if network is not first_network))

@@ -185,17 +185,17 @@ def lab_status(name: str, as_json: bool) -> None:
     from netlab.lab import status as status_of_lab
 
     state = status_of_lab(name)
-    broken = broken_pieces(state)
-    plain = {**state.as_json(), "broken": broken}
+    defects = broken_pieces(state)
+    plain = {**state.as_json(), "broken": defects}
     if as_json:
         show_data(json.dumps(plain, indent=2))
     else:
         show(state.as_text())
-    for piece, why in broken.items():
+    for piece, why in defects.items():
         notify(f"{piece}: {why}")
-    if broken:
+    if defects:
         notify(f"to repair it: netlab lab down --name {name}, then netlab lab up")
-    if broken or not state.up:
+    if defects or not state.up:
         raise SystemExit(IncompleteRun.exit_code)
 
 

@@ -120,8 +120,8 @@ def _question(
 ) -> Question:
     from netlab.runner.start.question import Question
 
-    for option, chosen in {"--both": both, "--reverse": reverse}.items():
-        if latency and chosen:
+    for option, flag in {"--both": both, "--reverse": reverse}.items():
+        if latency and flag:
             raise UsageError(f"{option} is for throughput: it does not go with --latency")
     if latency and load:
         raise UsageError("--load measures round trips itself: leave --latency out")

@@ -143,14 +143,16 @@ REPORT = click.option(
 
 
 def _loud(loudness: Loudness) -> Callable[..., None]:
-    other = {Loudness.QUIET: "verbose", Loudness.VERBOSE: "quiet"}[loudness]
+    opposite = {Loudness.QUIET: "verbose", Loudness.VERBOSE: "quiet"}[loudness]
 
     def read(context: click.Context, parameter: click.Parameter, flag: bool) -> None:
         if not flag:
             return
-        chosen = context.meta.setdefault(__name__, parameter.name)
-        if chosen != parameter.name:
-            raise click.UsageError(f"--{parameter.name} and --{other} exclude each other", context)
+        first_name = context.meta.setdefault(__name__, parameter.name)
+        if first_name != parameter.name:
+            raise click.UsageError(
+                f"--{parameter.name} and --{opposite} exclude each other", context
+            )
         set_loudness(loudness)
 
     return read

@@ -63,9 +63,9 @@ def width() -> int | None:
 
 def show(text: str | Path, *, err: bool = False) -> None:
     """Print a text of one or more lines, on standard output or (``err``) on standard error."""
-    shown = screen_of(sys.stderr if err else sys.stdout).fitted(printable_lines(str(text)))
+    output = screen_of(sys.stderr if err else sys.stdout).fitted(printable_lines(str(text)))
     # screen_of decided about colours already, so click must not strip them.
-    click.echo(shown, err=err, color=True)
+    click.echo(output, err=err, color=True)
 
 
 def show_data(text: str) -> None:

@@ -33,8 +33,8 @@ def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> No
         from netlab.build.local import local_probe
         from netlab.build.release import copied
 
-        built = local_probe(notify)
-        show(built if into is None else copied(built, into / built.name))
+        probe = local_probe(notify)
+        show(probe if into is None else copied(probe, into / probe.name))
         return
     from netlab.build.release import as_table, build_all, targets_named
     from netlab.build.targets import TARGETS

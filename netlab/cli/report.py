@@ -136,8 +136,8 @@ def show_report(
     from netlab.units import format_seconds
 
     start_s = time.monotonic()
-    loaded = load(folder)
-    result = Report(loaded, wording_in(language), narrow)
+    evidence = load(folder)
+    result = Report(evidence, wording_in(language), narrow)
     read_s = time.monotonic() - start_s
     page = result.write()
     wrote_s = time.monotonic() - start_s - read_s

@@ -82,8 +82,8 @@ def has_output() -> bool:
     return _OUTPUT.missing is None
 
 
-def _stream(raw: _Output, before: TextIO | None, *, by_lines: bool) -> io.TextIOWrapper:
-    encoding = "utf-8" if before is None else before.encoding
+def _stream(raw: _Output, original: TextIO | None, *, by_lines: bool) -> io.TextIOWrapper:
+    encoding = "utf-8" if original is None else original.encoding
     writer = io.BufferedWriter(raw)
     return io.TextIOWrapper(writer, encoding, "backslashreplace", line_buffering=by_lines)
 
@@ -97,10 +97,10 @@ def settle_streams(code: int) -> int:
     refusal = _OUTPUT.refusal
     if refusal is None:
         return code
-    what = (
+    cause = (
         "the reader has exited"
         if isinstance(refusal, BrokenPipeError)
         else f"cannot be written: {refusal.strerror}"
     )
-    print(f"netlab: standard output: {what}", file=sys.stderr)
+    print(f"netlab: standard output: {cause}", file=sys.stderr)
     return code or 1

@@ -133,25 +133,25 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
     """The cells of ``grids`` for ``pairings``, and the first problem of each kind and place."""
     cells: dict[Cell, int] = {}
     problems: dict[object, Problem] = {}
-    used: set[tuple[int, str, int]] = set()
-    filled: set[int] = set()
+    matching_rules: set[tuple[int, str, int]] = set()
+    indices_with_cells: set[int] = set()
     for pairing in pairings:
         for index, grid in enumerate(grids):
-            for settings in _combinations(pairing, index, grid, used, problems):
-                filled.add(index)
+            for settings in _combinations(pairing, index, grid, matching_rules, problems):
+                indices_with_cells.add(index)
                 setup = SETUPS[grid.test](**settings)  # type: ignore[arg-type]  # checked before
                 for field, message in faults_of(setup):
                     fault = Problem(index, "setting", message, field=field, level=settings[field])
                     problems.setdefault(fault, fault)
                 cell = Cell(pairing=pairing, test=grid.test, setup=setup)
-                other = cells.setdefault(cell, index)
-                if other != index:
-                    message = f"the cell {cell.key} is in tests[{other}] as well"
-                    problems.setdefault((index, other), Problem(index, "test", message))
+                first_index = cells.setdefault(cell, index)
+                if first_index != index:
+                    message = f"the cell {cell.key} is in tests[{first_index}] as well"
+                    problems.setdefault((index, first_index), Problem(index, "test", message))
     faults = list(problems.values())
     for index, grid in enumerate(grids):
-        faults += _idle_rules(index, grid, used)
-        if index not in filled:
+        faults += _idle_rules(index, grid, matching_rules)
+        if index not in indices_with_cells:
             faults.append(Problem(index, "test", "every cell of the test is excluded"))
     return Expansion(tuple(cells), tuple(cells.values()), tuple(faults))
 
@@ -160,7 +160,7 @@ def _combinations(
     pairing: str,
     index: int,
     grid: Grid,
-    used: set[tuple[int, str, int]],
+    matching_rules: set[tuple[int, str, int]],
     problems: dict[object, Problem],
 ) -> Iterator[dict[str, Level]]:
     """The settings of a grid's cells after its rules, without settings that do not apply.
@@ -180,7 +180,7 @@ def _combinations(
         for kind, rules in grid.rules:
             for number, rule in enumerate(rules):
                 if rule.matches(combination):
-                    used.add((index, kind, number))
+                    matching_rules.add((index, kind, number))
                     excluded = excluded or kind == "exclude"
                     if rule.then:
                         combination |= rule.then
@@ -209,10 +209,12 @@ def _made_equal(
     return Problem(index, kind, message, rule=rule)
 
 
-def _idle_rules(index: int, grid: Grid, used: set[tuple[int, str, int]]) -> Iterator[Problem]:
+def _idle_rules(
+    index: int, grid: Grid, matching_rules: set[tuple[int, str, int]]
+) -> Iterator[Problem]:
     for kind, rules in grid.rules:
         for number in range(len(rules)):
-            if (index, kind, number) not in used:
+            if (index, kind, number) not in matching_rules:
                 yield Problem(index, kind, "matches no cell", rule=number)
 
 

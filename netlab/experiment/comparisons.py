@@ -58,7 +58,7 @@ class Comparison:
             for index, cell in enumerate(cells)
             if self.side_of(cell) == "baseline"
         )
-        return [(index, other) for index, other in pairs if other is not None]
+        return [(index, partner) for index, partner in pairs if partner is not None]
 
     def fault(self, cells: Sequence[Mapping[str, Level]]) -> str | None:
         """Why this compares nothing among ``cells``; ``None`` if it compares something."""
@@ -74,5 +74,5 @@ class Comparison:
         return None
 
 
-def _agrees(cell: Mapping[str, Level], named: Mapping[str, Level]) -> bool:
-    return all(cell.get(name) == level for name, level in named.items())
+def _agrees(cell: Mapping[str, Level], levels: Mapping[str, Level]) -> bool:
+    return all(cell.get(name) == level for name, level in levels.items())

@@ -89,7 +89,7 @@ def estimate(
     with their most time, or with the least one if ``at_least``.
     """
     time_s = longest_s = 0.0
-    at_link_rate = counted = searching = unbounded = number = 0
+    at_link_rate = counts = searching = unbounded = number = 0
     for round_ in rounds:
         times_s = [0.0]
         for trial in round_.trials:
@@ -105,14 +105,14 @@ def estimate(
             known_s = least_s(trial.cell, link) if asked_s is None else asked_s
             times_s.append(known_s or 0.0)
             if known_s is None:
-                counted += 1
+                counts += 1
             elif asked_s is None:
                 at_link_rate += 1
         time_s += max(times_s) + overhead_s
         longest_s = max(longest_s, *times_s)
         number += 1
     time_s += pause_s * max(0, number - 1)
-    return Estimate(time_s, longest_s, at_link_rate, counted, searching, unbounded)
+    return Estimate(time_s, longest_s, at_link_rate, counts, searching, unbounded)
 
 
 def window_s(setup: TestSettings) -> float | None:
@@ -184,8 +184,8 @@ def _serialisation_s(
         # TCP cuts a stream into full segments, independent of its messages.
         on_wire_of_full = ethernet.packet_wire_bytes(link.mtu_bytes, vlan=link.vlan)
         return 8 * on_wire_of_full * (message_bytes / mss) / link.rate_bit_per_s
-    whole, last = divmod(message_bytes, mss)
-    sizes = [mss] * whole + ([last] if last else [])
+    full_segments, last = divmod(message_bytes, mss)
+    sizes = [mss] * full_segments + ([last] if last else [])
     on_wire = sum(ethernet.packet_wire_bytes(headers + size, vlan=link.vlan) for size in sizes)
     return 8 * on_wire / link.rate_bit_per_s
 

@@ -136,9 +136,9 @@ _WRITTEN: Mapping[Of, tuple[float, str]] = {
 """Unit of a limit → scale and text of the unit in which it is written."""
 
 
-def _agrees(cell: Mapping[str, Level], when: When) -> bool:
+def _agrees(cell: Mapping[str, Level], conditions: When) -> bool:
     """Whether a cell has one of the values of each named setting. A setting that its kind of test
     does not have matches no value, not even the host's default.
     """
-    taken = FIELDS[str(cell["test"])] | {"pairing", "test"}
-    return all(name in taken and cell.get(name) in levels for name, levels in when.items())
+    fields = FIELDS[str(cell["test"])] | {"pairing", "test"}
+    return all(name in fields and cell.get(name) in levels for name, levels in conditions.items())

@@ -48,7 +48,7 @@ class SentMessages:
     """Whether a UDP message must stay in one packet."""
 
 
-def sent_by(whose: str, setup: TestSettings) -> SentMessages | None:
+def sent_by(end: str, setup: TestSettings) -> SentMessages | None:
     """What the ``client`` or the ``server`` sends; ``None``: only acknowledgements, or any size in
     a search for the longest packet.
     """
@@ -56,12 +56,12 @@ def sent_by(whose: str, setup: TestSettings) -> SentMessages | None:
         return None
     if isinstance(setup, LatencyUnderLoad):
         # Answers are no longer than the requests, so the load's messages decide.
-        return sent_by(whose, setup.load())
+        return sent_by(end, setup.load())
     if isinstance(setup, Stream | ThroughputSearch):
         idle = {"client-sends": "server", "server-sends": "client"}.get(setup.direction)
-        return None if whose == idle else _streamed(setup)
+        return None if end == idle else _streamed(setup)
     message_bytes = setup.message_bytes
-    if whose == "server" and setup.response_bytes is not None:
+    if end == "server" and setup.response_bytes is not None:
         message_bytes = setup.response_bytes
     if isinstance(setup, RoundTrip) and setup.protocol == "UDP":
         return SentMessages("UDP", message_bytes, setup.dont_fragment)
@@ -123,11 +123,11 @@ def _of_latency_under_load(setup: LatencyUnderLoad) -> Iterator[SettingFault]:
             f"a UDP message carries {most} bytes at most over IPv{setup.ip_version}: "
             "take less, or `request_protocol: TCP`",
         )
-    waiting = setup.request_rate_per_s * setup.request_timeout_s
-    if waiting > OUTSTANDING_MOST:
+    request_count = setup.request_rate_per_s * setup.request_timeout_s
+    if request_count > OUTSTANDING_MOST:
         yield (
             "request_timeout_s",
-            f"{waiting:.0f} requests would be under way; {OUTSTANDING_MOST} at most: "
+            f"{request_count:.0f} requests would be under way; {OUTSTANDING_MOST} at most: "
             "take a lower `request_rate`",
         )
 

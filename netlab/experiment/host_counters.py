@@ -98,12 +98,12 @@ def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> 
     own.
     """
     by_interface = {str(route.get("route_interface", "")): route for route in facts}
-    dropped: dict[str, int] = {}
+    drops: dict[str, int] = {}
     for route in by_interface.values():
         for place, names in (("interface", _INTERFACE), ("queue", (_QUEUE,))):
             counts = [int(route[name]) for name in names if name in route]
             if counts:
-                dropped[place] = dropped.get(place, 0) + sum(counts)
+                drops[place] = drops.get(place, 0) + sum(counts)
     last = facts[-1] if facts else {}
     pauses = {
         way: sum(int(route[name]) for route in by_interface.values())
@@ -111,8 +111,8 @@ def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> 
         if facts and all((name := f"interface_pause_frames_{way}") in route for route in facts)
     }
     if softnet and _SOFTNET in last:
-        dropped["softnet"] = int(last[_SOFTNET])
-    return Counters(dropped, _ticks_in(last), pauses)
+        drops["softnet"] = int(last[_SOFTNET])
+    return Counters(drops, _ticks_in(last), pauses)
 
 
 def drops_in(facts: Mapping[str, Any]) -> Counters:
@@ -122,41 +122,45 @@ def drops_in(facts: Mapping[str, Any]) -> Counters:
     a bridge, a tunnel) does not count their drops, so its counters are left out.
     """
     counters = counters_in([facts])
-    counted = dict(counters.dropped)
+    drops = dict(counters.dropped)
     if facts.get("interface_qdisc") == "noqueue":
-        counted.setdefault("queue", 0)
+        drops.setdefault("queue", 0)
     if facts.get("interface_driver") in _ABOVE_OTHERS:
         for place in ("interface", "queue"):
-            counted.pop(place, None)
-    return Counters(counted, pauses=counters.pauses)
+            drops.pop(place, None)
+    return Counters(drops, pauses=counters.pauses)
 
 
-def dropped_between(before: Counters, after: Counters) -> dict[str, int]:
+def dropped_between(first_reading: Counters, last_reading: Counters) -> dict[str, int]:
     """Place → frames dropped between two readings, for places in both."""
-    return _grown(before.dropped, after.dropped)
+    return _grown(first_reading.dropped, last_reading.dropped)
 
 
-def paused_between(before: Counters, after: Counters) -> dict[str, int]:
+def paused_between(first_reading: Counters, last_reading: Counters) -> dict[str, int]:
     """Way → pause frames between two readings, for ways in both."""
-    return _grown(before.pauses, after.pauses)
+    return _grown(first_reading.pauses, last_reading.pauses)
 
 
-def _grown(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+def _grown(first_counts: Mapping[str, int], last_counts: Mapping[str, int]) -> dict[str, int]:
     """Growth of counters, never below zero."""
-    return {name: max(0, count - before[name]) for name, count in after.items() if name in before}
+    return {
+        name: max(0, count - first_counts[name])
+        for name, count in last_counts.items()
+        if name in first_counts
+    }
 
 
-def cpu_between(before: Counters, after: Counters) -> Cpu | None:
+def cpu_between(first_reading: Counters, last_reading: Counters) -> Cpu | None:
     """CPU load between two readings; ``None`` if no time passed or the CPUs are unknown.
 
     CPUs that were added or removed meanwhile, or whose counts decreased, are left out.
     """
     spans = {
-        number: (busy - before.ticks[number][0], total - before.ticks[number][1])
-        for number, (busy, total) in after.ticks.items()
-        if number in before.ticks
-        and total > before.ticks[number][1]
-        and busy >= before.ticks[number][0]
+        number: (busy - first_reading.ticks[number][0], total - first_reading.ticks[number][1])
+        for number, (busy, total) in last_reading.ticks.items()
+        if number in first_reading.ticks
+        and total > first_reading.ticks[number][1]
+        and busy >= first_reading.ticks[number][0]
     }
     if not spans:
         return None
@@ -177,8 +181,12 @@ def cpu_in(result: Mapping[str, Any]) -> Cpu | None:
 
 def busiest(hosts: Iterable[Watched]) -> Watched | None:
     """The host with the busiest CPU of all; ``None`` if no CPU load is known."""
-    known = [host for host in hosts if host.cpu is not None]
-    return max(known, key=lambda host: host.cpu.busiest_core_share if host.cpu else 0, default=None)
+    hosts_with_cpu = [host for host in hosts if host.cpu is not None]
+    return max(
+        hosts_with_cpu,
+        key=lambda host: host.cpu.busiest_core_share if host.cpu else 0,
+        default=None,
+    )
 
 
 def _ticks_in(facts: Mapping[str, Any]) -> dict[int, tuple[int, int]]:

@@ -87,9 +87,9 @@ class Host:
         for address in self.addresses.get(name or "", ()):
             if _version_of(address) == ip_version:
                 return address
-        where = f"in network {network!r} " if network else ""
+        scope = f"in network {network!r} " if network else ""
         raise UsageError(
-            f"host {self.name} has no IPv{ip_version} test address {where}(addresses:)"
+            f"host {self.name} has no IPv{ip_version} test address {scope}(addresses:)"
         )
 
 
@@ -167,14 +167,14 @@ class Inventory:
         except ValueError as error:
             raise UsageError(f"{self.file}: {error}") from None
         except KeyError:
-            known = ", ".join(sorted(host.name for host in self.hosts))
-            message = f"no host is called {role.host!r}; there are {known}"
+            names = ", ".join(sorted(host.name for host in self.hosts))
+            message = f"no host is called {role.host!r}; there are {names}"
             raise UsageError(f"{self.file}: {message}") from None
         if role.network is None:
             return host
         if host.mirror is not None or role.network not in host.addresses:
-            known = ", ".join(host.addresses) or "none"
-            message = f"host {role.host} has no address in {role.network!r}; its networks: {known}"
+            names = ", ".join(host.addresses) or "none"
+            message = f"host {role.host} has no address in {role.network!r}; its networks: {names}"
             raise UsageError(f"{self.file}: {message}")
         return replace(host, only_network=role.network)
 

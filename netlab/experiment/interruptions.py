@@ -121,8 +121,8 @@ class _Flow:
     def grown(self, end: str, name: str) -> float | None:
         """Growth of a counter of that end's TCP over its window; ``None``: unknown."""
         begin = self.number(f"{end}_tcp_begin_{name}")
-        after = self.number(f"{end}_tcp_end_{name}")
-        return None if begin is None or after is None else after - begin
+        end_count = self.number(f"{end}_tcp_end_{name}")
+        return None if begin is None or end_count is None else end_count - begin
 
 
 _PLACES = tuple(
@@ -139,8 +139,8 @@ def interruptions(record: Record) -> Iterator[Interruption]:
         return
     for prefix, taking, giving, shown_by in _PLACES:
         # A quick check first: most records have none of these values.
-        shown = any(name in record.values for name in shown_by)
-        if shown and (stop := _interruption(_flow_of(record, prefix, taking, giving))):
+        has_values = any(name in record.values for name in shown_by)
+        if has_values and (stop := _interruption(_flow_of(record, prefix, taking, giving))):
             yield stop
 
 
@@ -194,8 +194,8 @@ def _stop(flow: _Flow) -> Interruption | None:
         number = flow.number(f"{flow.taking}_gap_count") or number
         stopped_ns = flow.number(f"{flow.taking}_gap_total_ns") or stopped_ns
     window_ns = flow.number("elapsed_ns") or 0
-    closed = flow.number(f"{flow.taking}_closed_by_silence") == 1
-    if stopped_ns < flow.least_ns and not (closed and gaps[-1][1] >= window_ns):
+    is_closed = flow.number(f"{flow.taking}_closed_by_silence") == 1
+    if stopped_ns < flow.least_ns and not (is_closed and gaps[-1][1] >= window_ns):
         return None
     return Interruption(
         flow=flow.prefix,
@@ -258,8 +258,10 @@ def _is_loss(gap: Gap, flow: _Flow) -> bool:
     if flow.test == "connect":  # lost first packets of connections are not counted
         return True
     if flow.settings.get("protocol") != "TCP":
-        lost = flow.taking == "client" and (_number(flow.values.get("lost_messages")) or 0) > 0
-        return lost and _length_of(gap) <= RTOS * 1e9 * (flow.asked("timeout_s") or 0)
+        has_losses = (
+            flow.taking == "client" and (_number(flow.values.get("lost_messages")) or 0) > 0
+        )
+        return has_losses and _length_of(gap) <= RTOS * 1e9 * (flow.asked("timeout_s") or 0)
     # Of round trips the segments of either way may be lost.
     ends = flow.ends if flow.taking == "client" else (flow.giving,)
     lossy = [end for end in ends if _retransmitted(end, flow)]
@@ -323,9 +325,9 @@ def _did_not_take(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
     stopped_ns = _length_ns(gaps)
     if flow.settings.get("protocol") == "TCP":
         return 1e3 * (flow.grown("sender", "rwnd_limited_us") or 0) >= HALF * stopped_ns
-    taken, drops = flow.number("received_messages"), flow.number("receiver_queue_drops")
+    messages, drops = flow.number("received_messages"), flow.number("receiver_queue_drops")
     running_ns = (flow.number("elapsed_ns") or 0) - stopped_ns
-    return (drops or 0) * running_ns >= HALF * (taken or 0) * stopped_ns > 0
+    return (drops or 0) * running_ns >= HALF * (messages or 0) * stopped_ns > 0
 
 
 def _lost_carrier(_gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
@@ -357,12 +359,12 @@ def _length_ns(gaps: Sequence[Gap]) -> int:
     return sum(map(_length_of, gaps))
 
 
-def _overlap_ns(gaps: Sequence[Gap], others: Sequence[Gap]) -> int:
+def _overlap_ns(gaps: Sequence[Gap], other_gaps: Sequence[Gap]) -> int:
     """Total overlap of two sets of intervals, each without overlaps of its own."""
-    return sum(max(0, min(a[1], b[1]) - max(a[0], b[0])) for a in gaps for b in others)
+    return sum(max(0, min(a[1], b[1]) - max(a[0], b[0])) for a in gaps for b in other_gaps)
 
 
 def _number(value: object) -> float | None:
     """A number in the range of a count or a time: a record from elsewhere may hold any number."""
-    known = as_number(value)
-    return known if known is not None and -_MOST < known < _MOST else None
+    figure = as_number(value)
+    return figure if figure is not None and -_MOST < figure < _MOST else None

@@ -97,9 +97,9 @@ def _trimmed(sorted_ns: Sequence[int], count: int) -> float | None:
 
 def trips_within(trips: Sequence[Trip], begin_ns: int, end_ns: int) -> PhaseTrips:
     """The trips that were due at ``begin_ns`` or later and before ``end_ns``."""
-    chosen = [trip for trip in trips if begin_ns <= trip.at_ns < end_ns]
-    answered_ns = sorted(trip.ns for trip in chosen if trip.ns is not None)
-    return PhaseTrips(answered_ns, len(chosen) - len(answered_ns))
+    due_trips = [trip for trip in trips if begin_ns <= trip.at_ns < end_ns]
+    answered_ns = sorted(trip.ns for trip in due_trips if trip.ns is not None)
+    return PhaseTrips(answered_ns, len(due_trips) - len(answered_ns))
 
 
 def settled_s(interval_bytes: Sequence[int], interval_s: float, load_s: float) -> float:
@@ -184,11 +184,11 @@ def responsiveness_per_minute(
     rates = []
     for number in range(RPM_INTERVALS):
         begin_ns = load_end_ns - (number + 1) * RPM_INTERVAL_NS
-        both = [
+        means_ns = [
             trips_within(trips, begin_ns, begin_ns + RPM_INTERVAL_NS).trimmed_mean_ns()
             for trips in (connections, load_rtts)
         ]
-        foreign_ns, loaded_ns = both
+        foreign_ns, loaded_ns = means_ns
         if not foreign_ns or not loaded_ns:
             return None
         rates.append((60e9 / (foreign_ns / 2) + 60e9 / loaded_ns) / 2)

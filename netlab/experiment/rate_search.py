@@ -133,15 +133,15 @@ class Search:
             return self.result
         return NextRate(self.at, self.confirming or not self.short)
 
-    def after(self, tried: RateTry) -> Search:
+    def after(self, rate_try: RateTry) -> Search:
         """The state after the try that ``next`` requested; ValueError for any other try."""
         requested = self.next()
         if not isinstance(requested, NextRate) or (requested.number, requested.full) != (
-            tried.number,
-            tried.full,
+            rate_try.number,
+            rate_try.full,
         ):
-            raise ValueError(f"{tried} was not requested: {requested}")
-        now = dataclasses.replace(self, tries=(*self.tries, tried))
+            raise ValueError(f"{rate_try} was not requested: {requested}")
+        now = dataclasses.replace(self, tries=(*self.tries, rate_try))
         decided = now._decided(requested)
         if decided is None:
             return now
@@ -150,9 +150,9 @@ class Search:
     def _decided(self, rate: NextRate) -> SearchLimit | Literal["holds"] | None:
         """The decision on a rate from its tries; ``None``: one more is needed."""
         verdicts = [
-            tried.verdict
-            for tried in self.tries
-            if (tried.number, tried.full) == (rate.number, rate.full)
+            rate_try.verdict
+            for rate_try in self.tries
+            if (rate_try.number, rate_try.full) == (rate.number, rate.full)
         ]
         passed = verdicts.count("passed")
         failed = verdicts.count("lost") + verdicts.count("absorbed")
@@ -182,10 +182,10 @@ class Search:
 
     def _between(self) -> int:
         """A rate between ``holds`` and ``upper``: near the rate of arrivals, else half-way."""
-        for tried in reversed(self.tries):
-            if tried.forwarded_share is None or tried.verdict == "passed":
+        for rate_try in reversed(self.tries):
+            if rate_try.forwarded_share is None or rate_try.verdict == "passed":
                 continue
-            hint = self.grid.below(tried.forwarded_share)
+            hint = self.grid.below(rate_try.forwarded_share)
             for number in range(hint, hint + _BEYOND + 1):
                 if self.holds < number < self.upper:
                     return number
@@ -198,8 +198,10 @@ class Search:
         lower = self.at - 1
         if decided == "generator-bound":
             # A rate that our sender cannot reach is no failure, and needs no small steps.
-            reached = self.tries[-1].forwarded_share
-            lower = lower if reached is None else min(lower, self.grid.below(reached))
+            forwarded_share = self.tries[-1].forwarded_share
+            lower = (
+                lower if forwarded_share is None else min(lower, self.grid.below(forwarded_share))
+            )
         now = dataclasses.replace(self, upper=self.at, limit=decided, at=lower)
         if now.at == 0:
             return now._end(None)

@@ -200,8 +200,8 @@ class Record:
         call that failed (``errno``): the host or the path may have changed.
         """
         if self.status is Status.IMPOSSIBLE:
-            known = REASONS.get(self.reason or "")
-            return known is not None and known.lasting and self.errno is None
+            reason = REASONS.get(self.reason or "")
+            return reason is not None and reason.lasting and self.errno is None
         return self.status is Status.OK
 
 

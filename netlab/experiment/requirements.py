@@ -39,7 +39,8 @@ def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[
     return tuple(
         demand
         for demand in demands(cell)
-        if (known := can.get(demand.role)) is not None and demand.capability not in known
+        if (capabilities := can.get(demand.role)) is not None
+        and demand.capability not in capabilities
     )
 
 
@@ -55,9 +56,9 @@ def _demands(cell: Cell) -> Iterator[Demand]:
         yield Demand(role, kind.get(cell.test, cell.test), f"test: {cell.test}")
         yield Demand(role, protocol.lower(), f"protocol: {protocol}")
         if isinstance(cell.setup, LatencyUnderLoad):
-            asked = cell.setup.request_protocol
+            request_protocol = cell.setup.request_protocol
             yield Demand(role, "round_trip", f"test: {cell.test}")
-            yield Demand(role, asked.lower(), f"request_protocol: {asked}")
+            yield Demand(role, request_protocol.lower(), f"request_protocol: {request_protocol}")
             if cell.setup.connections() is not None:
                 yield Demand(role, "connect", "connect_rate")
                 yield Demand(role, "tcp", "connect_rate")
@@ -67,8 +68,8 @@ def _demands(cell: Cell) -> Iterator[Demand]:
                 continue
             if need.at in (None, level) and _is_of(cell, role, need.of):
                 word = str(level).lower() if isinstance(level, bool) else str(level)
-                what = need.what or f"{row.key}: {word}"
-                yield Demand(role, need.capability or word, what, needed=need.vital)
+                setting_words = need.what or f"{row.key}: {word}"
+                yield Demand(role, need.capability or word, setting_words, needed=need.vital)
 
 
 _FIRST = (
@@ -81,10 +82,10 @@ _BY_ITSELF: Mapping[str, Mapping[str, Level]] = {"payload_search": {"dont_fragme
 """Further needs of a kind of test, as the setting with the same need."""
 
 
-def _is_of(cell: Cell, role: EndName, whose: str) -> bool:
+def _is_of(cell: Cell, role: EndName, party: str) -> bool:
     """Whether that end is meant; the direction of a stream decides which end sends."""
-    if whose not in ("sender", "receiver"):
-        return whose in ("both", role)
+    if party not in ("sender", "receiver"):
+        return party in ("both", role)
     direction = cell.settings.get("direction")
     sends = {"client-sends": "client", "server-sends": "server"}.get(str(direction), role) == role
-    return sends if whose == "sender" else direction == "both" or not sends
+    return sends if party == "sender" else direction == "both" or not sends

@@ -69,12 +69,12 @@ def _in_circle(matches: Sequence[Match]) -> list[Match]:
     keyed: list[tuple[tuple[int, int, bool], Match]] = []
     for match in matches:
         ends = (match.server_machine, match.client_machine)
-        one, other = sorted(seats[name] for name in ends)
-        circle = (2 * one if other == last else one + other) % max(1, last)
+        lower_seat, upper_seat = sorted(seats[name] for name in ends)
+        circle = (2 * lower_seat if upper_seat == last else lower_seat + upper_seat) % max(1, last)
         again = times.get(ends, 0)
         times[ends] = again + 1
         # In half of a round's meetings the server has the lower seat: no host is always the server.
-        backward = (seats[ends[0]] == one) == ((one + other) % 2 == 0)
+        backward = (seats[ends[0]] == lower_seat) == ((lower_seat + upper_seat) % 2 == 0)
         keyed.append(((again, circle, backward), match))
     keyed.sort(key=lambda pair: pair[0])
     return [match for _, match in keyed]
@@ -88,10 +88,10 @@ def earliest_fit(
     """Need → the rounds in which it is busy, as the bits of a number."""
     rounds: list[list[Item]] = []
     for item in items:
-        needs, taken = needs_of(item), 0
+        needs, busy_rounds = needs_of(item), 0
         for need in needs:
-            taken |= busy.get(need, 0)
-        free = ~taken & (taken + 1)
+            busy_rounds |= busy.get(need, 0)
+        free = ~busy_rounds & (busy_rounds + 1)
         for need in needs:
             busy[need] = busy.get(need, 0) | free
         number = free.bit_length() - 1

@@ -67,24 +67,24 @@ def rounds(
         return hosts_of(trial.cell)
 
     for block in _blocks(trials):
-        ordered = block
+        sequence = block
         if order == "shuffled":
-            ordered = sorted(block, key=lambda trial: _rank(seed, trial))
+            sequence = sorted(block, key=lambda trial: _rank(seed, trial))
         if parallel and match_of is not None:
             by_name = [trial for trial in block if is_by_name(trial.cell.pairing)]
-            by_letter = [trial for trial in ordered if not is_by_name(trial.cell.pairing)]
+            by_letter = [trial for trial in sequence if not is_by_name(trial.cell.pairing)]
             result += map(Round, earliest_fit(by_letter, needs))
             if not common:
-                result += _separately(ordered, match_of)
+                result += _separately(sequence, match_of)
                 by_name = [trial for trial in by_name if is_together(trial.cell.setup)]
             tournament = _tournament(by_name, match_of)
             if order == "shuffled":
                 tournament.sort(key=lambda round_: min(_rank(seed, t) for t in round_.trials))
             result += tournament
         elif parallel:
-            result += map(Round, earliest_fit(ordered, needs))
+            result += map(Round, earliest_fit(sequence, needs))
         else:
-            result += [Round((trial,)) for trial in ordered]
+            result += [Round((trial,)) for trial in sequence]
     return tuple(result)
 
 
@@ -115,12 +115,12 @@ def _separately(block: Sequence[Trial], match_of: Callable[[str], Match]) -> Ite
     """The trials between hosts by name, except those that search together: each in the earliest
     round in which its hosts are free.
     """
-    alone = [
+    trials = [
         trial
         for trial in block
         if is_by_name(trial.cell.pairing) and not is_together(trial.cell.setup)
     ]
-    return map(Round, earliest_fit(alone, lambda trial: match_of(trial.cell.pairing).needs))
+    return map(Round, earliest_fit(trials, lambda trial: match_of(trial.cell.pairing).needs))
 
 
 def _tournament(block: Sequence[Trial], match_of: Callable[[str], Match]) -> list[Round]:

@@ -205,5 +205,5 @@ def rows_of(kinds: Iterable[Any]) -> dict[str, SettingRow]:
 
 
 def _without_none(type_: Any) -> Any:
-    others = [member for member in get_args(type_) if member is not NoneType]
-    return others[0] if NoneType in get_args(type_) else type_
+    members = [member for member in get_args(type_) if member is not NoneType]
+    return members[0] if NoneType in get_args(type_) else type_

@@ -121,7 +121,7 @@ def progress_of(rule: int | StopRule, latest: Mapping[int, Record]) -> CellProgr
     if isinstance(rule, int):
         return CellProgress(rule, ended=True)
     recorded = max(latest, default=1)
-    measured: list[Record] = []
+    ok_records: list[Record] = []
     failed = 0
     for number in range(1, rule.at_most + 1):
         record = latest.get(number)
@@ -130,20 +130,20 @@ def progress_of(rule: int | StopRule, latest: Mapping[int, Record]) -> CellProgr
         if record.status is Status.IMPOSSIBLE:
             return CellProgress(max(number, recorded), ended=True)
         failed += record.status is Status.FAILED
-        measured += [record] if record.status is Status.OK else []
+        ok_records += [record] if record.status is Status.OK else []
         if number < rule.at_least:
             continue
-        if failed > len(measured):
+        if failed > len(ok_records):
             return CellProgress(max(number, recorded), ended=False)
-        if _all_tight(measured, rule):
+        if _all_tight(ok_records, rule):
             return CellProgress(max(number, recorded), ended=True, precise=True)
     return CellProgress(rule.at_most, ended=True, precise=False)
 
 
-def _all_tight(measured: Sequence[Record], rule: StopRule) -> bool:
+def _all_tight(ok_records: Sequence[Record], rule: StopRule) -> bool:
     series: list[list[float]] = []
     for name in JUDGED:
-        own = [value for record in measured if (value := _number(record, name)) is not None]
+        own = [value for record in ok_records if (value := _number(record, name)) is not None]
         series += [own] if own else []
     return bool(series) and all(
         _tight(tuple(values), rule.within, rule.confidence) for values in series

@@ -81,18 +81,19 @@ class Criteria:
         return self.offered_per_s - below
 
 
-def shared_drops(lost: Sequence[int], shared: int) -> tuple[int, ...]:
+def shared_drops(losses: Sequence[int], shared: int) -> tuple[int, ...]:
     """Each direction's certain share of the drops that hosts count for all directions together.
 
-    ``lost``: unexplained lost frames of each direction. Drops that may belong to another direction
-    never excuse a direction's loss.
+    ``losses``: unexplained lost frames of each direction. Drops that may belong to another
+    direction never excuse a direction's loss.
     """
-    if shared >= sum(lost):
+    if shared >= sum(losses):
         # All losses are covered; the remaining drops change nothing, and go to the first direction.
         return tuple(
-            frames + (shared - sum(lost) if place == 0 else 0) for place, frames in enumerate(lost)
+            frames + (shared - sum(losses) if place == 0 else 0)
+            for place, frames in enumerate(losses)
         )
-    return tuple(max(0, shared - (sum(lost) - frames)) for frames in lost)
+    return tuple(max(0, shared - (sum(losses) - frames)) for frames in losses)
 
 
 def judge(accounts: Sequence[Counts], criteria: Criteria) -> TryVerdict:
@@ -120,8 +121,8 @@ def forwarded_share(accounts: Sequence[Counts], criteria: Criteria) -> float | N
 def least(values: Iterable[float | None]) -> float | None:
     """The least value; ``None`` if one of them is unknown."""
     every = list(values)
-    known = [value for value in every if value is not None]
-    return min(known) if len(known) == len(every) else None
+    known_values = [value for value in every if value is not None]
+    return min(known_values) if len(known_values) == len(every) else None
 
 
 def _of_one(counts: Counts, criteria: Criteria) -> TryVerdict:

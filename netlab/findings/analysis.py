@@ -153,7 +153,7 @@ class RunEvidence:
     @cached_property
     def routes(self) -> dict[str, list[Mapping[str, Any]]]:
         """Host → facts of its further interfaces that some record names."""
-        used = {
+        interfaces = {
             str(record.values[name])
             for record in self.run.records
             for name in record.values
@@ -161,7 +161,7 @@ class RunEvidence:
         }
         noted = _by_host(self.run.routes)
         return {
-            host: [route for route in routes if route.get("route_interface") in used]
+            host: [route for route in routes if route.get("route_interface") in interfaces]
             for host, routes in noted.items()
         }
 

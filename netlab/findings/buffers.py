@@ -31,7 +31,7 @@ def buffers(series: Iterable[Series]) -> tuple[Finding, ...]:
     )
 
 
-def _reported(series: Sequence[Series], what: str, kind: Kind) -> list[Finding]:
+def _reported(series: Sequence[Series], suffix: str, kind: Kind) -> list[Finding]:
     """One finding per pairing about what the systems report to have done to requested buffers."""
     cells: dict[str, dict[str, Point]] = {}
     ends_of: dict[str, dict[str, None]] = {}
@@ -40,7 +40,7 @@ def _reported(series: Sequence[Series], what: str, kind: Kind) -> list[Finding]:
             ends = [
                 end
                 for end in ENDS
-                if any(1 in point.of_flow(f"{end}_{side}_buffer_{what}") for side in SIDES)
+                if any(1 in point.of_flow(f"{end}_{side}_buffer_{suffix}") for side in SIDES)
             ]
             if ends:
                 cells.setdefault(one_series.group.pairing, {})[point.cell] = point
@@ -110,11 +110,11 @@ def _same_points(series: Sequence[Series]) -> list[Finding]:
 
 def _no_effect(series: Series) -> Finding | None:
     """The finding that figures hardly differ over all buffers, except for outliers."""
-    measured = [point for point in series.on_axis if point.values]
+    points_with_values = [point for point in series.on_axis if point.values]
     outliers: set[str] = set()
-    if not _are_alike(measured):
+    if not _are_alike(points_with_values):
         outliers = {point.cell for stray, point in outliers_of(series) if stray.kind == "outlier"}
-    points = [point for point in measured if point.cell not in outliers]
+    points = [point for point in points_with_values if point.cell not in outliers]
     sizes = {point.buffer_bytes for point in points}
     if len(sizes) < LEAST_LEVELS or not _are_alike(points):
         return None

@@ -77,23 +77,23 @@ def above_any(
 
 
 def _fall(series: Series, explained: Collection[str]) -> Finding | None:
-    filled = FILLED_BOTH_WAYS if series.group.flow else FILLED
+    full_share = FILLED_BOTH_WAYS if series.group.flow else FILLED
     wired = [p for p in series.on_axis if p.values and p.lowest_ceiling and not p.same_host]
-    full = [point for point in wired if _share(point) >= filled]
+    full = [point for point in wired if _share(point) >= full_share]
     if len(full) < LEAST_FULL:
         return None
     # The cells behind the last one at the ceiling.
     fallen = wired[wired.index(full[-1]) + 1 :]
     figures = [_middle(point) for point in full]
-    expected = median(figures)
+    median_figure = median(figures)
     scale = max(
         TO_DEVIATION * median_absolute_deviation(figures),
-        0.01 * expected,
+        0.01 * median_figure,
         3 * max(point.print_step for point in wired),
     )
     if (
         len(fallen) < LEAST_FALLEN
-        or any(expected - _middle(point) <= STEP_LIMIT * scale for point in fallen)
+        or any(median_figure - _middle(point) <= STEP_LIMIT * scale for point in fallen)
         or any(point.cell in explained for point in fallen)
     ):
         return None
@@ -103,7 +103,7 @@ def _fall(series: Series, explained: Collection[str]) -> Finding | None:
         tuple(point.cell for point in fallen),
         {
             "from_socket_buffer_bytes": fallen[0].buffer_bytes,
-            "expected": expected,
+            "expected": median_figure,
             "least": min(_middle(point) for point in fallen),
             "last": _middle(fallen[-1]),
             "ceiling_bit_per_s": fallen[-1].lowest_ceiling,

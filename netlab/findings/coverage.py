@@ -19,10 +19,10 @@ def missing(run: Run) -> tuple[Finding, ...]:
     cells: dict[tuple[Group, Kind, str], dict[str, None]] = {}
     sizes: dict[tuple[Group, Kind, str], set[int]] = {}
     trials: dict[tuple[Group, Kind, str], int] = {}
-    planned: dict[Group, set[str]] = {}
+    cells_of_group: dict[Group, set[str]] = {}
     for cell, _, record in run.stored.trials():
         group = Group(cell.pairing, str(cell.settings.get("protocol", "")))
-        planned.setdefault(group, set()).add(cell.key)
+        cells_of_group.setdefault(group, set()).add(cell.key)
         if record is not None and record.status is Status.OK:
             continue
         failed = record is not None and record.status is Status.FAILED
@@ -41,7 +41,7 @@ def missing(run: Run) -> tuple[Finding, ...]:
             tuple(keys),
             {
                 "cells": len(keys),
-                "of_cells": len(planned[group]),
+                "of_cells": len(cells_of_group[group]),
                 "trials": trials[group, kind, reason],
             },
             {

@@ -18,15 +18,15 @@ _LONGEST_NS = ("receiver_longest_gap_ns", "rtt_max_ns")
 """A window ends with a message, an answer or its time-out: it may be longer by one of them."""
 
 
-def off_time(series: Iterable[Series], stated: Stated) -> tuple[Finding, ...]:
+def off_time(series: Iterable[Series], statements: Stated) -> tuple[Finding, ...]:
     """One finding per pairing whose trials were not as long as requested, measured or stated."""
     points: dict[str, list[Point]] = {}
     for one_series in series:
         points.setdefault(one_series.group.pairing, []).extend(one_series.points)
-    measured = (_measured(pairing, its_points) for pairing, its_points in points.items())
+    findings = (_measured(pairing, its_points) for pairing, its_points in points.items())
     return (
-        *(result for result in measured if result is not None),
-        *_stated(points, stated),
+        *(result for result in findings if result is not None),
+        *_stated(points, statements),
     )
 
 
@@ -52,7 +52,7 @@ def _measured(pairing: str, points: Sequence[Point]) -> Finding | None:
         {
             "trials": len(off_times),
             "of_trials": trials,
-            "asked_s": median([asked for asked, _ in off_times]),
+            "asked_s": median([duration_s for duration_s, _ in off_times]),
             "shortest_s": min(took for _, took in off_times),
             "longest_s": max(took for _, took in off_times),
         },
@@ -74,9 +74,9 @@ def _times(record: Record, prefix: str) -> tuple[float, float, float] | None:
     return asked_s, took_ns / 1e9, slack_ns / 1e9
 
 
-def _stated(points: dict[str, list[Point]], stated: Stated) -> Iterable[Finding]:
+def _stated(points: dict[str, list[Point]], statements: Stated) -> Iterable[Finding]:
     """Findings about the durations that a document states for its trials."""
-    for duration in stated.durations:
+    for duration in statements.durations:
         longest, shortest = (
             duration.longest_s / duration.asked_s,
             duration.shortest_s / duration.asked_s,

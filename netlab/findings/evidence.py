@@ -81,7 +81,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
     settings, values = record.settings, record.values
     if record.status is not Status.OK:
         return
-    stopped = {
+    stopped_shares = {
         gap.flow: min(1.0, gap.stopped_ns / max(1, gap.window_ns)) for gap in interruptions(record)
     }
     for prefix, flow in FLOWS.items():
@@ -91,8 +91,10 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             continue
         sender, receiver = _hosts(record, prefix)
         protocol = str(settings.get("protocol", ""))
-        others = {name: value for name, value in settings.items() if name != "message_bytes"}
-        offered = offered_bit_per_s(settings, size)
+        other_settings = {
+            name: value for name, value in settings.items() if name != "message_bytes"
+        }
+        offered_rate = offered_bit_per_s(settings, size)
         streams = as_whole(settings.get("streams")) or 1
         series = tcp_series_of(values, prefix) if protocol == "TCP" else None
         yield StreamSample(
@@ -102,17 +104,17 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             protocol=protocol,
             message_bytes=size,
             flow=flow,
-            conditions=json.dumps(others, sort_keys=True),
+            conditions=json.dumps(other_settings, sort_keys=True),
             imported=imported,
             throughput_bit_per_s=throughput,
             ceiling_bit_per_s=ceiling_of(settings, values, prefix, link),
             highest_ceiling_bit_per_s=ceiling_of(settings, values, prefix, link, highest=True),
             resolution_share=_resolution_share(fields),
             same_host=values.get("same_host") is True,
-            stopped_share=stopped.get(prefix, 0.0),
-            offered_bit_per_s=offered,
+            stopped_share=stopped_shares.get(prefix, 0.0),
+            offered_bit_per_s=offered_rate,
             streams=streams,
-            sender=_end(fields, "sender", sender, spins=offered is not None),
+            sender=_end(fields, "sender", sender, spins=offered_rate is not None),
             receiver=_end(fields, "receiver", receiver, spins=fields.whole("receiver_spin") == 1),
             calls=fields.whole("sender_sent_messages_window"),
             call_times=fields.histogram("sender_send_call_histogram"),
@@ -163,22 +165,22 @@ def offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float 
     return 8.0 * message_bytes * messages if isinstance(messages, int | float) else None
 
 
-def _end(fields: _FlowValues, which: str, host: str, *, spins: bool) -> StreamEnd:
+def _end(fields: _FlowValues, role: str, host: str, *, spins: bool) -> StreamEnd:
     return StreamEnd(
         host=host,
-        window_ns=fields.whole(f"{which}_elapsed_ns"),
-        thread_ns=fields.whole(f"{which}_thread_ns"),
-        run_queue_delay_ns=fields.whole(f"{which}_run_queue_delay_ns"),
-        quota_periods=fields.whole(f"{which}_quota_periods"),
-        throttled_periods=fields.whole(f"{which}_quota_throttled_periods"),
-        throttled_ns=fields.whole(f"{which}_quota_throttled_ns"),
-        steal_share=fields.number(f"{which}_host_steal_share"),
-        busiest_core=fields.whole(f"{which}_host_busiest_core"),
-        busiest_core_share=fields.number(f"{which}_host_busiest_core_share"),
-        cpu=fields.whole(f"{which}_cpu"),
+        window_ns=fields.whole(f"{role}_elapsed_ns"),
+        thread_ns=fields.whole(f"{role}_thread_ns"),
+        run_queue_delay_ns=fields.whole(f"{role}_run_queue_delay_ns"),
+        quota_periods=fields.whole(f"{role}_quota_periods"),
+        throttled_periods=fields.whole(f"{role}_quota_throttled_periods"),
+        throttled_ns=fields.whole(f"{role}_quota_throttled_ns"),
+        steal_share=fields.number(f"{role}_host_steal_share"),
+        busiest_core=fields.whole(f"{role}_host_busiest_core"),
+        busiest_core_share=fields.number(f"{role}_host_busiest_core_share"),
+        cpu=fields.whole(f"{role}_cpu"),
         spins=spins,
-        clock_ppm=fields.number(f"{which}_raw_clock_ppm"),
-        clock_step_ns=fields.whole(f"{which}_wall_step_ns"),
+        clock_ppm=fields.number(f"{role}_raw_clock_ppm"),
+        clock_step_ns=fields.whole(f"{role}_wall_step_ns"),
     )
 
 
@@ -286,10 +288,12 @@ def _packets(
     if protocol != "UDP" or mtu_bytes is None:
         return None
     try:
-        cut = fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version_of(settings))
+        fragment_sizes = fragments(
+            message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version_of(settings)
+        )
     except ValueError:
         return None
-    return len(cut)
+    return len(fragment_sizes)
 
 
 def ceiling_of(

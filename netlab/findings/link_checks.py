@@ -77,7 +77,7 @@ def links(
         step = step_of(best[pairing] * link.rate_bit_per_s, link.rate_bit_per_s)
         if best[pairing] > FAR_BELOW and not (step and _several(points, step, link)):
             continue
-        others = [share for other, share in best.items() if other != pairing]
+        other_shares = [share for other_pairing, share in best.items() if other_pairing != pairing]
         findings.append(
             finding(
                 Kind.LINK_FAR_BELOW,
@@ -88,7 +88,7 @@ def links(
                     "ceiling_share": best[pairing],
                     "link_rate_bit_per_s": link.rate_bit_per_s,
                     "step_rate_bit_per_s": step,
-                    "others_ceiling_share": max(others, default=None),
+                    "others_ceiling_share": max(other_shares, default=None),
                 },
             )
         )
@@ -132,14 +132,14 @@ def _changed(host: str, readings: Sequence[Mapping[str, Any]]) -> Iterator[Findi
 
     An interface's facts are compared only while the route goes over the same one.
     """
-    changed: dict[str, str] = {}
+    changes: dict[str, str] = {}
     for name in STEADY:
         values = [facts[name] for facts in readings if facts.get(name) not in (None, "")]
         differing = list(dict.fromkeys(str(value) for value in values))
         if len(differing) > 1:
-            changed[name] = " → ".join(differing)
-    if changed:
-        yield finding(Kind.FACTS_CHANGED, Group(host=host), (), {"facts": len(changed)}, changed)
+            changes[name] = " → ".join(differing)
+    if changes:
+        yield finding(Kind.FACTS_CHANGED, Group(host=host), (), {"facts": len(changes)}, changes)
 
 
 def _interfaces(
@@ -150,11 +150,11 @@ def _interfaces(
     for reading in readings:
         followed |= {name: value for name, value in reading.items() if value not in (None, "")}
     yield followed
-    others: dict[str, Mapping[str, Any]] = {}
+    routes_by_interface: dict[str, Mapping[str, Any]] = {}
     for route in routes:
-        others[str(route.get("route_interface", ""))] = route
-    others.pop(str(followed.get("route_interface", "")), None)
-    yield from others.values()
+        routes_by_interface[str(route.get("route_interface", ""))] = route
+    routes_by_interface.pop(str(followed.get("route_interface", "")), None)
+    yield from routes_by_interface.values()
 
 
 def _interface(host: str, facts: Mapping[str, Any], link: Link | None) -> Iterator[Finding]:

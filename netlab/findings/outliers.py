@@ -31,7 +31,7 @@ def outliers_of(series: Series) -> tuple[tuple[Outlier, Point], ...]:
 def _of(series: Series) -> Iterator[Finding]:
     strays = outliers_of(series)
     # The mean leaves out all outliers: without only one of two it would still be wrong.
-    alone = [point for stray, point in strays if stray.kind == "outlier"]
+    outlier_points = [point for stray, point in strays if stray.kind == "outlier"]
     for stray, point in strays:
         if stray.kind == "outlier":
             yield finding(
@@ -43,7 +43,7 @@ def _of(series: Series) -> Iterator[Finding]:
                     "expected": stray.expected,
                     "scales": abs(stray.value - stray.expected) / stray.scale,
                     "socket_buffer_bytes": point.buffer_bytes,
-                    **_means(series, alone),
+                    **_means(series, outlier_points),
                 },
             )
     for steps in _runs([(stray, point) for stray, point in strays if stray.kind == "step"], series):
@@ -78,8 +78,8 @@ def _runs(
     runs: list[list[tuple[Outlier, Point]]] = []
     for stray, point in steps:
         if runs:
-            before, last_point = runs[-1][-1]
-            same_way = (before.value > before.expected) == (stray.value > stray.expected)
+            last_stray, last_point = runs[-1][-1]
+            same_way = (last_stray.value > last_stray.expected) == (stray.value > stray.expected)
             if same_way and place[last_point.cell] + 1 == place[point.cell]:
                 runs[-1].append((stray, point))
                 continue
@@ -121,10 +121,10 @@ def _means(series: Series, without: Sequence[Point]) -> dict[str, float | None]:
     """Mean and median of the whole table column, over its cells that have a figure."""
     left_out = {point.cell for point in without}
     means = [(point.cell, value) for point in series.points if (value := point.mean) is not None]
-    rest = [value for cell, value in means if cell not in left_out]
+    remaining_means = [value for cell, value in means if cell not in left_out]
     return {
         "cells": len(means),
         "mean": mean([value for _, value in means]),
-        "mean_without": mean(rest) if rest else None,
+        "mean_without": mean(remaining_means) if remaining_means else None,
         "median": median([value for _, value in means]),
     }

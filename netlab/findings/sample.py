@@ -249,22 +249,22 @@ class StreamSample:
         """
         back = self.protocol == "TCP" and not self.flow
         full = [
-            other
-            for other in self.others
-            if other.filled_share >= LINK_FULL and (back or self._is_of_data(other))
+            traffic
+            for traffic in self.others
+            if traffic.filled_share >= LINK_FULL and (back or self._is_of_data(traffic))
         ]
-        return max(full, key=lambda other: other.bit_per_s, default=None)
+        return max(full, key=lambda traffic: traffic.bit_per_s, default=None)
 
     @property
     def reported_others(self) -> OtherTraffic | None:
         """The same; otherwise the most other traffic in its data's direction, with room left."""
-        in_direction = (other for other in self.others if self._is_of_data(other))
+        in_direction = (traffic for traffic in self.others if self._is_of_data(traffic))
         return self.filled_by_others or max(
-            in_direction, key=lambda other: other.bit_per_s, default=None
+            in_direction, key=lambda traffic: traffic.bit_per_s, default=None
         )
 
-    def _is_of_data(self, other: OtherTraffic) -> bool:
-        return other.host == (self.receiver.host if other.receiving else self.sender.host)
+    def _is_of_data(self, traffic: OtherTraffic) -> bool:
+        return traffic.host == (self.receiver.host if traffic.receiving else self.sender.host)
 
     @property
     def paced(self) -> bool:
@@ -303,8 +303,8 @@ class StreamSample:
     @property
     def delivered_share(self) -> float | None:
         """What arrived, as a share of what the send calls accepted; near 1 if nothing is lost."""
-        sent = self.sent_bit_per_s
-        return None if not sent else self.throughput_bit_per_s / sent
+        sent_rate = self.sent_bit_per_s
+        return None if not sent_rate else self.throughput_bit_per_s / sent_rate
 
     def call_percentile_ns(self, share: float) -> int | None:
         """Percentile of the time inside a send call; ``share`` from 0 to 1."""

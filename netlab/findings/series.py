@@ -63,8 +63,8 @@ class Point:
             self.settings.get("message_bytes"), int
         ):
             return None
-        known = next((record.values for record in self._ok), {})
-        return ceiling_of(self.settings, known, self.prefix, self.link, highest=highest)
+        values = next((record.values for record in self._ok), {})
+        return ceiling_of(self.settings, values, self.prefix, self.link, highest=highest)
 
     @cached_property
     def _ok(self) -> tuple[Record, ...]:
@@ -184,8 +184,8 @@ def _point(
 
 
 def _flows(cell: PlannedCell) -> Iterable[tuple[str, str]]:
-    both = cell.settings.get("direction") == "both" and cell.test == "stream"
-    return [(prefix, flow) for prefix, flow in FLOWS.items() if bool(prefix) == both]
+    is_both_ways = cell.settings.get("direction") == "both" and cell.test == "stream"
+    return [(prefix, flow) for prefix, flow in FLOWS.items() if bool(prefix) == is_both_ways]
 
 
 def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:

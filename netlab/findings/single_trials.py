@@ -62,12 +62,14 @@ def _of(
     for column in new:
         levels = [level for level in new[column] if level in old.get(column, {})]
         pairs = [(old[column][level], new[column][level]) for level in levels]
-        judged = [compare([x], [y], paired=True) for (_, x), (_, y) in pairs]
-        if not judged or any(comparison.verdict != "cannot tell" for comparison in judged):
+        comparisons = [compare([x], [y], paired=True) for (_, x), (_, y) in pairs]
+        if not comparisons or any(
+            comparison.verdict != "cannot tell" for comparison in comparisons
+        ):
             continue
-        before, after = (mean([pair[side][1] for pair in pairs]) for side in (0, 1))
-        differences.append(after - before)
-        ratios.append(after / before)
+        old_mean, new_mean = (mean([pair[side][1] for pair in pairs]) for side in (0, 1))
+        differences.append(new_mean - old_mean)
+        ratios.append(new_mean / old_mean)
         cells += [pair[1][0] for pair in pairs]
     if not differences:
         return None

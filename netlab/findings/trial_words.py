@@ -5,12 +5,12 @@ from __future__ import annotations
 from netlab.messages import counted
 
 
-def in_trials(those: int, number: int) -> dict[str, str]:
+def in_trials(count: int, number: int) -> dict[str, str]:
     """The word ``in_trials``: in how many trials of a cell; empty if the cell has one trial."""
     if number < 2:
         return {}
     return {
         "in_trials": counted(
-            "in {those} of {number} trial", "in {those} of {number} trials", number, those=those
+            "in {those} of {number} trial", "in {those} of {number} trials", number, those=count
         )
     }

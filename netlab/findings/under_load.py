@@ -48,26 +48,26 @@ def _of_cell(
     cell: PlannedCell, conditions: tuple[str, ...], records: list[Record], link: Link | None
 ) -> Iterator[Finding]:
     for kind, rule in _RULES.items():
-        shown = [
+        record_evidence = [
             (record, evidence) for record in records if (evidence := rule(record, link)) is not None
         ]
-        if 2 * len(shown) <= len(records):
+        if 2 * len(record_evidence) <= len(records):
             continue
-        names = dict.fromkeys(name for _, evidence in shown for name in evidence)
-        figures: dict[str, float | None] = {name: _middle(name, shown) for name in names}
-        figures |= {"trials": len(shown), "of_trials": len(records)}
+        names = dict.fromkeys(name for _, evidence in record_evidence for name in evidence)
+        figures: dict[str, float | None] = {name: _middle(name, record_evidence) for name in names}
+        figures |= {"trials": len(record_evidence), "of_trials": len(records)}
         yield finding(
             kind,
             group_of(cell, "", conditions),
             (cell.key,),
             figures,
-            in_trials(len(shown), len(records)),
-            tuple((record.cell, record.trial) for record, _ in shown),
+            in_trials(len(record_evidence), len(records)),
+            tuple((record.cell, record.trial) for record, _ in record_evidence),
         )
 
 
-def _middle(name: str, shown: list[tuple[Record, TrialEvidence]]) -> float | None:
-    values = [value for _, evidence in shown if (value := evidence.get(name)) is not None]
+def _middle(name: str, record_evidence: list[tuple[Record, TrialEvidence]]) -> float | None:
+    values = [value for _, evidence in record_evidence if (value := evidence.get(name)) is not None]
     return median(values) if values else None
 
 
@@ -97,19 +97,19 @@ def _not_standing(record: Record, link: Link | None) -> TrialEvidence | None:
 
 
 def _lost(record: Record, _link: Link | None) -> TrialEvidence | None:
-    lost, requests, lost_idle, requests_idle = (
+    lost_requests, requests, lost_idle, requests_idle = (
         number(record.values.get(f"{phase}_{name}"))
         for phase in ("loaded", "idle")
         for name in ("lost_messages", "rtt_count")
     )
-    if not lost or not requests or not requests_idle or lost < LEAST_LOST:
+    if not lost_requests or not requests or not requests_idle or lost_requests < LEAST_LOST:
         return None
-    if lost / requests < TIMES_IDLE * (lost_idle or 0) / requests_idle:
+    if lost_requests / requests < TIMES_IDLE * (lost_idle or 0) / requests_idle:
         return None
     return {
-        "lost_requests": lost,
+        "lost_requests": lost_requests,
         "requests": requests,
-        "lost_requests_share": lost / requests,
+        "lost_requests_share": lost_requests / requests,
         "idle_lost_requests": lost_idle,
         "idle_requests": requests_idle,
     }

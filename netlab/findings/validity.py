@@ -53,16 +53,16 @@ def has_smaller_mtu(sample: StreamSample) -> bool:
 
 def _congestion(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """Senders that use different congestion controls, none of them set by the matrix."""
-    chosen = [
+    default_samples = [
         sample
         for sample in samples
         if sample.congestion is not None and not sample.congestion_asked and not sample.same_host
     ]
     controls: dict[str, set[str]] = {}
-    for sample in chosen:
+    for sample in default_samples:
         controls.setdefault(sample.sender.host, set()).add(str(sample.congestion))
     if len({control for of_host in controls.values() for control in of_host}) > 1:
-        cells = tuple(dict.fromkeys(sample.cell for sample in chosen))
+        cells = tuple(dict.fromkeys(sample.cell for sample in default_samples))
         words = {host: ", ".join(sorted(names)) for host, names in sorted(controls.items())}
         yield finding(Kind.CONGESTION_DIFFERS, Group(protocol="TCP"), cells, words=words)
 
@@ -117,7 +117,7 @@ def _is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:
 def _of_hosts(
     samples: Iterable[StreamSample],
     kind: Kind,
-    shown: Callable[[StreamSample, StreamEnd], bool],
+    rule: Callable[[StreamSample, StreamEnd], bool],
     figures: Mapping[str, Callable[[StreamEnd], float | None]],
 ) -> Iterator[Finding]:
     """One finding per host, over the cells in which more than half of the trials show it there."""
@@ -129,7 +129,7 @@ def _of_hosts(
         shown_cells = {
             cell: shown_ends
             for cell, trials in cells.items()
-            if 2 * len(shown_ends := [end for sample, end in trials if shown(sample, end)])
+            if 2 * len(shown_ends := [end for sample, end in trials if rule(sample, end)])
             > len(trials)
         }
         if shown_cells:

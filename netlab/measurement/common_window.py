@@ -58,7 +58,7 @@ class CommonWindow:
 
     def knows(self, *agents: Agent) -> bool:
         """Whether the clocks of all these agents are known; a reconnected agent has a new one."""
-        return all(any(agent is known for known in self.agents) for agent in agents)
+        return all(any(agent is member for member in self.agents) for agent in agents)
 
     def in_clock_of(self, agent: Agent) -> Window:
         """The window by an agent's clock."""
@@ -77,14 +77,14 @@ class CommonWindow:
         """
         drifts = [0]
         for agent in agents:
-            before, now = self._offset_of(agent), agent.clock_offset()
-            moved_ns = abs(now.offset_ns - before.offset_ns)
-            drifts.append(moved_ns - now.bound_ns - before.bound_ns)
+            old_offset, new_offset = self._offset_of(agent), agent.clock_offset()
+            moved_ns = abs(new_offset.offset_ns - old_offset.offset_ns)
+            drifts.append(moved_ns - new_offset.bound_ns - old_offset.bound_ns)
         return max(drifts)
 
     def _offset_of(self, agent: Agent) -> ClockOffset:
         pairs = zip(self.agents, self.offsets, strict=True)
-        return next(offset for known, offset in pairs if known is agent)
+        return next(offset for member, offset in pairs if member is agent)
 
 
 def is_common(setups: Sequence[TestSettings]) -> bool:

@@ -57,9 +57,9 @@ class Ends:
             raise ProbeError(self.mirror_name, "not-as-set-up", detail=detail)
         return self.server
 
-    def agent_of(self, whose: str) -> Agent:
+    def agent_of(self, end: str) -> Agent:
         """The agent of the ``server`` or the ``client``; ProbeError if it has none."""
-        return self.agent_of_server if whose == "server" else self.client
+        return self.agent_of_server if end == "server" else self.client
 
     def connects(self, protocol: str) -> str:
         """The side that connects: ``client`` or ``server``. Its system decides about TCP
@@ -67,24 +67,24 @@ class Ends:
         """
         return self.connected_by.get(protocol, "client")
 
-    def address(self, whose: str, setup: TestSettings) -> str:
+    def address(self, end: str, setup: TestSettings) -> str:
         """The test address of the ``server`` or the ``client`` for these settings; UsageError if
         its host has none.
         """
-        network = self.networks.get(whose) or setup.network
-        return self.agent_of(whose).host.address(network, setup.ip_version)
+        network = self.networks.get(end) or setup.network
+        return self.agent_of(end).host.address(network, setup.ip_version)
 
     def reversed(self) -> Ends:
         """Server and client swapped; the same host still connects."""
-        other = {"client": "server", "server": "client"}
+        opposites = {"client": "server", "server": "client"}
         return Ends(
             server=self.client,
             client=self.agent_of_server,
             same_host=self.same_host,
-            connected_by={name: other[self.connects(name)] for name in ("TCP", "UDP")},
+            connected_by={name: opposites[self.connects(name)] for name in ("TCP", "UDP")},
             link_rate_bit_per_s=self.link_rate_bit_per_s,
             window=self.window,
-            networks={other[whose]: network for whose, network in self.networks.items()},
+            networks={opposites[end]: network for end, network in self.networks.items()},
         )
 
 
@@ -106,15 +106,15 @@ class SoFar:
         """Goodput so far; 0 before anything has passed."""
         return 8 * self.payload_bytes / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
-    def since(self, before: SoFar | None) -> SoFar:
-        """The part carried after ``before``; everything if the flow was restarted meanwhile."""
-        if before is None or before.elapsed_s > self.elapsed_s:
+    def since(self, baseline: SoFar | None) -> SoFar:
+        """The part carried after ``baseline``; everything if the flow was restarted meanwhile."""
+        if baseline is None or baseline.elapsed_s > self.elapsed_s:
             return self
         return SoFar(
             self.flow,
-            max(0, self.payload_bytes - before.payload_bytes),
-            self.elapsed_s - before.elapsed_s,
-            max(0, self.messages - before.messages),
+            max(0, self.payload_bytes - baseline.payload_bytes),
+            self.elapsed_s - baseline.elapsed_s,
+            max(0, self.messages - baseline.messages),
         )
 
 

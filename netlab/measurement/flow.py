@@ -58,7 +58,7 @@ _KEYS = (
 )
 
 
-def keys_of(stream: Stream, verb: str, whose: str, agent: Agent, token: str) -> dict[str, Any]:
+def keys_of(stream: Stream, verb: str, end: str, agent: Agent, token: str) -> dict[str, Any]:
     """Keys of the request ``verb`` to the ``server`` or ``client``, except those about opening."""
     keys: dict[str, Any] = {
         "kind": "stream",
@@ -66,7 +66,7 @@ def keys_of(stream: Stream, verb: str, whose: str, agent: Agent, token: str) -> 
         "token": token,
         "deadline": decimal(deadline_s(stream)),
     }
-    return in_order(keys | request_keys(stream, agent, verb, whose), _KEYS)
+    return in_order(keys | request_keys(stream, agent, verb, end), _KEYS)
 
 
 def deadline_s(stream: Stream) -> float:

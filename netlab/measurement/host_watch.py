@@ -59,7 +59,7 @@ class Watch:
     @classmethod
     def begin(cls, ends: Ends, setup: ThroughputSearch) -> Watch:
         """Read all counters for the first time. Raises HostGone if an end is lost."""
-        address = {whose: ends.address(whose, setup) for whose in WHOSE}
+        address = {end: ends.address(end, setup) for end in WHOSE}
         routes: dict[str, tuple[Agent, tuple[str, ...]]] = {
             "client": (ends.client, (address["server"],)),
             "server": (ends.agent_of_server, (address["client"],)),
@@ -82,22 +82,22 @@ class Watch:
 
         ``results``: ``server`` or ``client`` → the results of its probe.
         """
-        after = self._read()
+        counters = self._read()
         watched = {}
         for key, (agent, _) in self.routes.items():
             of_end = results.get(key, ())
-            dropped: dict[str, int] = {}
+            drops: dict[str, int] = {}
             pauses: dict[str, int] = {}
-            if key in self.before and key in after:
-                dropped = dropped_between(self.before[key], after[key])
-                pauses = paused_between(self.before[key], after[key])
+            if key in self.before and key in counters:
+                drops = dropped_between(self.before[key], counters[key])
+                pauses = paused_between(self.before[key], counters[key])
             if (at_socket := dropped_at_socket(of_end)) is not None:
-                dropped["socket"] = at_socket
+                drops["socket"] = at_socket
             if key in WHOSE:
                 cpu = next(filter(None, map(cpu_in, of_end)), None)
             else:
                 cpu = self._cpu_of_observed(key)
-            watched[key] = Watched(agent.host.name, cpu, dropped, pauses)
+            watched[key] = Watched(agent.host.name, cpu, drops, pauses)
         return watched
 
     def _cpu_of_observed(self, key: str) -> Cpu | None:
@@ -149,46 +149,49 @@ class DropWatch:
 
     def end(self) -> dict[str, Value]:
         """The counts as values of a record: ``client_queue_dropped_frames`` …"""
-        agents = [self.ends.agent_of(whose) for whose in WHOSE]
+        agents = [self.ends.agent_of(end) for end in WHOSE]
         several = not self.ends.same_host and share_a_machine(agents)
         values: dict[str, Value] = {}
-        for whose, reading in self.after.items():
+        for end, reading in self.after.items():
             try:
-                before, after = self.before[whose].record(ANSWER_S), reading.record(ANSWER_S)
+                first_facts, last_facts = (
+                    self.before[end].record(ANSWER_S),
+                    reading.record(ANSWER_S),
+                )
             except (HostGone, ProbeError):
                 continue
-            facts = [before, after]
-            counters = drops_in(before), drops_in(after)
-            dropped, pauses = dropped_between(*counters), paused_between(*counters)
-            if not self._is_of_stream(whose, facts):
-                dropped = {place: n for place, n in dropped.items() if place == "softnet"}
+            facts = [first_facts, last_facts]
+            counters = drops_in(first_facts), drops_in(last_facts)
+            drops, pauses = dropped_between(*counters), paused_between(*counters)
+            if not self._is_of_stream(end, facts):
+                drops = {place: n for place, n in drops.items() if place == "softnet"}
                 pauses = {}
             # The backlog is shared by the hosts of one machine: only a count of 0 holds for each.
-            if several and dropped.get("softnet"):
-                del dropped["softnet"]
-            values |= {f"{whose}_{place}_dropped_frames": n for place, n in dropped.items()}
-            values |= {f"{whose}_pause_frames_{way}": n for way, n in pauses.items()}
+            if several and drops.get("softnet"):
+                del drops["softnet"]
+            values |= {f"{end}_{place}_dropped_frames": n for place, n in drops.items()}
+            values |= {f"{end}_pause_frames_{way}": n for way, n in pauses.items()}
         return values
 
     def _request(self) -> dict[str, Pending]:
         peers = {"client": "server", "server": "client"}
         readings = {}
-        for whose in WHOSE:
-            agent, bound = self.ends.agent_of(whose), self._bound(whose)
+        for end in WHOSE:
+            agent, bound = self.ends.agent_of(end), self._bound(end)
             if can(agent, "facts"):
                 by: dict[str, Any] = {} if bound is None else {"interface": bound}
-                to = self.ends.address(peers[whose], self.setup)
-                readings[whose] = agent.start("facts", counters=1, to=to, **by)
+                to = self.ends.address(peers[end], self.setup)
+                readings[end] = agent.start("facts", counters=1, to=to, **by)
         return readings
 
-    def _bound(self, whose: str) -> str | None:
+    def _bound(self, end: str) -> str | None:
         """The device that the stream is bound to at this end; ``None``: the route decides."""
-        return self.setup.interface if whose == self.ends.connects(self.setup.protocol) else None
+        return self.setup.interface if end == self.ends.connects(self.setup.protocol) else None
 
-    def _is_of_stream(self, whose: str, facts: Sequence[Mapping[str, Any]]) -> bool:
+    def _is_of_stream(self, end: str, facts: Sequence[Mapping[str, Any]]) -> bool:
         """Whether all readings are of the device that the stream uses."""
         devices = {reading.get("route_interface") for reading in facts}
-        return len(devices | ({self._bound(whose)} - {None})) == 1
+        return len(devices | ({self._bound(end)} - {None})) == 1
 
 
 def dropped_at_socket(results: Sequence[Mapping[str, Any]]) -> int | None:

@@ -56,9 +56,11 @@ def find_limit(
     if not tries[0].passed:
         raise ValueError(f"not even {least_bytes} bytes pass")
     passes, fails, evidence = least_bytes, most_bytes + 1, beyond
-    waiting = [size for guess in guesses for size in (guess, guess + 1)]
+    candidates = [size for guess in guesses for size in (guess, guess + 1)]
     while fails - passes > 1:
-        size = next((guess for guess in waiting if passes < guess < fails), (passes + fails) // 2)
+        size = next(
+            (guess for guess in candidates if passes < guess < fails), (passes + fails) // 2
+        )
         size_try = attempt(size)
         tries.append(size_try)
         if size_try.passed:
@@ -66,5 +68,5 @@ def find_limit(
             continue
         fails, evidence = size, size_try.evidence or "timeout"
         if size_try.most_bytes is not None:
-            waiting = [size_try.most_bytes, size_try.most_bytes + 1, *waiting]
+            candidates = [size_try.most_bytes, size_try.most_bytes + 1, *candidates]
     return Limit(passes, evidence, tuple(tries))

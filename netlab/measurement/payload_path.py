@@ -72,7 +72,7 @@ class Direction:
     @property
     def addresses(self) -> tuple[str, str]:
         """Test addresses of the asking and the answering end."""
-        asking, answering = (self.ends.address(who, self.setup) for who in ("client", "server"))
+        asking, answering = (self.ends.address(end, self.setup) for end in ("client", "server"))
         return asking, answering
 
     def interface_mtu_bytes(self) -> int | None:

@@ -41,15 +41,17 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     setup = trial.cell.setup
     assert isinstance(setup, PayloadSearch)  # noqa: S101  (for the type checker)
     search = _search_tcp if setup.protocol == "TCP" else _search_udp
-    there, back = Direction(setup, ends), Direction(setup, ends.reversed())
-    to_server = search(there)
+    server_direction, client_direction = Direction(setup, ends), Direction(setup, ends.reversed())
+    to_server = search(server_direction)
     values: dict[str, Value] = {"connected_by": ends.connects(setup.protocol)}
-    to_client = search(back)
-    values |= to_server.values | _beyond(there, to_server.payload_bytes)
-    values |= _to_client(to_client.values | _beyond(back, to_client.payload_bytes))
+    to_client = search(client_direction)
+    values |= to_server.values | _beyond(server_direction, to_server.payload_bytes)
+    values |= _to_client(to_client.values | _beyond(client_direction, to_client.payload_bytes))
     if setup.capture:
-        values |= _captured(there, to_server.payload_bytes, trial)
-        values |= _to_client(_captured(back, to_client.payload_bytes, trial, "to-client-"))
+        values |= _captured(server_direction, to_server.payload_bytes, trial)
+        values |= _to_client(
+            _captured(client_direction, to_client.payload_bytes, trial, "to-client-")
+        )
     if setup.sweep:
         values |= sweep(trial, setup, to_server.payload_bytes, ends, live)
     return values

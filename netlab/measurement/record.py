@@ -30,11 +30,11 @@ def record_of_trial(
     status, reason, fault = Status.OK, None, None
     values: dict[str, Value] = {}
     try:
-        measured = measure()
-        wrong = misfit(measured)
+        trial_values = measure()
+        wrong = misfit(trial_values)
         if wrong is not None:
             raise ProbeError(_names(ends), BAD_ANSWER, detail=excerpt(wrong, DETAIL_CHARACTERS))
-        values |= measured
+        values |= trial_values
     except ProbeError as error:
         fault, reason = error, reason_of(error.word)
         status = Status.IMPOSSIBLE if REASONS[reason].impossible else Status.FAILED

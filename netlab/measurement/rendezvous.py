@@ -52,18 +52,18 @@ class Rendezvous:
         """Names of the pairs that have not left, in their order."""
         return tuple(self._names)
 
-    def meet(self, name: str, said: Contribution) -> ExchangedResults[Contribution]:
+    def meet(self, name: str, contribution: Contribution) -> ExchangedResults[Contribution]:
         """Contribute to a meeting and wait for all others; ProbeError if a pair has left."""
         with self._changed:
             meetings = self._meetings
-            self._waiting[name] = said
+            self._waiting[name] = contribution
             self._end_if_complete()
             self._changed.wait_for(lambda: self._meetings > meetings or self._gone is not None)
             if self._meetings == meetings:
                 detail = f"{self._gone} left the common search of all pairs"
                 raise ProbeError(name, PAIR_GONE, detail=detail)
-            others = (self._met[pair] for pair in self._met if pair != name)
-            return ExchangedResults((said, *others), self._over_ns)
+            contributions = (self._met[pair] for pair in self._met if pair != name)
+            return ExchangedResults((contribution, *contributions), self._over_ns)
 
     def leave(self, name: str) -> None:
         """Leave the search, at its end or earlier. Safe to call again."""
@@ -94,9 +94,9 @@ class Participant:
     rendezvous: Rendezvous
     name: str
 
-    def meet(self, said: Contribution) -> ExchangedResults[Contribution]:
+    def meet(self, contribution: Contribution) -> ExchangedResults[Contribution]:
         """Contribute to a meeting; returns the contributions of all pairs."""
-        return self.rendezvous.meet(self.name, said)
+        return self.rendezvous.meet(self.name, contribution)
 
     def turns(self) -> Iterator[bool]:
         """Take turns: yields for each pair in order whether it is this one's turn."""

@@ -71,12 +71,12 @@ def flows_of(
         client_sends = name == "to_server_" or stream.direction == "client-sends"
         token = secrets.token_hex(16)
 
-        def side(whose: str, verb: str, token: str = token) -> ConversationEnd:
-            agent = ends.agent_of(whose)
-            keys = keys_of(stream, verb, whose, agent, token) | dict(more)
+        def side(end: str, verb: str, token: str = token) -> ConversationEnd:
+            agent = ends.agent_of(end)
+            keys = keys_of(stream, verb, end, agent, token) | dict(more)
             if window is not None:
                 keys |= window.in_clock_of(agent).keys()
-            return ConversationEnd(agent, verb, ends.address(whose, stream), keys)
+            return ConversationEnd(agent, verb, ends.address(end, stream), keys)
 
         server = side("server", "receive" if client_sends else "send")
         client = side("client", "send" if client_sends else "receive")
@@ -123,16 +123,16 @@ def _of_all_flows(flows: list[Flow], window: CommonWindow | None, ends: Ends) ->
     if window is None:
         return {}
     agents = ends.agent_of_server, ends.client
-    whole = True
+    is_common = True
     for flow in flows:
         result, keys = flow.sender.result or {}, flow.sender.keys
         opens, closes = keys["window_open_ns"], keys["window_close_ns"]
-        whole = whole and (
+        is_common = is_common and (
             result.get("first_send_ns", opens + 1) <= opens
             and result.get("last_send_ns", 0) >= closes
         )
     return {
-        "common_window": whole,
+        "common_window": is_common,
         "common_window_trials": window.trials,
         "common_window_open_ns": window.open_ns,
         "clock_bound_ns": window.bound_ns(*agents),

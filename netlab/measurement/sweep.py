@@ -54,13 +54,15 @@ def sizes_around(payload_bytes: int, protocol: str, ip_version: IpVersion) -> tu
     Ascending. ``payload_bytes``: the payload of one frame. For UDP also the payload of two
     fragments, which is more than twice that: only the first one has a UDP header.
     """
-    one = payload_bytes
-    sizes = {one + step for step in (-2, -1, 0, 1, 2)} | {2 * one + step for step in (-1, 0, 1)}
-    sizes |= {one * quarters // 4 for quarters in (1, 2, 3, 5, 6, 7)}
+    frame_payload = payload_bytes
+    sizes = {frame_payload + step for step in (-2, -1, 0, 1, 2)} | {
+        2 * frame_payload + step for step in (-1, 0, 1)
+    }
+    sizes |= {frame_payload * quarters // 4 for quarters in (1, 2, 3, 5, 6, 7)}
     most_bytes = STREAM_MOST_BYTES
     if protocol == "UDP":
         most_bytes = MAX_DATAGRAM_BYTES[ip_version]
-        two = _in_two_fragments(one, ip_version)
+        two = _in_two_fragments(frame_payload, ip_version)
         sizes |= {two, two + 1}
     return tuple(sorted(size for size in sizes if 1 <= size <= most_bytes))
 

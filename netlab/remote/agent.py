@@ -155,11 +155,11 @@ class Agent:
             self._number += 1
             answers = Answers(verb, keys)
             pending = Pending(self.host.name, str(self._number), inbox, answers)
-            gone = self._gone
-            if gone is None:
+            sentence = self._gone
+            if sentence is None:
                 self._pending[pending.id] = pending
-        if gone is not None:
-            pending.deliver({"type": GONE, "detail": gone})
+        if sentence is not None:
+            pending.deliver({"type": GONE, "detail": sentence})
             return pending
         try:
             self._send(request_line(pending.id, verb, keys))
@@ -199,10 +199,10 @@ class Agent:
         return best
 
     def _clock_exchange(self, timeout_s: float) -> ClockOffset:
-        before = time.monotonic_ns()
-        there = int(self.ask("clock", timeout_s=timeout_s)["monotonic_ns"])
-        after = time.monotonic_ns()
-        return ClockOffset(there - (before + after) // 2, (after - before + 1) // 2)
+        begin_ns = time.monotonic_ns()
+        host_ns = int(self.ask("clock", timeout_s=timeout_s)["monotonic_ns"])
+        end_ns = time.monotonic_ns()
+        return ClockOffset(host_ns - (begin_ns + end_ns) // 2, (end_ns - begin_ns + 1) // 2)
 
     def close(self) -> None:
         """End the agent and close the connection. Safe to call again, and from another thread."""
@@ -250,9 +250,9 @@ class Agent:
         # The build is a hash of the sources; every binary that was built from them contains it.
         build = str(self.hello.get("build", ""))
         if binary is not None and (not build or build.encode() not in binary):
-            shown = excerpt(build) or "unknown"
+            build_label = excerpt(build) or "unknown"
             raise HostError(
-                f"{name}: its probe is build {shown}, not the one that netlab installed; "
+                f"{name}: its probe is build {build_label}, not the one that netlab installed; "
                 "another program answers instead"
             )
         self._heart.start()
@@ -363,8 +363,8 @@ class Agent:
             self.last_skipped = repr(line[:80])[1:]
             self._first_skipped = self._first_skipped or self.last_skipped
         if self._skipped_bytes > SKIPPED_MOST:
-            what = self._first_skipped or "blank lines"
-            self._refuse(f"prints endless output that is no record: {what}")
+            sample = self._first_skipped or "blank lines"
+            self._refuse(f"prints endless output that is no record: {sample}")
 
     def _refuse(self, sentence: str) -> None:
         """Stop reading from the host: running tests get a bad answer."""
@@ -386,9 +386,9 @@ class Agent:
     def _mark_lost(self, sentence: str) -> None:
         with self._lock:
             self._gone = self._gone or sentence
-            waiting = list(self._pending.values())
+            requests = list(self._pending.values())
             self._pending.clear()
-        for pending in waiting:
+        for pending in requests:
             pending.deliver({"type": GONE, "detail": self._gone})
 
 

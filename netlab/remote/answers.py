@@ -78,15 +78,15 @@ class Answers:
     def checked(self, record: Mapping[str, Any], now_s: float) -> Mapping[str, Any] | None:
         """The record, or an ``error`` in its place; ``None`` for an unknown type."""
         kind = record["type"]
-        known = _OF_TESTS if self.is_test else {self._verb, "error"}
-        if kind not in known and self._verb in TESTS | _OF_OTHERS:
+        kinds = _OF_TESTS if self.is_test else {self._verb, "error"}
+        if kind not in kinds and self._verb in TESTS | _OF_OTHERS:
             if kind not in _OF_TESTS | _OF_OTHERS:
                 return None
             return bad_answer(record, f"it answered `{self._verb}` with `{excerpt(kind)}`")
         if self.is_test and not self._allowance.takes(1, now_s):
             return bad_answer(record, "it sends too many records")
-        wanted = self._wanted if kind == "result" else _WANTED.get(kind, ())
-        fault = fault_in_record(record, wanted)
+        keys = self._wanted if kind == "result" else _WANTED.get(kind, ())
+        fault = fault_in_record(record, keys)
         return record if fault is None else bad_answer(record, fault)
 
 
@@ -95,10 +95,10 @@ def bad_answer(record: Mapping[str, Any], fault: str) -> dict[str, Any]:
     return {"type": "error", "id": record.get("id"), "error": BAD_ANSWER, "detail": fault}
 
 
-def fault_in_record(record: Mapping[str, Any], wanted: tuple[str, ...] = ()) -> str | None:
+def fault_in_record(record: Mapping[str, Any], keys: tuple[str, ...] = ()) -> str | None:
     """The first fault of a record as a sentence without a full stop; ``None``: it is valid.
 
-    ``wanted``: keys that it must have.
+    ``keys``: those that it must have.
     """
     kind = excerpt(str(record["type"]))
     if len(record) > KEYS_MOST:
@@ -109,7 +109,7 @@ def fault_in_record(record: Mapping[str, Any], wanted: tuple[str, ...] = ()) -> 
         fits, words = _kind_of(record["type"], name)
         if not fits(value):
             return f"its {kind} has {name} {_shown(value)}, which should be {words}"
-    for name in wanted:
+    for name in keys:
         if name not in record:
             return f"its {kind} has no {name}"
     return _contradiction(record)

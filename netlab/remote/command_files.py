@@ -35,10 +35,10 @@ class CommandFiles:
     does no harm.
     """
 
-    def __init__(self, transport: SshTransport, shown: str) -> None:
-        """``shown``: the host in sentences."""
+    def __init__(self, transport: SshTransport, host_label: str) -> None:
+        """``host_label``: the host in sentences."""
         self._transport = transport
-        self._shown = shown
+        self._shown = host_label
 
     def seen(self, path: str) -> FileSeen:
         """As HostFiles has it."""
@@ -105,9 +105,9 @@ class CommandFiles:
 
 def files_listed(output: str) -> Iterator[tuple[str, FileSeen]]:
     """The file of each line of `ls -ldn`, with the last word: its path, unless it is a link."""
-    for kind, permissions, uid, size, rest in _LISTED.findall(output):
+    for kind, permissions, uid, size, tail in _LISTED.findall(output):
         mode = _TYPES.get(kind, 0) | _mode(permissions)
-        yield rest.split()[-1] if rest.split() else "", FileSeen(mode, int(uid), int(size))
+        yield tail.split()[-1] if tail.split() else "", FileSeen(mode, int(uid), int(size))
 
 
 def _mode(permissions: str) -> int:

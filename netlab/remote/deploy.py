@@ -103,8 +103,8 @@ def _found_at_first(look: FirstLook, path: str, binary: bytes) -> Iterator[Probe
 class _Files:
     """A POSIX host's files: over SFTP, or by commands if SFTP does not work."""
 
-    def __init__(self, shown: str, transport: SshTransport, on_event: OnEvent) -> None:
-        self._shown = shown
+    def __init__(self, host_label: str, transport: SshTransport, on_event: OnEvent) -> None:
+        self._shown = host_label
         self._transport = transport
         self._on_event = on_event
         self._give_up = time.monotonic() + DEPLOY_S
@@ -162,13 +162,15 @@ def _windows_places(
     if home is None:
         return
     relative = f"{CACHE}/{name}"
-    whole = f"{home.rstrip('/')}/{relative}"
-    shown = whole.lstrip("/").replace("/", "\\")
+    full_path = f"{home.rstrip('/')}/{relative}"
+    windows_path = full_path.lstrip("/").replace("/", "\\")
     # cmd.exe takes a slash for an option; a POSIX shell removes backslashes.
     word = relative if shell is Shell.POSIX else relative.replace("/", "\\")
-    yield ProbePlace((word, "agent"), binary, shown)
-    if re.fullmatch(r"/[A-Za-z]:[\w./-]+", whole, re.ASCII):
-        yield ProbePlace((whole[1:] if shell is Shell.POSIX else shown, "agent"), binary, shown)
+    yield ProbePlace((word, "agent"), binary, windows_path)
+    if re.fullmatch(r"/[A-Za-z]:[\w./-]+", full_path, re.ASCII):
+        yield ProbePlace(
+            (full_path[1:] if shell is Shell.POSIX else windows_path, "agent"), binary, windows_path
+        )
 
 
 def _windows_home(sftp: Sftp, name: str, binary: bytes, refusals: list[str]) -> str | None:
@@ -264,13 +266,13 @@ def _make_private(
     ``made`` collects the paths of new directories.
     """
     try:
-        seen = files.seen(directory)
+        status = files.seen(directory)
     except OSError:
         _make(files, directory, new_folders)
-        seen = files.seen(directory)
-    if not stat.S_ISDIR(seen.mode):
+        status = files.seen(directory)
+    if not stat.S_ISDIR(status.mode):
         raise OSError(f"{directory} is not a directory (links are not followed)")
-    if uid is not None and (seen.uid != uid or seen.mode & 0o022):
+    if uid is not None and (status.uid != uid or status.mode & 0o022):
         raise OSError(f"{directory} belongs to another user, or others may write there")
 
 
@@ -293,9 +295,9 @@ def _make(files: HostFiles, directory: str, new_folders: list[str]) -> None:
 def _is_there(files: HostFiles, path: str, binary: bytes, *, windows: bool = False) -> bool:
     """Whether the file at ``path`` is this binary, byte by byte, and may be started."""
     try:
-        seen = files.seen(path)
-        may_start = windows or seen.mode & 0o100
-        if not stat.S_ISREG(seen.mode) or not may_start or seen.size_bytes != len(binary):
+        status = files.seen(path)
+        may_start = windows or status.mode & 0o100
+        if not stat.S_ISREG(status.mode) or not may_start or status.size_bytes != len(binary):
             return False
         return binary in files.read(path, len(binary))
     except OSError:

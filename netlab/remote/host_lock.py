@@ -39,13 +39,13 @@ Patience = Callable[[Agent, str], float]
 """(agent, holder of its host's lock) → how long to wait for the holder, s."""
 
 
-def same_host(one: Agent, other: Agent) -> bool:
+def same_host(agent: Agent, peer: Agent) -> bool:
     """Whether two agents run on one machine and in one network namespace.
 
     Hosts with the same ``machine:`` in the inventory are one machine, whatever they report.
     """
-    named = one.host.machine is not None and one.host.machine == other.host.machine
-    return named or one.identity == other.identity
+    is_one_machine = agent.host.machine is not None and agent.host.machine == peer.host.machine
+    return is_one_machine or agent.identity == peer.identity
 
 
 def lock_host(

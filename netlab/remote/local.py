@@ -48,8 +48,8 @@ class LocalTransport:
         """End all programs, and with them every wait in any thread; no program starts any more."""
         with self._lock:
             self._closed = True
-            started = list(self._started)
-        for process in started:
+            processes = list(self._started)
+        for process in processes:
             process.end()
 
 

@@ -67,8 +67,8 @@ class Pending:
         """Pass on a record; the reading thread calls it."""
         if self.answers.asked.startswith(LOGGED):
             took = format_seconds(time.monotonic() - self._asked_at)
-            what = "an error" if record["type"] == "error" else f"{len(record)} keys"
-            _LOG.debug("%s: asked %s: %s after %s", self._host, self.answers.asked, what, took)
+            summary = "an error" if record["type"] == "error" else f"{len(record)} keys"
+            _LOG.debug("%s: asked %s: %s after %s", self._host, self.answers.asked, summary, took)
         if self._inbox is not None:
             self._inbox(self, record)
         else:

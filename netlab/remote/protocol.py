@@ -49,9 +49,9 @@ class RecordReader:
             self._dropping = False
         self._rest += rest
         if len(self._rest) > LINE_MOST_BYTES:
-            dropped = bytes(self._rest)
+            fragment = bytes(self._rest)
             self._rest.clear()
-            yield dropped if self._dropping else _broken(dropped, dropped)
+            yield fragment if self._dropping else _broken(fragment, fragment)
             self._dropping = True
 
 
@@ -86,8 +86,8 @@ def _broken(text: bytes, line: bytes) -> dict[str, Any] | bytes:
     match = _NAMED.search(text, 0, _BEFORE_BYTES)
     if match is None:
         return line
-    shown = excerpt(text[match.start() :].decode("utf-8", "replace"))
-    detail = f"an incomplete record, or one of more than {LINE_MOST_BYTES} bytes: {shown}"
+    beginning = excerpt(text[match.start() :].decode("utf-8", "replace"))
+    detail = f"an incomplete record, or one of more than {LINE_MOST_BYTES} bytes: {beginning}"
     return {"type": "error", "id": match[1].decode("ascii"), "error": BAD_ANSWER, "detail": detail}
 
 

@@ -48,51 +48,51 @@ def check_route(end: RouteEnd, peer: Far) -> Mapping[str, Any]:
     does not have the address.
     """
     facts = end.agent.facts(to=peer.address)
-    here = interface_of(facts, end.address)
-    if here is None and "addresses" in facts:
+    test_interface = interface_of(facts, end.address)
+    if test_interface is None and "addresses" in facts:
         raise HostError(
             f"{end.name} does not have its test address {end.address}; "
             f"it has {plain_addresses(facts)}"
         )
     interface = facts.get("route_interface")
-    if interface is not None and here is not None and interface != here:
+    if interface is not None and test_interface is not None and interface != test_interface:
         raise HostError(
             f"{end.name} reaches {peer.name} ({peer.address}) over {interface} from "
             f"{facts.get('route_source', 'another address')}, not over the test network "
-            f"({here}, {end.address}): correct its routes"
+            f"({test_interface}, {end.address}): correct its routes"
         )
     return facts
 
 
 def check_counters(
-    end: RouteEnd, peer: Far, before: Mapping[str, Any], passed: set[str]
+    end: RouteEnd, peer: Far, first_facts: Mapping[str, Any], passed: set[str]
 ) -> str | None:
     """Check that the interface of the route counted the packets that passed, in and out.
 
     ``passed``: the protocols that passed. Returns a sentence if the host does not report counters.
     Raises HostError if they do not show the packets.
     """
-    interface = before.get("route_interface")
-    wanted = sum(PACKETS[protocol] for protocol in passed)
+    interface = first_facts.get("route_interface")
+    least_packets = sum(PACKETS[protocol] for protocol in passed)
     keys = ("interface_sent_packets", "interface_received_packets")
-    if not wanted:
+    if not least_packets:
         return None
-    if interface is None or any(key not in before for key in keys):
+    if interface is None or any(key not in first_facts for key in keys):
         return (
             f"{end.name} does not report by which interface packets to {peer.address} leave: "
             "make sure that it belongs to the test network"
         )
     give_up = time.monotonic() + COUNTERS_S
     while True:
-        after = end.agent.facts(to=peer.address)
-        counted = [after.get(key, 0) - before[key] for key in keys]
-        if min(counted) >= wanted:
+        last_facts = end.agent.facts(to=peer.address)
+        packet_counts = [last_facts.get(key, 0) - first_facts[key] for key in keys]
+        if min(packet_counts) >= least_packets:
             return None
         if time.monotonic() > give_up:
             raise HostError(
                 f"{end.name}: {' and '.join(sorted(passed))} passed to {peer.name}, but "
-                f"{interface} counted {counted[0]} packets out and {counted[1]} in: the traffic "
-                "does not use the test network"
+                f"{interface} counted {packet_counts[0]} packets out and {packet_counts[1]} in: "
+                "the traffic does not use the test network"
             )
         time.sleep(0.1)
 

@@ -51,10 +51,10 @@ class SftpBroken(HostError):
 class Sftp:
     """One SFTP session. A refusal of the host is an OSError; any other fault is SftpBroken."""
 
-    def __init__(self, channel: paramiko.Channel, shown: str) -> None:
-        """``channel``: with the subsystem started; ``shown``: the host in sentences."""
+    def __init__(self, channel: paramiko.Channel, host_label: str) -> None:
+        """``channel``: with the subsystem started; ``host_label``: the host in sentences."""
         self._channel = channel
-        self._shown = shown
+        self._shown = host_label
         self._number = 0
         self._arrived: dict[int, tuple[int, bytes]] = {}
         self._awaited: set[int] = set()
@@ -99,14 +99,14 @@ class Sftp:
             if not underway:
                 break
             request = next(iter(underway))
-            offset, wanted = underway.pop(request)
+            offset, length = underway.pop(request)
             kind, reply = self._reply(request)
             if kind == _STATUS and _status(reply) == _EOF:
                 continue
             data = self._parsed(_Fields.text, self._checked(kind, _DATA, reply))
             pieces[offset] = data
-            if 0 < len(data) < wanted:
-                self._ask_piece(handle, offset + len(data), wanted - len(data), underway)
+            if 0 < len(data) < length:
+                self._ask_piece(handle, offset + len(data), length - len(data), underway)
         return b"".join(data for _, data in sorted(pieces.items()))
 
     def write(self, path: str, data: bytes) -> None:
@@ -128,14 +128,14 @@ class Sftp:
 
     def rename(self, path: str, new: str) -> None:
         """Rename and replace in one step; a server without that does a plain rename."""
-        both = _text(path) + _text(new)
+        paths = _text(path) + _text(new)
         try:
-            self._order(_EXTENDED, _text("posix-rename@openssh.com") + both)
+            self._order(_EXTENDED, _text("posix-rename@openssh.com") + paths)
         except OSError:
             # If this fails and matters, the plain rename fails as well.
             with suppress(OSError):
                 self.remove(new)
-            self._order(_RENAME, both)
+            self._order(_RENAME, paths)
 
     def remove(self, path: str) -> None:
         """As HostFiles has it."""
@@ -151,8 +151,8 @@ class Sftp:
         limit = time.time() - days * DAY_S
         return [
             name
-            for name, seen in self._entries(folder)
-            if seen.changed_s is not None and seen.changed_s < limit
+            for name, status in self._entries(folder)
+            if status.changed_s is not None and status.changed_s < limit
         ]
 
     def whole_path(self, path: str) -> str:
@@ -206,17 +206,17 @@ class Sftp:
             raise self._broken(f"answers with a packet of type {kind}")
         self._checked(kind, _STATUS, reply)
 
-    def _ask(self, kind: int, fields: bytes, wanted: int) -> bytes:
+    def _ask(self, kind: int, fields: bytes, reply_kind: int) -> bytes:
         """Send a request; the reply of the wanted type, OSError for a refusal."""
         answered, reply = self._reply(self._request(kind, fields))
-        return self._checked(answered, wanted, reply)
+        return self._checked(answered, reply_kind, reply)
 
-    def _checked(self, kind: int, wanted: int, reply: bytes) -> bytes:
+    def _checked(self, kind: int, reply_kind: int, reply: bytes) -> bytes:
         if kind == _STATUS:
             code, words = self._parsed(_Fields.status, reply)
             if code != _OK:
                 raise OSError(excerpt(words) or f"SFTP status {code}")
-        if kind != wanted:
+        if kind != reply_kind:
             raise self._broken(f"answers with a packet of type {kind}")
         return reply
 
@@ -273,9 +273,9 @@ class Sftp:
             read += part
         return bytes(read)
 
-    def _broken(self, what: str) -> SftpBroken:
+    def _broken(self, fault: str) -> SftpBroken:
         self.close()
-        return SftpBroken(f"{self._shown}: its SFTP {what}")
+        return SftpBroken(f"{self._shown}: its SFTP {fault}")
 
     def _parsed(self, read: Callable[[_Fields], T], packet: bytes) -> T:
         try:
@@ -327,13 +327,13 @@ class _Fields:
         if flags & _HAS_OWNER:
             uid, _ = self.number(), self.number()
         mode = self.number() if flags & _HAS_MODE else 0
-        changed = None
+        changed_s = None
         if flags & _HAS_TIMES:
-            _, changed = self.number(), self.number()
+            _, changed_s = self.number(), self.number()
         if flags & _HAS_MORE:
             for _ in range(min(self.number(), PACKET_MOST_BYTES)):
                 self.text(), self.text()
-        return FileSeen(mode, uid, size, changed)
+        return FileSeen(mode, uid, size, changed_s)
 
 
 def _text(words: str | bytes) -> bytes:

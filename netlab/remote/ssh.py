@@ -191,7 +191,7 @@ class SshTransport:
 
     # Channels
 
-    def _channel(self, begin: Callable[[paramiko.Channel], None], refused: str) -> paramiko.Channel:
+    def _channel(self, begin: Callable[[paramiko.Channel], None], refusal: str) -> paramiko.Channel:
         """A channel after ``begin``; HostGone, or HostError if the host refuses it."""
         channel = self._session()
         expired = threading.Event()
@@ -209,10 +209,10 @@ class SshTransport:
                 channel.close()
             self._check()
             if expired.is_set():
-                what = f"{self._shown}: it does not start a program within {CHANNEL_S:g} s"
-                raise HostGone(what) from None
+                sentence = f"{self._shown}: it does not start a program within {CHANNEL_S:g} s"
+                raise HostGone(sentence) from None
             if self._chain.connections[-1].is_active():
-                raise HostError(f"{self._shown}: it {refused} ({in_words(error)})") from None
+                raise HostError(f"{self._shown}: it {refusal} ({in_words(error)})") from None
             raise self._gone(error) from None
         finally:
             timer.cancel()
@@ -234,8 +234,8 @@ class SshTransport:
             except Exception as error:  # as in `_channel`
                 is_there = self._chain.connections[-1].is_active()
                 if is_there and isinstance(error, SSHException):
-                    what = f"{self._shown}: it opens no channel in {CHANNEL_S:g} s"
-                    raise HostGone(what) from None
+                    sentence = f"{self._shown}: it opens no channel in {CHANNEL_S:g} s"
+                    raise HostGone(sentence) from None
                 raise self._gone(error) from None
             self._chain.pause(pause_s)
             pause_s = min(0.5, 2 * pause_s)
@@ -276,11 +276,11 @@ class SshProcess:
         """
         seconds = WRITE_S if within_s is None else within_s
         give_up = time.monotonic() + seconds
-        sent = 0
+        offset = 0
         with _as_os_error():
-            while sent < len(data):
+            while offset < len(data):
                 if self._channel.send_ready():
-                    sent += self._channel.send(data[sent : sent + WRITE_BYTES])
+                    offset += self._channel.send(data[offset : offset + WRITE_BYTES])
                 elif time.monotonic() > give_up:
                     raise TimeoutError(f"it takes no input for {seconds:g} s")
                 else:

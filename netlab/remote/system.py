@@ -92,8 +92,8 @@ def ask(host: Host, transport: SshTransport) -> Platform:
         if platform is not None:
             return platform
         answers[command] = text[-200:] or stderr[-200:]
-    shown = repr(answers[UNAME]) if answers[UNAME] else "nothing"
-    raise HostError(f"{host.name}: unknown system: `uname -s -m` printed {shown}")
+    uname_words = repr(answers[UNAME]) if answers[UNAME] else "nothing"
+    raise HostError(f"{host.name}: unknown system: `uname -s -m` printed {uname_words}")
 
 
 def user_id(transport: SshTransport) -> int | None:

@@ -72,5 +72,5 @@ class Tail:
     def text(self) -> str:
         """The kept bytes as text."""
         with self._lock:
-            joined = b"".join(self._parts)[-STDERR_KEPT_BYTES:]
-        return joined.decode("utf-8", "replace").strip()
+            tail = b"".join(self._parts)[-STDERR_KEPT_BYTES:]
+        return tail.decode("utf-8", "replace").strip()

@@ -76,9 +76,9 @@ def options_to_resume(
             f"{folder} does not hold the options of its run: an older netlab or an import made it; "
             f"resume it with netlab run {MATRIX} --into {folder}"
         )
-    ended = notes[-1].kind != NOTE
+    is_complete = notes[-1].kind != NOTE
     try:
-        options = _options(latest, folder, hosts, ended=ended)
+        options = _options(latest, folder, hosts, is_complete=is_complete)
     except (KeyError, TypeError, ValueError):
         raise UsageError(
             f"{folder}: line {latest.line} of its journal is damaged: it should hold the run's "
@@ -87,7 +87,7 @@ def options_to_resume(
     return replace(options, redo=redo, nothing_else=True) if redo else options
 
 
-def _options(note: Note, folder: Path, hosts: Path | None, *, ended: bool) -> Options:
+def _options(note: Note, folder: Path, hosts: Path | None, *, is_complete: bool) -> Options:
     data = note.data
     stored_path = data["inventory"]
     inventory = hosts or (
@@ -103,7 +103,7 @@ def _options(note: Note, folder: Path, hosts: Path | None, *, ended: bool) -> Op
         into=folder,
         only=_words(data["only"]),
         overrides={str(name): str(value) for name, value in data["overrides"].items()},
-        redo=() if ended else _words(data["redo"]),
+        redo=() if is_complete else _words(data["redo"]),
         retries=int(data["retries"]),
         wait_s=float(data["wait_s"]),
         patience_s=float(data["patience_s"]),

@@ -31,7 +31,7 @@ class DaemonExecutor(Executor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Start a call; the future holds its result or its exception."""
         future: Future[T] = Future()
-        self._started = [started for started in self._started if not started.done()]
+        self._started = [task for task in self._started if not task.done()]
         self._started.append(future)
         call = partial(fn, *args, **kwargs)
         threading.Thread(target=self._run, args=(future, call), daemon=True).start()

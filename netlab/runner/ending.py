@@ -51,14 +51,14 @@ def interruptible(within_s: float = END_S) -> Iterator[None]:
     numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
     ending = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
     watch = _Watch(ending, within_s)
-    before = {number: signal.signal(number, watch.handle) for number in ending}
+    old_handlers = {number: signal.signal(number, watch.handle) for number in ending}
     before_fd = signal.set_wakeup_fd(watch.notice, warn_on_full_buffer=False)
     try:
         with shielded_at_the_end():
             yield
     finally:
         if watch.first is None:
-            for number, handler in before.items():
+            for number, handler in old_handlers.items():
                 signal.signal(number, handler)
             signal.set_wakeup_fd(before_fd)
             watch.end()

@@ -28,9 +28,9 @@ def flag(
         stayed = recorded_trials(folder, cells, steal_rule.is_disturbed)
         if stayed:
             progress.warn([f"{steal_rule.disturbed(len(stayed))}, in every attempt"])
-    stopped = recorded_trials(folder, cells, lambda record: any(interruptions(record)))
-    if stopped:
-        progress.warn([f"{in_which_data_stopped(len(stopped))}: see the findings"])
+    stopped_trials = recorded_trials(folder, cells, lambda record: any(interruptions(record)))
+    if stopped_trials:
+        progress.warn([f"{in_which_data_stopped(len(stopped_trials))}: see the findings"])
     progress.warn(_imprecise(folder, cells))
 
 
@@ -55,9 +55,9 @@ def _imprecise(folder: RunFolder, cells: tuple[Cell, ...]) -> Iterable[str]:
                 within=rule.within,
                 confidence=rule.confidence,
             )
-    named = (
+    cell_words = (
         imprecise[0][0]
         if len(imprecise) == 1
         else f"{imprecise[0][0]} and {len(imprecise) - 1} more"
     )
-    return (f"not within ± {format_share(rule.within)} after {rule.at_most} trials: {named}",)
+    return (f"not within ± {format_share(rule.within)} after {rule.at_most} trials: {cell_words}",)

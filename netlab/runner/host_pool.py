@@ -70,16 +70,16 @@ class HostPool:
         wait_s: float,
         keep: KeepTraceback,
         notify: Callable[[str], None] | None = None,
-        opened: AgentGroup | None = None,
+        open_agents: AgentGroup | None = None,
     ) -> None:
         """``notify`` gets messages about slow steps, ``keep`` gets defects; several threads call
-        them. ``opened``: agents that need no new login.
+        them. ``open_agents``: agents that need no new login.
         """
         self._inventory = inventory
         self._pairings = tuple(pairings)
         self._notify = notify or (lambda _sentence: None)
         self._hosts = HostAgents(
-            inventory, owner, wait_s=wait_s, keep=keep, notify=notify, opened=opened
+            inventory, owner, wait_s=wait_s, keep=keep, notify=notify, open_agents=open_agents
         )
         self._pairs: dict[str, tuple[Host, Host]] = {}
         self._ways = PathChecks(self._pairs, self._try, self._notify, keep=keep)
@@ -95,10 +95,10 @@ class HostPool:
             ends = {host.name: host for host in needed if host.mirror is None}
             self._onlookers = frozenset(self._inventory.observed) - ends.keys()
             observed = {name: self._inventory.host(name) for name in self._onlookers}
-            refused = self._hosts.open_all((ends | observed).values())
+            errors = self._hosts.open_all((ends | observed).values())
             self._hosts.lock_all(list(self._hosts.agents.values()))
             self._pair_up()
-            refusals = [error for name, error in refused.items() if name in ends]
+            refusals = [error for name, error in errors.items() if name in ends]
             if not self._pairs and refusals:
                 # A person has to correct a wrong key or a refused login: its own message says how.
                 raise refusals[0]
@@ -145,9 +145,10 @@ class HostPool:
     @property
     def measures_here(self) -> bool:
         """Whether a host of the run shares the cores of this machine."""
-        here = machine_id()
+        own_machine = machine_id()
         return any(
-            agent.host.local or (here is not None and agent.hello.get("machine_id") == here)
+            agent.host.local
+            or (own_machine is not None and agent.hello.get("machine_id") == own_machine)
             for agent in self._hosts.agents.values()
         )
 
@@ -188,7 +189,7 @@ class HostPool:
         return Ends(
             server=server,
             client=client,
-            networks={whose: network for whose, network in networks.items() if network},
+            networks={end: network for end, network in networks.items() if network},
             same_host=same_host(server, client),
             observed=active_observers((server, client), self._observed),
             connected_by=self._ways.of(cell.pairing).connected_by(*addresses)
@@ -222,7 +223,7 @@ class HostPool:
         )
         return Counter(obstacle.detail for obstacle in obstacles if obstacle is not None)
 
-    def lost(self, trial: Trial, attempt: int, gone: HostGone) -> Record:
+    def lost(self, trial: Trial, attempt: int, error: HostGone) -> Record:
         """The record of a trial that lost a host; tries to connect to its hosts once more."""
         pair = self._pairs[trial.cell.pairing]
         names = [host.name for host in pair]
@@ -237,7 +238,7 @@ class HostPool:
         if away is not None:
             return away.record(trial, attempt)
         reason = "probe-died" if died else "host-gone"
-        return Unmeasured(Status.FAILED, reason, str(gone), *names).record(trial, attempt)
+        return Unmeasured(Status.FAILED, reason, str(error), *names).record(trial, attempt)
 
     # Hosts that are away
 
@@ -297,7 +298,9 @@ class HostPool:
         """Names of the hosts that came back since the last call."""
         return self._hosts.take_unnoted()
 
-    def note_facts(self, folder: RunFolder, when: str, only: frozenset[str] | None = None) -> None:
+    def note_facts(
+        self, folder: RunFolder, moment: str, only: frozenset[str] | None = None
+    ) -> None:
         """Note the facts of each host, or of ``only`` some, with the route to its peer."""
         peers = peers_of(self._pairs.values())
         agents = {
@@ -305,7 +308,7 @@ class HostPool:
             for name, agent in list(self._hosts.agents.items())
             if name in peers and not agent.gone and (only is None or name in only)
         }
-        self._facts.note(folder, agents, peers, when)
+        self._facts.note(folder, agents, peers, moment)
 
     def note_routes(self, folder: RunFolder) -> None:
         """Note the routes of each host's other test addresses: ``note_facts`` has one per host."""
@@ -331,8 +334,10 @@ class HostPool:
         """Whether another system of its machine runs now, so that this one cannot."""
         machine = self._inventory.host(name).machine
         return machine is not None and any(
-            agent.host.machine == machine and other != name and other not in self._hosts.absences
-            for other, agent in list(self._hosts.agents.items())
+            agent.host.machine == machine
+            and other_name != name
+            and other_name not in self._hosts.absences
+            for other_name, agent in list(self._hosts.agents.items())
         )
 
     def _pair_up(self) -> None:
@@ -358,8 +363,8 @@ class HostPool:
         """The chosen hosts of a pairing, or all candidates if none are chosen yet. Hosts whose
         machine runs another system now are left out.
         """
-        chosen = self._pairs.get(pairing)
-        pairs = self._inventory.candidates(pairing) if chosen is None else (chosen,)
+        own_pair = self._pairs.get(pairing)
+        pairs = self._inventory.candidates(pairing) if own_pair is None else (own_pair,)
         return [pair for pair in pairs if not any(self._is_replaced(host.name) for host in pair)]
 
     def _away_of(self, pairing: str) -> list[Absence]:
@@ -382,8 +387,10 @@ class HostPool:
         together = groups_without_overlap(self._pairs, self.match_of)
         warnings, self._unchecked_at_first = self._ways.try_all(together)
         self.warnings += [warning for warning in warnings if warning not in self.warnings]
-        lost = any(agent.gone for agent in self._hosts.agents.values())
-        if not (lost or self._ways.has_defects) and all(map(self._ways.is_unchecked, self._pairs)):
+        has_lost_hosts = any(agent.gone for agent in self._hosts.agents.values())
+        if not (has_lost_hosts or self._ways.has_defects) and all(
+            map(self._ways.is_unchecked, self._pairs)
+        ):
             raise HostError("no pairing can be measured: " + "; ".join(self._unchecked_at_first))
 
     def _try(self, pairing: str) -> Preflight:

@@ -82,12 +82,20 @@ def refused_controls(
     """
     for control, name in _controls(cell, ends):
         host_values = values.get(name, HostValues())
-        available, allowed = host_values.congestion_available, host_values.congestion_allowed
-        if allowed is None or control in allowed or control not in (available or (control,)):
+        available_controls, allowed_controls = (
+            host_values.congestion_available,
+            host_values.congestion_allowed,
+        )
+        if (
+            allowed_controls is None
+            or control in allowed_controls
+            or control not in (available_controls or (control,))
+        ):
             continue
-        listed = " ".join([*allowed, control])
+        listed = " ".join([*allowed_controls, control])
         yield (
-            f"the account on {name} may not choose `{control}` (it may: {', '.join(allowed)}); "
+            f"the account on {name} may not choose `{control}` (it may: "
+            f"{', '.join(allowed_controls)}); "
             f"root can allow it: sysctl -w net.ipv4.tcp_allowed_congestion_control='{listed}'"
         )
 

@@ -59,8 +59,8 @@ class RepeatRule:
         disturbed = sum(map(self._is_disturbed, attempts))
         if self.quiet is not None and disturbed:
             yield self.quiet.disturbed(disturbed)
-        if stopped := sum(map(asks_again, attempts)):
-            yield in_which_data_stopped(stopped)
+        if count := sum(map(asks_again, attempts)):
+            yield in_which_data_stopped(count)
 
 
 def stopped_for_good(record: Record) -> bool:

@@ -83,10 +83,10 @@ class NarrowPath:
             f"{self.interface_mtu_bytes}; {knowledge}"
         )
 
-    def stops(self, sent: SentMessages, ip_version: int) -> bool:
+    def stops(self, messages: SentMessages, ip_version: int) -> bool:
         """Whether the messages of an end are too long for the path and nothing shortens them."""
-        most = sent.message_bytes
-        if sent.protocol == "TCP":
+        most = messages.message_bytes
+        if messages.protocol == "TCP":
             headers_bytes = IP_BYTES[ip_version] + TCP_BYTES + TIMESTAMPS_BYTES
             return not self.segments_pass and (
                 most is None or most + headers_bytes > self.mtu_bytes
@@ -94,10 +94,10 @@ class NarrowPath:
         packet_bytes = (most or 0) + IP_BYTES[ip_version] + UDP_BYTES
         if packet_bytes <= self.mtu_bytes:
             return False
-        if sent.whole:
+        if messages.whole:
             return True
-        alone = packet_bytes <= self.interface_mtu_bytes
-        return not (self.whole_passes if alone else self.pieces_pass)
+        fits_interface = packet_bytes <= self.interface_mtu_bytes
+        return not (self.whole_passes if fits_interface else self.pieces_pass)
 
 
 def narrow_ways(ends: Ends, ip_version: IpVersion) -> tuple[NarrowPath, ...]:

@@ -73,9 +73,10 @@ class Preflight:
     def connected_by(self, server_address: str, client_address: str) -> dict[str, str]:
         """Protocol → ``client`` or ``server``: the side that connects between two addresses."""
         protocols = {
-            turned.protocol
-            for turned in self.turned
-            if (turned.server_address, turned.client_address) == (server_address, client_address)
+            reversal.protocol
+            for reversal in self.turned
+            if (reversal.server_address, reversal.client_address)
+            == (server_address, client_address)
         }
         return {name: "server" if name in protocols else "client" for name in PACKETS}
 
@@ -90,31 +91,31 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     """
     faults: list[Blocked | ReversedProtocol] = []
     narrow: list[NarrowPath] = []
-    missing: list[MissingAddress] = []
+    missing_addresses: list[MissingAddress] = []
     # Interfaces by host and device: those whose counters do not show the packets, and the others.
     unproved: list[tuple[str, str | None, str]] = []
     proved: set[tuple[str, str | None]] = set()
     addresses = common_addresses(*(pair or (server.host, client.host)))
-    for there, here in addresses:
-        ends = RouteEnd(server, there), RouteEnd(client, here)
+    for server_address, client_address in addresses:
+        ends = RouteEnd(server, server_address), RouteEnd(client, client_address)
         if same_host(server, client):
             faults += _check_both(*ends)
             continue
         try:
             counters = [check_route(end, peer) for end, peer in (ends, ends[::-1])]
         except HostError as error:
-            if len(missing) + 1 == len(addresses) or not any(map(_lacks_address, ends)):
+            if len(missing_addresses) + 1 == len(addresses) or not any(map(_lacks_address, ends)):
                 raise
-            missing.append(MissingAddress(there, here, str(error)))
+            missing_addresses.append(MissingAddress(server_address, client_address, str(error)))
             continue
         these_faults = _check_both(*ends)
         faults += these_faults
         passed = set(PACKETS) - {
             fault.protocol for fault in these_faults if isinstance(fault, Blocked)
         }
-        for (end, peer), before in zip((ends, ends[::-1]), counters, strict=True):
-            device = interface_of(before, end.address)
-            sentence = check_counters(end, peer, before, passed)
+        for (end, peer), facts in zip((ends, ends[::-1]), counters, strict=True):
+            device = interface_of(facts, end.address)
+            sentence = check_counters(end, peer, facts, passed)
             if sentence is None:
                 proved.add((end.name, device))
             else:
@@ -125,10 +126,10 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     warnings = [sentence for host, device, sentence in unproved if (host, device) not in proved]
     return Preflight(
         blocked=tuple(fault for fault in faults if isinstance(fault, Blocked)),
-        warnings=(*(item.sentence for item in (*faults, *missing, *narrow)), *warnings),
+        warnings=(*(item.sentence for item in (*faults, *missing_addresses, *narrow)), *warnings),
         turned=tuple(fault for fault in faults if isinstance(fault, ReversedProtocol)),
         narrow=tuple(narrow),
-        missing=tuple(missing),
+        missing=tuple(missing_addresses),
     )
 
 
@@ -142,12 +143,14 @@ def _narrow_between(
     server: RouteEnd, client: RouteEnd, faults: list[Blocked | ReversedProtocol]
 ) -> tuple[NarrowPath, ...]:
     """The directions between two addresses whose path MTU is below the sender's interface MTU."""
-    turned = {fault.protocol: "server" for fault in faults if isinstance(fault, ReversedProtocol)}
+    connectors = {
+        fault.protocol: "server" for fault in faults if isinstance(fault, ReversedProtocol)
+    }
     ends = Ends(
         server=server.agent,
         client=client.agent,
         same_host=False,
-        connected_by=turned,
+        connected_by=connectors,
         networks={"server": _network_of(server), "client": _network_of(client)},
     )
     return narrow_ways(ends, _version_of(server.address))
@@ -174,7 +177,7 @@ def preflight_mirror(client: Agent, mirror: Host) -> Preflight:
         return Preflight(blocked=(), warnings=(f"{mirror.name}: {error}",))
     own = is_own_address(client.host, echo.address)
     peer = _Echo(mirror.name, echo.address)
-    before = {} if own else check_route(end, peer)
+    facts = {} if own else check_route(end, peer)
     blocked = []
     for protocol in PACKETS:
         fault = _check_echo(protocol, end, echo)
@@ -182,7 +185,7 @@ def preflight_mirror(client: Agent, mirror: Host) -> Preflight:
             sentence = f"{protocol}: {mirror.name} does not echo at port {echo.port} ({fault})"
             blocked.append(Blocked(protocol, echo.address, end.address, sentence))
     passed = set(PACKETS) - {fault.protocol for fault in blocked}
-    unproved = None if own else check_counters(end, peer, before, passed)
+    unproved = None if own else check_counters(end, peer, facts, passed)
     return Preflight(
         blocked=tuple(blocked),
         warnings=(
@@ -277,7 +280,9 @@ def _check_both(server: RouteEnd, client: RouteEnd) -> list[Blocked | ReversedPr
                 sentence += "; so its system decides about TCP timestamps and the MSS"
             results.append(ReversedProtocol(*between, sentence))
             continue
-        passing = [other for other, its_fault in faults.items() if its_fault is None]
+        passing = [
+            other_protocol for other_protocol, its_fault in faults.items() if its_fault is None
+        ]
         also = f", {passing[0]} passes" if passing else ""
         results.append(Blocked(*between, f"{protocol} {fault.sentence}{also}"))
     return results
@@ -301,38 +306,42 @@ def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _CheckFaul
         "deadline": f"{CHECK_S:g}",
         "message": 64,
     }
-    listening: dict[str, Any] = {"bind": listener.address}
-    shown = listener.address
+    listen_keys: dict[str, Any] = {"bind": listener.address}
+    address_words = listener.address
     ports = listener.agent.host.port_range
     if ports is not None:
-        listening["port"] = f"{ports[0]}-{ports[1]}"
+        listen_keys["port"] = f"{ports[0]}-{ports[1]}"
         # A port that the system chose differs each time: it is not worth naming.
-        shown += f", ports {listening['port']}"
-    waiting = listener.agent.start("receive", open="listen", **listening, **common)
+        address_words += f", ports {listen_keys['port']}"
+    receive_test = listener.agent.start("receive", open="listen", **listen_keys, **common)
     try:
-        ready = _first(waiting, {"ready"}, CHECK_S)
+        ready = _first(receive_test, {"ready"}, CHECK_S)
     except ProbeError as fault:
         return _CheckFault(f"cannot be checked: {fault}", is_blocked=False)
     to = destination(listener.address, ready["port"])
-    going = connector.agent.start("send", open="connect", to=to, bind=connector.address, **common)
+    send_test = connector.agent.start(
+        "send", open="connect", to=to, bind=connector.address, **common
+    )
     try:
-        _first(going, {"result"}, CHECK_S + LAST_WORD_S)
-        _first(waiting, {"result"}, CHECK_S + LAST_WORD_S)
+        _first(send_test, {"result"}, CHECK_S + LAST_WORD_S)
+        _first(receive_test, {"result"}, CHECK_S + LAST_WORD_S)
     except ProbeError as fault:
-        there = f"{connector.name}→{listener.name}"
-        back = f"{listener.name}→{connector.name}"
+        way = f"{connector.name}→{listener.name}"
+        way_back = f"{listener.name}→{connector.name}"
         blocked = fault.word in NOT_THROUGH
         if not blocked:
-            result = f"{there} cannot be checked: {fault}"
-        elif fault.host == connector.name and protocol == "UDP" and _has_result(waiting):
+            result = f"{way} cannot be checked: {fault}"
+        elif fault.host == connector.name and protocol == "UDP" and _has_result(receive_test):
             # The hello arrived and was answered: the answer was lost.
-            result = f"{back} is blocked ({connector.address} receives nothing from {shown})"
+            result = (
+                f"{way_back} is blocked ({connector.address} receives nothing from {address_words})"
+            )
         else:
             result = (
-                f"{there} is blocked ({fault.word}, from {connector.address} to {shown}); "
+                f"{way} is blocked ({fault.word}, from {connector.address} to {address_words}); "
                 f"{_remedy(listener.agent)}"
             )
-        listener.agent.start("stop", test=waiting.id, abort=1)
+        listener.agent.start("stop", test=receive_test.id, abort=1)
         return _CheckFault(result, blocked)
     return None
 
@@ -350,10 +359,10 @@ def _remedy(agent: Agent) -> str:
     )
 
 
-def _has_result(waiting: Pending) -> bool:
+def _has_result(receive_test: Pending) -> bool:
     """Whether the listening side reports that its check passed."""
     try:
-        _first(waiting, {"result"}, LAST_WORD_S)
+        _first(receive_test, {"result"}, LAST_WORD_S)
     except ProbeError:
         return False
     return True

@@ -81,14 +81,18 @@ class Progress:
         self._is_open_ended = False
         self._waited_for: set[str] = set()
 
-    def begin(self, folder: Path, trials: Iterable[Trial], done: int, matrix: Matrix) -> None:
-        """Report what the run measures, and its folder; ``done`` trials are measured already."""
+    def begin(
+        self, folder: Path, trials: Iterable[Trial], measured_count: int, matrix: Matrix
+    ) -> None:
+        """Report what the run measures, and its folder; ``measured_count`` trials are measured
+        already.
+        """
         self._pause_s, self._link = matrix.pause_s, matrix.link
-        self._total = self._done = done
+        self._total = self._done = measured_count
         self.expect(trials)
         most = f", up to {matrix.until.at_most} per cell until precise" if matrix.until else ""
         pauses = f", {format_seconds(self._pause_s)} between trials" if self._pause_s else ""
-        already = f", {done} measured already" if done else ""
+        already = f", {measured_count} measured already" if measured_count else ""
         self._print(
             f"{folder}: {many(len(self._windows_s), 'trial')} to measure{most}{already}, "
             f"{self._duration_words()}{pauses}"
@@ -96,11 +100,11 @@ class Progress:
         if matrix.scale != 1:
             self._print(f"every count is multiplied by {plain_figures(matrix.scale)}")
         if draws(sys.stderr) and not self._quiet:
-            self._bar = _bar(self._total, done)
+            self._bar = _bar(self._total, measured_count)
 
     def expect(self, trials: Iterable[Trial]) -> None:
         """Add trials that are to be measured; a trial that was added before counts once."""
-        known = len(self._cells)
+        old_count = len(self._cells)
         for trial in trials:
             key = (trial.cell.key, trial.number)
             self._cells[trial.cell.key] = trial.cell
@@ -109,7 +113,7 @@ class Progress:
                 self._windows_s[key] = self._time_of(trial.cell)
                 self._left_s += self._windows_s[key]
                 self._total += 1
-        if len(self._cells) > known:
+        if len(self._cells) > old_count:
             self._varied = _varied(self._cells.values())
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], total=self._total)
@@ -218,27 +222,27 @@ class Progress:
         return f"{least}the duration cannot be predicted"
 
     def _time_left_s(self) -> float:
-        seen = self._excess_s
-        overhead_s = sum(seen) / len(seen) if seen else OVERHEAD_S
+        excesses_s = self._excess_s
+        overhead_s = sum(excesses_s) / len(excesses_s) if excesses_s else OVERHEAD_S
         return self._left_s + (max(overhead_s, 0.0) + self._pause_s) * len(self._windows_s)
 
-    def _state(self, what: str, now: str = "") -> str:
+    def _state(self, activity: str, now: str = "") -> str:
         """The state of the run; ``now``: the current figure, first for a narrow terminal."""
         failures = f", {self._failed} failed" if self._failed else ""
-        left = format_seconds(round(self._time_left_s()))
+        time_left = format_seconds(round(self._time_left_s()))
         last = f"; last: {self._last}" if self._last else ""
         figure = f"{now}  " if now else ""
-        return f"{self._done}/{self._total}{failures}, {left} left  {figure}{what}{last}"
+        return f"{self._done}/{self._total}{failures}, {time_left} left  {figure}{activity}{last}"
 
     def line_of(self, record: Record, took_s: float | None = None) -> str:
         """One line about a trial that has ended."""
-        after = "" if took_s is None else f" after {format_seconds(took_s)}"
+        duration_text = "" if took_s is None else f" after {format_seconds(took_s)}"
         attempt = f", attempt {record.attempt}" if record.attempt > 1 else ""
         figure = f": {result}" if (result := _result(record)) else ""
         words = f"  {self._words(record.cell)}" if record.cell in self._cells else ""
         return (
             f"{time.strftime('%H:%M:%S')}  {record.cell}, trial {record.trial}{attempt}{words}: "
-            f"{record.status}{after}{figure}"
+            f"{record.status}{duration_text}{figure}"
         )
 
     def _words(self, key: str) -> str:
@@ -249,11 +253,11 @@ class Progress:
         settings = (setting(name, cell.settings.get(name)) for name in self._varied)
         return ", ".join([f"{cell.pairing} {cell.test} {cell.setup.protocol}", *settings])
 
-    def _draw(self, what: str, now: str = "") -> None:
+    def _draw(self, activity: str, now: str = "") -> None:
         bar = self._bar
         if bar is None:  # a trial that still runs when the run has ended
             return
-        description = printable(self._state(what, now))
+        description = printable(self._state(activity, now))
         bar.update(bar.task_ids[0], completed=self._done, description=description)
         bar.refresh()
 
@@ -274,11 +278,11 @@ class Progress:
 
 def _varied(cells: Iterable[Cell]) -> tuple[str, ...]:
     """The settings other than the protocol in which cells of one kind of test differ."""
-    seen: dict[tuple[str, str], set[object]] = {}
+    levels: dict[tuple[str, str], set[object]] = {}
     for cell in cells:
         for name, value in cell.settings.items():
-            seen.setdefault((cell.test, name), set()).add(value)
-    names = dict.fromkeys(name for (_, name), values in seen.items() if len(values) > 1)
+            levels.setdefault((cell.test, name), set()).add(value)
+    names = dict.fromkeys(name for (_, name), values in levels.items() if len(values) > 1)
     return tuple(name for name in names if name != "protocol")
 
 
@@ -317,16 +321,16 @@ def _event(record: Record) -> dict[str, object]:
     return event | {name: value for name, value in optional.items() if value is not None}
 
 
-def _bar(total: int, done: int) -> Bar:
+def _bar(total: int, measured_count: int) -> Bar:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
     from rich.table import Column
 
     console = Console(stderr=True)
-    cut = Column(no_wrap=True, overflow="ellipsis")
+    text_column = Column(no_wrap=True, overflow="ellipsis")
     columns = (
         BarColumn(bar_width=min(BAR_COLUMNS, console.width // 5)),
-        TextColumn("{task.description}", markup=False, table_column=cut),
+        TextColumn("{task.description}", markup=False, table_column=text_column),
     )
     # Without its own thread: it is drawn when something has happened.
     bar = Progress(
@@ -337,6 +341,6 @@ def _bar(total: int, done: int) -> Bar:
         # The output of --json on the same terminal appears above the bar.
         redirect_stdout=sys.stdout.isatty(),
     )
-    bar.add_task("", total=total, completed=done)
+    bar.add_task("", total=total, completed=measured_count)
     bar.start()
     return bar

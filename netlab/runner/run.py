@@ -48,9 +48,9 @@ class Outcome:
         """Raise the error whose exit code says how the run ended; nothing if all is measured."""
         if self.unreachable:
             raise HostError("; ".join((*self.unreachable, f"to resume: {self.resume_command}")))
-        left = {word: self.counts.get(word, 0) for word in ("failed", "pending")}
-        if any(left.values()):
-            words = ", ".join(f"{count} {word}" for word, count in left.items() if count)
+        open_counts = {word: self.counts.get(word, 0) for word in ("failed", "pending")}
+        if any(open_counts.values()):
+            words = ", ".join(f"{count} {word}" for word, count in open_counts.items() if count)
             raise IncompleteRun(f"{words}; to resume: {self.resume_command}")
 
 
@@ -63,43 +63,43 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
     matrix = load_matrix(options.matrix, options.overrides, options.hosts, [*Kind])
     cells = expand(matrix)
     inventory = inventory_for(matrix, options.hosts or options.matrix)
-    chosen = _chosen(options, cells)
-    possible = possible_of(chosen, inventory)
+    session_cells = _chosen(options, cells)
+    possible = possible_of(session_cells, inventory)
     if options.strict and possible.sentence:
         raise HostError(f"--strict: {possible.sentence}")
     into = options.into or _new_folder(options.matrix)
     with RunFolder.open_for_writing(into, plan_of(matrix, cells), check=RUN_CHECK) as folder:
-        redo = redo_of(options.redo, chosen, folder.latest)
-        trials = outstanding(folder, chosen, redo)
-        trials = tuple(dict.fromkeys((*trials, *disturbed(folder, chosen, matrix.quiet))))
+        redo = redo_of(options.redo, session_cells, folder.latest)
+        trials = outstanding(folder, session_cells, redo)
+        trials = tuple(dict.fromkeys((*trials, *disturbed(folder, session_cells, matrix.quiet))))
         unreachable: tuple[str, ...] = ()
         due = tuple(trial for trial in trials if trial.cell.pairing not in possible.lacking)
         if possible.sentence:
             progress.warn([possible.sentence])
         if due:
-            done = sum(counts(folder, possible.cells).values()) - len(due)
+            measured_count = sum(counts(folder, possible.cells).values()) - len(due)
             folder.note(NOTE, **data_of(options, folder.path))
-            progress.begin(folder.path, due, done=done, matrix=matrix)
+            progress.begin(folder.path, due, measured_count=measured_count, matrix=matrix)
             try:
-                wanted = _Wanted(chosen, trials, redo, agents)
-                unreachable = _measure(options, matrix, inventory, wanted, folder, progress)
+                request = _Wanted(session_cells, trials, redo, agents)
+                unreachable = _measure(options, matrix, inventory, request, folder, progress)
             except (HostError, LockedError):
                 folder.discard_if_unused()
                 raise
             except Interrupted as signal:
                 sentence = f"{signal}; to resume: {resume_command(folder.path)}"
                 raise Interrupted(signal.signal_number, sentence) from None
-        state = counts(folder, chosen)
-        left = unreachable if state.get("pending") else ()
-        return Outcome(folder.path, state, left, resume_command(folder.path))
+        state = counts(folder, session_cells)
+        unreachable_hosts = unreachable if state.get("pending") else ()
+        return Outcome(folder.path, state, unreachable_hosts, resume_command(folder.path))
 
 
 def _chosen(options: Options, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
     """The cells of this session; UsageError for a word that matches none."""
     if not options.nothing_else:
-        chosen = chosen_of(cells, options.only)
-        check_redo(options.redo, chosen)
-        return chosen
+        session_cells = chosen_of(cells, options.only)
+        check_redo(options.redo, session_cells)
+        return session_cells
     # The words name cells, so the pairings that an earlier session chose do not matter.
     redo = redo_of(options.redo, cells, {})
     if not redo:
@@ -137,7 +137,7 @@ def _measure(
         wait_s=wait_s,
         keep=lambda error, name: keep_traceback(error, folder.path, name),
         notify=progress.notify,
-        opened=work.agents,
+        open_agents=work.agents,
     ) as pool:
         if options.strict and pool.missing:
             raise HostError("--strict: " + "; ".join(pool.missing))

@@ -215,11 +215,11 @@ class Session:
         """The lowest block with trials that this session has not begun. Disturbed trials come last,
         all of them together: a disturbance lasts for a while.
         """
-        left = [trial for trial in self._left() if not self.pool.is_away(trial.cell)]
-        if not left:
+        trials = [trial for trial in self._left() if not self.pool.is_away(trial.cell)]
+        if not trials:
             return self._disturbed_block()
-        number = min(trial.number for trial in left)
-        block = with_partners([trial for trial in left if trial.number == number], self.cells)
+        number = min(trial.number for trial in trials)
+        block = with_partners([trial for trial in trials if trial.number == number], self.cells)
         self._begun.update(block)
         return block
 
@@ -255,25 +255,25 @@ class Session:
     ) -> Iterator[Record]:
         """The records of one round as they arrive; a failed trial is tried again within it."""
         executor = DaemonExecutor()
-        waiting = trials
+        pending_trials = trials
         for tries_left in range(self.retries, -1, -1):
-            if not waiting:
+            if not pending_trials:
                 return
             paused.before()
-            attempts = [(trial, self._begin(trial)) for trial in waiting]
-            window = self._window(waiting, executor)
-            participants = participants_of(waiting)
+            attempts = [(trial, self._begin(trial)) for trial in pending_trials]
+            window = self._window(pending_trials, executor)
+            participants = participants_of(pending_trials)
             for trial, attempt in attempts:
                 work = (trial, attempt, window, participants.get(trial))
                 futures[executor.submit(self._trial, *work)] = trial
-            waiting = []
+            pending_trials = []
             for future in self._completed(futures):
                 trial, record = futures[future], future.result()
                 paused.after(record)
                 if self._is_lost(trial, record, tries_left):
                     self._begun.discard(trial)
                 elif record.status is Status.FAILED and tries_left:
-                    waiting.append(trial)
+                    pending_trials.append(trial)
                 yield record
                 with shielded():
                     del futures[future]
@@ -290,9 +290,9 @@ class Session:
 
     def _is_lost(self, trial: Trial, record: Record, tries_left: int) -> bool:
         """Whether a trial is measured again when its host, or the path to it, is back."""
-        gone = record.reason == "host-gone" and not tries_left
-        cut = record.status is Status.FAILED and self.pool.is_away(trial.cell)
-        if not (record.status is Status.PENDING or gone or cut):
+        is_host_gone = record.reason == "host-gone" and not tries_left
+        is_away = record.status is Status.FAILED and self.pool.is_away(trial.cell)
+        if not (record.status is Status.PENDING or is_host_gone or is_away):
             return False
         self._losses[trial] += 1
         return self._losses[trial] <= LOSSES_MOST

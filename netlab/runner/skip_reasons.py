@@ -102,11 +102,11 @@ def beyond_account(
     checks again.
     """
     server, client = pair
-    refused = [*refused_controls(cell, {"server": server, "client": client}, values)]
-    if not refused:
+    refusals = [*refused_controls(cell, {"server": server, "client": client}, values)]
+    if not refusals:
         return None
     reason = "capability-missing"
-    detail = "; ".join([*dict.fromkeys(refused), ADVICE[reason, "congestion"]])
+    detail = "; ".join([*dict.fromkeys(refusals), ADVICE[reason, "congestion"]])
     names = server.name, client.name
     return Unmeasured(Status.IMPOSSIBLE, reason, detail, *names, errno=errno.EPERM)
 
@@ -119,20 +119,20 @@ def no_way(cell: Cell, pair: HostPair, checks: Preflight) -> Unmeasured | None:
     except UsageError as error:
         reason = "address-not-available"
         return Unmeasured(Status.FAILED, reason, str(error), server, client)
-    for blocked in checks.blocked:
-        between = (blocked.server_address, blocked.client_address)
-        if blocked.protocol == cell.setup.protocol and between == addresses:
-            return Unmeasured(Status.FAILED, "path-blocked", blocked.sentence, server, client)
-    for turned in checks.turned:
-        between = (turned.server_address, turned.client_address)
-        client_must_connect = connected_as_set(cell.setup).get(turned.protocol) == "client"
+    for blockage in checks.blocked:
+        between = (blockage.server_address, blockage.client_address)
+        if blockage.protocol == cell.setup.protocol and between == addresses:
+            return Unmeasured(Status.FAILED, "path-blocked", blockage.sentence, server, client)
+    for reversal in checks.turned:
+        between = (reversal.server_address, reversal.client_address)
+        client_must_connect = connected_as_set(cell.setup).get(reversal.protocol) == "client"
         if client_must_connect and between == addresses:
-            sentence = f"{turned.sentence.partition(': ')[0]}, and `open: client-connects` is set"
+            sentence = f"{reversal.sentence.partition(': ')[0]}, and `open: client-connects` is set"
             return Unmeasured(Status.FAILED, "path-blocked", sentence, server, client)
-    for missing in checks.missing:
-        if (missing.server_address, missing.client_address) == addresses:
+    for missing_address in checks.missing:
+        if (missing_address.server_address, missing_address.client_address) == addresses:
             reason = "address-not-available"
-            return Unmeasured(Status.FAILED, reason, missing.sentence, server, client)
+            return Unmeasured(Status.FAILED, reason, missing_address.sentence, server, client)
     return _too_long(cell, pair, addresses, checks)
 
 
@@ -143,11 +143,11 @@ def _too_long(
     would otherwise lose 100 % of its messages.
     """
     server, client = (host.name for host in pair)
-    for whose, direction in (("client", addresses[::-1]), ("server", addresses)):
-        sent = sent_by(whose, cell.setup)
+    for end, direction in (("client", addresses[::-1]), ("server", addresses)):
+        messages = sent_by(end, cell.setup)
         for way in checks.narrow:
             between = (way.sender_address, way.receiver_address)
-            if sent and between == direction and way.stops(sent, cell.setup.ip_version):
+            if messages and between == direction and way.stops(messages, cell.setup.ip_version):
                 values: dict[str, Value] = {
                     "path_mtu_bytes": way.mtu_bytes,
                     "interface_mtu_bytes": way.interface_mtu_bytes,

@@ -173,18 +173,20 @@ def judged_together(
 
 
 def _among(
-    alone: ComparisonResult, p_together: float, rate: float, level: float
+    comparison: ComparisonResult, p_together: float, rate: float, level: float
 ) -> ComparisonResult:
     """One comparison corrected for the others."""
-    taken_back = alone.verdict == "different" and p_together > rate
-    smallest = alone.smallest_ratio
-    if alone.standard_error is not None and alone.degrees is not None:
+    taken_back = comparison.verdict == "different" and p_together > rate
+    smallest = comparison.smallest_ratio
+    if comparison.standard_error is not None and comparison.degrees is not None:
         # Among others a comparison cannot detect a smaller ratio than by itself.
-        least = min(level, 1 - alone.confidence)
-        smallest = _smallest(alone.standard_error, alone.degrees, least, alone.margin)
+        least = min(level, 1 - comparison.confidence)
+        smallest = _smallest(
+            comparison.standard_error, comparison.degrees, least, comparison.margin
+        )
     return replace(
-        alone,
-        verdict="not shown to be different" if taken_back else alone.verdict,
+        comparison,
+        verdict="not shown to be different" if taken_back else comparison.verdict,
         p_together=p_together,
         smallest_ratio=smallest,
     )

@@ -70,8 +70,8 @@ class Histogram:
                 raise ValueError(f"bucket {bucket}: there are 0 to {last} with {self.bits} bits")
             if number < 1:
                 raise ValueError(f"bucket {bucket} counts {number}: only filled ones are listed")
-        ordered = MappingProxyType(dict(sorted(self.counts.items())))
-        object.__setattr__(self, "counts", ordered)
+        sorted_counts = MappingProxyType(dict(sorted(self.counts.items())))
+        object.__setattr__(self, "counts", sorted_counts)
 
     @property
     def count(self) -> int:
@@ -102,17 +102,17 @@ class Histogram:
         """``percentile`` of each share, in one pass through the buckets."""
         sums = [*accumulate(self.counts.values())]
         total, buckets = self.count, [*self.counts]
-        found: list[int | None] = []
+        percentiles: list[int | None] = []
         for share in shares:
             exact = share if isinstance(share, Fraction) else Fraction(repr(share))
-            part, whole = exact.as_integer_ratio()
-            if not 0 < part < whole:
+            numerator, denominator = exact.as_integer_ratio()
+            if not 0 < numerator < denominator:
                 raise ValueError(f"a share of {share}: it lies between 0 and 1")
-            rank = -(-total * part // whole)
-            known = total * (whole - part) >= whole
+            rank = -(-total * numerator // denominator)
+            has_percentile = total * (denominator - numerator) >= denominator
             at = bisect_left(sums, rank)
-            found.append(middle_of(buckets[at], self.bits) if known else None)
-        return found
+            percentiles.append(middle_of(buckets[at], self.bits) if has_percentile else None)
+        return percentiles
 
     def coarser(self, bits: int) -> Histogram:
         """The same values in wider buckets; ValueError for more bits than it has."""
@@ -137,7 +137,7 @@ def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
     buckets, numbers = pairs[::2], pairs[1::2]
     if any(type(number) is not int for number in pairs):
         raise ValueError("buckets and counts are whole numbers")
-    if any(after <= before for before, after in pairwise(buckets)):
+    if any(upper <= lower for lower, upper in pairwise(buckets)):
         raise ValueError("the buckets do not ascend")
     return Histogram(bits, dict(zip(buckets, numbers, strict=True)))
 
@@ -154,8 +154,8 @@ def merge(histograms: Iterable[Histogram]) -> Histogram:
     return reduce(_plus, (histogram.coarser(bits) for histogram in every))
 
 
-def _plus(one: Histogram, other: Histogram) -> Histogram:
-    counts = dict(one.counts)
-    for bucket, number in other.counts.items():
+def _plus(left: Histogram, right: Histogram) -> Histogram:
+    counts = dict(left.counts)
+    for bucket, number in right.counts.items():
         counts[bucket] = counts.get(bucket, 0) + number
-    return Histogram(one.bits, counts)
+    return Histogram(left.bits, counts)

@@ -33,7 +33,7 @@ class HostEffects:
     @property
     def far(self) -> tuple[str, ...]:
         """The hosts that add more than the others, and not by chance."""
-        return tuple(host for host, added in self.added.items() if added > self.margin)
+        return tuple(host for host, effect in self.added.items() if effect > self.margin)
 
 
 def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | None:
@@ -44,33 +44,33 @@ def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | Non
     pooled deviations within pairs). ``None`` below 4 hosts, or if a host has fewer than three
     peers.
     """
-    both: dict[MeshWay, list[float]] = {}
-    for (one, other), values in trials.items():
-        if one != other and values:
-            both.setdefault((min(one, other), max(one, other)), []).append(median(values))
-    table = {pair: mean(values) for pair, values in both.items()}
+    medians: dict[MeshWay, list[float]] = {}
+    for (host, peer), values in trials.items():
+        if host != peer and values:
+            medians.setdefault((min(host, peer), max(host, peer)), []).append(median(values))
+    table = {pair: mean(values) for pair, values in medians.items()}
     peers: dict[str, dict[str, float]] = {}
-    for (one, other), value in table.items():
-        peers.setdefault(one, {})[other] = value
-        peers.setdefault(other, {})[one] = value
+    for (host, peer), value in table.items():
+        peers.setdefault(host, {})[peer] = value
+        peers.setdefault(peer, {})[host] = value
     if len(peers) < LEAST_POLISHED or min(map(len, peers.values())) < LEAST_POLISHED - 1:
         return None
     # Polishing may miss the best fit, so several starts are tried: among few hosts, one slow host
     # makes half of the pairs slow.
-    ordered = sorted(table.values())
+    sorted_trips = sorted(table.values())
     fits = [
         _polished(peers, start)
-        for start in (ordered[0], ordered[len(ordered) // 4], median(ordered))
+        for start in (sorted_trips[0], sorted_trips[len(sorted_trips) // 4], median(sorted_trips))
     ]
     distances = [
-        [abs(v - typical - added[one] - added[two]) for (one, two), v in table.items()]
-        for added, typical in fits
+        [abs(v - typical - effects[host] - effects[peer]) for (host, peer), v in table.items()]
+        for effects, typical in fits
     ]
     best = min(range(len(fits)), key=lambda at: sum(distances[at]))
-    (added, typical), left = fits[best], distances[best]
+    (effects, typical), residuals = fits[best], distances[best]
     spread, _ = pooled_deviation(tuple(trials.values()))
-    chance = SPREADS * max(TO_DEVIATION * median(left), spread)
-    return HostEffects(added, typical, max(POLISHED_MARGIN * typical, chance))
+    chance = SPREADS * max(TO_DEVIATION * median(residuals), spread)
+    return HostEffects(effects, typical, max(POLISHED_MARGIN * typical, chance))
 
 
 def round_trip_deviations(trials: Mapping[MeshWay, Sequence[float]]) -> dict[MeshWay, float]:
@@ -78,27 +78,29 @@ def round_trip_deviations(trials: Mapping[MeshWay, Sequence[float]]) -> dict[Mes
     effects = host_effects(trials)
     if effects is None:
         return {}
-    expected = {
-        (one, other): effects.typical + effects.added[one] + effects.added[other]
-        for (one, other), values in trials.items()
-        if one != other and values
+    expected_times = {
+        (host, peer): effects.typical + effects.added[host] + effects.added[peer]
+        for (host, peer), values in trials.items()
+        if host != peer and values
     }
-    return {p: e for p, e in expected.items() if median(trials[p]) > e + effects.margin}
+    return {p: e for p, e in expected_times.items() if median(trials[p]) > e + effects.margin}
 
 
 def _polished(
     peers: Mapping[str, Mapping[str, float]], typical: float
 ) -> tuple[dict[str, float], float]:
-    added = dict.fromkeys(peers, 0.0)
+    effects = dict.fromkeys(peers, 0.0)
     for _ in range(_SWEEPS):
-        moved = 0.0
+        largest_step = 0.0
         for host, trips in peers.items():
-            step = median([v - typical - added[host] - added[peer] for peer, v in trips.items()])
-            added[host] += step
-            moved = max(moved, abs(step))
-        middle = median(list(added.values()))
-        added = {host: effect - middle for host, effect in added.items()}
+            step = median(
+                [v - typical - effects[host] - effects[peer] for peer, v in trips.items()]
+            )
+            effects[host] += step
+            largest_step = max(largest_step, abs(step))
+        middle = median(list(effects.values()))
+        effects = {host: effect - middle for host, effect in effects.items()}
         typical += 2 * middle
-        if moved <= _NOTHING * abs(typical):
+        if largest_step <= _NOTHING * abs(typical):
             break
-    return added, typical
+    return effects, typical

@@ -63,11 +63,13 @@ def seasonal_kendall(seasons: Sequence[Sequence[float]]) -> Trend:
     total = {0: 1.0}
     for ties in every:
         chances = _chances(ties)
-        added: dict[int, float] = {}
+        distribution: dict[int, float] = {}
         for sum_s, chance in total.items():
             for own_s, own_chance in chances.items():
-                added[sum_s + own_s] = added.get(sum_s + own_s, 0.0) + chance * own_chance
-        total = added
+                distribution[sum_s + own_s] = (
+                    distribution.get(sum_s + own_s, 0.0) + chance * own_chance
+                )
+        total = distribution
     return Trend(s, _beyond(total, s))
 
 
@@ -79,11 +81,11 @@ def theil_sen(values: Sequence[float]) -> float:
     return median([(y - x) / (later - earlier) for (earlier, x), (later, y) in pairs])
 
 
-def sign_p(those: int, number: int) -> float:
+def sign_p(count: int, number: int) -> float:
     """Chance, two-sided, of so many heads of fair coins, or of a number farther from the half
     (Dixon and Mood, J. Am. Stat. Assoc. 41, 1946: the sign test); 1 where there are none.
     """
-    fewer = min(those, number - those)
+    fewer = min(count, number - count)
     tail = sum(math.comb(number, heads) for heads in range(fewer + 1))
     return min(1.0, float(2 * tail / 2**number))
 

@@ -67,9 +67,9 @@ class MeshVerdict:
         """The value of the best pair."""
         return max(self.sends.values())
 
-    def is_below(self, value: float, other: float) -> bool:
+    def is_below(self, value: float, reference: float) -> bool:
         """Whether a value is below another one by more than the margin."""
-        return value < other * math.exp(-self.margin)
+        return value < reference * math.exp(-self.margin)
 
 
 def judge_mesh(trials: Mapping[MeshWay, Sequence[float]]) -> MeshVerdict | None:
@@ -84,34 +84,36 @@ def judge_mesh(trials: Mapping[MeshWay, Sequence[float]]) -> MeshVerdict | None:
     peers is enough. A pair is a stray if it is below min(most of its sender, most of its receiver).
     The margin for both is max(2 %, 3 pooled deviations within pairs).
     """
-    known = {
+    throughputs = {
         pair: [value for value in values if value > 0]
         for pair, values in trials.items()
         if pair[0] != pair[1]
     }
-    known = {pair: values for pair, values in known.items() if values}
-    if len(set(chain.from_iterable(known))) < LEAST_HOSTS:
+    throughputs = {pair: values for pair, values in throughputs.items() if values}
+    if len(set(chain.from_iterable(throughputs))) < LEAST_HOSTS:
         return None
-    middle = {pair: median(values) for pair, values in known.items()}
+    middle = {pair: median(values) for pair, values in throughputs.items()}
     sends, receives = _most(middle, 0), _most(middle, 1)
-    expected = {pair: min(sends[pair[0]], receives[pair[1]]) for pair in middle}
-    deficits = [math.log(expected[pair] / middle[pair]) for pair in middle]
-    margin = _margin(tuple(known.values()), deficits)
+    expectations = {pair: min(sends[pair[0]], receives[pair[1]]) for pair in middle}
+    deficits = [math.log(expectations[pair] / middle[pair]) for pair in middle]
+    margin = _margin(tuple(throughputs.values()), deficits)
     fast = max(middle.values()) * math.exp(-margin)
-    named = frozenset(host for end in (0, 1) for host in _short(middle, end, fast))
+    slow_hosts = frozenset(host for end in (0, 1) for host in _short(middle, end, fast))
     # For a host that is slow one way, half the margin is enough for the other way.
     nearly = max(middle.values()) * math.exp(-margin / 2)
     return MeshVerdict(
         sends=sends,
         receives=receives,
         margin=margin,
-        slow_senders=frozenset(h for h in named if sends.get(h, nearly) < nearly),
-        slow_receivers=frozenset(h for h in named if receives.get(h, nearly) < nearly),
-        strays={p: expected[p] for p in middle if middle[p] < expected[p] * math.exp(-margin)},
+        slow_senders=frozenset(h for h in slow_hosts if sends.get(h, nearly) < nearly),
+        slow_receivers=frozenset(h for h in slow_hosts if receives.get(h, nearly) < nearly),
+        strays={
+            p: expectations[p] for p in middle if middle[p] < expectations[p] * math.exp(-margin)
+        },
         undecided={
             pair: usual
             for pair, usual in _usual_with_others(middle).items()
-            if middle[pair] < usual * math.exp(-margin) and not named & set(pair)
+            if middle[pair] < usual * math.exp(-margin) and not slow_hosts & set(pair)
         },
     )
 
@@ -137,9 +139,11 @@ def _usual_with_others(middle: Mapping[MeshWay, float]) -> dict[MeshWay, float]:
             if len(pairs) != 1:
                 continue
             (pair,) = pairs
-            others = [middle[other] for other in at_other[pair[1 - end]] if other != pair]
-            if len(others) >= LEAST_PEERS:
-                usual[pair] = median(others)
+            other_middles = [
+                middle[other_pair] for other_pair in at_other[pair[1 - end]] if other_pair != pair
+            ]
+            if len(other_middles) >= LEAST_PEERS:
+                usual[pair] = median(other_middles)
     return usual
 
 
@@ -172,8 +176,8 @@ def _short(middle: Mapping[MeshWay, float], end: int, fast: float) -> Iterator[s
     fast_with = _fast_with(middle, end, fast)
     peers: dict[str, int] = {}
     for pair in middle:
-        others = fast_with.get(pair[1 - end], frozenset()) - {pair[end]}
-        peers[pair[end]] = peers.get(pair[end], 0) + bool(others)
+        fast_hosts = fast_with.get(pair[1 - end], frozenset()) - {pair[end]}
+        peers[pair[end]] = peers.get(pair[end], 0) + bool(fast_hosts)
     for host, most in _most(middle, end).items():
         if most < fast and peers[host] >= LEAST_PEERS:
             yield host

@@ -56,22 +56,22 @@ def two_modes(times: Histogram) -> Modes | None:
         return None
     grid, first = _binned(times, step)
     density = _smoothed(grid)
-    cut = _cut(density, grid)
-    if cut is None:
+    valley = _cut(density, grid)
+    if valley is None:
         return None
-    low = max(range(cut), key=density.__getitem__)
-    high = max(range(cut + 1, len(density)), key=density.__getitem__)
-    if not _shown(density, low, cut, high) or (high - low) * step < math.log(APART):
+    low = max(range(valley), key=density.__getitem__)
+    high = max(range(valley + 1, len(density)), key=density.__getitem__)
+    if not _shown(density, low, valley, high) or (high - low) * step < math.log(APART):
         return None
     lower, upper = (math.exp((first + at) * step) for at in (low, high))
     close = _CLOSE / step
-    for at, (begin, end) in ((low, (0, cut)), (high, (cut + 1, len(grid)))):
+    for at, (begin, end) in ((low, (0, valley)), (high, (valley + 1, len(grid)))):
         near = range(max(begin, math.ceil(at - close)), min(end, math.floor(at + close) + 1))
         if sum(grid[index] for index in near) < LEAST_SHARE * times.count:
             return None
     if any(_coarse(times, place) for place in (lower, upper)):
         return None
-    return Modes(round(lower), round(upper), sum(grid[:cut]) / times.count)
+    return Modes(round(lower), round(upper), sum(grid[:valley]) / times.count)
 
 
 def _binned(times: Histogram, step: float) -> tuple[list[float], int]:
@@ -112,30 +112,30 @@ def _cut(density: Sequence[float], grid: Sequence[float]) -> int | None:
     """
     below = [*accumulate(density, max)]
     above = [*accumulate(reversed(density), max)][::-1]
-    before, total = [*accumulate(grid)], sum(grid)
+    running_sums, total = [*accumulate(grid)], sum(grid)
     least = LEAST_SHARE * total
     places = [
         at
         for at in range(1, len(density) - 1)
-        if before[at - 1] >= least and total - before[at] >= least
+        if running_sums[at - 1] >= least and total - running_sums[at] >= least
     ]
     return min(places, key=lambda at: density[at] / min(below[at], above[at]), default=None)
 
 
-def _shown(density: Sequence[float], low: int, cut: int, high: int) -> bool:
+def _shown(density: Sequence[float], low: int, valley: int, high: int) -> bool:
     """Whether the dip is deep, and deeper than counts scatter by themselves.
 
     A kernel of standard deviation s sees as many times as a window of 2 sqrt(pi) s.
     """
     window = 2 * math.sqrt(math.pi) * _KERNEL_STEPS
-    peak, dip = window * min(density[low], density[high]), window * density[cut]
+    peak, dip = window * min(density[low], density[high]), window * density[valley]
     return dip <= DEEP * peak and peak - dip >= SCATTERS * math.sqrt(peak + dip)
 
 
 def _coarse(times: Histogram, place: float) -> bool:
     """Whether the times about a place are few different ones, as a clock's ticks make them."""
     around = (place / math.exp(_CLOSE / 2), place * math.exp(_CLOSE / 2))
-    held = [
+    buckets = [
         bucket for bucket in times.counts if around[0] <= middle_of(bucket, times.bits) <= around[1]
     ]
-    return len(held) < _FEWEST_BUCKETS
+    return len(buckets) < _FEWEST_BUCKETS

@@ -55,15 +55,15 @@ def outliers_on_axis(
     figure, else 0. Assumes a series that is smooth over seven values. Both limits were set knowing
     the lab report's tables; on series of normal scatter they flag about 1 value in 100.
     """
-    measured = [(index, value) for index, value in enumerate(values) if value is not None]
-    if len(measured) <= LEAST_NEIGHBOURS:
+    indexed_values = [(index, value) for index, value in enumerate(values) if value is not None]
+    if len(indexed_values) <= LEAST_NEIGHBOURS:
         return ()
     strays: dict[int, Outlier] = {}
-    for place, (index, value) in enumerate(measured):
-        near = _nearest([other for _, other in measured], place)
-        expected, scale = _middle_and_scale(near, print_step)
-        if abs(value - expected) > STEP_LIMIT * scale:
-            strays[place] = Outlier(index, value, expected, scale, "outlier")
+    for place, (index, value) in enumerate(indexed_values):
+        near = _nearest([figure for _, figure in indexed_values], place)
+        middle, scale = _middle_and_scale(near, print_step)
+        if abs(value - middle) > STEP_LIMIT * scale:
+            strays[place] = Outlier(index, value, middle, scale, "outlier")
     return tuple(
         replace(stray, kind="step") if stepping else stray
         for place, stray in strays.items()
@@ -80,17 +80,17 @@ def outliers_among_siblings(
     """
     if len(values) < LEAST_SIBLINGS:
         return ()
-    expected, scale = _middle_and_scale(values, print_step)
+    middle, scale = _middle_and_scale(values, print_step)
     return tuple(
-        Outlier(index, value, expected, scale, "outlier")
+        Outlier(index, value, middle, scale, "outlier")
         for index, value in enumerate(values)
-        if abs(value - expected) > SIBLINGS_LIMIT * scale
+        if abs(value - middle) > SIBLINGS_LIMIT * scale
     )
 
 
 def _nearest(values: Sequence[float], place: int) -> list[float]:
-    others = sorted((abs(at - place), at) for at in range(len(values)) if at != place)
-    return [values[at] for _, at in others[:NEIGHBOURS]]
+    distances = sorted((abs(at - place), at) for at in range(len(values)) if at != place)
+    return [values[at] for _, at in distances[:NEIGHBOURS]]
 
 
 def _middle_and_scale(values: Sequence[float], print_step: float) -> tuple[float, float]:

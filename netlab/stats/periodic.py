@@ -47,16 +47,16 @@ def periodic_dips(values: Sequence[float]) -> PeriodicDips | None:
         return None
     flat = _without_line(values)
     longest = n // CYCLES
-    known = _correlations(flat, min(2 * longest, n - 1))
+    correlations = _correlations(flat, min(2 * longest, n - 1))
     least = max(CORRELATED, CORRELATED_DEVIATIONS / math.sqrt(n))
-    peaks = [at for at in range(LEAST_PERIOD, longest + 1) if _is_peak(known, at, least)]
+    peaks = [at for at in range(LEAST_PERIOD, longest + 1) if _is_peak(correlations, at, least)]
     if not peaks:
         return None
-    highest = max(known[at] for at in peaks)
-    period = next(at for at in peaks if known[at] >= _FUNDAMENTAL * highest)
+    highest = max(correlations[at] for at in peaks)
+    period = next(at for at in peaks if correlations[at] >= _FUNDAMENTAL * highest)
     halves = (flat[: n // 2], flat[n // 2 :])
-    again = [known[2 * period], *(_correlations(half, period)[period] for half in halves)]
-    if min(again) < AGAIN * known[period]:
+    again = [correlations[2 * period], *(_correlations(half, period)[period] for half in halves)]
+    if min(again) < AGAIN * correlations[period]:
         return None
     cycles = [flat[at : at + period] for at in range(0, n - period + 1, period)]
     depth = (median(flat) - median([min(cycle) for cycle in cycles])) / middle
@@ -76,18 +76,22 @@ def _correlations(values: Sequence[float], longest: int) -> list[float]:
     """Autocorrelation at each distance from 0 upwards, each over the existing pairs."""
     n, level = len(values), mean(values)
     off = [value - level for value in values]
-    whole = math.fsum(value * value for value in off) / n
-    if whole <= 0:
+    variance = math.fsum(value * value for value in off) / n
+    if variance <= 0:
         return [0.0] * (longest + 1)
     return [
-        math.fsum(a * b for a, b in zip(off, off[at:], strict=False)) / (n - at) / whole
+        math.fsum(a * b for a, b in zip(off, off[at:], strict=False)) / (n - at) / variance
         for at in range(longest + 1)
     ]
 
 
-def _is_peak(known: Sequence[float], at: int, least: float) -> bool:
-    beside = known[at - 1], known[at + 1]
-    return known[at] >= max(beside) and known[at] >= least and known[at] - min(known[1:at]) >= least
+def _is_peak(correlations: Sequence[float], at: int, least: float) -> bool:
+    neighbours = correlations[at - 1], correlations[at + 1]
+    return (
+        correlations[at] >= max(neighbours)
+        and correlations[at] >= least
+        and correlations[at] - min(correlations[1:at]) >= least
+    )
 
 
 def _spacing(flat: Sequence[float], period: int, depth: float) -> float:
@@ -104,8 +108,8 @@ def _spacing(flat: Sequence[float], period: int, depth: float) -> float:
     if not near:
         return float(period)
     times = max(1, round(period / mean(near)))
-    whole = abs(period / times - mean(near)) <= max(0.5, 0.1 * usual)
-    return mean(near) if whole and 4 * len(near) > 3 * len(apart) else float(period)
+    is_whole = abs(period / times - mean(near)) <= max(0.5, 0.1 * usual)
+    return mean(near) if is_whole and 4 * len(near) > 3 * len(apart) else float(period)
 
 
 def _begins(flat: Sequence[float], low: float, high: float) -> list[int]:

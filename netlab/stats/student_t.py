@@ -52,7 +52,7 @@ def t_quantile(probability: float, degrees: float) -> float:
     _check_degrees(degrees)
     if probability < 0.5:
         return -t_quantile(1 - probability, degrees)
-    wanted = 2 * (1 - probability)
+    target = 2 * (1 - probability)
     # The density over the angle is this times the cosine to the power ν - 1.
     top = 2 / math.sqrt(math.pi) * _gamma_ratio(degrees)
     low, high = 0.0, math.pi / 2
@@ -60,9 +60,9 @@ def t_quantile(probability: float, degrees: float) -> float:
     for _ in range(_MOST_STEPS):
         sine, cosine = math.sin(angle), math.cos(angle)
         outside = _beta(degrees / 2, 0.5, cosine * cosine, sine * sine)
-        low, high = (angle, high) if outside > wanted else (low, angle)
+        low, high = (angle, high) if outside > target else (low, angle)
         slope = top * cosine ** (degrees - 1)
-        step = math.log(outside / wanted) * outside / slope if outside and slope else math.inf
+        step = math.log(outside / target) * outside / slope if outside and slope else math.inf
         nearer = angle + step
         if not low <= nearer <= high:
             nearer = (low + high) / 2
@@ -82,18 +82,18 @@ def _check_degrees(degrees: float) -> None:
         raise ValueError(f"no t distribution with {degrees} degrees of freedom")
 
 
-def _beta(a: float, b: float, x: float, rest: float) -> float:
-    """I_x(a, b) for an x above 0. ``rest`` is 1 - x, passed separately so that no digits are lost
-    in a difference.
+def _beta(a: float, b: float, x: float, complement: float) -> float:
+    """I_x(a, b) for an x above 0. ``complement`` is 1 - x, passed separately so that no digits are
+    lost in a difference.
     """
-    if rest <= 0:
+    if complement <= 0:
         return 1.0
     logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    front = math.exp(logarithm + a * math.log(x) + b * math.log(rest))
+    front = math.exp(logarithm + a * math.log(x) + b * math.log(complement))
     # The fraction converges fast on this side of its mean, and the other side is its complement.
     if x < (a + 1) / (a + b + 2):
         return front * _fraction(a, b, x) / a
-    return 1 - front * _fraction(b, a, rest) / b
+    return 1 - front * _fraction(b, a, complement) / b
 
 
 def _fraction(a: float, b: float, x: float) -> float:

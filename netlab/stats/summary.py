@@ -17,10 +17,10 @@ def mean(values: Sequence[float]) -> float:
     """The arithmetic mean, from the exact sum, rounded once; ValueError without values."""
     try:
         near = math.fsum(values) / len(values)
-        rest = math.fsum(chain(values, repeat(-near, len(values)))) / len(values)
+        remainder = math.fsum(chain(values, repeat(-near, len(values)))) / len(values)
         # If the remainder, with a little more, does not change the float, no other float is closer
         # to the exact mean.
-        if near + 1.01 * rest == near:
+        if near + 1.01 * remainder == near:
             return near
     except (OverflowError, ValueError, ZeroDivisionError):
         pass
@@ -31,9 +31,11 @@ def median(values: Sequence[float]) -> float:
     """The middle value, or the mean of the two in the middle; ValueError without values."""
     if not values:
         raise ValueError("no values: nothing has a median")
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else mean(ordered[half - 1 : half + 1])
+    sorted_values = sorted(values)
+    half = len(sorted_values) // 2
+    return (
+        sorted_values[half] if len(sorted_values) % 2 else mean(sorted_values[half - 1 : half + 1])
+    )
 
 
 def variance(values: Sequence[float]) -> float:
@@ -91,7 +93,7 @@ def rounded(value: float, decimals: int) -> Decimal:
     return Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
 
 
-def _exact_mean(values: Sequence[float], what: str) -> Fraction:
+def _exact_mean(values: Sequence[float], name: str) -> Fraction:
     if not values:
-        raise ValueError(f"no values: nothing has a {what}")
+        raise ValueError(f"no values: nothing has a {name}")
     return Fraction(sum(map(Fraction, values))) / len(values)

@@ -94,12 +94,12 @@ static size_t change(uint8_t *input, size_t size)
             input[at] ^= (uint8_t)(1u << draw(8));
         return size;
     case 3: {
-        unsigned other = (unsigned)draw(entries);
-        size_t length = draw(corpus[other].size + 1);
+        unsigned entry = (unsigned)draw(entries);
+        size_t length = draw(corpus[entry].size + 1);
         if (length > INPUT_MAX - size)
             return size;
         memmove(input + at + length, input + at, size - at);
-        memcpy(input + at, corpus[other].bytes, length);
+        memcpy(input + at, corpus[entry].bytes, length);
         return size + length;
     }
     case 4: {

@@ -51,11 +51,11 @@ static void demand_one_kind(const unsigned char *bytes, size_t size)
 {
     static const enum dataport_kind kinds[] = {DATAPORT_DATA, DATAPORT_REQUEST, DATAPORT_RESPONSE};
     struct dataport_data header;
-    unsigned taken = 0;
+    unsigned matches = 0;
     for (int i = 0; i < 3; i++)
-        taken += dataport_message_read(bytes, size, kinds[i], dataport_tag(token), &header) ||
+        matches += dataport_message_read(bytes, size, kinds[i], dataport_tag(token), &header) ||
                  dataport_bare_is(bytes, size, kinds[i]);
-    demand(taken <= 1);
+    demand(matches <= 1);
     if (dataport_message_read(bytes, size, DATAPORT_RESPONSE, dataport_tag(token), &header))
         match(&header);
 }

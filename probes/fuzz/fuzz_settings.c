@@ -63,11 +63,11 @@ static void read_settings(struct request *request, const char *verb)
 {
     static struct settings settings;
     const char *unknown;
-    size_t known = 0;
+    size_t key_count = 0;
     request->verb = verb;
-    while (keys_of(verb)[known] != NULL)
-        known++;
-    if (request_only(request, keys_of(verb), known, &unknown) != NULL)
+    while (keys_of(verb)[key_count] != NULL)
+        key_count++;
+    if (request_only(request, keys_of(verb), key_count, &unknown) != NULL)
         return;
     struct error error = settings_read(request, false, &settings);
     if (error.word != NULL) {

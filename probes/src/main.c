@@ -109,9 +109,9 @@ static bool read_patience(int count, char **words, struct agent_patience *out)
     return true;
 }
 
-static int wrong(const char *what)
+static int wrong(const char *message)
 {
-    fprintf(stderr, "netprobe: %s; `netprobe --help` explains it\n", what);
+    fprintf(stderr, "netprobe: %s; `netprobe --help` explains it\n", message);
     return 2;
 }
 

@@ -160,16 +160,16 @@ int ioctl(int file, unsigned long request, ...)
     va_start(more, request);
     void *argument = va_arg(more, void *);
     va_end(more);
-    struct ifreq *asked = argument;
-    if (faulty("rss") && request == SIOCETHTOOL && *(uint32_t *)asked->ifr_data == 0x46) {
-        answer_rss((uint32_t *)asked->ifr_data);
+    struct ifreq *interface = argument;
+    if (faulty("rss") && request == SIOCETHTOOL && *(uint32_t *)interface->ifr_data == 0x46) {
+        answer_rss((uint32_t *)interface->ifr_data);
         return 0;
     }
     if (!faulty("card") || (request != SIOCETHTOOL && request != SIOCGHWTSTAMP &&
                             request != SIOCSHWTSTAMP))
         return ((int (*)(int, unsigned long, void *))real("ioctl"))(file, request, argument);
     if (request == SIOCETHTOOL) {
-        struct ethtool_ts_info *info = (void *)asked->ifr_data;
+        struct ethtool_ts_info *info = (void *)interface->ifr_data;
         if (info->cmd != ETHTOOL_GET_TS_INFO)
             return ((int (*)(int, unsigned long, void *))real("ioctl"))(file, request, argument);
         info->so_timestamping = 0x7f;
@@ -177,12 +177,12 @@ int ioctl(int file, unsigned long request, ...)
         info->rx_filters = 1 << HWTSTAMP_FILTER_ALL;
         return 0;
     }
-    struct hwtstamp_config *config = (void *)asked->ifr_data;
+    struct hwtstamp_config *config = (void *)interface->ifr_data;
     if (request == SIOCSHWTSTAMP) {
         tx = config->tx_type;
         rx = config->rx_filter;
         FILE *log = fopen(getenv("FAULTY_LOG"), "a");
-        fprintf(log, "%s %d %d\n", asked->ifr_name, tx, rx);
+        fprintf(log, "%s %d %d\n", interface->ifr_name, tx, rx);
         fclose(log);
     }
     config->tx_type = tx;

@@ -3,33 +3,33 @@
 
 unsigned failures;
 
-void check_u64(const char *file, int line, const char *what, uint64_t found, uint64_t expected)
+void check_u64(const char *file, int line, const char *expression, uint64_t value, uint64_t expected)
 {
-    if (found == expected)
+    if (value == expected)
         return;
     failures++;
-    printf("  %s:%d: %s is %llu, not %llu\n", file, line, what, (unsigned long long)found,
+    printf("  %s:%d: %s is %llu, not %llu\n", file, line, expression, (unsigned long long)value,
            (unsigned long long)expected);
 }
 
-void check_text(const char *file, int line, const char *what, const char *found,
+void check_text(const char *file, int line, const char *expression, const char *value,
                 const char *expected)
 {
-    if (found == expected || (found != NULL && expected != NULL && strcmp(found, expected) == 0))
+    if (value == expected || (value != NULL && expected != NULL && strcmp(value, expected) == 0))
         return;
     failures++;
-    printf("  %s:%d: %s is %s, not %s\n", file, line, what, found != NULL ? found : "NULL",
+    printf("  %s:%d: %s is %s, not %s\n", file, line, expression, value != NULL ? value : "NULL",
            expected != NULL ? expected : "NULL");
 }
 
-void check_double(const char *file, int line, const char *what, double found, double expected)
+void check_double(const char *file, int line, const char *expression, double value, double expected)
 {
-    double off = found > expected ? found - expected : expected - found;
+    double off = value > expected ? value - expected : expected - value;
     double size = expected < 0 ? -expected : expected;
     if (off <= size * 1e-12)
         return;
     failures++;
-    printf("  %s:%d: %s is %.17g, not %.17g\n", file, line, what, found, expected);
+    printf("  %s:%d: %s is %.17g, not %.17g\n", file, line, expression, value, expected);
 }
 
 int run_tables(const struct unit_test *const *tables, size_t count, const char *kind)

@@ -35,14 +35,14 @@ extern unsigned failures;
         }                                                                                          \
     } while (0)
 
-#define CHECK_U64(found, expected) check_u64(__FILE__, __LINE__, #found, found, expected)
-#define CHECK_TEXT(found, expected) check_text(__FILE__, __LINE__, #found, found, expected)
+#define CHECK_U64(value, expected) check_u64(__FILE__, __LINE__, #value, value, expected)
+#define CHECK_TEXT(value, expected) check_text(__FILE__, __LINE__, #value, value, expected)
 /* Whether two doubles are the same to one part in 10^12. */
-#define CHECK_DOUBLE(found, expected) check_double(__FILE__, __LINE__, #found, found, expected)
+#define CHECK_DOUBLE(value, expected) check_double(__FILE__, __LINE__, #value, value, expected)
 
-void check_u64(const char *file, int line, const char *what, uint64_t found, uint64_t expected);
-void check_text(const char *file, int line, const char *what, const char *found,
+void check_u64(const char *file, int line, const char *expression, uint64_t value, uint64_t expected);
+void check_text(const char *file, int line, const char *expression, const char *value,
                 const char *expected);
-void check_double(const char *file, int line, const char *what, double found, double expected);
+void check_double(const char *file, int line, const char *expression, double value, double expected);
 
 #endif

@@ -16,27 +16,29 @@ TEXT = (ROOT / "docs" / "how-to" / "coming-from.md").read_text()
 def test_every_option_of_measure_is_one() -> None:
     options = {name for param in cli.commands["measure"].params for name in param.opts}
     rows = [line.split(" | ") for line in TEXT.splitlines() if line.startswith("| ")]
-    named = {word for row in rows[1:] for word in re.findall(r"--[a-z0-9]+", row[1])}
-    assert named - {"--format", "--json"} <= options
-    assert len(named) > 8
+    option_names = {word for row in rows[1:] for word in re.findall(r"--[a-z0-9]+", row[1])}
+    assert option_names - {"--format", "--json"} <= options
+    assert len(option_names) > 8
 
 
 def test_every_key_stands_in_a_matrix_that_is_read(tmp_path: Path) -> None:
     keys = dict(re.findall(r"`([a-z_]+): ([^`\[{]+)`", TEXT))
-    asked = {name: value for name, value in keys.items() if name not in ("test", "protocol")}
+    settings = {name: value for name, value in keys.items() if name not in ("test", "protocol")}
     of_stream = {
         *("duration", "warm_up", "message_size", "streams", "ip", "socket_buffer", "congestion"),
         *("nodelay", "dscp", "client_cpu", "server_cpu", "direction"),
     }
     lines = {
-        "stream": {name: asked[name] for name in of_stream if name in asked},
-        "round_trip": {name: asked[name] for name in ("response_size", "outstanding")},
+        "stream": {name: settings[name] for name in of_stream if name in settings},
+        "round_trip": {name: settings[name] for name in ("response_size", "outstanding")},
     }
     tests = "".join(
         f"  - {{test: {test}, protocol: TCP, "
-        + ", ".join(f"{key}: {value}" for key, value in ({"message_size": 64} | said).items())
+        + ", ".join(
+            f"{key}: {value}" for key, value in ({"message_size": 64} | test_settings).items()
+        )
         + "}\n"
-        for test, said in lines.items()
+        for test, test_settings in lines.items()
     )
     until = re.findall(r"`(until: \{[^`]+\})`", TEXT)[0]
     file = tmp_path / "m.yaml"

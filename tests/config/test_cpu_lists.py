@@ -15,7 +15,7 @@ __all__ = ["load"]
 
 
 @pytest.mark.parametrize(
-    ("written", "levels"),
+    ("text", "levels"),
     [
         ("[0, 1]", ["0,1"]),
         ("[1, 0]", ["1,0"]),
@@ -28,14 +28,14 @@ __all__ = ["load"]
     ],
 )
 def test_a_list_of_numbers_is_one_level_and_an_axis_a_list_of_them(
-    load: Any, written: str, levels: list[str]
+    load: Any, text: str, levels: list[str]
 ) -> None:
-    found = streams(load(SMALL + f"    server_cpus: {written}\n"))
-    assert list(dict.fromkeys(each.server_cpus for each in found)) == levels
+    setups = streams(load(SMALL + f"    server_cpus: {text}\n"))
+    assert list(dict.fromkeys(setup.server_cpus for setup in setups)) == levels
 
 
 @pytest.mark.parametrize(
-    ("written", "fault"),
+    ("text", "fault"),
     [
         ("[]", "should name at least one CPU"),
         ("[0, 0]", "should name each CPU once"),
@@ -50,28 +50,28 @@ def test_a_list_of_numbers_is_one_level_and_an_axis_a_list_of_them(
     ],
 )
 def test_what_is_no_list_of_cpus_is_refused_with_its_place(
-    load: Any, written: str, fault: str
+    load: Any, text: str, fault: str
 ) -> None:
-    with pytest.raises(MatrixError) as caught:
-        load(SMALL + f"    server_cpus: {written}\n")
-    (line,) = str(caught.value).splitlines()
+    with pytest.raises(MatrixError) as excinfo:
+        load(SMALL + f"    server_cpus: {text}\n")
+    (line,) = str(excinfo.value).splitlines()
     assert "tests[0].server_cpus" in line
     assert fault in line
 
 
 def test_a_list_takes_the_place_of_one_cpu(load: Any) -> None:
     text = SMALL.replace("{duration: 2s}", "{duration: 2s, server_cpu: 1, client_cpu: 1}")
-    (one, *_rest) = streams(load(text + "    server_cpus: [0, 1]\n"))
-    assert (one.server_cpu, one.server_cpus) == (None, "0,1")
-    assert (one.client_cpu, one.client_cpus) == (1, None)
+    (stream, *_rest) = streams(load(text + "    server_cpus: [0, 1]\n"))
+    assert (stream.server_cpu, stream.server_cpus) == (None, "0,1")
+    assert (stream.client_cpu, stream.client_cpus) == (1, None)
 
 
 def test_a_cell_without_a_list_has_the_key_that_it_ever_had() -> None:
     plain = Stream(protocol="TCP", message_bytes=64)
     assert "server_cpus" not in plain.settings()
     key = Cell(pairing="LL", test="stream", setup=plain).key
-    other = Stream(protocol="TCP", message_bytes=64, server_cpus="0,1")
-    assert Cell(pairing="LL", test="stream", setup=other).key != key
+    cpu_setup = Stream(protocol="TCP", message_bytes=64, server_cpus="0,1")
+    assert Cell(pairing="LL", test="stream", setup=cpu_setup).key != key
 
 
 def test_the_trials_of_a_search_are_spread_over_the_same_cpus() -> None:
@@ -90,10 +90,10 @@ def test_the_trials_of_a_search_are_spread_over_the_same_cpus() -> None:
 def test_what_many_streams_cannot_do_is_refused(load: Any, more: str, fault: str) -> None:
     test = "  - test: stream\n    protocol: UDP\n    message_size: 64\n"
     text = SMALL[: SMALL.index("  - test")] + test
-    for count, refused in ((64, False), (65, True), (1000, True)):
+    for count, is_refused in ((64, False), (65, True), (1000, True)):
         try:
             load(text + f"    streams: {count}\n    {more}\n")
-            assert not refused
+            assert not is_refused
         except MatrixError as error:
-            assert refused
+            assert is_refused
             assert fault in str(error)

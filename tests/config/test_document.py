@@ -47,9 +47,9 @@ def faults_of(text: str | bytes) -> list[str]:
     ],
 )
 def test_scalars_are_those_of_yaml_1_2(scalar: str, value: object) -> None:
-    found = load_document(f"key: {scalar}", "f.yaml").data["key"]
-    assert found == value
-    assert type(found) is type(value)
+    data = load_document(f"key: {scalar}", "f.yaml").data["key"]
+    assert data == value
+    assert type(data) is type(value)
 
 
 def test_keys_are_words_as_written() -> None:

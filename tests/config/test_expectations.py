@@ -39,7 +39,7 @@ def load(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("written", "words", "limit", "of"),
+    ("line", "words", "limit", "of"),
     [
         ("throughput: {at_least: 90 % of the ceiling}", "throughput at least 90 % of the ceiling",
          0.9, "ceiling"),
@@ -53,9 +53,9 @@ def load(tmp_path: Path) -> Any:
     ],
 )  # fmt: skip
 def test_a_bound_is_written_as_it_is_said(
-    load: Any, written: str, words: str, limit: float, of: str
+    load: Any, line: str, words: str, limit: float, of: str
 ) -> None:
-    (expectation,) = load(f"{MATRIX}  - {written}\n").expectations
+    (expectation,) = load(f"{MATRIX}  - {line}\n").expectations
     assert str(expectation) == words
     assert expectation.limit == pytest.approx(limit)
     assert expectation.of == of
@@ -68,8 +68,8 @@ def test_searches_have_bounds_of_their_own(load: Any) -> None:
         "expect:\n  - frames: {at_least: 90 % of the line rate}\n    payload: {at_least: 1448}\n"
         "  - frames: {at_least: 5k/s}\n"
     )
-    found = [str(expectation) for expectation in load(text).expectations]
-    assert found == [
+    sentences = [str(expectation) for expectation in load(text).expectations]
+    assert sentences == [
         "payload at least 1448 B",
         "rate without loss at least 90 % of the line rate",
         "rate without loss at least 5,000/s",
@@ -77,7 +77,7 @@ def test_searches_have_bounds_of_their_own(load: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "fault"),
+    ("line", "fault"),
     [
         ("throughput: {at_least: 90 %}", "7:28: expect[0].throughput.at_least: 90 %: a share of "
          "what? Write `90 % of the ceiling`"),
@@ -106,15 +106,15 @@ def test_searches_have_bounds_of_their_own(load: Any) -> None:
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_at_its_place_in_a_sentence(
-    load: Any, written: str, fault: str
+    load: Any, line: str, fault: str
 ) -> None:
-    text = f"{MATRIX}  - {written}\n"
+    text = f"{MATRIX}  - {line}\n"
     if not fault:
         assert load(text).expectations
         return
-    with pytest.raises(MatrixError) as refused:
+    with pytest.raises(MatrixError) as excinfo:
         load(text)
-    assert fault in str(refused.value)
+    assert fault in str(excinfo.value)
 
 
 def cells(matrix: Matrix, expectation: Expectation) -> list[tuple[Any, ...]]:
@@ -146,10 +146,10 @@ def test_an_expectation_is_about_the_cells_that_have_the_quantity_and_are_meant(
 
 
 def test_a_setting_that_a_kind_of_test_does_not_take_agrees_with_none() -> None:
-    when = {"streams": frozenset([None, 1])}
-    expected = Expectation(what="loss", bound="at most", limit=0.1, of="share", when=when)
-    assert expected.is_about({"test": "stream", "protocol": "UDP", "streams": 1})
-    assert not expected.is_about({"test": "round_trip", "protocol": "UDP"})
+    condition = {"streams": frozenset([None, 1])}
+    expectation = Expectation(what="loss", bound="at most", limit=0.1, of="share", when=condition)
+    assert expectation.is_about({"test": "stream", "protocol": "UDP", "streams": 1})
+    assert not expectation.is_about({"test": "round_trip", "protocol": "UDP"})
 
 
 def test_what_is_expected_makes_no_other_experiment(load: Any) -> None:
@@ -181,8 +181,8 @@ def test_the_schema_for_editors_knows_every_bound() -> None:
 def test_a_figure_is_never_rounded_to_the_limit_that_it_does_not_keep_to(
     of: Any, limit: float, figure: float, words: str
 ) -> None:
-    expected = Expectation(what="throughput", bound="at least", limit=limit, of=of)
-    assert expected.words(figure) == words
+    expectation = Expectation(what="throughput", bound="at least", limit=limit, of=of)
+    assert expectation.words(figure) == words
     assert str(Expectation(what="loss", bound="at most", limit=0.9995, of="share")) == (
         "loss at most 99.95 %"
     )

@@ -43,8 +43,8 @@ def inventory(tmp_path: Path, text: str) -> Inventory:
     return load_inventory(file)
 
 
-def names(found: Inventory, pairing: str) -> list[tuple[str, str]]:
-    return [(server.name, client.name) for server, client in found.candidates(pairing)]
+def names(hosts: Inventory, pairing: str) -> list[tuple[str, str]]:
+    return [(server.name, client.name) for server, client in hosts.candidates(pairing)]
 
 
 def faults(tmp_path: Path, text: str) -> list[tuple[int, int, str, str]]:
@@ -54,8 +54,8 @@ def faults(tmp_path: Path, text: str) -> list[tuple[int, int, str, str]]:
 
 
 def test_every_key_of_a_host_is_read(tmp_path: Path) -> None:
-    found = inventory(tmp_path, LAB)
-    host = found.host("bench-2")
+    hosts = inventory(tmp_path, LAB)
+    host = hosts.host("bench-2")
     assert host.ssh == SshTarget("bench-2")
     assert host.identity == "~/.ssh/lab"
     assert host.host_key is not None
@@ -64,8 +64,8 @@ def test_every_key_of_a_host_is_read(tmp_path: Path) -> None:
     assert host.address(None) == host.address("test", 4) == "10.0.0.2"
     assert host.address("test", 6) == "fd00::2"
     assert host.address("fibre") == "10.0.1.2"
-    assert found.host("bench-1").ssh == SshTarget("10.0.9.1", "ada", 2222)
-    assert found.host("office").ssh == SshTarget("2001:db8::7", "ada", 22)
+    assert hosts.host("bench-1").ssh == SshTarget("10.0.9.1", "ada", 2222)
+    assert hosts.host("office").ssh == SshTarget("2001:db8::7", "ada", 22)
 
 
 def test_an_address_that_a_host_lacks_is_a_sentence(tmp_path: Path) -> None:
@@ -77,30 +77,30 @@ def test_an_address_that_a_host_lacks_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_the_first_server_and_the_first_other_client_are_the_pair(tmp_path: Path) -> None:
-    found = inventory(tmp_path, LAB)
-    assert [host.name for host in found.pair("LL")] == ["bench-1", "bench-2"]
-    assert [host.name for host in found.pair("WL")] == ["office", "bench-1"]
-    assert [host.name for host in found.pair("LW")] == ["bench-1", "office"]
+    hosts = inventory(tmp_path, LAB)
+    assert [host.name for host in hosts.pair("LL")] == ["bench-1", "bench-2"]
+    assert [host.name for host in hosts.pair("WL")] == ["office", "bench-1"]
+    assert [host.name for host in hosts.pair("LW")] == ["bench-1", "office"]
     with pytest.raises(UsageError, match="WW needs a Windows host on a second machine"):
-        found.pair("WW")
+        hosts.pair("WW")
 
 
 @pytest.mark.parametrize(
     "pairs", ["pairs: {LL: [bench-2, bench-1]}", "pairs: {LL: {server: bench-2, client: bench-1}}"]
 )
 def test_named_pairs_go_before_the_order(tmp_path: Path, pairs: str) -> None:
-    found = inventory(tmp_path, LAB + pairs)
-    assert names(found, "LL") == [("bench-2", "bench-1")]
-    assert names(found, "LW")[0] == ("bench-1", "office")
+    hosts = inventory(tmp_path, LAB + pairs)
+    assert names(hosts, "LL") == [("bench-2", "bench-1")]
+    assert names(hosts, "LW")[0] == ("bench-1", "office")
 
 
 def test_the_two_systems_of_a_machine_never_measure_with_each_other(tmp_path: Path) -> None:
-    found = inventory(tmp_path, DUAL_BOOT)
-    assert names(found, "WL") == [
+    hosts = inventory(tmp_path, DUAL_BOOT)
+    assert names(hosts, "WL") == [
         ("left-windows", "right-linux"),
         ("right-windows", "left-linux"),
     ]
-    assert names(found, "LL") == [("left-linux", "right-linux"), ("right-linux", "left-linux")]
+    assert names(hosts, "LL") == [("left-linux", "right-linux"), ("right-linux", "left-linux")]
 
 
 def test_all_systems_of_a_machine_are_asked_since_one_may_be_away(tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ def test_all_systems_of_a_machine_are_asked_since_one_may_be_away(tmp_path: Path
 
 
 def test_a_local_host_needs_nothing_and_is_measured_over_the_loopback(tmp_path: Path) -> None:
-    found = inventory(tmp_path, "hosts: {a: {local: true}, b: {local: true, os: L}}")
-    host = found.host("a")
+    hosts = inventory(tmp_path, "hosts: {a: {local: true}, b: {local: true, os: L}}")
+    host = hosts.host("a")
     assert host.os == local_os()
     assert (host.address(None), host.address(None, 6)) == ("127.0.0.1", "::1")
 
@@ -132,7 +132,7 @@ def test_a_file_without_hosts_says_how_to_name_one(tmp_path: Path) -> None:
 
 
 def test_all_faults_are_reported_at_once_each_at_its_place(tmp_path: Path) -> None:
-    found = faults(
+    complaints = faults(
         tmp_path,
         """\
 hosts:
@@ -150,7 +150,7 @@ hosts:
   i: {os: L, ssh: i, address: 10.0.0.9, host_key: ssh-dss}
 """,
     )
-    by_line = {line: (path, message) for line, _, path, message in found}
+    by_line = {line: (path, message) for line, _, path, message in complaints}
     assert by_line[2][0] == "hosts.a.ssh"
     assert "is not user@host:port" in by_line[2][1]
     assert by_line[4] == ("hosts.b.os", "`Q` is not one of L, W, M, F, X")
@@ -227,8 +227,8 @@ hosts:
 
 
 def test_a_mirror_is_an_address_and_a_port_and_nothing_to_log_in_to(tmp_path: Path) -> None:
-    found = inventory(tmp_path, MIRRORED)
-    echo, strange = found.host("echo"), found.host("strange")
+    hosts = inventory(tmp_path, MIRRORED)
+    echo, strange = hosts.host("echo"), hosts.host("strange")
     assert echo.mirror == Mirror("10.0.0.9", 7)
     assert strange.mirror == Mirror("fd00::9", 2007)
     assert (echo.ssh, echo.local, dict(echo.addresses)) == (None, False, {})
@@ -239,20 +239,20 @@ def test_a_mirror_is_an_address_and_a_port_and_nothing_to_log_in_to(tmp_path: Pa
 
 
 def test_a_mirror_serves_behind_those_that_can_do_more_and_never_asks(tmp_path: Path) -> None:
-    found = inventory(tmp_path, MIRRORED)
-    assert names(found, "LL") == [
+    hosts = inventory(tmp_path, MIRRORED)
+    assert names(hosts, "LL") == [
         ("left", "right"),
         ("right", "left"),
         ("echo", "left"),
         ("echo", "right"),
     ]
-    assert names(found, "XL") == [("strange", "left"), ("strange", "right")]
+    assert names(hosts, "XL") == [("strange", "left"), ("strange", "right")]
     with pytest.raises(
         UsageError, match="LX needs a host of another system that can be the client"
     ):
-        found.pair("LX")
-    named = inventory(tmp_path, MIRRORED + "pairs: {LL: [echo, right]}")
-    assert names(named, "LL") == [("echo", "right")]
+        hosts.pair("LX")
+    pair_hosts = inventory(tmp_path, MIRRORED + "pairs: {LL: [echo, right]}")
+    assert names(pair_hosts, "LL") == [("echo", "right")]
 
 
 @pytest.mark.parametrize(
@@ -270,10 +270,10 @@ def test_a_mirror_serves_behind_those_that_can_do_more_and_never_asks(tmp_path: 
 def test_what_a_mirror_cannot_be_is_said_at_its_place(
     tmp_path: Path, host: str, message: str
 ) -> None:
-    ((line, _, path, said),) = faults(tmp_path, f"hosts:\n  odd: {host}\n")
+    ((line, _, path, complaint),) = faults(tmp_path, f"hosts:\n  odd: {host}\n")
     assert line == 2
     assert path.startswith("hosts.odd")
-    assert message in said or message in path
+    assert message in complaint or message in path
 
 
 def test_a_pair_whose_client_is_a_mirror_is_refused(tmp_path: Path) -> None:

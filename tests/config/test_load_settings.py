@@ -28,13 +28,13 @@ BESIDE = {
 
 
 def of(*settings: dict[str, Any]) -> LatencyUnderLoad:
-    return LatencyUnderLoad(**{name: each for some in settings for name, each in some.items()})
+    return LatencyUnderLoad(**{name: value for group in settings for name, value in group.items()})
 
 
 def setups(matrix: Matrix) -> list[LatencyUnderLoad]:
-    found = [cell.setup for cell in expand(matrix)]
-    assert all(isinstance(each, LatencyUnderLoad) for each in found)
-    return found  # type: ignore[return-value]
+    load_setups = [cell.setup for cell in expand(matrix)]
+    assert all(isinstance(setup, LatencyUnderLoad) for setup in load_setups)
+    return load_setups  # type: ignore[return-value]
 
 
 def test_nothing_must_be_said(load: Any) -> None:
@@ -93,10 +93,10 @@ def test_every_setting_can_be_written_and_arrives(load: Any) -> None:
         {"congestion": "bbr", "nodelay": True, "message_rate_per_s": 9.0},
         {"server_cpu": 1, "client_cpu": 0, "connect_rate_per_s": None},
     )
-    written = {line.split(":")[0].strip() for line in text.splitlines()[4:]} - {"load"}
-    written |= {"congestion", "nodelay", "message_rate", "server_cpu", "client_cpu"}
-    assert written == {setting.name for setting in SETTINGS_OF["latency_under_load"]}
-    assert written - LOAD_KEYS == BESIDE
+    setting_names = {line.split(":")[0].strip() for line in text.splitlines()[4:]} - {"load"}
+    setting_names |= {"congestion", "nodelay", "message_rate", "server_cpu", "client_cpu"}
+    assert setting_names == {setting.name for setting in SETTINGS_OF["latency_under_load"]}
+    assert setting_names - LOAD_KEYS == BESIDE
 
 
 def test_what_stands_in_load_is_a_streams_and_may_be_an_axis(load: Any) -> None:
@@ -105,22 +105,28 @@ def test_what_stands_in_load_is_a_streams_and_may_be_an_axis(load: Any) -> None:
         "    load: {streams: [1, 4], congestion: [cubic, bbr], direction: [client-sends, both]}\n"
         "    request_rate: {from: 50, to: 100, step: 50}\n"
     )
-    found = setups(load(text))
-    assert len(found) == len(set(found)) == 16
-    assert {each.streams for each in found} == {1, 4}
-    assert {each.congestion for each in found} == {"cubic", "bbr"}
-    assert {each.request_rate_per_s for each in found} == {50.0, 100.0}
+    load_setups = setups(load(text))
+    assert len(load_setups) == len(set(load_setups)) == 16
+    assert {setup.streams for setup in load_setups} == {1, 4}
+    assert {setup.congestion for setup in load_setups} == {"cubic", "bbr"}
+    assert {setup.request_rate_per_s for setup in load_setups} == {50.0, 100.0}
     # As in every test, the axis that is written last varies fastest.
-    assert [each.request_rate_per_s for each in found[:4]] == [50.0, 100.0, 50.0, 100.0]
-    assert [each.direction for each in found[:3]] == ["client-sends", "client-sends", "both"]
+    assert [setup.request_rate_per_s for setup in load_setups[:4]] == [50.0, 100.0, 50.0, 100.0]
+    assert [setup.direction for setup in load_setups[:3]] == [
+        "client-sends",
+        "client-sends",
+        "both",
+    ]
 
 
 def test_tcp_and_udp_side_by_side_each_take_their_own(load: Any) -> None:
     text = HEAD + (
         "    load: {protocol: [TCP, UDP], congestion: [cubic, bbr], send_method: [plain, batch]}\n"
     )
-    found = {(setup.protocol, setup.congestion, setup.send_method) for setup in setups(load(text))}
-    assert found == {
+    combinations = {
+        (setup.protocol, setup.congestion, setup.send_method) for setup in setups(load(text))
+    }
+    assert combinations == {
         *(("TCP", "cubic", None), ("TCP", "bbr", None)),
         *(("UDP", None, None), ("UDP", None, "batch")),
     }
@@ -158,26 +164,31 @@ def test_rules_name_settings_of_the_load_by_themselves(load: Any) -> None:
         "    exclude: [{streams: 4, direction: both}]\n"
         "    override: [{when: {streams: 4}, set: {duration: 60s, request_rate: 50}}]\n"
     )
-    found = setups(load(text))
-    assert len(found) == 6
-    assert {(each.protocol, each.rate_bit_per_s) for each in found} == {("TCP", None), ("UDP", 5e6)}
-    assert {(each.streams, each.duration_s, each.request_rate_per_s) for each in found} == {
+    load_setups = setups(load(text))
+    assert len(load_setups) == 6
+    assert {(setup.protocol, setup.rate_bit_per_s) for setup in load_setups} == {
+        ("TCP", None),
+        ("UDP", 5e6),
+    }
+    assert {
+        (setup.streams, setup.duration_s, setup.request_rate_per_s) for setup in load_setups
+    } == {
         (1, 30.0, 100.0),
         (4, 60.0, 50.0),
     }
-    assert (4, "both") not in {(each.streams, each.direction) for each in found}
+    assert (4, "both") not in {(setup.streams, setup.direction) for setup in load_setups}
 
 
 def test_set_holds_for_the_load_whatever_its_section_says(load: Any) -> None:
     text = HEAD + "    load: {streams: [1, 4], congestion: cubic}\n"
     assert {setup.streams for setup in setups(load(text, streams="2"))} == {2}
-    found = setups(load(text, congestion="[cubic, bbr]", idle="1s"))
-    assert {(each.streams, each.congestion, each.idle_s) for each in found} == {
+    load_setups = setups(load(text, congestion="[cubic, bbr]", idle="1s"))
+    assert {(setup.streams, setup.congestion, setup.idle_s) for setup in load_setups} == {
         *((1, "cubic", 1.0), (1, "bbr", 1.0), (4, "cubic", 1.0), (4, "bbr", 1.0))
     }
-    assert {each.connect_rate_per_s for each in setups(load(text, connect_rate="none"))} == {None}
+    assert {setup.connect_rate_per_s for setup in setups(load(text, connect_rate="none"))} == {None}
     # A setting that no test wrote.
-    assert {each.rate_bit_per_s for each in setups(load(text, rate="2Mbit"))} == {2e6}
+    assert {setup.rate_bit_per_s for setup in setups(load(text, rate="2Mbit"))} == {2e6}
 
 
 @pytest.mark.parametrize(
@@ -209,9 +220,15 @@ def test_the_sides_of_a_comparison_name_settings_of_the_load_by_themselves(load:
     (comparison,) = matrix.comparisons
     cells = [{**cell.settings, "test": cell.test, "pairing": "LL"} for cell in expand(matrix)]
     assert comparison.fault(cells) is None
-    pairs = [(cells[one], cells[other]) for one, other in comparison.pairs_in(cells)]
-    assert [(one["streams"], one["congestion"]) for one, _ in pairs] == [(1, "cubic"), (4, "cubic")]
-    assert [(two["streams"], two["congestion"]) for _, two in pairs] == [(1, "bbr"), (4, "bbr")]
+    pairs = [(cells[first], cells[second]) for first, second in comparison.pairs_in(cells)]
+    assert [(first["streams"], first["congestion"]) for first, _ in pairs] == [
+        (1, "cubic"),
+        (4, "cubic"),
+    ]
+    assert [(second["streams"], second["congestion"]) for _, second in pairs] == [
+        (1, "bbr"),
+        (4, "bbr"),
+    ]
 
 
 # ---- faults ----
@@ -300,9 +317,9 @@ FAULTS = [
 
 @pytest.mark.parametrize(("line", "fault"), FAULTS)
 def test_each_fault_is_named_at_its_place(line: str, fault: str, faults: Any) -> None:
-    found = faults(f"{HEAD}{line}\n")
-    assert len(found) == 1, found
-    assert found[0].startswith(fault)
+    complaints = faults(f"{HEAD}{line}\n")
+    assert len(complaints) == 1, complaints
+    assert complaints[0].startswith(fault)
 
 
 def test_faults_beside_and_in_the_load_are_all_named(faults: Any) -> None:

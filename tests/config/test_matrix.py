@@ -75,11 +75,11 @@ def test_the_json_schema_in_the_repository_is_current() -> None:
 def test_the_json_schema_knows_every_setting_and_forbids_others() -> None:
     schema = json.loads(schema_text())
     for test, kind in KINDS.items():
-        taken = {setting.name for setting in SETTINGS_OF[test]}
+        setting_names = {setting.name for setting in SETTINGS_OF[test]}
         for part in ("Test", "When", "Values"):
             section = schema["$defs"][kind + part]
             assert section["additionalProperties"] is False
-            assert section["properties"].keys() & FIELD_OF.keys() == taken
+            assert section["properties"].keys() & FIELD_OF.keys() == setting_names
     assert schema["$defs"]["Defaults"]["properties"].keys() == FIELD_OF.keys()
     steps = [part for name, part in schema["$defs"].items() if name.startswith("Steps")]
     assert steps
@@ -97,7 +97,7 @@ KINDS = {
 
 
 def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None:
-    written = {
+    udp_settings = {
         "protocol": "UDP",
         "ip": 6,
         "message_size": "1KiB",
@@ -119,7 +119,7 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
         "network": "test",
         "open": "server-connects",
     }
-    base = {"title": "t", "pairings": ["LL"], "tests": [{"test": "stream", **written}]}
+    base = {"title": "t", "pairings": ["LL"], "tests": [{"test": "stream", **udp_settings}]}
     (stream,) = streams(load(yaml.safe_dump(base)))
     assert stream == Stream(
         protocol="UDP",
@@ -143,16 +143,23 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
         network="test",
         opening="server-connects",
     )
-    rest = {"protocol": "TCP", "message_size": 64, "count": 500, "message_rate": "5k/s"}
-    rest |= {"nodelay": True, "congestion": "bbr", "server_cpus": [0, 2], "client_cpus": "1-3"}
-    rest |= {"tcp_send_method": "batch", "tcp_receive_call": "message"}
-    base["tests"] = [{"test": "stream", **rest}]
+    tcp_settings = {"protocol": "TCP", "message_size": 64, "count": 500, "message_rate": "5k/s"}
+    tcp_settings |= {
+        "nodelay": True,
+        "congestion": "bbr",
+        "server_cpus": [0, 2],
+        "client_cpus": "1-3",
+    }
+    tcp_settings |= {"tcp_send_method": "batch", "tcp_receive_call": "message"}
+    base["tests"] = [{"test": "stream", **tcp_settings}]
     (stream,) = streams(load(yaml.safe_dump(base)))
     assert (stream.count, stream.duration_s, stream.message_rate_per_s) == (500, None, 5000.0)
     assert (stream.nodelay, stream.congestion, stream.tcp_send_method) == (True, "bbr", "batch")
     assert stream.tcp_receive_call == "message"
     assert (stream.server_cpus, stream.client_cpus) == ("0,2", "1,2,3")
-    assert {setting.name for setting in SETTINGS_OF["stream"]} == written.keys() | rest.keys()
+    assert {
+        setting.name for setting in SETTINGS_OF["stream"]
+    } == udp_settings.keys() | tcp_settings.keys()
 
 
 def test_auto_is_a_level_of_the_buffer_axis(load: Any) -> None:
@@ -167,10 +174,10 @@ def test_steps_of_decimals_meet_their_end_exactly(load: Any) -> None:
 
 def test_the_nearer_section_wins_and_takes_back_what_it_excludes(load: Any) -> None:
     text = SMALL.replace("{duration: 2s}", "{duration: 2s, rate: 1Mbit, streams: 2}")
-    (one, *_) = streams(load(text + "    count: 1000\n    message_rate: 50\n    streams: 4\n"))
-    assert (one.duration_s, one.count) == (None, 1000)
-    assert (one.rate_bit_per_s, one.message_rate_per_s) == (None, 50.0)
-    assert one.streams == 4
+    (stream, *_) = streams(load(text + "    count: 1000\n    message_rate: 50\n    streams: 4\n"))
+    assert (stream.duration_s, stream.count) == (None, 1000)
+    assert (stream.rate_bit_per_s, stream.message_rate_per_s) == (None, 50.0)
+    assert stream.streams == 4
 
 
 def test_a_matrix_without_a_title_is_called_by_its_file(load: Any) -> None:

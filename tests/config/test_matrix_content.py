@@ -24,7 +24,7 @@ def test_inventory_sections_pass_unseen_and_are_no_part_of_the_content(load: Any
 
 
 def test_the_same_experiment_written_differently_has_the_same_content(load: Any) -> None:
-    other = """\
+    text = """\
 # The same, otherwise.
 parallel: true
 common_window: false
@@ -40,9 +40,9 @@ pairings:
 - LL
 title: 'another title'
 """
-    assert load(other).content == load(SMALL).content
-    assert load(other).content_hash == load(SMALL).content_hash
-    assert {c.key for c in expand(load(other))} == {c.key for c in expand(load(SMALL))}
+    assert load(text).content == load(SMALL).content
+    assert load(text).content_hash == load(SMALL).content_hash
+    assert {c.key for c in expand(load(text))} == {c.key for c in expand(load(SMALL))}
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def test_keys_are_unique_stable_and_independent_of_order_and_format(
         name: data.draw(st.permutations(axes[name])) for name in data.draw(st.permutations([*axes]))
     }
     path = tmp_path_factory.mktemp("keys") / "m.yaml"
-    found = []
+    summaries = []
     for test, flow in ((axes, True), (shuffled, False)):
-        whole = {"title": "t", "pairings": ["LL", "WW"], "tests": [{"test": "stream", **test}]}
-        path.write_text(yaml.safe_dump(whole, default_flow_style=flow, sort_keys=False))
+        document = {"title": "t", "pairings": ["LL", "WW"], "tests": [{"test": "stream", **test}]}
+        path.write_text(yaml.safe_dump(document, default_flow_style=flow, sort_keys=False))
         matrix = load_matrix(path)
         cells = expand(matrix)
         keys = [cell.key for cell in cells]
         assert len(set(keys)) == len(keys) == len(set(cells))
-        found.append((sorted(keys), matrix.content_hash))
-    assert found[0] == found[1]
+        summaries.append((sorted(keys), matrix.content_hash))
+    assert summaries[0] == summaries[1]

@@ -24,13 +24,13 @@ def test_the_documentation_says_which_kinds_of_test_take_a_setting() -> None:
     rows = re.findall(r"^\| `(\w+)` \| ([srcptl]+) \|", TEXT, re.M)
     letters = {"stream": "s", "round_trip": "r", "connect": "c", "payload_search": "p"}
     letters |= {"throughput_search": "t", "latency_under_load": "l"}
-    taken = {
+    setting_letters = {
         setting.name: "".join(
             letter for test, letter in letters.items() if setting.field in FIELDS[test]
         )
         for setting in SETTINGS
     }
-    assert dict(rows) == taken
+    assert dict(rows) == setting_letters
 
 
 def test_the_documentation_names_every_part_of_a_matrix_and_every_shipped_one() -> None:

@@ -125,9 +125,11 @@ def test_each_fault_is_named_at_its_place(line: str, fault: str, load: Any, faul
     if not fault:
         load(text)
         return
-    found = faults(text)
-    assert len([each for each in found if each.startswith(fault)]) == 1, found
-    assert len(found) == 1, found
+    complaints = faults(text)
+    assert len([complaint for complaint in complaints if complaint.startswith(fault)]) == 1, (
+        complaints
+    )
+    assert len(complaints) == 1, complaints
 
 
 @pytest.mark.parametrize(
@@ -149,8 +151,8 @@ def test_each_fault_is_named_at_its_place(line: str, fault: str, load: Any, faul
 def test_each_fault_of_the_upper_part_is_named_at_its_place(
     old: str, new: str, fault: str, faults: Any
 ) -> None:
-    (found,) = faults(SMALL.replace(old, new))
-    assert found.startswith(fault)
+    (complaint,) = faults(SMALL.replace(old, new))
+    assert complaint.startswith(fault)
 
 
 def test_a_udp_message_may_be_20_bytes_longer_over_ipv6(load: Any, faults: Any) -> None:
@@ -163,7 +165,7 @@ def test_a_udp_message_may_be_20_bytes_longer_over_ipv6(load: Any, faults: Any) 
 
 
 def test_all_faults_come_in_one_go_in_the_files_order(faults: Any) -> None:
-    found = faults(
+    complaints = faults(
         """\
 title: 5
 link: {rate: 100MBps, mtu: 1}
@@ -181,7 +183,7 @@ tests:
 repeats: none
 """
     )
-    assert [fault.split(": ")[1] for fault in found] == [
+    assert [fault.split(": ")[1] for fault in complaints] == [
         "title",
         "link.rate",
         "link.mtu",
@@ -210,12 +212,12 @@ repeats: none
 )
 def test_an_absurd_product_is_refused_at_once_without_making_it(axes: str, faults: Any) -> None:
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.process_time()
-    (found,) = faults(SMALL.replace("    message_size: [64, 1500]\n", axes + "\n"))
-    assert time.process_time() - began < 1
+    start_s = time.process_time()
+    (complaint,) = faults(SMALL.replace("    message_size: [64, 1500]\n", axes + "\n"))
+    assert time.process_time() - start_s < 1
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 50 * 1024
-    assert found.startswith("5:5: tests[0]: ")
-    assert found.endswith("cells are too many; a matrix has at most 100,000")
+    assert complaint.startswith("5:5: tests[0]: ")
+    assert complaint.endswith("cells are too many; a matrix has at most 100,000")
 
 
 def test_many_repeats_of_many_cells_are_refused(load: Any, faults: Any) -> None:

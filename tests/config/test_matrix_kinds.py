@@ -88,9 +88,9 @@ def test_every_setting_of_a_round_trip_can_be_written_and_arrives(load: Any) -> 
         mirror_hold_s=0.0001,
         keep_first=100,
     )
-    rest: dict[str, Any] = {"protocol": "TCP", "message_size": 64, "response_size": "same"}
-    rest |= {"count": 500, "nodelay": True, "congestion": "bbr"}
-    base["tests"] = [{"test": "round_trip", **rest}]
+    tcp_settings: dict[str, Any] = {"protocol": "TCP", "message_size": 64, "response_size": "same"}
+    tcp_settings |= {"count": 500, "nodelay": True, "congestion": "bbr"}
+    base["tests"] = [{"test": "round_trip", **tcp_settings}]
     (cell,) = expand(load(yaml.safe_dump(base)))
     assert cell.setup == RoundTrip(
         protocol="TCP",
@@ -100,7 +100,7 @@ def test_every_setting_of_a_round_trip_can_be_written_and_arrives(load: Any) -> 
         nodelay=True,
         congestion="bbr",
     )
-    assert {s.name for s in SETTINGS_OF["round_trip"]} == WRITTEN.keys() | rest.keys()
+    assert {s.name for s in SETTINGS_OF["round_trip"]} == WRITTEN.keys() | tcp_settings.keys()
 
 
 def test_connections_and_payload_searches_have_their_own_settings(load: Any) -> None:
@@ -127,11 +127,15 @@ def test_rules_and_axes_hold_for_every_kind_of_test(load: Any) -> None:
         "    replace: [{when: {pairing: LL, message_size: 18}, with: {message_size: 20}}]\n"
         "    exclude: [{message_size: 20, server_receive: spinning}]\n"
     )
-    found = {
+    combinations = {
         (s["message_bytes"], s["server_receive"], s["count"])
         for s in (cell.settings for cell in expand(load(text)))
     }
-    assert found == {(20, "blocking", 10000), (1472, "blocking", 1000), (1472, "spinning", 1000)}
+    assert combinations == {
+        (20, "blocking", 10000),
+        (1472, "blocking", 1000),
+        (1472, "spinning", 1000),
+    }
 
 
 def test_defaults_reach_the_tests_that_take_them_and_pass_the_others_by(load: Any) -> None:
@@ -206,8 +210,8 @@ def test_the_mirrors_experiment_counts_by_message_size_and_compares_its_axes() -
 
 def test_the_search_for_a_payload_is_of_both_protocols_and_both_versions_of_ip() -> None:
     cells = expand(load_matrix(ROOT / "matrices" / "payload.yaml"))
-    found = {(c.setup.protocol, c.setup.ip_version) for c in cells}
-    assert found == {("TCP", 4), ("TCP", 6), ("UDP", 4), ("UDP", 6)}
+    combinations = {(c.setup.protocol, c.setup.ip_version) for c in cells}
+    assert combinations == {("TCP", 4), ("TCP", 6), ("UDP", 4), ("UDP", 6)}
     assert all(c.test == "payload_search" and c.settings["sweep"] for c in cells)
 
 
@@ -240,12 +244,12 @@ def test_keys_of_round_trips_are_unique_and_independent_of_order_and_format(
         name: data.draw(st.permutations(axes[name])) for name in data.draw(st.permutations([*axes]))
     }
     path = tmp_path_factory.mktemp("keys") / "m.yaml"
-    found = []
+    summaries = []
     for test, flow in ((axes, True), (shuffled, False)):
-        whole = {"pairings": ["LL", "WW"], "tests": [{"test": "round_trip", **test}]}
-        path.write_text(yaml.safe_dump(whole, default_flow_style=flow, sort_keys=False))
+        document = {"pairings": ["LL", "WW"], "tests": [{"test": "round_trip", **test}]}
+        path.write_text(yaml.safe_dump(document, default_flow_style=flow, sort_keys=False))
         matrix = load_matrix(path)
         cells = expand(matrix)
         assert len({cell.key for cell in cells}) == len(cells) == len(set(cells))
-        found.append((sorted(cell.key for cell in cells), matrix.content_hash))
-    assert found[0] == found[1]
+        summaries.append((sorted(cell.key for cell in cells), matrix.content_hash))
+    assert summaries[0] == summaries[1]

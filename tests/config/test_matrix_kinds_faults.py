@@ -86,19 +86,19 @@ FAULTS = [
 def test_each_fault_of_what_round_trips_brought_is_named_at_its_place(
     line: str, fault: str, faults: Any
 ) -> None:
-    found = faults(f"{ROUND_TRIPS}{line}\n")
-    assert len(found) == 1, found
-    assert found[0].startswith(fault)
+    complaints = faults(f"{ROUND_TRIPS}{line}\n")
+    assert len(complaints) == 1, complaints
+    assert complaints[0].startswith(fault)
 
 
 def test_a_test_of_no_known_kind_is_looked_at_as_the_kind_that_its_settings_are_of(
     faults: Any,
 ) -> None:
-    found = faults(
+    complaints = faults(
         ROUND_TRIPS
         + "  - {test: ping, protocol: TCP, message_size: 1, outstanding: 0, timeout: 1, streams: 1}"
     )
-    assert [fault.split(": ")[1] for fault in found] == [
+    assert [fault.split(": ")[1] for fault in complaints] == [
         "tests[1].test",
         "tests[1].outstanding",
         "tests[1].streams",

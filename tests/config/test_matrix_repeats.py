@@ -20,7 +20,7 @@ def test_repeats_of_a_test_are_its_cells_own(load: Any) -> None:
     assert [matrix.repeats_of(cell) for cell in expand(matrix)] == [15, 15, 15, 15, 10]
     assert matrix.repeats == 10
     assert matrix.content["repeats"] == 10
-    assert [each.get("repeats") for each in matrix.content["tests"]] == [15, None]
+    assert [section.get("repeats") for section in matrix.content["tests"]] == [15, None]
     everywhere = load(text, repeats="3")
     assert {everywhere.repeats_of(cell) for cell in expand(everywhere)} == {3}
     assert everywhere.own_repeats == {}
@@ -47,11 +47,11 @@ def test_what_is_measured_again_is_read_or_set_and_makes_no_other_experiment(loa
 
 def test_set_repeats_and_set_until_take_each_other_back(load: Any) -> None:
     text = ROUND_TRIPS + "    repeats: 4\n"
-    found = load(text + "until: {within: 2.5 %}\n", repeats="2")
-    assert (found.until, found.repeats) == (None, 2)
-    found = load(text + "repeats: 9\n", until="{within: 1 %, at_least: 6}")
-    assert found.until == StopRule(within=0.01, confidence=0.95, at_least=6, at_most=30)
-    assert {found.repeats_of(cell) for cell in expand(found)} == {30}
+    matrix = load(text + "until: {within: 2.5 %}\n", repeats="2")
+    assert (matrix.until, matrix.repeats) == (None, 2)
+    matrix = load(text + "repeats: 9\n", until="{within: 1 %, at_least: 6}")
+    assert matrix.until == StopRule(within=0.01, confidence=0.95, at_least=6, at_most=30)
+    assert {matrix.repeats_of(cell) for cell in expand(matrix)} == {30}
 
 
 def test_until_hops_and_own_repeats_make_another_experiment_pause_and_compare_do_not(

@@ -40,8 +40,8 @@ def test_set_takes_axes_and_the_words_of_the_whole_matrix(load: Any) -> None:
 
 def test_a_replacement_that_translates_a_value_still_does_so_under_set() -> None:
     matrix = load_matrix(ROOT / "matrices" / "lab-report.yaml", {"message_size": "65536"})
-    found = {(c.setup.protocol, stream_of(c).message_bytes) for c in expand(matrix)}
-    assert found == {("TCP", 65536), ("UDP", 64512)}
+    combinations = {(c.setup.protocol, stream_of(c).message_bytes) for c in expand(matrix)}
+    assert combinations == {("TCP", 65536), ("UDP", 64512)}
 
 
 def test_set_is_part_of_the_content(load: Any) -> None:
@@ -92,7 +92,7 @@ def test_tests_that_set_makes_equal_are_measured_once(load: Any) -> None:
 
 def test_an_experiment_is_taken_to_other_systems_by_set() -> None:
     matrix = ROOT / "matrices" / "udp-mirror.yaml"
-    as_written, set_ = load_matrix(matrix), load_matrix(matrix, {"pairings": "[WL, LW]"})
-    assert as_written.pairings == ("LL",)
-    assert {cell.pairing for cell in expand(set_)} == {"WL", "LW"}
-    assert set_.content_hash != as_written.content_hash
+    original, variant = load_matrix(matrix), load_matrix(matrix, {"pairings": "[WL, LW]"})
+    assert original.pairings == ("LL",)
+    assert {cell.pairing for cell in expand(variant)} == {"WL", "LW"}
+    assert variant.content_hash != original.content_hash

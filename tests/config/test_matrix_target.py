@@ -45,15 +45,25 @@ def test_a_target_is_a_round_trip_and_a_rate_and_stands_in_the_plan(load: Any) -
 
 
 def test_it_makes_no_other_experiment_and_without_one_nothing_is_written(load: Any) -> None:
-    plain, asked = load(MATRIX), load(MATRIX + "target: {rtt: 20ms, rate: 100Mbit}\n")
-    assert plain.target is None
-    assert plain.content_hash == asked.content_hash and plain.content == asked.content
-    assert [cell.key for cell in expand(plain)] == [cell.key for cell in expand(asked)]
-    assert "target" not in to_text(plan_of(plain, expand(plain)), "2026-01-31T12:00:00Z")
+    plain_matrix, target_matrix = (
+        load(MATRIX),
+        load(MATRIX + "target: {rtt: 20ms, rate: 100Mbit}\n"),
+    )
+    assert plain_matrix.target is None
+    assert (
+        plain_matrix.content_hash == target_matrix.content_hash
+        and plain_matrix.content == target_matrix.content
+    )
+    assert [cell.key for cell in expand(plain_matrix)] == [
+        cell.key for cell in expand(target_matrix)
+    ]
+    assert "target" not in to_text(
+        plan_of(plain_matrix, expand(plain_matrix)), "2026-01-31T12:00:00Z"
+    )
 
 
 @pytest.mark.parametrize(
-    ("written", "fault"),
+    ("line", "fault"),
     [
         ("target: {rtt: 50ms}", "m.yaml:4:9: target.rate: the key is missing"),
         ("target: {rtt: 50ms, rat: 1Gbit}", "unknown key; did you mean `rate`?"),
@@ -64,10 +74,10 @@ def test_it_makes_no_other_experiment_and_without_one_nothing_is_written(load: A
         ("target:", "m.yaml:4:1: target: has no value"),
     ],
 )
-def test_what_makes_no_sense_is_refused_at_its_place(load: Any, written: str, fault: str) -> None:
-    with pytest.raises(MatrixError) as refused:
-        load(f"{MATRIX}{written}\n")
-    assert fault in str(refused.value)
+def test_what_makes_no_sense_is_refused_at_its_place(load: Any, line: str, fault: str) -> None:
+    with pytest.raises(MatrixError) as excinfo:
+        load(f"{MATRIX}{line}\n")
+    assert fault in str(excinfo.value)
 
 
 def test_a_target_of_a_matrix_without_tcp_is_a_fault(load: Any) -> None:

@@ -44,8 +44,8 @@ def allowed_congestion(name: str) -> tuple[str, ...]:
     """What a matrix needs so that this account may run it: where the congestion control that it
     asks for is not for everybody here, one that is."""
     settings = [cell.settings for cell in expand(load_matrix(MATRICES / name))]
-    asked = {str(setting["congestion"]) for setting in settings if "congestion" in setting}
-    if all(map(may_choose, asked)):
+    algorithms = {str(setting["congestion"]) for setting in settings if "congestion" in setting}
+    if all(map(may_choose, algorithms)):
         return ()
     return (f"congestion={ALLOWED.read_text().split()[0]}",)
 
@@ -58,7 +58,7 @@ def records(tmp_path: Path, name: str, *words: str) -> list[Record]:
     overrides = {"pause": "0", **dict(word.split("=", 1) for word in words)}
     sets = [word for pair in overrides.items() for word in ("--set", "=".join(pair))]
     command = ["run", str(MATRICES / name), "--hosts", str(hosts), "--into", str(folder), *sets]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "netlab", *command],
         capture_output=True,
         text=True,
@@ -66,26 +66,28 @@ def records(tmp_path: Path, name: str, *words: str) -> list[Record]:
         check=False,
         cwd=tmp_path,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     stored = read(folder)
     matrix = load_matrix(MATRICES / name, overrides)
     assert stored.plan.content_hash == matrix.content_hash
-    planned = {(c.key, n) for c in stored.plan.cells for n in range(1, stored.plan.most_of(c) + 1)}
-    assert stored.latest.keys() == planned
+    planned_trials = {
+        (c.key, n) for c in stored.plan.cells for n in range(1, stored.plan.most_of(c) + 1)
+    }
+    assert stored.latest.keys() == planned_trials
     return list(stored.latest.values())
 
 
 def test_ping_and_blast_keep_their_own_numbers_of_repeats(tmp_path: Path) -> None:
-    found = records(tmp_path, "nettest.yaml", "scale=0.01")
-    assert [(r.test, r.settings["protocol"]) for r in found if r.trial == 1] == [
+    run_records = records(tmp_path, "nettest.yaml", "scale=0.01")
+    assert [(r.test, r.settings["protocol"]) for r in run_records if r.trial == 1] == [
         ("round_trip", "TCP"),
         ("stream", "TCP"),
         ("stream", "UDP"),
     ]
-    assert sum(r.test == "round_trip" for r in found) == 10
-    assert sum(r.settings["protocol"] == "UDP" for r in found) == 15
-    assert {(str(r.status), r.reason) for r in found} == {("ok", None)}
-    for record in found:
+    assert sum(r.test == "round_trip" for r in run_records) == 10
+    assert sum(r.settings["protocol"] == "UDP" for r in run_records) == 15
+    assert {(str(r.status), r.reason) for r in run_records} == {("ok", None)}
+    for record in run_records:
         if record.test == "round_trip":
             assert record.values["transactions"] == record.settings["count"] == 1000
         else:
@@ -93,31 +95,32 @@ def test_ping_and_blast_keep_their_own_numbers_of_repeats(tmp_path: Path) -> Non
 
 
 def test_the_mirror_answers_short_and_long_packets_and_its_stack_is_timed(tmp_path: Path) -> None:
-    found = records(tmp_path, "udp-mirror.yaml", "scale=0.01", "repeats=1")
-    assert len(found) == 8
-    assert {(str(r.status), r.reason) for r in found} == {("ok", None)}
-    for record in found:
+    run_records = records(tmp_path, "udp-mirror.yaml", "scale=0.01", "repeats=1")
+    assert len(run_records) == 8
+    assert {(str(r.status), r.reason) for r in run_records} == {("ok", None)}
+    for record in run_records:
         count = 100 if record.settings["message_bytes"] == 18 else 10
-        answered, lost = record.values["transactions"], record.values["lost_messages"]
-        assert isinstance(answered, int)
-        assert isinstance(lost, int)
-        assert answered + lost == count
+        answers, losses = record.values["transactions"], record.values["lost_messages"]
+        assert isinstance(answers, int)
+        assert isinstance(losses, int)
+        assert answers + losses == count
         assert "server_stack_mean_ns" in record.values, record.values.keys()
 
 
 def test_the_payload_of_the_loopback_is_found_in_both_protocols_and_ip_versions(
     tmp_path: Path,
 ) -> None:
-    found = records(tmp_path, "payload.yaml", "duration=20ms")
-    assert {(r.settings["protocol"], r.settings["ip_version"]) for r in found} == {
+    run_records = records(tmp_path, "payload.yaml", "duration=20ms")
+    assert {(r.settings["protocol"], r.settings["ip_version"]) for r in run_records} == {
         ("TCP", 4),
         ("TCP", 6),
         ("UDP", 4),
         ("UDP", 6),
     }
-    assert {(str(r.status), r.reason) for r in found} == {("ok", None)}
+    assert {(str(r.status), r.reason) for r in run_records} == {("ok", None)}
     payloads = {
-        (r.settings["protocol"], r.settings["ip_version"]): r.values["payload_bytes"] for r in found
+        (r.settings["protocol"], r.settings["ip_version"]): r.values["payload_bytes"]
+        for r in run_records
     }
     # The loopback's MTU is 65536: over IPv4 the datagram's own length is the nearer bound.
     assert payloads["UDP", 4] == 65_507

@@ -135,9 +135,9 @@ def test_a_host_that_is_observed_is_neither_end_of_letters_nor_of_every_pair() -
 def test_what_no_search_can_do_is_a_fault_of_the_file(
     tmp_path: Path, text: str, fault: str
 ) -> None:
-    with pytest.raises(MatrixError) as refused:
+    with pytest.raises(MatrixError) as excinfo:
         written(tmp_path, text)
-    assert fault in str(refused.value)
+    assert fault in str(excinfo.value)
 
 
 def test_the_shipped_matrix_is_the_documents_seven_sizes_one_way_and_both_ways() -> None:

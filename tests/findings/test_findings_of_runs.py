@@ -192,7 +192,7 @@ def test_without_its_evidence_none_of_them_is_said() -> None:
         *(Kind.ABOVE_CEILING, Kind.OFF_TIME),
     }
     assert kinds_of(findings(lab_report(link=False))) & of_the_link == set()
-    options_run = lab_report(known={"tcp_timestamps": False, "mss_bytes": 1460})
+    options_run = lab_report(extra_values={"tcp_timestamps": False, "mss_bytes": 1460})
     assert Kind.NO_TIMESTAMPS not in kinds_of(findings(options_run))
     few = {column_key: column[:4] for column_key, column in figures().items()}
     shape = {Kind.OUTLIER, Kind.STEP, Kind.UNEXPLAINED_FALL}
@@ -249,5 +249,5 @@ def test_stated_durations_near_what_was_asked_for_are_no_finding() -> None:
             )
         )
 
-    assert of_kind(findings(lab_report(stated=said(10.01))), Kind.OFF_TIME) == []
-    assert len(of_kind(findings(lab_report(stated=said(11))), Kind.OFF_TIME)) == 4
+    assert of_kind(findings(lab_report(statements=said(10.01))), Kind.OFF_TIME) == []
+    assert len(of_kind(findings(lab_report(statements=said(11))), Kind.OFF_TIME)) == 4

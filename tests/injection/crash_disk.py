@@ -78,27 +78,27 @@ class Recorder:
             self.operations.append(Operation("name", os.fstat(result).st_ino, place))
 
     def _wrote(self, result: int, descriptor: int, data: Any) -> None:
-        seen = os.fstat(descriptor)
-        if stat.S_ISREG(seen.st_mode):
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode):
             offset = os.lseek(descriptor, 0, os.SEEK_CUR) - result
-            written = bytes(data[:result])
-            self.operations.append(Operation("write", seen.st_ino, offset=offset, data=written))
+            chunk = bytes(data[:result])
+            self.operations.append(Operation("write", status.st_ino, offset=offset, data=chunk))
 
     def _synced(self, _result: None, descriptor: int) -> None:
-        seen = os.fstat(descriptor)
-        if stat.S_ISDIR(seen.st_mode):
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
             place = self._below(Path(f"/proc/self/fd/{descriptor}").readlink(), None)
             if place is not None:
                 self.operations.append(Operation("sync-names", 0, place))
         else:
-            self.operations.append(Operation("sync", seen.st_ino))
+            self.operations.append(Operation("sync", status.st_ino))
 
     def _moved(
         self, _result: None, old: Any, new: Any, *, src_dir_fd: int, dst_dir_fd: int
     ) -> None:
-        here, there = self._below(old, src_dir_fd), self._below(new, dst_dir_fd)
-        if here is not None and there is not None:
-            self.operations.append(Operation("move", 0, here, there))
+        old_place, new_place = self._below(old, src_dir_fd), self._below(new, dst_dir_fd)
+        if old_place is not None and new_place is not None:
+            self.operations.append(Operation("move", 0, old_place, new_place))
 
     def _below(self, path: Any, folder: int | None) -> str | None:
         place = Path(path)
@@ -114,19 +114,21 @@ class Disk:
     names: dict[str, int] = field(default_factory=dict)
     content: dict[int, bytearray] = field(default_factory=dict)
 
-    def apply(self, done: Operation) -> None:
-        if done.kind == "name":
-            self.names[done.path] = done.inode
-            self.content.setdefault(done.inode, bytearray())
-        elif done.kind == "move" and done.path in self.names:
-            self.names[done.target] = self.names.pop(done.path)
-        elif done.kind == "write":
-            held = self.content.setdefault(done.inode, bytearray())
-            held.extend(bytes(max(0, done.offset + len(done.data) - len(held))))
-            held[done.offset : done.offset + len(done.data)] = done.data
+    def apply(self, operation: Operation) -> None:
+        if operation.kind == "name":
+            self.names[operation.path] = operation.inode
+            self.content.setdefault(operation.inode, bytearray())
+        elif operation.kind == "move" and operation.path in self.names:
+            self.names[operation.target] = self.names.pop(operation.path)
+        elif operation.kind == "write":
+            content = self.content.setdefault(operation.inode, bytearray())
+            content.extend(bytes(max(0, operation.offset + len(operation.data) - len(content))))
+            content[operation.offset : operation.offset + len(operation.data)] = operation.data
 
     def copy(self) -> Disk:
-        return Disk(dict(self.names), {inode: held[:] for inode, held in self.content.items()})
+        return Disk(
+            dict(self.names), {inode: content[:] for inode, content in self.content.items()}
+        )
 
     def files(self) -> Files:
         return {path: bytes(self.content[inode]) for path, inode in self.names.items()}
@@ -135,41 +137,43 @@ class Disk:
 def ends(operations: Sequence[Operation]) -> Iterator[tuple[int, Disk]]:
     """(operations done, what may be on the disk then), for every cut and every loss."""
     durable, pending = Disk(), list[Operation]()
-    for done in range(len(operations) + 1):
-        for kept in _kept(pending):
+    for count in range(len(operations) + 1):
+        for survivors in _kept(pending):
             disk = durable.copy()
-            for each in kept:
-                disk.apply(each)
-            yield done, disk
-        if done < len(operations):
-            pending = _settled(durable, pending, operations[done])
+            for operation in survivors:
+                disk.apply(operation)
+            yield count, disk
+        if count < len(operations):
+            pending = _settled(durable, pending, operations[count])
 
 
 def _settled(durable: Disk, pending: list[Operation], last: Operation) -> list[Operation]:
     """What is still not durable after an operation; what became so is put on the disk."""
     if last.kind not in ("sync", "sync-names"):
         return [*pending, last]
-    left = []
-    for each in pending:
-        names = last.kind == "sync-names" and each.kind != "write"
-        parent = str(Path(each.target or each.path).parent)
+    open_operations = []
+    for operation in pending:
+        names = last.kind == "sync-names" and operation.kind != "write"
+        parent = str(Path(operation.target or operation.path).parent)
         if (names and parent == last.path) or (
-            last.kind == "sync" and each.inode == last.inode and each.kind == "write"
+            last.kind == "sync" and operation.inode == last.inode and operation.kind == "write"
         ):
-            durable.apply(each)
+            durable.apply(operation)
         else:
-            left.append(each)
-    return left
+            open_operations.append(operation)
+    return open_operations
 
 
 def _kept(pending: Sequence[Operation]) -> Iterator[tuple[Operation, ...]]:
     """Parts of what is pending: each combination, and of the last bytes kept a beginning."""
-    held, free = pending[:-MOST_ORDERS], pending[-MOST_ORDERS:]
-    for count in range(len(free) + 1):
-        for some in itertools.combinations(free, count):
-            yield (*held, *some)
-            writes = [each for each in some if each.kind == "write" and len(each.data) > 1]
-            for each in writes:
-                for part in {1, len(each.data) // 2, len(each.data) - 1}:
-                    torn = Operation("write", each.inode, offset=each.offset, data=each.data[:part])
-                    yield (*held, *(torn if other is each else other for other in some))
+    head, tail = pending[:-MOST_ORDERS], pending[-MOST_ORDERS:]
+    for count in range(len(tail) + 1):
+        for selection in itertools.combinations(tail, count):
+            yield (*head, *selection)
+            writes = [write for write in selection if write.kind == "write" and len(write.data) > 1]
+            for write in writes:
+                for part in {1, len(write.data) // 2, len(write.data) - 1}:
+                    torn_write = Operation(
+                        "write", write.inode, offset=write.offset, data=write.data[:part]
+                    )
+                    yield (*head, *(torn_write if entry is write else entry for entry in selection))

@@ -27,9 +27,9 @@ def lab_of(**options: Any) -> Iterator[lab.LabState]:
     """A lab of this process alone, first on the CPUs, gone at the end."""
     name = f"f{os.getpid()}"
     try:
-        made = lab.up(LabOptions(name=name, **{"rate": RATE_BIT_PER_S} | options))
-        with first_on_the_cpus(made):
-            yield made
+        lab_state = lab.up(LabOptions(name=name, **{"rate": RATE_BIT_PER_S} | options))
+        with first_on_the_cpus(lab_state):
+            yield lab_state
     finally:
         lab.down(name)
 
@@ -39,7 +39,7 @@ def namespace_of(of: lab.LabState, host: str) -> str:
     if host == "router":
         assert of.plan is not None and of.plan.router is not None
         return of.plan.router
-    return next(each.namespace for each in of.hosts if each.name == host)
+    return next(lab_host.namespace for lab_host in of.hosts if lab_host.name == host)
 
 
 def on(of: lab.LabState, host: str, words: str) -> str:
@@ -47,11 +47,11 @@ def on(of: lab.LabState, host: str, words: str) -> str:
     return programs.run("ip", "-n", namespace_of(of, host), *words.split())
 
 
-def drop_into(of: lab.LabState, host: str, which: str) -> None:
+def drop_into(of: lab.LabState, host: str, match: str) -> None:
     """Let a host drop what comes in over the test cable, as a firewall does: in silence."""
     on(of, host, "rule add preference 100 lookup local")
     on(of, host, "rule delete preference 0")
-    on(of, host, f"rule add preference 10 iif test {which} blackhole")
+    on(of, host, f"rule add preference 10 iif test {match} blackhole")
 
 
 def let_in(of: lab.LabState, host: str) -> None:
@@ -75,6 +75,6 @@ def lab_matrix(bench: Bench, tests: str, *, duration: str = "300ms", **top: str)
 def lab_run(bench: Bench, of: lab.LabState, into: str, *, code: int = 0) -> tuple[Analysis, str]:
     """A run over the lab, or what is left of one; what it left, and what it said."""
     words = ("run", "matrix.yaml", "--hosts", str(of.hosts_file), "--into", into, "--no-report")
-    done = bench.run(*words)
-    assert done.returncode == code, done.stderr
-    return bench.load(into), done.stderr
+    process = bench.run(*words)
+    assert process.returncode == code, process.stderr
+    return bench.load(into), process.stderr

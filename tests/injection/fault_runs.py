@@ -129,30 +129,30 @@ class Bench:
     def probes_left(self, within_s: float = IDLE_LEFT_S) -> list[int]:
         """Those that still live after a time; empty as soon as none does."""
         give_up = time.monotonic() + within_s
-        while (left := self.probes()) and time.monotonic() < give_up:
+        while (process_ids := self.probes()) and time.monotonic() < give_up:
             time.sleep(0.05)
-        return left
+        return process_ids
 
-    def wait_for(self, what: str, into: str = "out", timeout_s: float = 60.0) -> None:
+    def wait_for(self, text: str, into: str = "out", timeout_s: float = 60.0) -> None:
         """Until a text is in the journal of a run, such as ``"kind":"attempt"``."""
         journal = self.folder / into / "journal.jsonl"
         give_up = time.monotonic() + timeout_s
         while time.monotonic() < give_up:
-            if journal.exists() and what in journal.read_text("utf-8", "replace"):
+            if journal.exists() and text in journal.read_text("utf-8", "replace"):
                 return
             time.sleep(0.01)
-        raise AssertionError(f"no {what} in {journal} within {timeout_s:g} s")
+        raise AssertionError(f"no {text} in {journal} within {timeout_s:g} s")
 
 
 @contextmanager
 def bench_in(folder: Path) -> Iterator[Bench]:
     """A bench whose runs are over at the end."""
-    made = Bench(folder)
-    made.home.mkdir(exist_ok=True)
+    new_bench = Bench(folder)
+    new_bench.home.mkdir(exist_ok=True)
     try:
-        yield made
+        yield new_bench
     finally:
-        for child in made.started:
+        for child in new_bench.started:
             if child.poll() is None:
                 child.kill()
                 child.communicate()
@@ -163,7 +163,7 @@ def bench_in(folder: Path) -> Iterator[Bench]:
 
 def probes_of(folder: Path) -> list[int]:
     """Agents that a test's runs started: they work in its folder, or their file is in it."""
-    found = []
+    process_ids = []
     for entry in Path("/proc").iterdir():
         try:
             program = (entry / "exe").readlink()
@@ -172,16 +172,16 @@ def probes_of(folder: Path) -> list[int]:
             continue
         ours = any(place.is_relative_to(folder) for place in places)
         if ours and program.name.startswith("netprobe"):
-            found.append(int(entry.name))
-    return found
+            process_ids.append(int(entry.name))
+    return process_ids
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     """A bench whose runs are over and whose probes are gone at the end."""
-    with bench_in(tmp_path) as made:
-        yield made
-    assert made.probes_left() == []
+    with bench_in(tmp_path) as new_bench:
+        yield new_bench
+    assert new_bench.probes_left() == []
 
 
 def figures_of(record: Record) -> Iterator[tuple[str, float]]:
@@ -197,23 +197,25 @@ def wrong_ok(clean: Analysis, faulty: Analysis) -> list[str]:
     The interval is that of the clean run's mean at 95 % (Student's t), or where that is wider, from
     its smallest to its largest trial.
     """
-    known: dict[tuple[str, str], list[float]] = defaultdict(list)
+    clean_values: dict[tuple[str, str], list[float]] = defaultdict(list)
     for record in clean.latest.values():
         for name, value in figures_of(record):
-            known[record.cell, name].append(value)
-    warned = {key for each in faulty.findings if each.severity == "warning" for key in each.cells}
-    found = []
+            clean_values[record.cell, name].append(value)
+    warned = {
+        key for finding in faulty.findings if finding.severity == "warning" for key in finding.cells
+    }
+    sentences = []
     for record in faulty.latest.values():
         if record.status is not Status.OK or record.cell in warned:
             continue
         for name, value in figures_of(record):
-            values = known[record.cell, name]
-            around = interval(values) if len(values) >= MIN_TRIALS else None
-            low = min([*values, *([around.low] if around else [])])
-            high = max([*values, *([around.high] if around else [])])
+            values = clean_values[record.cell, name]
+            bounds = interval(values) if len(values) >= MIN_TRIALS else None
+            low = min([*values, *([bounds.low] if bounds else [])])
+            high = max([*values, *([bounds.high] if bounds else [])])
             if not low * (1 - BEYOND) <= value <= high * (1 + BEYOND):
-                found.append(f"{record.cell} {name}: {value:g}, clean {low:g} to {high:g}")
-    return found
+                sentences.append(f"{record.cell} {name}: {value:g}, clean {low:g} to {high:g}")
+    return sentences
 
 
 def by_status(run: Analysis) -> dict[str, int]:

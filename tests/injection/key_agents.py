@@ -17,29 +17,29 @@ LISTED, SIGNED = 12, 14
 
 @contextlib.contextmanager
 def key_agent(
-    path: Path, key: Path, asked: Callable[[int], bool] = lambda _: True
+    path: Path, key: Path, policy: Callable[[int], bool] = lambda _: True
 ) -> Iterator[None]:
-    """Serve at ``path``; ``asked`` hears each request's number and says whether it is answered."""
-    held = paramiko.PKey.from_path(str(key))
+    """Serve at ``path``; ``policy`` hears each request's number and says whether it is answered."""
+    private_key = paramiko.PKey.from_path(str(key))
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(path))
     listener.listen()
-    kept: list[socket.socket] = []
+    connections: list[socket.socket] = []
 
     def serve(connection: socket.socket) -> None:
         with contextlib.suppress(OSError, struct.error):
             while True:
                 (size,) = struct.unpack(">I", connection.recv(4, socket.MSG_WAITALL))
                 request = connection.recv(size, socket.MSG_WAITALL)
-                if asked(request[0]):
-                    reply = _reply(held, request)
+                if policy(request[0]):
+                    reply = _reply(private_key, request)
                     connection.sendall(struct.pack(">I", len(reply)) + reply)
 
     def accept() -> None:
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = listener.accept()
-                kept.append(connection)
+                connections.append(connection)
                 threading.Thread(target=serve, args=(connection,), daemon=True).start()
 
     thread = threading.Thread(target=accept)
@@ -49,10 +49,10 @@ def key_agent(
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         thread.join()
-        for each in (listener, *kept):
+        for endpoint in (listener, *connections):
             with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+                endpoint.shutdown(socket.SHUT_RDWR)
+            endpoint.close()
 
 
 def _reply(key: paramiko.PKey, request: bytes) -> bytes:

@@ -33,11 +33,11 @@ class LiedTo:
 
     def run(self, matrix: Path, *lies: str, into: str = "lied", words: tuple[str, ...] = ()) -> str:
         """A run to its end, without a report; what it said on standard error."""
-        done = self.bench.run(
+        process = self.bench.run(
             *("run", str(matrix), "--into", into, "--no-report", "--retries", "0", *words),
             env=self.env(*lies),
         )
-        return done.stderr
+        return process.stderr
 
     def load(self, into: str = "lied") -> Analysis:
         return self.bench.load(into)

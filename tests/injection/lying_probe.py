@@ -80,8 +80,8 @@ def _error(line: bytes, write: Write) -> None:
     if b'"message_bytes"' not in line:
         write(line)
         return
-    said = {"type": "error", "id": json.loads(line)["id"], "error": "system", "detail": ESCAPES}
-    write(json.dumps(said).encode() + b"\n")
+    record = {"type": "error", "id": json.loads(line)["id"], "error": "system", "detail": ESCAPES}
+    write(json.dumps(record).encode() + b"\n")
 
 
 def _holder(line: bytes, write: Write) -> None:
@@ -116,8 +116,8 @@ LIES: dict[str, Callable[[bytes, Write], None]] = {
 
 def _altered(line: bytes, lie: str) -> bytes:
     """One record with another value for a key, or without it."""
-    where, equals, value = lie.partition("=")
-    kind, _, key = where.partition(".")
+    target, equals, value = lie.partition("=")
+    kind, _, key = target.partition(".")
     record = json.loads(line)
     if record["type"] != kind or (kind == "result" and "message_bytes" not in record):
         return line
@@ -149,17 +149,17 @@ def agent(lies: list[str]) -> None:
     always = [lie for lie in lies if not lie.startswith("@")]
     try:
         for line in child.stdout:
-            told = line
-            lying = [*always, *of_one[:1]]
+            output = line
+            line_lies = [*always, *of_one[:1]]
             if b'"message_bytes"' in line:
                 del of_one[:1]
-            for lie in lying:
-                told = told if lie in LIES else _altered(told, lie)
-            special = next((LIES[lie] for lie in lying if lie in LIES), None)
+            for lie in line_lies:
+                output = output if lie in LIES else _altered(output, lie)
+            special = next((LIES[lie] for lie in line_lies if lie in LIES), None)
             if special is None or (b'"hello"' in line and special is not _code_page):
-                write(told)
+                write(output)
             else:
-                special(told, write)
+                special(output, write)
     except BrokenPipeError:
         os._exit(1)
 
@@ -170,8 +170,8 @@ def netlab(words: list[str]) -> None:
 
     honest = deploy.places
 
-    def places(host, *rest):  # type: ignore[no-untyped-def]
-        for place in honest(host, *rest):
+    def places(host, *arguments):  # type: ignore[no-untyped-def]
+        for place in honest(host, *arguments):
             if host.name != os.environ["LIAR"]:
                 yield place
                 continue

@@ -40,18 +40,18 @@ def refusing(
         yield lambda: calls
 
 
-def write_a_run(path: Path, acknowledged: list[str], *, beside: bool = False) -> None:
+def write_a_run(path: Path, acknowledged: list[str], *, overlap: bool = False) -> None:
     """Everything that a run does with its folder; adds each record that was acknowledged.
 
-    ``beside``: records are synced while the next ones are written, as a session has it.
+    ``overlap``: records are synced while the next ones are written, as a session has it.
     """
     with open_folder(path) as folder:
         folder.note("session")
         for key, trial in folder.outstanding():
             cell = next(cell for cell in folder.plan.cells if cell.key == key)
             folder.note("attempt", durable=False, cell=key, trial=trial)
-            folder.append(made_record(cell, trial), durable=not beside)
-            if beside:
+            folder.append(made_record(cell, trial), durable=not overlap)
+            if overlap:
                 folder.sync_soon().add_done_callback(
                     partial(_acknowledge, acknowledged, key, trial)
                 )
@@ -72,7 +72,7 @@ def refusals(
     name: str,
     number: int,
     *,
-    beside: bool = False,
+    overlap: bool = False,
 ) -> Iterator[Path]:
     """A run for every call that os.NAME may refuse in it, resumed on the disk that is well again.
 
@@ -81,20 +81,20 @@ def refusals(
     for nth in range(1, 200):
         path = tmp_path / f"{name}-{nth}" / "run"
         acknowledged: list[str] = []
-        refused = None
+        refusal = None
         with refusing(monkeypatch, name, nth, number) as calls:
             try:
-                write_a_run(path, acknowledged, beside=beside)
+                write_a_run(path, acknowledged, overlap=overlap)
             except StoreError as error:
-                refused = error
-        if refused is None:
+                refusal = error
+        if refusal is None:
             assert calls() < nth > 1
             return
-        assert str(tmp_path) in str(refused)
-        assert "\n" not in str(refused)
+        assert str(tmp_path) in str(refusal)
+        assert "\n" not in str(refusal)
         write_a_run(path, [])
         stored = read(path)
-        assert {*acknowledged} <= {f"{each.cell}/{each.trial}" for each in stored.records}
+        assert {*acknowledged} <= {f"{record.cell}/{record.trial}" for record in stored.records}
         assert len(stored.latest) == 8
         yield path
     raise AssertionError("the run never got through")

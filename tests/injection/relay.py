@@ -58,17 +58,17 @@ class Relay:
 
     def run(self) -> None:
         """Relay until standard input ends."""
-        drawn = Random(self.seed)  # noqa: S311
+        rng = Random(self.seed)  # noqa: S311
         sockets = {name: _socket(name) for name in self.ways}
-        names = {each.fileno(): name for name, each in sockets.items()}
-        other = dict(zip(sockets, reversed(sockets), strict=True))
+        names = {endpoint.fileno(): name for name, endpoint in sockets.items()}
+        peer_names = dict(zip(sockets, reversed(sockets), strict=True))
         self.held = {name: [] for name in sockets}
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         while True:
             ready, _, _ = select.select([*names, 0], [], [], 0.02)
             for name in sockets:
-                self._release(name, sockets[other[name]], 0)
+                self._release(name, sockets[peer_names[name]], 0)
             if 0 in ready and not sys.stdin.buffer.read(1):
                 break
             for number in ready:
@@ -76,20 +76,20 @@ class Relay:
                     name = names[number]
                     frame, address = sockets[name].recvfrom(1 << 17)
                     if address[2] != OUTGOING:
-                        self._relay(name, frame, sockets[other[name]], drawn)
-        for each in sockets.values():
-            _, missed = _statistics(each)
+                        self._relay(name, frame, sockets[peer_names[name]], rng)
+        for endpoint in sockets.values():
+            _, missed = _statistics(endpoint)
             self.missed += missed
-        told = {name: asdict(way) for name, way in self.ways.items()}
-        sys.stdout.write(json.dumps(told | {"missed": self.missed}) + "\n")
+        counts = {name: asdict(way) for name, way in self.ways.items()}
+        sys.stdout.write(json.dumps(counts | {"missed": self.missed}) + "\n")
 
-    def _relay(self, name: str, frame: bytes, out: socket.socket, drawn: Random) -> None:
+    def _relay(self, name: str, frame: bytes, out: socket.socket, rng: Random) -> None:
         way = self.ways[name]
         if not self._is_data(frame[VNET_HEADER_BYTES:]):
             out.send(frame)
             return
         way.data += 1
-        draw = drawn.random()
+        draw = rng.random()
         if draw < way.loss:
             way.lost += 1
             return
@@ -104,14 +104,14 @@ class Relay:
 
     def _release(self, name: str, out: socket.socket, behind: int) -> None:
         """Send what was held back long enough, of which ``behind`` more have gone out now."""
-        left = []
+        queue = []
         for frame, until, ahead in self.held[name]:
             if ahead - behind <= 0 or time.monotonic() > until:
                 out.send(frame)
                 self.ways[name].overtaken += ahead - behind < HELD_BEHIND
             else:
-                left.append((frame, until, ahead - behind))
-        self.held[name] = left
+                queue.append((frame, until, ahead - behind))
+        self.held[name] = queue
 
     def _is_data(self, frame: bytes) -> bool:
         udp = frame[12:14] == b"\x08\x00" and frame[23] == socket.IPPROTO_UDP
@@ -119,16 +119,16 @@ class Relay:
 
 
 def _socket(name: str) -> socket.socket:
-    made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    made.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
-    made.setsockopt(socket.SOL_SOCKET, 33, QUEUE_BYTES)  # SO_RCVBUFFORCE
-    made.bind((name, ALL_PROTOCOLS))
-    return made
+    endpoint = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    endpoint.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
+    endpoint.setsockopt(socket.SOL_SOCKET, 33, QUEUE_BYTES)  # SO_RCVBUFFORCE
+    endpoint.bind((name, ALL_PROTOCOLS))
+    return endpoint
 
 
-def _statistics(each: socket.socket) -> tuple[int, int]:
-    told = each.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8)
-    return int.from_bytes(told[:4], sys.byteorder), int.from_bytes(told[4:], sys.byteorder)
+def _statistics(endpoint: socket.socket) -> tuple[int, int]:
+    data = endpoint.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8)
+    return int.from_bytes(data[:4], sys.byteorder), int.from_bytes(data[4:], sys.byteorder)
 
 
 @contextmanager
@@ -136,24 +136,24 @@ def relaying(
     namespace: str, message_bytes: int, seed: int, **ways: dict[str, float]
 ) -> Iterator[dict[str, Any]]:
     """Relay between the interfaces ``ways`` of a namespace; what it counted, once it is over."""
-    asked = json.dumps({"message_bytes": message_bytes, "seed": seed, "ways": ways})
-    argv = ["ip", "netns", "exec", namespace, sys.executable, str(Path(__file__)), asked]
-    told: dict[str, Any] = {}
+    request = json.dumps({"message_bytes": message_bytes, "seed": seed, "ways": ways})
+    argv = ["ip", "netns", "exec", namespace, sys.executable, str(Path(__file__)), request]
+    counts: dict[str, Any] = {}
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            yield told
+            yield counts
         finally:
             out, _ = process.communicate(timeout=10)
-            told.update(json.loads(out) if out else {})
+            counts.update(json.loads(out) if out else {})
 
 
 if __name__ == "__main__":
-    given = json.loads(sys.argv[1])
+    request = json.loads(sys.argv[1])
     Relay(
-        given["message_bytes"],
-        {name: Way(**shares) for name, shares in given["ways"].items()},
-        given["seed"],
+        request["message_bytes"],
+        {name: Way(**shares) for name, shares in request["ways"].items()},
+        request["seed"],
     ).run()

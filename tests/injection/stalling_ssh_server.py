@@ -99,8 +99,8 @@ class StallingServer:
 
     def hang_up(self) -> None:
         """Close every connection; what runs by them has no input any more."""
-        for each in self._open:
-            each.close()
+        for connection in self._open:
+            connection.close()
         self._open.clear()
 
     def close(self) -> None:
@@ -222,8 +222,8 @@ class _Files(paramiko.SFTPServerInterface):
     def list_folder(self, path: str) -> list[paramiko.SFTPAttributes] | int:
         with _as_status() as status:
             return [
-                paramiko.SFTPAttributes.from_stat(each.lstat(), each.name)
-                for each in self._at(path).iterdir()
+                paramiko.SFTPAttributes.from_stat(entry.lstat(), entry.name)
+                for entry in self._at(path).iterdir()
             ]
         return status[0]
 

@@ -45,16 +45,16 @@ def networks(netprobe: Path, tmp_path: Path) -> Iterator[Networks]:
         probes = [
             script(tmp_path / name, "ip", "netns", "exec", name, str(netprobe)) for name in names
         ]
-        made = Networks(names, (probes[0], probes[1]))
+        pair = Networks(names, (probes[0], probes[1]))
         for number, device in enumerate(("one", "two"), start=1):
-            made.ip(0, f"link add {device} type veth peer name {device} netns {names[1]}")
+            pair.ip(0, f"link add {device} type veth peer name {device} netns {names[1]}")
             for side in (0, 1):
-                made.ip(side, f"addr add 10.78.{number}.{side + 1}/24 dev {device}")
-                made.ip(side, f"addr add fe80::{side + 1}/64 dev {device} nodad")
-                made.ip(side, f"link set {device} addrgenmode none up")
+                pair.ip(side, f"addr add 10.78.{number}.{side + 1}/24 dev {device}")
+                pair.ip(side, f"addr add fe80::{side + 1}/64 dev {device} nodad")
+                pair.ip(side, f"link set {device} addrgenmode none up")
         for side in (0, 1):
-            made.ip(side, "link set lo up")
-        yield made
+            pair.ip(side, "link set lo up")
+        yield pair
     finally:
         for name in names:
             subprocess.run(["ip", "netns", "del", name], check=True)

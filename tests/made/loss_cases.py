@@ -76,21 +76,21 @@ class Lab:
     ends: Ends
     stack: ExitStack = field(default_factory=ExitStack)
 
-    def cause(self, what: str, sender: str, case: Case) -> None:
+    def cause(self, cause: str, sender: str, case: Case) -> None:
         """Begin to lose messages of one flow."""
         receiver = "server" if sender == "client" else "client"
         half = round(case.rate_per_s * (case.message_bytes + 42) * 8 / 2)
         bucket = f"tbf rate {half}bit burst 3200 limit 6400"
-        if what == "sender-queue":
+        if cause == "sender-queue":
             self._shape(name(sender), "test", bucket)
-        elif what == "router-queue":
+        elif cause == "router-queue":
             self._shape(name("router"), receiver, bucket)
-        elif what == "sender-interface":
+        elif cause == "sender-interface":
             # Its frames do not fit the other end of its cable: it counts them, and is told.
             self._narrow(name("router"), sender)
-        elif what == "receiver-interface":
+        elif cause == "receiver-interface":
             self._narrow(name(receiver), "test")
-        elif what == "router-route":
+        elif cause == "router-route":
             route = f"route {{}} blackhole {ADDRESSES[receiver][0]}/32"
             self._alternate(name("router"), route.format("add"), route.format("delete"))
 
@@ -119,9 +119,9 @@ class Lab:
         self.stack.callback(stop.set)
 
 
-def name(who: str) -> str:
+def name(end: str) -> str:
     """The namespace of ``hosts_on``."""
-    return f"netlab-test-{os.getpid()}-{who}"
+    return f"netlab-test-{os.getpid()}-{end}"
 
 
 @contextmanager
@@ -154,15 +154,15 @@ def judged(case: Case, ends: Ends, folder: Folder) -> tuple[Judged, ...]:
     record = _measured(case, ends)
     if record.status is not Status.OK:
         return ()
-    found = _findings(record, folder)
+    kinds = _findings(record, folder)
     judgements = []
     for flow, cause, sender in zip(FLOWS[case.direction], case.causes, case.senders, strict=True):
-        lost, local = (
+        losses, local_losses = (
             int(str(record.values.get(f"{flow}{count}", 0)))
             for count in ("lost_messages", "sender_local_drops")
         )
-        so = _truth(case, cause, sender, lost, local)
-        judgements.append(Judged(case, cause, lost or local, so, found.get(flow)))
+        so = _truth(case, cause, sender, losses, local_losses)
+        judgements.append(Judged(case, cause, losses or local_losses, so, kinds.get(flow)))
     return tuple(judgements)
 
 
@@ -176,33 +176,33 @@ def _measured(case: Case, ends: Ends) -> Record:
         message_rate_per_s=None if small else case.rate_per_s,
         socket_buffer_bytes=4096 if small else None,
     )
-    hello = {who: dict(ends.agent_of(who).hello) for who in ("client", "server")}
+    hello = {end: dict(ends.agent_of(end).hello) for end in ("client", "server")}
     lab = Lab(ends)
     with lab.stack:
         for cause, sender in zip(case.causes, case.senders, strict=True):
             lab.cause(cause, sender, case)
-        for who, told in hello.items():
-            if who == case.uncounted:
-                words = str(told["capabilities"]).replace(",facts", "")
-                ends.agent_of(who).hello = told | {"capabilities": words}
+        for end, greeting in hello.items():
+            if end == case.uncounted:
+                words = str(greeting["capabilities"]).replace(",facts", "")
+                ends.agent_of(end).hello = greeting | {"capabilities": words}
         try:
             return record_of("stream", setup, ends)
         finally:
-            for who, told in hello.items():
-                ends.agent_of(who).hello = told
+            for end, greeting in hello.items():
+                ends.agent_of(end).hello = greeting
 
 
-def _truth(case: Case, cause: str, sender: str, lost: int, local: int) -> Kind | None:
+def _truth(case: Case, cause: str, sender: str, losses: int, local_losses: int) -> Kind | None:
     """What ought to be said: the place, or that it cannot be told where nobody counts there."""
     if cause.startswith("sender"):
-        return Kind.DROPPED_UNSENT if local else None
-    if not lost:
+        return Kind.DROPPED_UNSENT if local_losses else None
+    if not losses:
         return None
     if cause == "socket":
         return Kind.LOST_IN_SOCKET
     if cause == "receiver-interface":
-        counted = case.uncounted in ("", sender)
-        return Kind.LOST_AT_INTERFACE if counted else Kind.LOSS_NOT_PLACED
+        is_counted = case.uncounted in ("", sender)
+        return Kind.LOST_AT_INTERFACE if is_counted else Kind.LOSS_NOT_PLACED
     return Kind.LOSS_NOT_PLACED if case.uncounted else Kind.LOST_ON_PATH
 
 
@@ -211,18 +211,22 @@ def _findings(record: Record, folder: Folder) -> dict[str, Kind]:
     cell = PlannedCell(record.cell, record.pairing, record.test, dict(record.settings))
     run = made_run(folder, made_plan(cells=(cell,), repeats=1), [record])
     flows = {"": "", "to server": "to_server_", "to client": "to_client_"}
-    return {flows[each.group.flow]: each.kind for each in run.findings if each.kind in LOST}
+    return {
+        flows[finding.group.flow]: finding.kind for finding in run.findings if finding.kind in LOST
+    }
 
 
 def table(judgements: Sequence[Judged]) -> str:
     """Rows of a table: a cause each, with its counts."""
     lines = []
     for cause in (*CAUSES, "all"):
-        those = [each for each in judgements if cause in (each.cause, "all")]
+        cause_judgements = [
+            judgement for judgement in judgements if cause in (judgement.cause, "all")
+        ]
         counts = {
-            verdict: sum(each.verdict == verdict for each in those)
+            verdict: sum(judgement.verdict == verdict for judgement in cause_judgements)
             for verdict in ("right", "wrong", "missed")
         }
-        lossy = sum(each.lost > 0 for each in those)
-        lines.append(f"{cause}: {len(those)} flows, {lossy} with loss, {counts}")
+        lossy = sum(judgement.lost > 0 for judgement in cause_judgements)
+        lines.append(f"{cause}: {len(cause_judgements)} flows, {lossy} with loss, {counts}")
     return "\n".join(lines)

@@ -30,16 +30,16 @@ LINK = Link(1e8, 1500)
 
 
 def run_of(plan: Plan, records: Iterable[Record], notes: Sequence[Note] = ()) -> Analysis:
-    kept = tuple(records)
+    run_records = tuple(records)
     return Analysis(
         StoredRun(
             path=Path("nowhere"),
             plan=plan,
             created_at="",
-            records=kept,
+            records=run_records,
             notes=tuple(notes),
             damage=(),
-            latest={(record.cell, record.trial): record for record in kept},
+            latest={(record.cell, record.trial): record for record in run_records},
             started={},
             unfinished={},
         )
@@ -58,21 +58,21 @@ def plan_of(cells: Sequence[PlannedCell], link: Link | None = LINK, **keys: Any)
     )
 
 
-def of_kind(found: Iterable[Finding], *kinds: Kind) -> list[Finding]:
-    return [each for each in found if each.kind in kinds]
+def of_kind(findings: Iterable[Finding], *kinds: Kind) -> list[Finding]:
+    return [finding for finding in findings if finding.kind in kinds]
 
 
-def kinds_of(found: Iterable[Finding]) -> set[Kind]:
-    return {each.kind for each in found}
+def kinds_of(findings: Iterable[Finding]) -> set[Kind]:
+    return {finding.kind for finding in findings}
 
 
-def places(run: Analysis, found: Iterable[Finding]) -> set[tuple[str, int]]:
+def places(run: Analysis, findings: Iterable[Finding]) -> set[tuple[str, int]]:
     """Group in words, and the socket buffer of each cell in KiB."""
     by_key = {cell.key: cell for cell in run.plan.cells}
     return {
-        (str(each.group), int(str(by_key[cell].settings["socket_buffer_bytes"])) // KIB)
-        for each in found
-        for cell in each.cells
+        (str(finding.group), int(str(by_key[cell].settings["socket_buffer_bytes"])) // KIB)
+        for finding in findings
+        for cell in finding.cells
     }
 
 
@@ -82,11 +82,11 @@ Figures = dict[tuple[str, str, int], list[float | None]]
 @cache
 def figures() -> Figures:
     """(pairing, protocol, message size) → Mbit/s by socket buffer, 16 to 64 KiB."""
-    found: Figures = {}
+    columns: Figures = {}
     for row in parse_table(TABLE.read_text("utf-8"), "t"):
-        column = found.setdefault((row.pairing, row.protocol, row.message_bytes), [])
+        column = columns.setdefault((row.pairing, row.protocol, row.message_bytes), [])
         column.append(float(row.printed) if row.printed else None)
-    return found
+    return columns
 
 
 def lab_report(
@@ -95,8 +95,8 @@ def lab_report(
     names: Mapping[str, str] | None = None,
     scale: float = 1.0,
     link: bool = True,
-    stated: Stated | None = None,
-    known: Mapping[str, Value] | None = None,
+    statements: Stated | None = None,
+    extra_values: Mapping[str, Value] | None = None,
 ) -> Analysis:
     """The recorded run with other figures, other names of its pairings, another link."""
     columns = figures() if columns is None else columns
@@ -118,10 +118,14 @@ def lab_report(
             values: dict[str, Value] = {}
             if figure is not None:
                 step = {"printed_step_bit_per_s": 1e4 * scale}
-                values = {"throughput_bit_per_s": figure * 1e6 * scale, **step, **(known or {})}
+                values = {
+                    "throughput_bit_per_s": figure * 1e6 * scale,
+                    **step,
+                    **(extra_values or {}),
+                }
             cells.append(cell)
             records.append(record_of(cell, values, printed="x" if values else ""))
-    content = {} if stated is None else {"stated": stated.data()}
+    content = {} if statements is None else {"stated": statements.data()}
     rate = Link(1e8 * scale, 1500) if link else None
     return run_of(plan_of(cells, rate, source="lab-report.csv", content=content), records)
 
@@ -143,11 +147,11 @@ def measured(
     """Socket buffer → Mbit/s of each trial; ``None`` failed."""
     cells, records = [], []
     for size, trials in series.items():
-        given = {**stream(), **(asked or {}), "socket_buffer_bytes": size}
-        cell = PlannedCell(f"{pairing}-{size}", pairing, "stream", given)
+        cell_settings = {**stream(), **(asked or {}), "socket_buffer_bytes": size}
+        cell = PlannedCell(f"{pairing}-{size}", pairing, "stream", cell_settings)
         cells.append(cell)
         for number, mbit in enumerate(trials, 1):
-            told: dict[str, Value] = {
+            trial_values: dict[str, Value] = {
                 "same_host": False,
                 "elapsed_ns": 10_000_400_000,
                 "tcp_timestamps": True,
@@ -155,14 +159,14 @@ def measured(
                 **((effective or {}).get(size, {})),
             }
             if mbit is not None:
-                told["throughput_bit_per_s"] = mbit * 1e6
-            made = replace(
-                record_of(cell, told, printed="x", trial=number, server="a", client="b"),
+                trial_values["throughput_bit_per_s"] = mbit * 1e6
+            record = replace(
+                record_of(cell, trial_values, printed="x", trial=number, server="a", client="b"),
                 status=Status.OK if mbit is not None else Status.FAILED,
                 reason=None if mbit is not None else "no-peer",
-                values=told if mbit is not None else {},
+                values=trial_values if mbit is not None else {},
             )
-            records.append(made)
+            records.append(record)
     repeats = max(map(len, series.values()))
     return run_of(plan_of(cells, link, repeats=repeats), records, notes)
 
@@ -173,8 +177,8 @@ def clean(**more: Any) -> Analysis:
     return measured(dict(zip(BUFFERS, trials, strict=True)), **more)
 
 
-def of(found: Sequence[Finding], kind: Kind) -> list[Finding]:
-    return [each for each in found if each.kind is kind]
+def of(findings: Sequence[Finding], kind: Kind) -> list[Finding]:
+    return [finding for finding in findings if finding.kind is kind]
 
 
 def cells_of(sizes: Sequence[int], pairing: str = "LL") -> tuple[str, ...]:

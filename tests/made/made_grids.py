@@ -29,12 +29,12 @@ def reading(
     flow: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Reading:
-    asked = {"protocol": protocol, "message_bytes": message, **settings}
+    cell_settings = {"protocol": protocol, "message_bytes": message, **settings}
     if buffer is not None:
-        asked["socket_buffer_bytes"] = buffer
+        cell_settings["socket_buffer_bytes"] = buffer
     rate = None if mbit_per_s is None else mbit_per_s * 1e6
     return Reading(
-        cell=f"{pairing}-{sorted(asked.items())}",
+        cell=f"{pairing}-{sorted(cell_settings.items())}",
         trial=trial,
         attempt=1,
         status=status,
@@ -46,7 +46,7 @@ def reading(
         client=None,
         test="stream",
         same_host=same_host,
-        settings=asked,
+        settings=cell_settings,
         flows=flows or {"": FlowReading(throughput_bit_per_s=rate, **(flow or {}))},
     )
 

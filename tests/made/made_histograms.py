@@ -18,4 +18,4 @@ def of_values(values: Iterable[int], bits: int = BITS) -> Histogram:
 
 def to_pairs(histogram: Histogram) -> list[int]:
     """bucket, count, bucket, count, … in ascending order, as records hold it."""
-    return [each for pair in histogram.counts.items() for each in pair]
+    return [number for pair in histogram.counts.items() for number in pair]

@@ -47,7 +47,7 @@ def drawn_wire(seed: int, **fixed: Any) -> Wire:
     protocol = draw.choice(["TCP", "UDP"])
     mtu = draw.choice([1400, 1500, 1500, 9000])
     version = draw.choice([4, 6])
-    known: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "protocol": protocol,
         "version": version,
         "link": Link(draw.choice([1e7, 1e8, 1e9, 1e10]), mtu),
@@ -65,7 +65,7 @@ def drawn_wire(seed: int, **fixed: Any) -> Wire:
         "tells_segments": draw.random() < 0.8,
         "streams": draw.choice([1, 1, 4]),
     }
-    return Wire(**(known | fixed))
+    return Wire(**(defaults | fixed))
 
 
 def record_of_wire(wire: Wire, seed: int) -> Record:
@@ -119,7 +119,7 @@ def _counters(
     seen_s = span_s + draw.uniform(-1, 1) * wire.step_s
     if wire.step_s <= 0.02:  # it is read no more often: nearly at once
         seen_s = span_s
-    said: dict[str, Any] = {
+    counters: dict[str, Any] = {
         f"{end}_interface": "eth0",
         f"{end}_interface_window_ns": round(span_s * 1e9),
         f"{end}_interface_counter_step_ns": round(wire.step_s * 1e9),
@@ -131,9 +131,11 @@ def _counters(
         other_packets = rate * wire.window_s / 8 / (wire.link.mtu_bytes + 14)
         control = draw.uniform(0, 3000) * wire.window_s
         grown = (own_bytes + rate * wire.window_s / 8) * scale + control
-        said[f"{end}_interface_window_{way}_bytes"] = round(grown)
-        said[f"{end}_interface_window_{way}_packets"] = round((own_packets + other_packets) * scale)
-    return said
+        counters[f"{end}_interface_window_{way}_bytes"] = round(grown)
+        counters[f"{end}_interface_window_{way}_packets"] = round(
+            (own_packets + other_packets) * scale
+        )
+    return counters
 
 
 def _tcp(wire: Wire, draw: random.Random) -> dict[str, Any]:
@@ -144,12 +146,15 @@ def _tcp(wire: Wire, draw: random.Random) -> dict[str, Any]:
         wire.share * wire.link.rate_bit_per_s * wire.window_s / 8 / (wire.link.mtu_bytes + 38)
     )
     resent = round(segments * wire.resent_share)
-    sent, came = segments + resent, segments + resent // 2
+    sent_segments, received_segments = segments + resent, segments + resent // 2
     acks = round(segments * draw.uniform(0.05, 1.0))
     queue = draw.uniform(0, 1e5)
     sack = 36 if wire.resent_share and not wire.timestamps else 12 if wire.resent_share else 0
     ack = _card(wire, acks, header + sack)
-    data = [_card(wire, n, mss + header, together=wire.segments_together) for n in (sent, came)]
+    data = [
+        _card(wire, n, mss + header, together=wire.segments_together)
+        for n in (sent_segments, received_segments)
+    ]
     on_wire = (data[0][0] + draw.uniform(-1, 0) * queue, data[0][1])
     values: dict[str, Any] = {
         "throughput_bit_per_s": segments * mss * 8 / wire.window_s,
@@ -168,12 +173,12 @@ def _tcp(wire: Wire, draw: random.Random) -> dict[str, Any]:
     }
     if wire.tells_segments:
         values |= {
-            "sender_tcp_window_sent_bytes": sent * mss,
-            "sender_tcp_window_segs_out": sent,
+            "sender_tcp_window_sent_bytes": sent_segments * mss,
+            "sender_tcp_window_segs_out": sent_segments,
             "sender_tcp_window_segs_in": acks,
             "receiver_tcp_window_received_bytes": segments * mss,
-            "receiver_tcp_window_segs_in": came,
-            "receiver_tcp_window_data_segs_in": came,
+            "receiver_tcp_window_segs_in": received_segments,
+            "receiver_tcp_window_data_segs_in": received_segments,
             "receiver_tcp_window_segs_out": acks,
         }
     return values
@@ -182,35 +187,37 @@ def _tcp(wire: Wire, draw: random.Random) -> dict[str, Any]:
 def _udp(wire: Wire, draw: random.Random) -> dict[str, Any]:
     ip, mtu = FAMILY[wire.version], wire.link.mtu_bytes
     fragment = ip + (8 if wire.version == 6 else 0)
-    rest, sizes = wire.message + 8, []
-    if rest + ip <= mtu:
-        sizes, rest = [rest + ip], 0
+    remainder, sizes = wire.message + 8, []
+    if remainder + ip <= mtu:
+        sizes, remainder = [remainder + ip], 0
     most = (mtu - fragment) // 8 * 8
-    while rest > 0:
-        sizes.append(min(rest, most) + fragment)
-        rest -= most
-    on_wire = sum(max(each, 46) + 38 for each in sizes)
-    sent = round(wire.share * wire.link.rate_bit_per_s * wire.window_s / 8 / on_wire) + 1
-    lost = round(sent * wire.lost_share)
-    dropped = lost if draw.random() < 0.3 else 0  # by the receiving socket, else on the path
-    received = sent - lost
+    while remainder > 0:
+        sizes.append(min(remainder, most) + fragment)
+        remainder -= most
+    on_wire = sum(max(packet_bytes, 46) + 38 for packet_bytes in sizes)
+    sent_messages = round(wire.share * wire.link.rate_bit_per_s * wire.window_s / 8 / on_wire) + 1
+    lost_messages = round(sent_messages * wire.lost_share)
+    drops = lost_messages if draw.random() < 0.3 else 0  # by the receiving socket, else on the path
+    received_messages = sent_messages - lost_messages
 
     def card(messages: float) -> tuple[float, float]:
-        each = [_card(wire, messages, size) for size in sizes]
-        return sum(b for b, _ in each), sum(p for _, p in each)
+        card_counts = [_card(wire, messages, size) for size in sizes]
+        return sum(b for b, _ in card_counts), sum(p for _, p in card_counts)
 
     return {
-        "throughput_bit_per_s": received * wire.message * 8 / wire.window_s,
-        "lost_messages": lost,
-        "sent_messages": sent,
-        "sender_sent_messages_window": sent,
+        "throughput_bit_per_s": received_messages * wire.message * 8 / wire.window_s,
+        "lost_messages": lost_messages,
+        "sent_messages": sent_messages,
+        "sender_sent_messages_window": sent_messages,
         "sender_send_buffer_bytes": 212_992,
-        "receiver_received_messages": received,
+        "receiver_received_messages": received_messages,
         "receiver_duplicate_messages": 0,
-        "receiver_lost_messages": lost,
-        "receiver_queue_drops": dropped,
+        "receiver_lost_messages": lost_messages,
+        "receiver_queue_drops": drops,
         "receiver_queue_close_bytes": 0,
         "server_softnet_dropped_frames": 0,
-        **_counters(wire, draw, "sender", {False: card(sent), True: (0.0, 0.0)}),
-        **_counters(wire, draw, "receiver", {True: card(received + dropped), False: (0.0, 0.0)}),
+        **_counters(wire, draw, "sender", {False: card(sent_messages), True: (0.0, 0.0)}),
+        **_counters(
+            wire, draw, "receiver", {True: card(received_messages + drops), False: (0.0, 0.0)}
+        ),
     }

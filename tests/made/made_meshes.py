@@ -35,16 +35,16 @@ class MadeMesh:
 
     def samples(self, seed: int = 1) -> tuple[StreamSample, ...]:
         """Of every ordered pair; the client sends."""
-        drawn = random.Random(seed)  # noqa: S311
-        return tuple(self._samples(drawn))
+        rng = random.Random(seed)  # noqa: S311
+        return tuple(self._samples(rng))
 
-    def _samples(self, drawn: random.Random) -> Iterator[StreamSample]:
+    def _samples(self, rng: random.Random) -> Iterator[StreamSample]:
         for protocol in self.protocols:
             for sender, receiver in permutations(self.hosts, 2):
                 for trial in range(1, self.trials + 1):
                     share = min(self.every, self._share(protocol, sender, receiver))
                     # Noise takes away: nothing goes beyond the wire.
-                    share *= 1 - min(0.9, abs(drawn.gauss(0, self.scatter)))
+                    share *= 1 - min(0.9, abs(rng.gauss(0, self.scatter)))
                     yield self._sample(protocol, sender, receiver, trial, share)
 
     def _share(self, protocol: str, sender: str, receiver: str) -> float:

@@ -40,5 +40,5 @@ def place(sheet: Table, row: str, column: str) -> TableCell:
     return line.places[sheet.columns.index(column)]
 
 
-def why(sheet: Table, found: TableCell) -> str:
-    return " ".join(dict(sheet.footnotes)[letter] for letter in found.notes)
+def why(sheet: Table, cell: TableCell) -> str:
+    return " ".join(dict(sheet.footnotes)[letter] for letter in cell.notes)

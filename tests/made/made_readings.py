@@ -30,9 +30,9 @@ tests:
 def planned(test: str, pairing: str = "LL", **settings: Any) -> PlannedCell:
     """A cell with the settings of a matrix: defaults and all."""
     defaults = {"message_bytes": 18} if "message_bytes" in FIELDS[test] else {}
-    asked = SETUPS[test](**{"protocol": "UDP", **defaults, **settings}).settings()
-    named = "-".join(str(value) for value in settings.values())
-    return PlannedCell(f"{pairing}-{test}-{named}", pairing, test, asked)
+    cell_settings = SETUPS[test](**{"protocol": "UDP", **defaults, **settings}).settings()
+    label = "-".join(str(value) for value in settings.values())
+    return PlannedCell(f"{pairing}-{test}-{label}", pairing, test, cell_settings)
 
 
 def result(cell: PlannedCell, trial: int, values: Mapping[str, Value], **keys: Any) -> Record:
@@ -122,11 +122,11 @@ def round_trip_run(trials: int = 5) -> tuple[Plan, list[Record]]:
 def payload_run() -> tuple[Plan, list[Record]]:
     """A search over UDP with its sweep, on a path of MTU 1500 at 100 Mbit/s."""
     cell = planned("payload_search", sweep=True)
-    other = planned("payload_search", protocol="TCP")
+    tcp_cell = planned("payload_search", protocol="TCP")
     sizes = [368, 736, 1104, 1470, 1471, 1472, 1473, 1474, 1840, 2208, 2576, 2943, 2944, 2945]
     frames = [1 if size <= 1472 else 2 if size <= 2952 else 3 for size in sizes]
     rates = [0.998e8 * s / (s + 66 * f - 8 * (f - 1)) for s, f in zip(sizes, frames, strict=True)]
-    found: dict[str, Value] = {
+    values: dict[str, Value] = {
         "payload_bytes": 1472,
         "path_mtu_bytes": 1500,
         "path_mtu_evidence": "emsgsize",
@@ -140,8 +140,8 @@ def payload_run() -> tuple[Plan, list[Record]]:
         "sweep_throughput_bit_per_s": rates,
         "same_host": False,
     }
-    records = [result(cell, 1, found), failure(other, reason="unreachable")]
-    return plan_of([cell, other], 1), records
+    records = [result(cell, 1, values), failure(tcp_cell, reason="unreachable")]
+    return plan_of([cell, tcp_cell], 1), records
 
 
 def plan_of(cells: Sequence[PlannedCell], trials: int, **keys: Any) -> Plan:

@@ -21,15 +21,15 @@ from netlab.store.run_folder import RunFolder
 
 
 def planned(pairing: str = "LL", **settings: Value) -> PlannedCell:
-    asked: dict[str, Value] = {
+    cell_settings: dict[str, Value] = {
         "protocol": "UDP",
         "message_bytes": 64,
         "socket_buffer_bytes": 16384,
         "duration_s": 1.0,
         **settings,
     }
-    key = "-".join([pairing, *(re.sub(r"\W+", "", str(value)) for value in asked.values())])
-    return PlannedCell(key, pairing, "stream", asked)
+    key = "-".join([pairing, *(re.sub(r"\W+", "", str(value)) for value in cell_settings.values())])
+    return PlannedCell(key, pairing, "stream", cell_settings)
 
 
 def result(cell: PlannedCell, trial: int = 1, **keys: Any) -> Record:

@@ -59,7 +59,7 @@ def made_record(
     errno: int | None = None,
 ) -> Record:
     cell = cell or made_cell()
-    measured: Mapping[str, Value] = {"throughput_bit_per_s": 48_600_000.5, "lost_messages": 0}
+    default_values: Mapping[str, Value] = {"throughput_bit_per_s": 48_600_000.5, "lost_messages": 0}
     return Record(
         cell=cell.key,
         trial=trial,
@@ -74,7 +74,7 @@ def made_record(
         test=cell.test,
         started_at="2026-01-31T12:00:00.000000Z",
         settings=cell.settings,
-        values=values if values is not None else (measured if status is Status.OK else {}),
+        values=values if values is not None else (default_values if status is Status.OK else {}),
     )
 
 

@@ -37,32 +37,32 @@ ACCOUNT = TcpAccount(
 )
 
 
-def udp(**other: Any) -> StreamSample:
+def udp(**fields: Any) -> StreamSample:
     """Half of the ceiling sent, all of it arrived, and nothing shows why it was not more."""
-    sent = other.pop("sent", 4_000)
-    lost = other.pop("lost", 0)
-    known: dict[str, Any] = {
+    sent_messages = fields.pop("sent", 4_000)
+    lost_messages = fields.pop("lost", 0)
+    defaults: dict[str, Any] = {
         "cell": "a",
         "pairing": "LL",
         "protocol": "UDP",
         "message_bytes": 1472,
-        "throughput_bit_per_s": (sent - lost) * 1472 * 8.0,
+        "throughput_bit_per_s": (sent_messages - lost_messages) * 1472 * 8.0,
         "ceiling_bit_per_s": CEILING,
         "highest_ceiling_bit_per_s": CEILING,
         "sender": IDLE,
         "receiver": IDLE,
-        "calls": sent,
+        "calls": sent_messages,
         "send_buffer_bytes": 425_984,
         "queue_looks": 90,
         "queue_full_share": 0.0,
-        "losses": Losses(sent=sent, lost=lost, receive_queue=0, local=0),
+        "losses": Losses(sent=sent_messages, lost=lost_messages, receive_queue=0, local=0),
         "drops": NONE_DROPPED,
         "packets_a_message": 1,
     }
-    return StreamSample(**(known | other))
+    return StreamSample(**(defaults | fields))
 
 
-def tcp(**other: Any) -> StreamSample:
+def tcp(**fields: Any) -> StreamSample:
     """The same over TCP."""
-    known = {"protocol": "TCP", "losses": Losses(), "packets_a_message": None, "tcp": ACCOUNT}
-    return udp(**(known | other))
+    defaults = {"protocol": "TCP", "losses": Losses(), "packets_a_message": None, "tcp": ACCOUNT}
+    return udp(**(defaults | fields))

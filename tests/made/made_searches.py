@@ -42,13 +42,13 @@ class Truth:
     def limits(self, frame_bytes: int) -> dict[str, float]:
         """Name of a limit → frames a second of that size."""
         bits = 8.0 * (frame_bytes + ACCOUNTED[self.account])
-        each = {
+        limits = {
             "frames": self.device_frames,
             "bits": None if self.device_bits is None else self.device_bits / bits,
             "generator": self.generator_frames,
             "receiver": self.receiver_frames,
         }
-        return {name: limit for name, limit in each.items() if limit is not None}
+        return {name: limit for name, limit in limits.items() if limit is not None}
 
     def limit_of(self, frame_bytes: int) -> str:
         """The name of the lowest, ``line`` where none is below the line rate by a step and more."""
@@ -63,10 +63,14 @@ def seeded(seed: int) -> Random:
 
 
 def cell_of(frame_bytes: int, **settings: Value) -> PlannedCell:
-    known: dict[str, Value] = {"protocol": "UDP", "frame_bytes": frame_bytes, "duration_s": 1.0}
-    known |= {"direction": "client-sends", "resolution": 0.005, **settings}
-    words = "-".join(str(value) for value in known.values())
-    return PlannedCell(f"LL-throughput_search-{words}", "LL", "throughput_search", known)
+    cell_settings: dict[str, Value] = {
+        "protocol": "UDP",
+        "frame_bytes": frame_bytes,
+        "duration_s": 1.0,
+    }
+    cell_settings |= {"direction": "client-sends", "resolution": 0.005, **settings}
+    words = "-".join(str(value) for value in cell_settings.values())
+    return PlannedCell(f"LL-throughput_search-{words}", "LL", "throughput_search", cell_settings)
 
 
 def searched(truth: Truth, cell: PlannedCell, trial: int, random: Random) -> Record:
@@ -75,11 +79,11 @@ def searched(truth: Truth, cell: PlannedCell, trial: int, random: Random) -> Rec
     line = frames_per_s(truth.line_bit_per_s, size)
     grid = RateGrid(Fraction(repr(truth.step)))
     search, tries = Search.over(grid), []
-    while isinstance(asked := search.next(), NextRate):
-        tries.append(_tried(truth, size, grid.share(asked.number), random))
+    while isinstance(step := search.next(), NextRate):
+        tries.append(_tried(truth, size, grid.share(step.number), random))
         tried_share, verdict = tries[-1][:2]
         out = min(float(tried_share) * line, *truth.limits(size).values(), line) / line
-        search = search.after(RateTry(asked.number, asked.full, verdict, out))
+        search = search.after(RateTry(step.number, step.full, verdict, out))
     record = Record(
         cell=cell.key,
         trial=trial,
@@ -93,27 +97,27 @@ def searched(truth: Truth, cell: PlannedCell, trial: int, random: Random) -> Rec
         settings=cell.settings,
         values={},
     )
-    if asked.number is None and asked.limit != "device":
-        detail = f"alpha: tester-bound: {asked.limit} at every rate tried, down to 0.5 %"
+    if step.number is None and step.limit != "device":
+        detail = f"alpha: tester-bound: {step.limit} at every rate tried, down to 0.5 %"
         return replace(record, status=Status.FAILED, reason="tester-bound", detail=detail)
     values: dict[str, Value] = {
-        "limit": asked.limit,
-        "monotone": asked.monotone,
+        "limit": step.limit,
+        "monotone": step.monotone,
         "line_rate_bit_per_s": truth.line_bit_per_s,
         "line_frames_per_s": line,
         "same_host": False,
         "one_machine": truth.one_machine,
         **_of_tries(tries),
     }
-    if asked.number is not None:
-        share = float(grid.share(asked.number))
+    if step.number is not None:
+        share = float(grid.share(step.number))
         values |= {"frames_per_s": share * line, "line_share": share}
-    if asked.upper is not None:
-        values["upper_frames_per_s"] = float(grid.share(asked.upper)) * line
+    if step.upper is not None:
+        values["upper_frames_per_s"] = float(grid.share(step.upper)) * line
     hosts = {"generator-bound": "alpha", "receiver-bound": "beta"}
-    if asked.limit in hosts:
-        values |= {"limit_host": hosts[asked.limit], "limit_core_share": 0.99}
-    if asked.limit == "device" and truth.core_share is not None:
+    if step.limit in hosts:
+        values |= {"limit_host": hosts[step.limit], "limit_core_share": 0.99}
+    if step.limit == "device" and truth.core_share is not None:
         values |= {"observed_1_host": "router", "limit_host": "router"}
         values["limit_core_share"] = truth.core_share
     return replace(record, values=values)
@@ -153,34 +157,34 @@ def _tried(truth: Truth, size: int, share: Fraction, random: Random) -> _Try:
         return float("inf") if limit is None else limit * random.gauss(1, truth.scatter)
 
     line = frames_per_s(truth.line_bit_per_s, size)
-    wanted, limits = float(share) * line, truth.limits(size)
-    sent = min(wanted, scattered(limits.get("generator")))
+    offered_rate, limits = float(share) * line, truth.limits(size)
+    sent_rate = min(offered_rate, scattered(limits.get("generator")))
     device = min(scattered(limits.get("frames")), scattered(limits.get("bits")))
-    passed = min(sent, device)
-    received = min(passed, scattered(limits.get("receiver")))
+    passed_rate = min(sent_rate, device)
+    received_rate = min(passed_rate, scattered(limits.get("receiver")))
     step = truth.step * line
-    if sent > device and not truth.queues:
-        return share, "lost", sent, received, 0.0, passed - received
-    if received < passed:
-        return share, "tester-loss", sent, received, 0.0, passed - received
-    if sent < wanted - max(0.001 * wanted, step / 2):
-        return share, "generator-bound", sent, received, 0.0, 0.0
-    queue_ns = 1e9 * (sent / passed - 1)
+    if sent_rate > device and not truth.queues:
+        return share, "lost", sent_rate, received_rate, 0.0, passed_rate - received_rate
+    if received_rate < passed_rate:
+        return share, "tester-loss", sent_rate, received_rate, 0.0, passed_rate - received_rate
+    if sent_rate < offered_rate - max(0.001 * offered_rate, step / 2):
+        return share, "generator-bound", sent_rate, received_rate, 0.0, 0.0
+    queue_ns = 1e9 * (sent_rate / passed_rate - 1)
     if queue_ns > 1e9 * truth.step / 2:
-        return share, "absorbed", sent, sent, queue_ns, 0.0
-    return share, "passed", sent, sent, 0.0, 0.0
+        return share, "absorbed", sent_rate, sent_rate, queue_ns, 0.0
+    return share, "passed", sent_rate, sent_rate, 0.0, 0.0
 
 
 def _of_tries(tries: Sequence[_Try]) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "trial_line_share": [float(each[0]) for each in tries],
+    columns: dict[str, Any] = {
+        "trial_line_share": [float(rate_try[0]) for rate_try in tries],
         "trial_duration_s": [1.0] * len(tries),
-        "trial_sent_frames": [round(each[2]) for each in tries],
-        "trial_received_frames": [round(each[3]) for each in tries],
-        "trial_own_drops": [round(each[5]) for each in tries],
-        "trial_queue_ns": [round(each[4]) for each in tries],
-        "trial_verdict": [VERDICTS.index(each[1]) for each in tries],
+        "trial_sent_frames": [round(rate_try[2]) for rate_try in tries],
+        "trial_received_frames": [round(rate_try[3]) for rate_try in tries],
+        "trial_own_drops": [round(rate_try[5]) for rate_try in tries],
+        "trial_queue_ns": [round(rate_try[4]) for rate_try in tries],
+        "trial_verdict": [VERDICTS.index(rate_try[1]) for rate_try in tries],
     }
-    if any(each[5] for each in tries):
-        found["trial_server_socket_dropped_frames"] = [round(each[5]) for each in tries]
-    return found
+    if any(rate_try[5] for rate_try in tries):
+        columns["trial_server_socket_dropped_frames"] = [round(rate_try[5]) for rate_try in tries]
+    return columns

@@ -166,7 +166,9 @@ class Bench:
             self.path / "run", plan_of(matrix, cells), clock=ticking()
         ) as folder:
             folder.note("session")
-            progress.begin(folder.path, outstanding(folder, cells, redo), done=0, matrix=matrix)
+            progress.begin(
+                folder.path, outstanding(folder, cells, redo), measured_count=0, matrix=matrix
+            )
             session = Session(
                 folder=folder,
                 pool=cast(HostPool, pool),
@@ -185,7 +187,7 @@ class Bench:
         return pool.measured
 
     def recorded(self) -> list[tuple[str, int]]:
-        return [(each.cell, each.trial) for each in read(self.path / "run").records]
+        return [(record.cell, record.trial) for record in read(self.path / "run").records]
 
 
 @pytest.fixture

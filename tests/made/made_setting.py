@@ -38,11 +38,11 @@ def add_row() -> None:
     file = Path(experiment.__path__[0]) / "kinds" / "groups.py"
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.origin is not None
-    before, _, after = file.read_text(encoding="utf-8").partition(CLASS)
-    assert after
+    head, _, tail = file.read_text(encoding="utf-8").partition(CLASS)
+    assert tail
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    exec(compile(before + CLASS + ROW + after, spec.origin, "exec"), module.__dict__)  # noqa: S102
+    exec(compile(head + CLASS + ROW + tail, spec.origin, "exec"), module.__dict__)  # noqa: S102
 
 
 def asked_by_searches() -> dict[str, object]:
@@ -58,24 +58,24 @@ def asked_by_searches() -> dict[str, object]:
     from netlab.measurement.rfc2544.offered_load import OfferedLoad, flows_of
     from netlab.measurement.sweep import sweep
 
-    asked: list[Any] = []
-    ends = Ends(cast(Any, Fake("server", asked)), cast(Any, Fake("client", asked)), False)
+    requests: list[Any] = []
+    ends = Ends(cast(Any, Fake("server", requests)), cast(Any, Fake("client", requests)), False)
     gap: Any = {"gap_bytes": 7}
     payload, rate = PayloadSearch(protocol="UDP", **gap), ThroughputSearch(frame_bytes=64, **gap)
     Direction(payload, ends).exchange(64)
-    probed = {keys.get("gap") for _, verb, keys in asked if verb in ("ask", "mirror")}
+    probe_gaps = {keys.get("gap") for _, verb, keys in requests if verb in ("ask", "mirror")}
     trial = Trial(Cell(pairing="LL", test="payload_search", setup=payload), 1)
-    asked.clear()
+    requests.clear()
     sweep(trial, payload, 64, ends, lambda _cell, _rate: None)
-    swept = {keys.get("gap") for _, verb, keys in asked if verb in ("send", "receive")}
+    sweep_gaps = {keys.get("gap") for _, verb, keys in requests if verb in ("send", "receive")}
     flows = flows_of(rate, ends, OfferedLoad(10, 10.0, 1.0))
     runner: Any = SimpleNamespace(setup=rate, ends=ends)
-    beside = device_latency._exchange(runner, 10.0, 1.0)
+    exchange = device_latency._exchange(runner, 10.0, 1.0)
     return {
-        "probed": [*probed],
-        "swept": [*swept],
+        "probed": [*probe_gaps],
+        "swept": [*sweep_gaps],
         "offered": [side.keys.get("gap") for flow in flows for side in flow.sides],
-        "beside": [side.keys.get("gap") for side in beside.sides],
+        "beside": [side.keys.get("gap") for side in exchange.sides],
     }
 
 
@@ -101,9 +101,11 @@ def seen(folder: Path) -> dict[str, object]:
     requests: list[list[object]] = []
     with RunFolder.open_for_writing(folder / "run", plan_of(matrix, cells)) as run:
         for cell in cells:
-            record, asked, _ = run_with(NETPROBE.measure, Trial(cell, 1))
+            record, trial_requests, _ = run_with(NETPROBE.measure, Trial(cell, 1))
             run.append(record)
-            requests += [[verb, keys.get("gap")] for _, verb, keys in asked if verb != "stop"]
+            requests += [
+                [verb, keys.get("gap")] for _, verb, keys in trial_requests if verb != "stop"
+            ]
     column = load(folder / "run").frame["gap_bytes"]
     return {
         "cells": [cell.settings.get("gap_bytes") for cell in cells],

@@ -24,7 +24,7 @@ LINK = Link(1e8, 1500)
 Mbit = float | None
 """Of one trial; ``None``: it failed."""
 STEADY = (94.10, 94.12, 94.11, 94.09, 94.13)
-LESS = tuple(0.97 * each for each in STEADY)
+LESS = tuple(0.97 * figure for figure in STEADY)
 
 
 def stream(
@@ -35,7 +35,7 @@ def stream(
 
 def stream_run(path: Path, *cells: tuple[PlannedCell, Sequence[Mbit]], **plan: Any) -> Analysis:
     """A run folder with a trial a figure."""
-    trials = [(cell, [stream_values(each) for each in figures]) for cell, figures in cells]
+    trials = [(cell, [stream_values(figure) for figure in figures]) for cell, figures in cells]
     return run_of(path, *trials, **plan)
 
 
@@ -50,8 +50,8 @@ def run_of(
         PlannedCell(c.key, c.pairing, c.test, c.settings, len(v) if len(v) < most else None)
         for c, v in cells
     ]
-    whole = plan_of(own, most, **{"link": LINK, "matrix_text": "title: made up\n", **plan})
-    with RunFolder.open_for_writing(path, whole) as folder:
+    run_plan = plan_of(own, most, **{"link": LINK, "matrix_text": "title: made up\n", **plan})
+    with RunFolder.open_for_writing(path, run_plan) as folder:
         for cell, trials in cells:
             for number, values in enumerate(trials, start=1):
                 folder.append(_record(cell, number, values), durable=False)
@@ -90,8 +90,8 @@ def only_row(compared: Compared) -> Judged:
 
 def netlab(capfdbinary: pytest.CaptureFixture[bytes], *words: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of netlab's command, within this process."""
-    with patch.object(sys, "argv", ["netlab", *words]), pytest.raises(SystemExit) as left:
+    with patch.object(sys, "argv", ["netlab", *words]), pytest.raises(SystemExit) as excinfo:
         cli.main()
     out, err = capfdbinary.readouterr()
-    code = left.value.code
+    code = excinfo.value.code
     return code if isinstance(code, int) else 1, out.decode(), err.decode()

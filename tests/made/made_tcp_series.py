@@ -35,22 +35,22 @@ class MadePath:
 
 def flow(path: MadePath, draw: Random, duration_us: int = 10_000_000) -> TcpSeries:
     """A flow whose window grows by a segment a round trip, and shrinks to 70 % by a loss."""
-    cwnd, delivered, lost = 10.0 * MSS, 0.0, 0
+    cwnd, delivered, losses = 10.0 * MSS, 0.0, 0
     quiet_until = -1e9
     slow_start = True
     times, cwnds, rtts, retransmissions, bytes_ = [], [], [], [], []
     smoothed = path.base_us
     for now in range(-2_000_000, duration_us + 1, STEP_US):  # a warm-up before
         on_its_way = min(cwnd, path.window)
-        waiting = min(max(0.0, on_its_way - path.rate * path.base_us), path.room)
-        rtt = path.base_us + waiting / path.rate + abs(draw.gauss(0, path.jitter_us))
+        queue_bytes = min(max(0.0, on_its_way - path.rate * path.base_us), path.room)
+        rtt = path.base_us + queue_bytes / path.rate + abs(draw.gauss(0, path.jitter_us))
         smoothed += (rtt - smoothed) * min(1.0, STEP_US / rtt)
         rate = min(path.rate, on_its_way / path.base_us)
         if now >= 0:
             times.append(now)
             cwnds.append(int(cwnd))
             rtts.append(int(smoothed))
-            retransmissions.append(lost)
+            retransmissions.append(losses)
             bytes_.append(int(delivered))
             delivered += rate * STEP_US
         full = on_its_way - path.rate * path.base_us > path.room
@@ -58,7 +58,7 @@ def flow(path: MadePath, draw: Random, duration_us: int = 10_000_000) -> TcpSeri
         if (full or draw.random() < chance) and now > quiet_until:
             cwnd, slow_start = max(2 * MSS, cwnd * 0.7), False
             quiet_until = now + rtt
-            lost += 1 if now >= 0 else 0
+            losses += 1 if now >= 0 else 0
         elif cwnd <= path.window:
             cwnd += (cwnd if slow_start else MSS) * STEP_US / rtt
     return TcpSeries(

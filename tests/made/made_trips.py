@@ -31,10 +31,10 @@ def trips_run(
 ) -> Analysis:
     """A run folder with these trials, and facts of hosts noted at its beginning."""
     repeats = max(len(trials) for _cell, trials in cells)
-    made = plan_of([cell for cell, _trials in cells], repeats, link=link, **plan)
-    with RunFolder.open_for_writing(folder, made) as into:
-        for host, known in (facts or {}).items():
-            into.note("facts", host=host, when="before", facts=dict(known))
+    run_plan = plan_of([cell for cell, _trials in cells], repeats, link=link, **plan)
+    with RunFolder.open_for_writing(folder, run_plan) as into:
+        for host, host_facts in (facts or {}).items():
+            into.note("facts", host=host, when="before", facts=dict(host_facts))
         for cell, trials in cells:
             for number, values in enumerate(trials, 1):
                 into.append(result(cell, number, values), durable=False)
@@ -51,7 +51,7 @@ def timed(values_ns: Sequence[int], **more: Value) -> dict[str, Value]:
 
 
 def found(run: Analysis, kind: str) -> list[Finding]:
-    return [each for each in run.findings if each.kind == kind]
+    return [finding for finding in run.findings if finding.kind == kind]
 
 
 def said(run: Analysis, kind: str) -> str:

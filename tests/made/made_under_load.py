@@ -26,8 +26,13 @@ INTERVAL_NS = 100_000_000
 
 def under_load_cell(pairing: str = "LL", **settings: Any) -> PlannedCell:
     """Over TCP from the client to the server, unless it is said otherwise."""
-    asked = {"protocol": "TCP", "message_bytes": 1448, "direction": "client-sends", **settings}
-    return planned("latency_under_load", pairing, **asked)
+    cell_settings = {
+        "protocol": "TCP",
+        "message_bytes": 1448,
+        "direction": "client-sends",
+        **settings,
+    }
+    return planned("latency_under_load", pairing, **cell_settings)
 
 
 def trips(
@@ -35,34 +40,34 @@ def trips(
 ) -> list[Trip]:
     """A request each 10 ms; ``None``: those of that phase are lost."""
     times = {0: idle_ms, 1: loaded_ms, 2: after_ms}
-    found = []
+    series = []
     for number in range(REQUESTS):
         at_ns = 10_000_000 * number
         phase = 0 if at_ns < PHASES.load_open_ns else 1 if at_ns < PHASES.drained_ns else 2
         time_ms = times[phase]
-        found.append(Trip(at_ns, None if time_ms is None else round(1e6 * time_ms) + number))
-    return found
+        series.append(Trip(at_ns, None if time_ms is None else round(1e6 * time_ms) + number))
+    return series
 
 
-def losing(asked: Sequence[Trip], every: int) -> list[Trip]:
+def losing(series: Sequence[Trip], every: int) -> list[Trip]:
     """The same, one of so many lost while the load lasts."""
     return [
         Trip(trip.at_ns, None)
         if PHASES.load_open_ns <= trip.at_ns < PHASES.load_close_ns and number % every == 0
         else trip
-        for number, trip in enumerate(asked)
+        for number, trip in enumerate(series)
     ]
 
 
 def under_load_values(
-    asked: Sequence[Trip],
+    series: Sequence[Trip],
     phases: Phases = PHASES,
     *,
     flows: Mapping[str, float] | None = None,
     **more: Value,
 ) -> dict[str, Value]:
     """What a record says of these round trips; ``flows``: prefix → Mbit/s."""
-    values: dict[str, Value] = dict(phase_figures(asked, phases))
+    values: dict[str, Value] = dict(phase_figures(series, phases))
     values |= {
         "idle_open_ns": phases.idle_open_ns,
         "load_open_ns": phases.load_open_ns,
@@ -70,8 +75,8 @@ def under_load_values(
         "load_close_ns": phases.load_close_ns,
         "drained_ns": phases.drained_ns,
         "after_close_ns": phases.after_close_ns,
-        "trip_ns": [trip.ns for trip in asked if trip.ns is not None],
-        "lost_trips": [number for number, trip in enumerate(asked) if trip.ns is None],
+        "trip_ns": [trip.ns for trip in series if trip.ns is not None],
+        "lost_trips": [number for number, trip in enumerate(series) if trip.ns is None],
         "same_host": False,
     }
     number = (phases.load_close_ns - phases.load_open_ns) // INTERVAL_NS
@@ -85,17 +90,17 @@ def under_load_values(
 
 def connections(idle_ms: float = 0.3, loaded_ms: float = 200.0) -> dict[str, Value]:
     """One a half second, those of the load lasting longer; the last one under load is lost."""
-    made = []
+    series = []
     for at_ns in range(0, 6_000_000_000, 500_000_000):
-        loaded = PHASES.load_open_ns <= at_ns < PHASES.load_close_ns
-        made.append(Trip(at_ns, round(1e6 * (loaded_ms if loaded else idle_ms))))
-    made[9] = Trip(made[9].at_ns, None)
-    return dict(connection_figures(made, PHASES))
+        is_loaded = PHASES.load_open_ns <= at_ns < PHASES.load_close_ns
+        series.append(Trip(at_ns, round(1e6 * (loaded_ms if is_loaded else idle_ms))))
+    series[9] = Trip(series[9].at_ns, None)
+    return dict(connection_figures(series, PHASES))
 
 
 def under_load_records(cell: PlannedCell, loaded_ms: Sequence[float]) -> list[Record]:
     """A trial each, with that median under load."""
     return [
-        result(cell, trial, under_load_values(trips(loaded_ms=each)))
-        for trial, each in enumerate(loaded_ms, start=1)
+        result(cell, trial, under_load_values(trips(loaded_ms=median_ms)))
+        for trial, median_ms in enumerate(loaded_ms, start=1)
     ]

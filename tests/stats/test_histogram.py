@@ -64,24 +64,24 @@ def test_percentiles_of_a_million_values_are_within_1_percent_of_the_exact_ones(
 ) -> None:
     rng = np.random.default_rng(20261121)
     n = 10**6
-    drawn = {
+    samples = {
         "lognormal": rng.lognormal(10, 0.7, n),
         "two peaks": np.where(
             rng.random(n) < 0.3, rng.normal(6e3, 200, n), rng.normal(9e4, 5e3, n)
         ),
         "heavy tail": 5e3 * (1 + rng.pareto(1.5, n)),
     }[shape].astype(np.int64)
-    exact = int(np.quantile(drawn, float(share), method="inverted_cdf"))
+    exact = int(np.quantile(samples, float(share), method="inverted_cdf"))
     # Counted with numpy's own arithmetic, so that this does not take a minute.
-    exponent = np.maximum(np.floor(np.log2(drawn)).astype(np.int64) - BITS, 0)
+    exponent = np.maximum(np.floor(np.log2(samples)).astype(np.int64) - BITS, 0)
     buckets = np.where(
-        drawn < 2**BITS, drawn, (exponent + 1) * 2**BITS + (drawn >> exponent) - 2**BITS
+        samples < 2**BITS, samples, (exponent + 1) * 2**BITS + (samples >> exponent) - 2**BITS
     )
     numbers, counts = np.unique(buckets, return_counts=True)
     histogram = Histogram(BITS, dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
     assert histogram.count == n
     assert histogram.percentile(Fraction(share)) == pytest.approx(exact, rel=0.01)
-    assert histogram.mean == pytest.approx(float(drawn.mean()), rel=0.005)
+    assert histogram.mean == pytest.approx(float(samples.mean()), rel=0.005)
 
 
 @given(st.lists(values_ns, min_size=1, max_size=300), st.fractions(0, 1))
@@ -113,17 +113,17 @@ def test_a_percentile_needs_as_many_values_as_it_tells_apart() -> None:
 
 @given(lists, lists)
 def test_two_histograms_merged_are_the_histogram_of_all_values(
-    one: list[int], other: list[int]
+    first: list[int], second: list[int]
 ) -> None:
-    assert merge([of_values(one), of_values(other)]) == of_values([*one, *other])
+    assert merge([of_values(first), of_values(second)]) == of_values([*first, *second])
 
 
 @given(lists, lists, st.tuples(bit_counts, bit_counts))
 def test_histograms_of_different_resolution_merge_to_the_coarser(
-    one: list[int], other: list[int], bits: tuple[int, int]
+    first: list[int], second: list[int], bits: tuple[int, int]
 ) -> None:
-    merged = merge([of_values(one, bits[0]), of_values(other, bits[1])])
-    assert merged == of_values([*one, *other], min(bits))
+    histogram = merge([of_values(first, bits[0]), of_values(second, bits[1])])
+    assert histogram == of_values([*first, *second], min(bits))
 
 
 @given(lists)

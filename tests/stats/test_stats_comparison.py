@@ -75,25 +75,25 @@ def test_what_has_no_ratio_is_refused() -> None:
 
 @given(several, several, st.booleans(), st.sampled_from([0.005, 0.05, 0.5]))
 def test_exchanging_the_sides_inverts_the_ratio_and_changes_no_verdict(
-    one: list[float], other: list[float], paired: bool, margin: float
+    baseline: list[float], contender: list[float], paired: bool, margin: float
 ) -> None:
-    n = min(len(one), len(other)) if paired else None
-    there = compare(one[:n], other[:n], paired=paired, margin=margin)
-    back = compare(other[:n], one[:n], paired=paired, margin=margin)
-    assert there.verdict == back.verdict
-    assert there.p == pytest.approx(back.p)
-    assert there.ratio is not None
-    assert back.ratio is not None
-    assert there.ratio == pytest.approx(1 / back.ratio)
-    assert there.smallest_ratio == pytest.approx(back.smallest_ratio)
+    n = min(len(baseline), len(contender)) if paired else None
+    comparison = compare(baseline[:n], contender[:n], paired=paired, margin=margin)
+    exchange = compare(contender[:n], baseline[:n], paired=paired, margin=margin)
+    assert comparison.verdict == exchange.verdict
+    assert comparison.p == pytest.approx(exchange.p)
+    assert comparison.ratio is not None
+    assert exchange.ratio is not None
+    assert comparison.ratio == pytest.approx(1 / exchange.ratio)
+    assert comparison.smallest_ratio == pytest.approx(exchange.smallest_ratio)
 
 
 @given(several, several, st.sampled_from([0.005, 0.05, 0.5]))
 def test_the_verdict_agrees_with_the_intervals(
-    one: list[float], other: list[float], margin: float
+    baseline: list[float], contender: list[float], margin: float
 ) -> None:
-    result = compare(one, other, paired=False, margin=margin)
-    inner = compare(one, other, paired=False, margin=margin, confidence=0.9)
+    result = compare(baseline, contender, paired=False, margin=margin)
+    inner = compare(baseline, contender, paired=False, margin=margin, confidence=0.9)
     assert result.low is not None
     assert result.high is not None
     assert inner.low is not None
@@ -139,16 +139,16 @@ def test_false_discoveries_are_controlled_as_in_the_first_paper() -> None:
 
 
 def test_of_many_comparisons_only_what_holds_side_by_side_stays_different() -> None:
-    one = compare([100.0, 101.0, 99.0, 100.5], [103.0, 102.5, 101.5, 103.5], paired=False)
-    assert one.verdict == "different"
-    assert one.p is not None
-    assert 0.002 < one.p < 0.05
+    difference = compare([100.0, 101.0, 99.0, 100.5], [103.0, 102.5, 101.5, 103.5], paired=False)
+    assert difference.verdict == "different"
+    assert difference.p is not None
+    assert 0.002 < difference.p < 0.05
     same = compare([100.0, 101.0, 99.0], [100.0, 101.5, 99.0], paired=False)
-    alone = compare([100.0], [120.0], paired=False)
-    assert judged_together([one])[0].verdict == "different"
-    many = judged_together([one, *[same] * 40, alone])
+    lone_result = compare([100.0], [120.0], paired=False)
+    assert judged_together([difference])[0].verdict == "different"
+    many = judged_together([difference, *[same] * 40, lone_result])
     assert many[0].verdict == "not shown to be different"
-    assert {each.verdict for each in many[1:-1]} == {same.verdict}
+    assert {result.verdict for result in many[1:-1]} == {same.verdict}
     assert many[-1].verdict == "cannot tell"
 
 
@@ -165,35 +165,37 @@ def test_adjusting_keeps_the_order_and_never_makes_a_p_smaller(
     p_values: list[float], rate: float
 ) -> None:
     result = adjusted(p_values)
-    assert all(before <= after <= 1 for before, after in zip(p_values, result, strict=True))
-    ordered = [after for _, after in sorted(zip(p_values, result, strict=True))]
-    assert ordered == sorted(ordered)
-    assert sum(benjamini_hochberg(p_values, rate)) == sum(each <= rate for each in result)
+    assert all(p <= adjusted_p <= 1 for p, adjusted_p in zip(p_values, result, strict=True))
+    adjusted_ps = [adjusted_p for _, adjusted_p in sorted(zip(p_values, result, strict=True))]
+    assert adjusted_ps == sorted(adjusted_ps)
+    assert sum(benjamini_hochberg(p_values, rate)) == sum(
+        adjusted_p <= rate for adjusted_p in result
+    )
 
 
 def test_among_many_it_takes_a_larger_difference_to_show_and_that_is_what_is_said() -> None:
     chance = random.Random(4)  # noqa: S311  (nothing secret)
-    scatter, n, others = 0.01, 8, 20
+    scatter, n, other_count = 0.01, 8, 20
     nothing = compare([100.0, 101.0, 99.0] * 3, [100.1, 100.9, 99.1] * 3, paired=True)
-    size = (t_quantile(1 - 0.05 / (others + 1) / 2, n - 1) + t_quantile(0.8, n - 1)) * (
+    size = (t_quantile(1 - 0.05 / (other_count + 1) / 2, n - 1) + t_quantile(0.8, n - 1)) * (
         scatter * math.sqrt(2 / n)
     )
     different = 0
     for _ in range(400):
         baseline = [math.exp(chance.gauss(0, scatter)) for _ in range(n)]
         contender = [math.exp(chance.gauss(size, scatter)) for _ in range(n)]
-        alone = compare(baseline, contender, paired=True)
-        among = judged_together([alone, *[nothing] * others])[0]
-        assert among.p_together is not None
-        assert alone.p is not None
-        assert among.p_together >= alone.p
-        different += among.verdict == "different"
-        assert among.smallest_ratio is not None
-        assert alone.smallest_ratio is not None
-        assert among.smallest_ratio >= alone.smallest_ratio
+        lone_result = compare(baseline, contender, paired=True)
+        joint_result = judged_together([lone_result, *[nothing] * other_count])[0]
+        assert joint_result.p_together is not None
+        assert lone_result.p is not None
+        assert joint_result.p_together >= lone_result.p
+        different += joint_result.verdict == "different"
+        assert joint_result.smallest_ratio is not None
+        assert lone_result.smallest_ratio is not None
+        assert joint_result.smallest_ratio >= lone_result.smallest_ratio
     assert 0.74 <= different / 400 <= 0.88
     assert judged_together([compare(baseline, contender, paired=True)])[0].smallest_ratio == (
-        pytest.approx(alone.smallest_ratio)
+        pytest.approx(lone_result.smallest_ratio)
     )
 
 
@@ -211,16 +213,16 @@ def test_the_standard_error_and_its_degrees_are_those_of_the_published_tests() -
 def test_welchs_degrees_of_unlike_samples_are_those_worked_by_hand() -> None:
     """Logarithms 0, 2 and 0, 3, 6: variances 2 and 9, shares 1 and 3, 16 / (1 / 1 + 9 / 2)."""
     two, three = [1.0, math.exp(2)], [1.0, math.exp(3), math.exp(6)]
-    there, back = compare(two, three, paired=False), compare(three, two, paired=False)
-    for result in (there, back):
+    comparison, exchange = compare(two, three, paired=False), compare(three, two, paired=False)
+    for result in (comparison, exchange):
         assert result.standard_error == pytest.approx(2)
         assert result.degrees == pytest.approx(16 / 5.5)
         assert result.p == pytest.approx(t_two_sided(1, 16 / 5.5))
         assert result.n == 2
-    assert there.ratio == pytest.approx(math.exp(2))
+    assert comparison.ratio == pytest.approx(math.exp(2))
     t = t_quantile(0.975, 16 / 5.5)
-    assert there.low == pytest.approx(math.exp(2 - 2 * t))
-    assert there.high == pytest.approx(math.exp(2 + 2 * t))
+    assert comparison.low == pytest.approx(math.exp(2 - 2 * t))
+    assert comparison.high == pytest.approx(math.exp(2 + 2 * t))
 
 
 def test_where_one_side_alone_scatters_the_degrees_are_that_sides() -> None:
@@ -232,7 +234,7 @@ def test_where_one_side_alone_scatters_the_degrees_are_that_sides() -> None:
 def test_the_interval_is_of_the_confidence_that_was_asked_for() -> None:
     """Differences of the logarithms -1, 0, 1 and 4: mean 1, variance 14 / 3, error 1.0801."""
     baseline = [1.0] * 4
-    contender = [math.exp(each) for each in (-1, 0, 1, 4)]
+    contender = [math.exp(logarithm) for logarithm in (-1, 0, 1, 4)]
     for confidence, t in ((0.8, 1.637744), (0.9, 2.353363), (0.99, 5.840909)):
         result = compare(baseline, contender, paired=True, confidence=confidence, margin=0.01)
         assert math.log(result.low or 0) == pytest.approx(1 - t * math.sqrt(14 / 12), rel=1e-6)
@@ -242,7 +244,7 @@ def test_the_interval_is_of_the_confidence_that_was_asked_for() -> None:
 
 def test_the_smallest_ratio_is_blooms_multiple_of_the_standard_error() -> None:
     """t(0.975, 3) + t(0.8, 3) = 3.182446 + 0.978472 of a standard error of 1.0801."""
-    result = compare([1.0] * 4, [math.exp(each) for each in (-1, 0, 1, 4)], paired=True)
+    result = compare([1.0] * 4, [math.exp(logarithm) for logarithm in (-1, 0, 1, 4)], paired=True)
     assert math.log(result.smallest_ratio or 0) == pytest.approx(
         (3.182446 + 0.978472) * math.sqrt(14 / 12), rel=1e-6
     )
@@ -332,49 +334,57 @@ def still(ratio: float) -> ComparisonResult:
 def test_what_differs_without_scatter_is_different_among_any_number() -> None:
     together = judged_together([still(2.0), *[still(1.0)] * 50])
     assert (together[0].verdict, together[0].p_together) == ("different", 0.0)
-    assert {each.p_together for each in together[1:]} == {1.0}
+    assert {result.p_together for result in together[1:]} == {1.0}
 
 
 def test_a_comparison_that_cannot_be_told_does_not_count_among_the_others() -> None:
     """Side by side with a hundred that tell nothing one is what it is by itself."""
-    one = compare([1.0] * 4, [math.exp(each) for each in (1, 2, 3, 4)], paired=True)
-    assert one.verdict == "different"
+    difference = compare(
+        [1.0] * 4, [math.exp(logarithm) for logarithm in (1, 2, 3, 4)], paired=True
+    )
+    assert difference.verdict == "different"
     cannot = compare([1.0], [2.0], paired=True)
-    together = judged_together([cannot] * 100 + [one])
+    together = judged_together([cannot] * 100 + [difference])
     assert together[:100] == (cannot,) * 100
-    assert together[-1] == replace(one, p_together=one.p)
+    assert together[-1] == replace(difference, p_together=difference.p)
     assert judged_together([]) == ()
     assert judged_together([cannot]) == (cannot,)
 
 
 def test_the_smallest_ratio_among_others_is_at_the_level_of_one_more_rejection() -> None:
     """Of four, one is rejected: 0.05 x 2 / 4; of two, both are: 0.05 and no more."""
-    one = compare([1.0] * 5, [math.exp(each) for each in (9, 10, 11, 10, 10)], paired=True)
-    none = compare([1.0] * 5, [math.exp(each) for each in (-1, 0, 1, 0, 0)], paired=True)
+    difference = compare(
+        [1.0] * 5, [math.exp(logarithm) for logarithm in (9, 10, 11, 10, 10)], paired=True
+    )
+    nothing = compare(
+        [1.0] * 5, [math.exp(logarithm) for logarithm in (-1, 0, 1, 0, 0)], paired=True
+    )
     error = math.sqrt(0.5 / 5)
     # Two-sided at 0.025 on 4 degrees: 3.495406; t(0.8, 4) = 0.940965; at 0.05 2.776445.
-    among_four = judged_together([none, one, none, none])
+    among_four = judged_together([nothing, difference, nothing, nothing])
     for result in among_four:
         assert math.log(result.smallest_ratio or 0) == pytest.approx(
             (3.495406 + 0.940965) * error, rel=1e-6
         )
-    for result in judged_together([one, one]):
+    for result in judged_together([difference, difference]):
         assert math.log(result.smallest_ratio or 0) == pytest.approx(
             (2.776445 + 0.940965) * error, rel=1e-6
         )
     # At a rate of 0.2 of two, none of them rejected: 0.2 x 1 / 2 would be more than 0.05.
-    for result in judged_together([none, none], rate=0.2):
-        assert result.smallest_ratio == pytest.approx(none.smallest_ratio)
+    for result in judged_together([nothing, nothing], rate=0.2):
+        assert result.smallest_ratio == pytest.approx(nothing.smallest_ratio)
 
 
 def test_what_is_rejected_at_the_very_rate_asked_for_stays_different() -> None:
     """t = 2.5 / 0.6455 on 3 degrees: p = 0.0305 by itself, among two with a p of 1 twice that."""
-    one = compare([1.0] * 4, [math.exp(each) for each in (1, 2, 3, 4)], paired=True)
-    assert one.p is not None
-    assert one.p == pytest.approx(0.0305, abs=5e-5)
-    kept = judged_together([one, still(1.0)], rate=one.p * 2)[0]
-    assert (kept.verdict, kept.p_together) == ("different", one.p * 2)
+    difference = compare(
+        [1.0] * 4, [math.exp(logarithm) for logarithm in (1, 2, 3, 4)], paired=True
+    )
+    assert difference.p is not None
+    assert difference.p == pytest.approx(0.0305, abs=5e-5)
+    result = judged_together([difference, still(1.0)], rate=difference.p * 2)[0]
+    assert (result.verdict, result.p_together) == ("different", difference.p * 2)
     # One of two is rejected, so that the other would have to be at the rate itself; no comparison
     # tells more than at 5 %, as by itself.
-    assert kept.smallest_ratio == pytest.approx(one.smallest_ratio)
-    assert judged_together([one, still(1.0)])[0].verdict == "not shown to be different"
+    assert result.smallest_ratio == pytest.approx(difference.smallest_ratio)
+    assert judged_together([difference, still(1.0)])[0].verdict == "not shown to be different"

@@ -51,15 +51,15 @@ def test_tight_needs_two_looks_running() -> None:
 
 def test_stopping_when_tight_costs_a_little_coverage_and_saves_most_of_the_trials() -> None:
     chance = random.Random(7)  # noqa: S311  (nothing secret)
-    covered = taken = 0
+    cover_count = trial_count = 0
     for _ in range(1000):
         values = [chance.gauss(100, 3) for _ in range(30)]
         n = next((n for n in range(5, 31) if precise(values[:n], 0.025)), 30)
         result = interval(values[:n])
-        covered += result.low <= 100 <= result.high
-        taken += n
-    assert 0.90 <= covered / 1000 <= 0.95
-    assert 8 <= taken / 1000 <= 10
+        cover_count += result.low <= 100 <= result.high
+        trial_count += n
+    assert 0.90 <= cover_count / 1000 <= 0.95
+    assert 8 <= trial_count / 1000 <= 10
 
 
 @given(rates, st.floats(1e-6, 1))
@@ -72,13 +72,13 @@ def test_what_is_tight_is_as_narrow_as_was_asked(values: list[float], within: fl
 @pytest.mark.parametrize("confidence", [-0.5, 0.0, 1.0, 1.5, math.nan])
 def test_a_confidence_of_nothing_or_of_certainty_is_refused(confidence: float) -> None:
     values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    for asked in (
+    for call in (
         lambda: interval(values, confidence),
         lambda: half_width_share(values, confidence),
         lambda: precise(values, 0.1, confidence),
     ):
         with pytest.raises(ValueError, match="it lies between 0 and 1"):
-            asked()
+            call()
 
 
 def test_half_a_width_is_a_share_of_the_size_of_the_mean() -> None:

@@ -26,8 +26,10 @@ def counted(values: list[float]) -> float:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_p_value_is_that_of_all_orders_also_with_ties(seed: int) -> None:
-    drawn = random.Random(seed)  # noqa: S311
-    values = [float(drawn.randint(0, drawn.choice([1, 2, 9]))) for _ in range(drawn.randint(2, 7))]
+    chance = random.Random(seed)  # noqa: S311
+    values = [
+        float(chance.randint(0, chance.choice([1, 2, 9]))) for _ in range(chance.randint(2, 7))
+    ]
     assert mann_kendall(values).p_value == pytest.approx(counted(values))
 
 
@@ -47,8 +49,8 @@ def test_all_alike_and_one_alone_have_no_trend() -> None:
 def test_the_normal_p_is_close_where_values_are_many(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = random.Random(seed)  # noqa: S311
-    values = [float(drawn.randint(0, 40)) + at / 10 for at in range(EXACT_VALUES)]
+    chance = random.Random(seed)  # noqa: S311
+    values = [float(chance.randint(0, 40)) + at / 10 for at in range(EXACT_VALUES)]
     exact = mann_kendall(values).p_value
     monkeypatch.setattr("netlab.stats.kendall.EXACT_VALUES", 0)
     assert mann_kendall(values).p_value == pytest.approx(exact, rel=0.1, abs=0.005)
@@ -56,14 +58,15 @@ def test_the_normal_p_is_close_where_values_are_many(
 
 @pytest.mark.parametrize("seed", range(20))
 def test_seasons_add_up_as_all_their_orders_together(seed: int) -> None:
-    drawn = random.Random(seed)  # noqa: S311
-    seasons = [[float(drawn.randint(0, 4)) for _ in range(3)] for _ in range(3)]
+    chance = random.Random(seed)  # noqa: S311
+    seasons = [[float(chance.randint(0, 4)) for _ in range(3)] for _ in range(3)]
     s = abs(sum(map(kendall_s, seasons)))
     sums = [
-        sum(map(kendall_s, orders)) for orders in product(*(permutations(each) for each in seasons))
+        sum(map(kendall_s, orders))
+        for orders in product(*(permutations(season) for season in seasons))
     ]
     assert seasonal_kendall(seasons).p_value == pytest.approx(
-        sum(abs(each) >= s for each in sums) / len(sums)
+        sum(abs(total) >= s for total in sums) / len(sums)
     )
 
 
@@ -74,11 +77,11 @@ def test_many_seasons_go_by_the_normal_one() -> None:
 
 
 def test_the_false_alarms_are_no_more_than_asked_for() -> None:
-    drawn = random.Random(1)  # noqa: S311
-    rejected = sum(
-        mann_kendall([drawn.gauss(0, 1) for _ in range(8)]).p_value < 0.01 for _ in range(4000)
+    chance = random.Random(1)  # noqa: S311
+    rejections = sum(
+        mann_kendall([chance.gauss(0, 1) for _ in range(8)]).p_value < 0.01 for _ in range(4000)
     )
-    assert rejected / 4000 < 0.015
+    assert rejections / 4000 < 0.015
 
 
 def test_the_slope_is_the_middle_one_of_all_pairs() -> None:

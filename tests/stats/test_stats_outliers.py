@@ -80,39 +80,39 @@ def kinds(values: list[float | None], **print_step: float) -> dict[int, str]:
     return {stray.index: stray.kind for stray in outliers_on_axis(values, **print_step)}
 
 
-@pytest.mark.parametrize(("off", "expected"), [(6.0, {}), (6.001, {3: "outlier"})])
+@pytest.mark.parametrize(("off", "stray_kinds"), [(6.0, {}), (6.001, {3: "outlier"})])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_an_outlier_lies_more_than_six_hundredths_off_a_level_series(
-    off: float, expected: dict[int, str], sign: int
+    off: float, stray_kinds: dict[int, str], sign: int
 ) -> None:
     """The others do not scatter at all: s is 1 % of their median, 100."""
     values: list[float | None] = [100.0] * 7
     values[3] = 100 + sign * off
-    assert kinds(values) == expected
+    assert kinds(values) == stray_kinds
     # A series below zero is as large as one above.
-    assert kinds([-value for value in values if value is not None]) == expected
+    assert kinds([-value for value in values if value is not None]) == stray_kinds
 
 
-@pytest.mark.parametrize(("off", "expected"), [(17.791, {}), (17.792, {3: "outlier"})])
+@pytest.mark.parametrize(("off", "stray_kinds"), [(17.791, {}), (17.792, {3: "outlier"})])
 def test_the_scale_of_a_series_that_scatters_is_its_median_absolute_deviation(
-    off: float, expected: dict[int, str]
+    off: float, stray_kinds: dict[int, str]
 ) -> None:
     """Around 100 the six lie 3, 2, 1, 1, 2, 3 off: MAD 2, s = 2.9652, 6 s = 17.7912."""
     values: list[float | None] = [97.0, 98.0, 99.0, 100 + off, 101.0, 102.0, 103.0]
-    assert kinds(values) == expected
+    assert kinds(values) == stray_kinds
     for stray in outliers_on_axis(values):
         assert (stray.value, stray.expected) == (100 + off, 100.0)
         assert stray.scale == pytest.approx(2.9652)
 
 
-@pytest.mark.parametrize(("off", "expected"), [(30.0, {}), (30.1, {3: "outlier"})])
+@pytest.mark.parametrize(("off", "stray_kinds"), [(30.0, {}), (30.1, {3: "outlier"})])
 def test_three_printed_steps_are_the_least_scale_of_a_printed_series(
-    off: float, expected: dict[int, str]
+    off: float, stray_kinds: dict[int, str]
 ) -> None:
     """Steps of 5/3 in the last digit: s = 5 and more, 6 s = 30."""
     values: list[float | None] = [100.0] * 7
     values[3] = 100 + off
-    assert kinds(values, print_step=5 / 3) == expected
+    assert kinds(values, print_step=5 / 3) == stray_kinds
 
 
 def test_five_measured_values_tell_and_four_do_not() -> None:
@@ -122,7 +122,7 @@ def test_five_measured_values_tell_and_four_do_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "expected"),
+    ("second", "stray_kinds"),
     [
         # More than 5 s off the same way each: neither is a slip.
         (105.1, {4: "step", 5: "step"}),
@@ -134,16 +134,16 @@ def test_five_measured_values_tell_and_four_do_not() -> None:
     ],
 )
 def test_two_adjacent_values_bear_each_other_out_where_both_leave_by_five_scales_alike(
-    second: float, expected: dict[int, str]
+    second: float, stray_kinds: dict[int, str]
 ) -> None:
     values: list[float | None] = [100.0] * 11
     values[4], values[5] = 106.1, second
-    assert kinds(values) == expected
+    assert kinds(values) == stray_kinds
     # What was not measured does not stand between them, and the order does not matter.
     assert kinds([*values[:5], None, *values[5:]]) == {
-        at + (at > 4): k for at, k in expected.items()
+        at + (at > 4): k for at, k in stray_kinds.items()
     }
-    assert kinds(values[::-1]) == {10 - at: kind for at, kind in expected.items()}
+    assert kinds(values[::-1]) == {10 - at: kind for at, kind in stray_kinds.items()}
 
 
 def test_between_five_and_six_scales_a_value_by_itself_is_no_stray() -> None:
@@ -172,15 +172,15 @@ def test_a_value_is_held_against_the_six_nearest_and_no_other(place: int, near: 
     assert (stray.value, stray.expected, stray.scale) == (1.0, 1000.0, 10.0)
 
 
-@pytest.mark.parametrize(("off", "expected"), [(3.5, []), (3.501, [2])])
+@pytest.mark.parametrize(("off", "indices"), [(3.5, []), (3.501, [2])])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_sibling_strays_by_more_than_three_and_a_half_scales(
-    off: float, expected: list[int], sign: int
+    off: float, indices: list[int], sign: int
 ) -> None:
     """Four at 100: their deviation is 0, and the scale 1 % of the median."""
     values = [100.0, 100.0, 100 + sign * off, 100.0, 100.0]
     strays = outliers_among_siblings(values)
-    assert [stray.index for stray in strays] == expected
+    assert [stray.index for stray in strays] == indices
     for stray in strays:
         assert (stray.expected, stray.scale, stray.kind) == (100.0, 1.0, "outlier")
         assert stray.value == 100 + sign * off

@@ -115,11 +115,11 @@ def outside_by_quadrature(t: float, degrees: float, pieces: int = 8000) -> float
 @pytest.mark.parametrize("degrees", [1, 1.5, 2.9090909, 4, 17.776])
 @pytest.mark.parametrize("t", [0.01, 0.5, 1.0, 2.5, 10.0, 40.0])
 def test_a_tail_keeps_its_digits_for_broken_degrees_as_well(degrees: float, t: float) -> None:
-    expected = outside_by_quadrature(t, degrees)
-    assert t_two_sided(t, degrees) == pytest.approx(expected, rel=1e-9, abs=0)
+    tail = outside_by_quadrature(t, degrees)
+    assert t_two_sided(t, degrees) == pytest.approx(tail, rel=1e-9, abs=0)
     assert t_two_sided(-t, degrees) == t_two_sided(t, degrees)
-    assert t_above(t, degrees) == pytest.approx(expected / 2, rel=1e-9, abs=0)
-    assert t_above(-t, degrees) == pytest.approx(1 - expected / 2, rel=1e-12)
+    assert t_above(t, degrees) == pytest.approx(tail / 2, rel=1e-9, abs=0)
+    assert t_above(-t, degrees) == pytest.approx(1 - tail / 2, rel=1e-12)
 
 
 @pytest.mark.parametrize("degrees", [2, 4, 30, 100, 1000])
@@ -132,8 +132,8 @@ def test_a_tail_keeps_its_digits_however_small_it_is(degrees: int, t: float) -> 
         for step in range(2, degrees, 2):
             term *= degrees / (degrees + squared) * (step - 1) / step
             total += term
-        expected = float(1 - (squared / (degrees + squared)).sqrt() * total)
-    assert t_two_sided(t, degrees) == pytest.approx(expected, rel=1e-10, abs=0)
+        tail = float(1 - (squared / (degrees + squared)).sqrt() * total)
+    assert t_two_sided(t, degrees) == pytest.approx(tail, rel=1e-10, abs=0)
 
 
 @pytest.mark.parametrize("degrees", [1, 2.5, 30, 1e6])
@@ -148,9 +148,9 @@ def test_all_lies_outside_of_nothing_and_nothing_beyond_infinity(degrees: float)
 
 @pytest.mark.parametrize("degrees", [0.999, 0, -3, math.nan])
 def test_fewer_than_one_degree_of_freedom_is_refused(degrees: float) -> None:
-    for asked in (t_two_sided, t_above):
+    for function in (t_two_sided, t_above):
         with pytest.raises(ValueError, match="degrees of freedom"):
-            asked(1.0, degrees)
+            function(1.0, degrees)
     with pytest.raises(ValueError, match="degrees of freedom"):
         t_quantile(0.9, degrees)
 
@@ -169,10 +169,10 @@ def test_a_quantile_is_found_in_sixteen_looks_as_newtons_method_does(
     looks = 0
     beta = student_t._beta
 
-    def counted(a: float, b: float, x: float, rest: float) -> float:
+    def counted(a: float, b: float, x: float, complement: float) -> float:
         nonlocal looks
         looks += 1
-        return beta(a, b, x, rest)
+        return beta(a, b, x, complement)
 
     monkeypatch.setattr(student_t, "_beta", counted)
     for probability in (0.8, 0.95, 0.975, 0.9999):

@@ -36,9 +36,9 @@ def test_the_median_of_an_even_number_lies_between_the_two_in_the_middle() -> No
 
 
 def test_one_bad_value_pulls_the_mean_and_not_the_median() -> None:
-    printed = [92.35, 92.36, 92.37, 92.38, 92.37, 92.38, 92.38, 92.40, 92.38, 92.38, 92.21, 1.89]
-    assert rounded(mean(printed), 2) == rounded(84.82, 2)
-    assert rounded(median(printed), 3) == rounded(92.375, 3)
+    figures = [92.35, 92.36, 92.37, 92.38, 92.37, 92.38, 92.38, 92.40, 92.38, 92.38, 92.21, 1.89]
+    assert rounded(mean(figures), 2) == rounded(84.82, 2)
+    assert rounded(median(figures), 3) == rounded(92.375, 3)
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_halves_are_rounded_away_from_zero_as_printed_tables_do(
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=20))
 def test_a_mean_of_printed_decimals_is_exact_to_the_last_digit(hundredths: list[int]) -> None:
     in_bit_per_s = [value * 10_000.0 for value in hundredths]
-    whole, rest = divmod(2 * sum(hundredths) + len(hundredths), 2 * len(hundredths))
-    del rest
-    assert rounded(mean(in_bit_per_s) / 1e6, 2) == rounded(whole / 100, 2)
+    quotient, remainder = divmod(2 * sum(hundredths) + len(hundredths), 2 * len(hundredths))
+    del remainder
+    assert rounded(mean(in_bit_per_s) / 1e6, 2) == rounded(quotient / 100, 2)
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
@@ -107,7 +107,7 @@ def test_the_deviations_are_those_of_the_standard_library(values: list[float]) -
 @pytest.mark.parametrize("offset", [0.0, 1e9, 1e15])
 def test_a_variance_loses_nothing_to_the_size_of_its_values(offset: float) -> None:
     """4, 7, 13 and 16 have the mean 10 and the variance 30, wherever they begin."""
-    assert variance([offset + each for each in (4, 7, 13, 16)]) == 30
+    assert variance([offset + number for number in (4, 7, 13, 16)]) == 30
 
 
 def test_a_variance_takes_back_what_rounding_did_to_the_mean() -> None:
@@ -119,8 +119,8 @@ def test_a_variance_takes_back_what_rounding_did_to_the_mean() -> None:
 
 @given(st.lists(st.integers(-(10**9), 10**9), min_size=2, max_size=20))
 def test_the_variance_is_the_exact_one_to_a_few_units_in_the_last_place(values: list[int]) -> None:
-    exact = sum((Fraction(each) - Fraction(sum(values), len(values))) ** 2 for each in values)
-    assert variance([float(each) for each in values]) == pytest.approx(
+    exact = sum((Fraction(number) - Fraction(sum(values), len(values))) ** 2 for number in values)
+    assert variance([float(number) for number in values]) == pytest.approx(
         float(exact / (len(values) - 1)), rel=1e-14
     )
 

@@ -49,14 +49,14 @@ def refuse_links(run: Path) -> None:
     (outside / "kept").write_bytes(b"theirs")
     (run / "linked").symlink_to(outside)
     (run / "file").symlink_to(outside / "kept")
-    for refused in (
+    for call in (
         lambda: write_private(run, "linked", "kept", b"ours"),
         lambda: print(read_inside(run / "file", 100)),
         lambda: Journal.open(run / "file"),
         lambda: WriterLock.acquire(run / "file"),
     ):
         try:
-            refused()
+            call()
         except StoreError as error:
             print("it is a link" in str(error))
     print((outside / "kept").read_bytes())

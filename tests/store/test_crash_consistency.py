@@ -27,9 +27,9 @@ def plan_of(records: int) -> Plan:
 
 
 def recorded(
-    root: Path, plan: Plan, patch: pytest.MonkeyPatch, *, beside: bool = False
+    root: Path, plan: Plan, patch: pytest.MonkeyPatch, *, overlap: bool = False
 ) -> Recorder:
-    """A run of so many records into ``root/run``, with every operation on the disk; ``beside``:
+    """A run of so many records into ``root/run``, with every operation on the disk; ``overlap``:
     each record is synced while the next one is written.
     """
     recorder = Recorder(root)
@@ -39,8 +39,8 @@ def recorded(
         with RunFolder.open_for_writing(root / "run", plan, clock=ticking()) as folder:
             for cell in plan.cells:
                 folder.note("attempt", durable=False, cell=cell.key, trial=1, attempt=1)
-                folder.append(made_record(cell), durable=not beside)
-                if beside:
+                folder.append(made_record(cell), durable=not overlap)
+                if overlap:
                     folder.sync_soon().add_done_callback(recorder.acknowledge)
                 else:
                     recorder.acknowledge()
@@ -58,32 +58,32 @@ def laid_out(path: Path, files: Files) -> Path:
     return path / "run"
 
 
-@pytest.mark.parametrize("beside", [False, True], ids=["one by one", "synced beside"])
+@pytest.mark.parametrize("overlap", [False, True], ids=["one by one", "synced beside"])
 def test_every_end_of_a_short_run_is_a_folder_that_is_read_and_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overlap: bool
 ) -> None:
     plan = plan_of(6)
-    recorder = recorded(tmp_path, plan, monkeypatch, beside=beside)
-    whole = {record.cell: record for record in read(tmp_path / "run").records}
-    assert len(whole) == 6
-    seen: set[tuple[tuple[str, bytes], ...]] = set()
-    for done, disk in ends(recorder.operations):
+    recorder = recorded(tmp_path, plan, monkeypatch, overlap=overlap)
+    records = {record.cell: record for record in read(tmp_path / "run").records}
+    assert len(records) == 6
+    states: set[tuple[tuple[str, bytes], ...]] = set()
+    for operation_count, disk in ends(recorder.operations):
         files = disk.files()
-        if (same := tuple(sorted(files.items()))) in seen:
+        if (same := tuple(sorted(files.items()))) in states:
             continue
-        seen.add(same)
-        acknowledged = sum(count <= done for count in recorder.acknowledged)
+        states.add(same)
+        acknowledged = sum(count <= operation_count for count in recorder.acknowledged)
         if "run/run.json" not in files:
             assert acknowledged == 0
             continue
-        folder = laid_out(tmp_path / f"end-{len(seen)}", files)
+        folder = laid_out(tmp_path / f"end-{len(states)}", files)
         stored = read(folder)
         assert stored.plan == plan
-        assert acknowledged <= len(stored.records) <= (6 if beside else acknowledged + 1)
-        assert all(record == whole[record.cell] for record in stored.records)
-        with RunFolder.open_for_writing(folder, plan) as resumed:
-            assert len(resumed.outstanding()) == 6 - len(stored.records)
-    assert len(seen) > 60
+        assert acknowledged <= len(stored.records) <= (6 if overlap else acknowledged + 1)
+        assert all(record == records[record.cell] for record in stored.records)
+        with RunFolder.open_for_writing(folder, plan) as run_folder:
+            assert len(run_folder.outstanding()) == 6 - len(stored.records)
+    assert len(states) > 60
 
 
 def test_every_end_of_1000_records_has_all_that_were_acknowledged(
@@ -91,14 +91,14 @@ def test_every_end_of_1000_records_has_all_that_were_acknowledged(
 ) -> None:
     recorder = recorded(tmp_path, plan_of(RECORDS), monkeypatch)
     keys = [cell.key for cell in plan_of(RECORDS).cells]
-    tried = acknowledged = 0
-    for done, disk in ends(recorder.operations):
-        while acknowledged < RECORDS and recorder.acknowledged[acknowledged] <= done:
+    end_count = acknowledged = 0
+    for operation_count, disk in ends(recorder.operations):
+        while acknowledged < RECORDS and recorder.acknowledged[acknowledged] <= operation_count:
             acknowledged += 1
-        tried += 1
+        end_count += 1
         data = disk.content.get(disk.names.get("run/journal.jsonl", 0), bytearray())
         # Lines stand by themselves: most times the last ones tell.
-        start = data.rfind(b"\n", 0, max(0, len(data) - WINDOW)) + 1 if tried % 500 else 0
+        start = data.rfind(b"\n", 0, max(0, len(data) - WINDOW)) + 1 if end_count % 500 else 0
         lines, _ = decode(bytes(data[start:]))
         cells = [line.data["cell"] for line in lines if line.data["kind"] == "record"]
         few = min(acknowledged, WINDOW_RECORDS if start else acknowledged)
@@ -108,7 +108,7 @@ def test_every_end_of_1000_records_has_all_that_were_acknowledged(
             keys[acknowledged + 1 - len(cells) : acknowledged + 1],
         )
     assert acknowledged == RECORDS
-    record_property("figure", f"{tried} ends, all acknowledged records read in each")
+    record_property("figure", f"{end_count} ends, all acknowledged records read in each")
     record_property("n", f"{RECORDS} records, {len(recorder.operations)} operations")
 
 
@@ -130,4 +130,4 @@ def test_every_folder_that_is_made_is_durable_at_once(
     monkeypatch.setattr(os, "fsync", synced)
     make_folder(tmp_path / "runs" / "may" / "one")
     made_ones = [tmp_path / "runs", tmp_path / "runs/may", tmp_path / "runs/may/one"]
-    assert calls == [each for path in made_ones for each in (path, path.parent)]
+    assert calls == [place for path in made_ones for place in (path, path.parent)]

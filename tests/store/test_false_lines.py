@@ -32,15 +32,15 @@ def run_with(path: Path, *lines: dict[str, Any]) -> Path:
     return path
 
 
-def record_line(**changed: Any) -> dict[str, Any]:
+def record_line(**changes: Any) -> dict[str, Any]:
     """A record of the first cell; what is in ``settings`` and ``values`` is added."""
     line: dict[str, Any] = {"kind": "record", **json.loads(to_json(made_record(LL)))}
-    added = {name: line[name] | changed.pop(name) for name in PARTS & changed.keys()}
-    return line | changed | added
+    parts = {name: line[name] | changes.pop(name) for name in PARTS & changes.keys()}
+    return line | changes | parts
 
 
 @pytest.mark.parametrize(
-    ("changed", "words"),
+    ("changes", "words"),
     [
         (
             {"test": "foo", "settings": {"protocol": "UDP"}},
@@ -54,9 +54,9 @@ def record_line(**changed: Any) -> dict[str, Any]:
     ],
 )
 def test_a_record_that_cannot_be_is_damage(
-    tmp_path: Path, changed: dict[str, Any], words: str
+    tmp_path: Path, changes: dict[str, Any], words: str
 ) -> None:
-    stored = read(run_with(tmp_path / "run", record_line(**changed)), RUN_CHECK)
+    stored = read(run_with(tmp_path / "run", record_line(**changes)), RUN_CHECK)
     assert stored.records == ()
     (damage,) = stored.damage
     assert str(damage).startswith("line 2: not a record of this format: ")

@@ -94,12 +94,14 @@ def test_a_torn_end_is_kept_and_the_next_record_starts_on_a_fresh_line(
 ) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(file_of(2) + encode_line(text_of(2))[:torn])
-    before = path.read_bytes()
+    torn_data = path.read_bytes()
     journal = Journal.open(path)
     journal.append(text_of(3))
     journal.append(text_of(4))
     journal.close()
-    assert path.read_bytes() == before + b"\n" + encode_line(text_of(3)) + encode_line(text_of(4))
+    assert path.read_bytes() == torn_data + b"\n" + encode_line(text_of(3)) + encode_line(
+        text_of(4)
+    )
     lines, damage = read_journal(path)
     assert [line.data["data"]["n"] for line in lines] == [0, 1, 3, 4]
     assert [place.line for place in damage] == [3]

@@ -50,9 +50,9 @@ def test_values_come_back_in_their_order_with_their_types(values: dict[str, Any]
 
 def test_a_series_that_is_asked_for_is_the_askers_own() -> None:
     small = kept({"receiver_gaps": [1, 2, 3]})
-    asked = small["receiver_gaps"]
-    assert isinstance(asked, list)
-    asked.append(4)
+    gaps = small["receiver_gaps"]
+    assert isinstance(gaps, list)
+    gaps.append(4)
     assert small["receiver_gaps"] == [1, 2, 3]
 
 
@@ -67,31 +67,33 @@ def test_only_whole_numbers_from_0_on_are_counts(series: list[Any], counts: bool
 
 def test_records_that_were_read_share_their_names() -> None:
     first, second = _two_alike()
-    assert all(one is other for one, other in zip(first, second, strict=True))
+    assert all(
+        first_name is second_name for first_name, second_name in zip(first, second, strict=True)
+    )
 
 
 def _two_alike() -> tuple[PackedValues, PackedValues]:
-    seen: dict[tuple[str, ...], PackedValues] = {}
+    values_by_names: dict[tuple[str, ...], PackedValues] = {}
     for record in read(MEASURED).records:
         values = record.values
         assert isinstance(values, PackedValues)
-        if tuple(values) in seen:
-            return seen[tuple(values)], values
-        seen[tuple(values)] = values
+        if tuple(values) in values_by_names:
+            return values_by_names[tuple(values)], values
+        values_by_names[tuple(values)] = values
     raise AssertionError("no two records of the measured run have the same names")
 
 
 def run_of(folder: Path, copies: int) -> Path:
     """So many copies of some measured records, each of a cell of its own."""
-    measured = [record for record in read(MEASURED).records if len(record.values) > 300][:10]
+    records = [record for record in read(MEASURED).records if len(record.values) > 300][:10]
     cells = tuple(
         PlannedCell(f"cell-{number}", record.pairing, record.test, record.settings)
-        for number, record in enumerate(measured * copies)
+        for number, record in enumerate(records * copies)
     )
-    with RunFolder.open_for_writing(folder, made_plan(cells=cells, repeats=1)) as opened:
-        for cell, record in zip(cells, measured * copies, strict=True):
-            made = made_record(cell, values=dict(record.values))
-            opened.append(made, durable=False)
+    with RunFolder.open_for_writing(folder, made_plan(cells=cells, repeats=1)) as run_folder:
+        for cell, record in zip(cells, records * copies, strict=True):
+            copy = made_record(cell, values=dict(record.values))
+            run_folder.append(copy, durable=False)
     return folder
 
 

@@ -40,20 +40,20 @@ class Python:
 
     def run(self, *words: str, folder: Path, code: int = 0) -> str:
         """Standard output with plain line ends, and standard error of what is refused."""
-        given = {"PYTHONPATH": self.name(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **self.around}
-        ended = subprocess.run(
+        environment = {"PYTHONPATH": self.name(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **self.around}
+        process = subprocess.run(
             [*self.words, *words],
             cwd=folder,
-            env=os.environ | given,
+            env=os.environ | environment,
             input=b"",  # wine has no handle of /dev/null
             capture_output=True,
             timeout=WAIT_S,
             check=False,
         )
-        output = ended.stdout.decode().replace("\r\n", "\n")
-        errors = ended.stderr.decode(errors="replace")
-        assert ended.returncode == code, (
-            f"{words}: {ended.returncode}\n{output[-500:]}\n{errors[-3000:]}"
+        output = process.stdout.decode().replace("\r\n", "\n")
+        errors = process.stderr.decode(errors="replace")
+        assert process.returncode == code, (
+            f"{words}: {process.returncode}\n{output[-500:]}\n{errors[-3000:]}"
         )
         return output + (errors if code else "")
 
@@ -80,8 +80,8 @@ def copies(tmp_path: Path) -> tuple[Path, Path]:
     for name in ("here", "there"):
         shutil.copytree(RUN, tmp_path / name / "run")
         shutil.copytree(FIXTURES / "run-v1", tmp_path / name / "old")
-        for made in (*TABLES, "index.html"):  # what a report makes
-            (tmp_path / name / "run" / made).unlink(missing_ok=True)
+        for file_name in (*TABLES, "index.html"):  # what a report makes
+            (tmp_path / name / "run" / file_name).unlink(missing_ok=True)
     return tmp_path / "here", tmp_path / "there"
 
 
@@ -105,28 +105,28 @@ def plain(text: str, python: Python) -> str:
 def test_what_is_read_of_a_run_is_the_same_as_here(
     elsewhere: Python, copies: tuple[Path, Path]
 ) -> None:
-    here, there = copies
+    own_folder, far_folder = copies
     for words, code in ASKED:
-        asked = [elsewhere.name(Path(word)) if word.startswith("/") else word for word in words]
-        ours = HERE.run("-m", "netlab", *words, folder=here, code=code)
-        theirs = elsewhere.run("-m", "netlab", *asked, folder=there, code=code)
+        far_words = [elsewhere.name(Path(word)) if word.startswith("/") else word for word in words]
+        ours = HERE.run("-m", "netlab", *words, folder=own_folder, code=code)
+        theirs = elsewhere.run("-m", "netlab", *far_words, folder=far_folder, code=code)
         assert plain(theirs, elsewhere).rstrip() == plain(ours, elsewhere).rstrip(), words
 
 
 def test_a_report_is_written_with_the_same_tables_and_names_that_windows_allows(
     elsewhere: Python, copies: tuple[Path, Path]
 ) -> None:
-    here, there = copies
-    (there / "run" / "charts" / "stale.svg").write_bytes(b"")
-    ours = HERE.run("-m", "netlab", "report", "run", folder=here)
-    theirs = elsewhere.run("-m", "netlab", "report", "run", folder=there)
+    own_folder, far_folder = copies
+    (far_folder / "run" / "charts" / "stale.svg").write_bytes(b"")
+    ours = HERE.run("-m", "netlab", "report", "run", folder=own_folder)
+    theirs = elsewhere.run("-m", "netlab", "report", "run", folder=far_folder)
     assert plain(theirs, elsewhere) == ours
     for name in TABLES:
-        assert (there / "run" / name).read_bytes() == (here / "run" / name).read_bytes()
-    written = {path.relative_to(there) for path in there.rglob("*")}
-    assert written == {path.relative_to(here) for path in here.rglob("*")}
-    assert [path for path in written if ILLEGAL.search(path.name)] == []
-    assert len((there / "run" / "index.html").read_text("utf-8")) > 10**5
+        assert (far_folder / "run" / name).read_bytes() == (own_folder / "run" / name).read_bytes()
+    files = {path.relative_to(far_folder) for path in far_folder.rglob("*")}
+    assert files == {path.relative_to(own_folder) for path in own_folder.rglob("*")}
+    assert [path for path in files if ILLEGAL.search(path.name)] == []
+    assert len((far_folder / "run" / "index.html").read_text("utf-8")) > 10**5
 
 
 def test_a_run_is_loaded_in_python(elsewhere: Python, copies: tuple[Path, Path]) -> None:

@@ -65,9 +65,9 @@ def test_a_plan_with_trials_until_tight_and_cells_of_their_own_number_is_read_ba
         *((LL.key, trial) for trial in range(1, 8)),
         *((LL_LARGE.key, trial) for trial in range(1, 13)),
     ]
-    other = replace(plan, until=replace(until, at_most=8))
+    new_plan = replace(plan, until=replace(until, at_most=8))
     with pytest.raises(UsageError, match=r"until: ± 2.5 % at 90 %, 3 to 7 trials there, .* 3 to 8"):
-        open_folder(tmp_path / "run", other)
+        open_folder(tmp_path / "run", new_plan)
 
 
 def test_a_plan_without_news_is_written_as_ever(tmp_path: Path) -> None:
@@ -128,17 +128,17 @@ def test_outstanding_is_what_has_no_record_failed_or_is_pending(tmp_path: Path) 
         folder.append(made_record(LL, 2, status=Status.IMPOSSIBLE, reason="capability-missing"))
         folder.append(made_record(LL_LARGE, 1, status=Status.FAILED, reason="no-peer"))
         folder.append(made_record(LL_LARGE, 2, status=Status.PENDING, reason="host-away"))
-        left = [(LL_LARGE.key, 1), (LL_LARGE.key, 2), (WL.key, 1), (WL.key, 2)]
-        left += [(WL_LARGE.key, 1), (WL_LARGE.key, 2)]
-        assert list(folder.outstanding()) == left
+        trials = [(LL_LARGE.key, 1), (LL_LARGE.key, 2), (WL.key, 1), (WL.key, 2)]
+        trials += [(WL_LARGE.key, 1), (WL_LARGE.key, 2)]
+        assert list(folder.outstanding()) == trials
     with open_folder(tmp_path / "run") as folder:
-        assert list(folder.outstanding()) == left
+        assert list(folder.outstanding()) == trials
         folder.append(made_record(LL_LARGE, 1, attempt=2))
-        assert list(folder.outstanding()) == left[1:]
+        assert list(folder.outstanding()) == trials[1:]
 
 
 @pytest.mark.parametrize(
-    ("reason", "errno", "kept"),
+    ("reason", "errno", "is_final"),
     [
         ("capability-missing", None, True),
         ("capability-missing", 1, False),
@@ -149,13 +149,13 @@ def test_outstanding_is_what_has_no_record_failed_or_is_pending(tmp_path: Path) 
     ],
 )
 def test_what_the_path_or_the_host_refused_as_it_was_then_is_asked_again(
-    tmp_path: Path, reason: str, errno: int | None, kept: bool
+    tmp_path: Path, reason: str, errno: int | None, is_final: bool
 ) -> None:
-    refused = made_record(LL, 1, status=Status.IMPOSSIBLE, reason=reason, errno=errno)
-    assert refused.is_final is kept
+    record = made_record(LL, 1, status=Status.IMPOSSIBLE, reason=reason, errno=errno)
+    assert record.is_final is is_final
     with open_folder(tmp_path / "run") as folder:
-        folder.append(refused)
-        assert ((LL.key, 1) not in folder.outstanding()) is kept
+        folder.append(record)
+        assert ((LL.key, 1) not in folder.outstanding()) is is_final
 
 
 def test_redo_measures_again_and_keeps_the_old_record(tmp_path: Path) -> None:
@@ -175,11 +175,11 @@ def test_redo_measures_again_and_keeps_the_old_record(tmp_path: Path) -> None:
 def test_finished_records_stay_byte_identical_over_a_resume(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
         folder.append(made_record(LL, 1))
-    before = (tmp_path / "run" / "journal.jsonl").read_bytes()
+    journal = (tmp_path / "run" / "journal.jsonl").read_bytes()
     header = (tmp_path / "run" / "run.json").read_bytes()
     with open_folder(tmp_path / "run") as folder:
         folder.append(made_record(LL, 2))
-    assert (tmp_path / "run" / "journal.jsonl").read_bytes().startswith(before)
+    assert (tmp_path / "run" / "journal.jsonl").read_bytes().startswith(journal)
     assert (tmp_path / "run" / "run.json").read_bytes() == header
     assert len(read(tmp_path / "run").records) == 2
 
@@ -230,24 +230,24 @@ def test_a_record_that_the_plan_has_not_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_writer_keeps_no_more_of_a_record_than_what_rules_look_at(tmp_path: Path) -> None:
-    kept = {"throughput_bit_per_s": 1e6, "receiver_host_steal_share": 0.01}
+    rule_values = {"throughput_bit_per_s": 1e6, "receiver_host_steal_share": 0.01}
     long: dict[str, Value] = {"receiver_interval_bytes": [1] * 1000, "receiver_congestion": "cubic"}
-    record = made_record(values=kept | long)
+    record = made_record(values=rule_values | long)
     with open_folder(tmp_path / "run") as folder:
         folder.append(record)
-        assert folder.latest[LL.key, 1].values == kept
+        assert folder.latest[LL.key, 1].values == rule_values
     with open_folder(tmp_path / "run") as folder:
         (again,) = folder.records
-        assert (again.values, again.settings, again.status) == (kept, {}, record.status)
+        assert (again.values, again.settings, again.status) == (rule_values, {}, record.status)
     assert read(tmp_path / "run").records == (record,)
 
 
 def test_a_refused_record_leaves_no_line_behind(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
-        before = len(lines_of(tmp_path / "run"))
+        line_count = len(lines_of(tmp_path / "run"))
         with pytest.raises(ValueError, match="closed list"):
             folder.append(made_record(status=Status.FAILED, reason="bad-luck"))
         with pytest.raises(ValueError, match="not a kind of note"):
             folder.note("record", cell=LL.key)
-        assert len(lines_of(tmp_path / "run")) == before
+        assert len(lines_of(tmp_path / "run")) == line_count
         assert folder.latest == {}

@@ -34,11 +34,11 @@ from netlab.store.run_folder import holder_of, read
 def test_another_matrix_is_refused_with_the_difference_in_words(tmp_path: Path) -> None:
     open_folder(tmp_path / "run").close()
     tests = [{"kind": "stream", "duration_s": 1, "message_bytes": [64]}]
-    other = made_plan(content={**CONTENT, "tests": tests, "warm_up_s": 2})
-    with pytest.raises(UsageError) as caught:
-        open_folder(tmp_path / "run", other)
-    message = str(caught.value)
-    assert caught.value.exit_code == 2
+    new_plan = made_plan(content={**CONTENT, "tests": tests, "warm_up_s": 2})
+    with pytest.raises(UsageError) as excinfo:
+        open_folder(tmp_path / "run", new_plan)
+    message = str(excinfo.value)
+    assert excinfo.value.exit_code == 2
     assert "tests[0].duration_s: 10 there, 1 here" in message
     assert "tests[0].message_bytes: [64, 1500] there, [64] here" in message
     assert "warm_up_s: nothing there, 2 here" in message
@@ -55,20 +55,20 @@ def test_the_same_matrix_under_another_title_goes_on(tmp_path: Path) -> None:
 
 def test_the_same_matrix_with_other_cells_is_refused(tmp_path: Path) -> None:
     open_folder(tmp_path / "run").close()
-    other = made_plan(cells=(*made_plan().cells[:3], made_cell("WL", 9000)))
+    new_plan = made_plan(cells=(*made_plan().cells[:3], made_cell("WL", 9000)))
     with pytest.raises(UsageError, match="cells: 1 only there, 1 only here"):
-        open_folder(tmp_path / "run", other)
+        open_folder(tmp_path / "run", new_plan)
 
 
 def test_many_differences_are_cut_short(tmp_path: Path) -> None:
     open_folder(tmp_path / "run").close()
-    other = made_plan(content={**CONTENT, **{f"key{n:02}": n for n in range(20)}})
+    new_plan = made_plan(content={**CONTENT, **{f"key{n:02}": n for n in range(20)}})
     with pytest.raises(UsageError, match="key07: nothing there, 7 here; and 12 more"):
-        open_folder(tmp_path / "run", other)
+        open_folder(tmp_path / "run", new_plan)
 
 
 @pytest.mark.parametrize(
-    ("there", "here", "words"),
+    ("old_content", "new_content", "words"),
     [
         ({"a": 10}, {"a": 10.0}, []),
         ({"a": True}, {"a": 1}, ["a: true there, 1 here"]),
@@ -78,8 +78,10 @@ def test_many_differences_are_cut_short(tmp_path: Path) -> None:
         ({"a": "x" * 99}, {"a": {}}, ['a: "' + "x" * 56 + "... there, {} here"]),
     ],
 )
-def test_differences_are_said_path_by_path(there: Any, here: Any, words: list[str]) -> None:
-    assert list(differences(there, here)) == words
+def test_differences_are_said_path_by_path(
+    old_content: Any, new_content: Any, words: list[str]
+) -> None:
+    assert list(differences(old_content, new_content)) == words
 
 
 # One writer
@@ -133,9 +135,9 @@ folder.close()
 """
 
 
-def start_writer(path: Path, what: str) -> subprocess.Popen[str]:
+def start_writer(path: Path, task: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), str(MADE), what],
+        [sys.executable, "-c", WRITER, str(path), str(MADE), task],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -158,7 +160,7 @@ def test_kill_9_at_any_moment_loses_no_record_and_frees_the_lock_at_once(tmp_pat
     chance = random.Random(20260131)  # noqa: S311
     path = tmp_path / "run"
     keys: list[str] = []
-    before = b""
+    old_journal = b""
     for _ in range(5):
         writer = start_writer(path, "write")
         assert writer.stdout is not None
@@ -167,8 +169,8 @@ def test_kill_9_at_any_moment_loses_no_record_and_frees_the_lock_at_once(tmp_pat
         writer.send_signal(signal.SIGKILL)
         keys += [key for key in writer.communicate(timeout=30)[0].split("\n") if "stream" in key]
         journal = (path / "journal.jsonl").read_bytes()
-        assert journal.startswith(before)
-        before = journal
+        assert journal.startswith(old_journal)
+        old_journal = journal
         assert holder_of(path) is None
         recorded = [record.cell for record in read(path).records]
         assert len(set(recorded)) == len(recorded)
@@ -184,9 +186,9 @@ def test_every_flipped_bit_of_the_header_is_noticed(tmp_path: Path) -> None:
     plan = made_plan(cells=(LL,))
     open_folder(tmp_path / "run", plan).close()
     header = tmp_path / "run" / "run.json"
-    whole = header.read_bytes()
-    for bit in range(0, len(whole) * 8):
-        data = bytearray(whole)
+    header_data = header.read_bytes()
+    for bit in range(0, len(header_data) * 8):
+        data = bytearray(header_data)
         data[bit // 8] ^= 1 << (bit % 8)
         header.write_bytes(bytes(data))
         with contextlib.suppress(StoreError):

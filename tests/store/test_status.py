@@ -153,9 +153,9 @@ def test_trials_that_a_hypervisor_disturbed_are_told_as_the_last_session_saw_the
         folder.note("session", quiet={"steal": 0.5, "tries": 2})
         folder.note("session", quiet=quiet)
         for number, attempt, stolen in ((1, 1, 0.05), (2, 3, 0.2)):
-            made = made_record(LL, number, attempt=attempt)
-            values = {**made.values, "receiver_host_steal_share": stolen}
-            folder.append(replace(made, values=values))
+            record = made_record(LL, number, attempt=attempt)
+            values = {**record.values, "receiver_host_steal_share": stolen}
+            folder.append(replace(record, values=values))
         folder.append(made_record(WL, 1))
     state = status_of(tmp_path / "run")
     assert (state.disturbed, state.disturbed_again) == counts

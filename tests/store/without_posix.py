@@ -61,18 +61,18 @@ def take_away() -> None:
 
 
 def by_path_alone(call: Callable[..., Any]) -> Callable[..., Any]:
-    def called(*given: Any, **more: Any) -> Any:
+    def called(*arguments: Any, **more: Any) -> Any:
         for name in ("dir_fd", "src_dir_fd", "dst_dir_fd"):
             if more.pop(name, None) is not None:
                 raise NotImplementedError(f"{name} unavailable on this platform")
-        return call(*given, **more)
+        return call(*arguments, **more)
 
     return called
 
 
 def no_folders(open_by: Callable[..., int]) -> Callable[..., int]:
-    def opened(path: Any, *given: Any, **more: Any) -> int:
-        descriptor = open_by(path, *given, **more)
+    def opened(path: Any, *arguments: Any, **more: Any) -> int:
+        descriptor = open_by(path, *arguments, **more)
         if stat.S_ISDIR(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise PermissionError(13, "Permission denied", path)

@@ -16,14 +16,16 @@ FIGURE = re.compile(r"\b[0-9.]+ [GM]bit/s")
 
 def around(folder: Path, **more: str) -> dict[str, str]:
     """A newcomer's surroundings: an empty home."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+    }
     (folder / "home").mkdir(exist_ok=True)
-    return {**kept, "HOME": str(folder / "home"), "XDG_CACHE_HOME": "", **more}
+    return {**environment, "HOME": str(folder / "home"), "XDG_CACHE_HOME": "", **more}
 
 
 def done(argv: list[str], **more: object) -> str:
     """Standard output of a program that ends well."""
-    ended = subprocess.run(
+    process = subprocess.run(
         argv,
         capture_output=True,
         text=True,
@@ -32,11 +34,11 @@ def done(argv: list[str], **more: object) -> str:
         stdin=subprocess.DEVNULL,
         **more,  # type: ignore[call-overload]
     )
-    assert ended.returncode == 0, f"{argv}:\n{ended.stdout[-2000:]}\n{ended.stderr[-4000:]}"
-    return str(ended.stdout)
+    assert process.returncode == 0, f"{argv}:\n{process.stdout[-2000:]}\n{process.stderr[-4000:]}"
+    return str(process.stdout)
 
 
-def install(what: Path, folder: Path, *words: str) -> Path:
+def install(source: Path, folder: Path, *words: str) -> Path:
     """An environment with nothing but netlab in it, and the libraries of this one beside it."""
     venv = folder / "venv"
     done([sys.executable, "-m", "venv", "--without-pip", str(venv)])
@@ -44,5 +46,5 @@ def install(what: Path, folder: Path, *words: str) -> Path:
     (site / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     pip = [sys.executable, "-m", "pip", "--python", str(venv / "bin" / "python"), "install"]
     always = ["--quiet", "--disable-pip-version-check", "--no-deps", "--no-index"]
-    done([*pip, *always, *words, str(what)], cwd=folder)
+    done([*pip, *always, *words, str(source)], cwd=folder)
     return venv

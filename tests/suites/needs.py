@@ -107,8 +107,8 @@ def _fuzzer_library() -> list[Path]:
     if not _program("clang")():
         return []
     argv = ["clang", "-print-resource-dir"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    return list(Path(done.stdout.strip()).glob("lib/**/libclang_rt.fuzzer-*.a"))
+    process = subprocess.run(argv, capture_output=True, text=True, check=False)
+    return list(Path(process.stdout.strip()).glob("lib/**/libclang_rt.fuzzer-*.a"))
 
 
 SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server")
@@ -116,7 +116,7 @@ SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-serve
 
 def _sshd() -> bool:
     programs = _program("sshd")() and _program("ssh-keygen")()
-    return programs and any(Path(each).exists() for each in SFTP_SERVERS)
+    return programs and any(Path(path).exists() for path in SFTP_SERVERS)
 
 
 NEEDS = {
@@ -222,13 +222,13 @@ def is_met(name: str) -> bool:
 
 def needs_of(item: pytest.Item) -> tuple[str, ...]:
     """The names of all that a test needs, each once."""
-    named = [name for marker in item.iter_markers("needs") for name in marker.args]
+    need_names = [name for marker in item.iter_markers("needs") for name in marker.args]
     fixtures: Iterable[str] = getattr(item, "fixturenames", ())
-    named += [name for fixture in fixtures for name in FIXTURES.get(fixture, ())]
-    unknown = [name for name in named if name not in NEEDS]
+    need_names += [name for fixture in fixtures for name in FIXTURES.get(fixture, ())]
+    unknown = [name for name in need_names if name not in NEEDS]
     if unknown:
         raise pytest.UsageError(f"{item.nodeid} needs {unknown[0]!r}, which needs.py lacks")
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(need_names))
 
 
 def suite_of(item: pytest.Item) -> Suite:

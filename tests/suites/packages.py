@@ -18,11 +18,11 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy in which nothing was built."""
     copy = tmp_path_factory.mktemp("checkout")
     skip = shutil.ignore_patterns("__pycache__", "*.egg-info", "build")
-    kept = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    cache_filter = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in NEEDED:
         path = ROOT / name
         if path.is_dir():
-            shutil.copytree(path, copy / name, ignore=kept)
+            shutil.copytree(path, copy / name, ignore=cache_filter)
         else:
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, copy / name)
@@ -30,8 +30,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def _made(checkout: Path, what: str) -> Path:
-    script = f"from setuptools import build_meta; print(build_meta.build_{what}('dist'))"
+def _made(checkout: Path, kind: str) -> Path:
+    script = f"from setuptools import build_meta; print(build_meta.build_{kind}('dist'))"
     name = done([sys.executable, "-c", script], cwd=checkout).splitlines()[-1]
     return checkout / "dist" / name
 

@@ -41,16 +41,16 @@ BUILD_S = 900.0
 
 
 def make(*words: str) -> str:
-    done = subprocess.run(
+    process = subprocess.run(
         ["make", "--no-print-directory", "-C", str(PROBES), f"PYTHON={sys.executable}", *words],
         capture_output=True,
         text=True,
         timeout=BUILD_S,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert "warning" not in done.stderr, done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stderr
+    assert "warning" not in process.stderr, process.stderr
+    return process.stdout
 
 
 def built(target: str) -> Path:

@@ -110,11 +110,11 @@ def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:
         if SAMPLE is not None and item.get_closest_marker("sampled"):
             rows.setdefault(item.nodeid.partition("[")[0], []).append(item)
     left_out: set[pytest.Item] = set()
-    for test, each in rows.items():
-        marker = each[0].get_closest_marker("sampled")
-        most = len(each) if marker is None else min(len(each), marker.kwargs["most"])
-        drawn = random.Random(f"{SAMPLE} {test}").sample(each, most)  # noqa: S311
-        left_out |= {item for item in each if item not in drawn}
+    for test, test_rows in rows.items():
+        marker = test_rows[0].get_closest_marker("sampled")
+        most = len(test_rows) if marker is None else min(len(test_rows), marker.kwargs["most"])
+        sample = random.Random(f"{SAMPLE} {test}").sample(test_rows, most)  # noqa: S311
+        left_out |= {item for item in test_rows if item not in sample}
     faults = [item for item in items if needs.suite_of(item) == "faults"]
     files = sorted({item.path for item in faults})
     if SAMPLE is not None and len(files) > FAULTS_DRAWN:

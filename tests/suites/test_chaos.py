@@ -25,15 +25,17 @@ def journal(folder: Path, *lines: dict[str, Any]) -> Path:
     folder.mkdir()
     (folder / "run.json").write_text(json.dumps({"cells": [{"key": "one"}]}))
     texts = [json.dumps(line).encode() for line in lines]
-    whole = b"".join(b"%08x %s\n" % (zlib.crc32(text), text) for text in texts)
-    (folder / "journal.jsonl").write_bytes(whole)
+    data = b"".join(b"%08x %s\n" % (zlib.crc32(text), text) for text in texts)
+    (folder / "journal.jsonl").write_bytes(data)
     return folder
 
 
 def record(trial: int, status: str = "ok") -> dict[str, Any]:
     reason = {"failed": "peer-vanished", "pending": "host-away"}.get(status)
-    made = replace(made_record(trial=trial, status=Status(status), reason=reason), cell="one")
-    return {"kind": "record", **json.loads(to_json(made))}
+    trial_record = replace(
+        made_record(trial=trial, status=Status(status), reason=reason), cell="one"
+    )
+    return {"kind": "record", **json.loads(to_json(trial_record))}
 
 
 def attempt(trial: int) -> dict[str, Any]:
@@ -41,24 +43,24 @@ def attempt(trial: int) -> dict[str, Any]:
 
 
 def test_a_trial_without_a_result_is_lost_and_one_begun_again_is_twice(tmp_path: Path) -> None:
-    whole, lost, again = Toll(), Toll(), Toll()
+    full_toll, loss_toll, repeat_toll = Toll(), Toll(), Toll()
     retried = (attempt(1), record(1, "failed"), attempt(1), record(1), attempt(2), record(2))
-    judge(journal(tmp_path / "whole", *retried), whole)
-    assert (whole.lost, whole.twice, whole.trials) == ([], [], 2)
-    judge(journal(tmp_path / "lost", attempt(1), record(1), record(2, "pending")), lost)
-    assert len(lost.lost) == 1
-    judge(journal(tmp_path / "again", record(1), record(2), attempt(1)), again)
-    assert (again.lost, len(again.twice)) == ([], 1)
+    judge(journal(tmp_path / "whole", *retried), full_toll)
+    assert (full_toll.lost, full_toll.twice, full_toll.trials) == ([], [], 2)
+    judge(journal(tmp_path / "lost", attempt(1), record(1), record(2, "pending")), loss_toll)
+    assert len(loss_toll.lost) == 1
+    judge(journal(tmp_path / "again", record(1), record(2), attempt(1)), repeat_toll)
+    assert (repeat_toll.lost, len(repeat_toll.twice)) == ([], 1)
 
 
 def test_a_journal_may_grow_and_nothing_else_may_change() -> None:
-    before = {"run.json": b"plan", "journal.jsonl": b"one\n", "matrix.yaml": b""}
-    assert changes(before, before | {"journal.jsonl": b"one\ntwo\n"}, "run") == []
-    assert changes(before, before | {"journal.jsonl": b"One\ntwo\n"}, "run") == [
+    old_files = {"run.json": b"plan", "journal.jsonl": b"one\n", "matrix.yaml": b""}
+    assert changes(old_files, old_files | {"journal.jsonl": b"one\ntwo\n"}, "run") == []
+    assert changes(old_files, old_files | {"journal.jsonl": b"One\ntwo\n"}, "run") == [
         "run/journal.jsonl"
     ]
-    assert changes(before, before | {"run.json": b"plan "}, "run") == ["run/run.json"]
-    assert changes(before, {"run.json": b"plan", "journal.jsonl": b"one\n"}, "run") == [
+    assert changes(old_files, old_files | {"run.json": b"plan "}, "run") == ["run/run.json"]
+    assert changes(old_files, {"run.json": b"plan", "journal.jsonl": b"one\n"}, "run") == [
         "run/matrix.yaml"
     ]
 
@@ -70,27 +72,29 @@ def test_every_reason_that_a_fault_excuses_is_one_of_the_closed_list() -> None:
 
 
 def test_a_fault_explains_what_it_can_cause_while_it_lasts_and_shortly_after() -> None:
-    cable = next(each for each in chaos_faults.FAULTS if each.deed is chaos_faults.pull_test_cable)
+    cable = next(
+        fault for fault in chaos_faults.FAULTS if fault.deed is chaos_faults.pull_test_cable
+    )
     noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
-    done = Done(cable, "linux-a", noon, noon + timedelta(seconds=3))
+    incident = Done(cable, "linux-a", noon, noon + timedelta(seconds=3))
 
     def failed(seconds: float, reason: str) -> Record:
         at = (noon + timedelta(seconds=seconds)).isoformat()
-        made = made_record(status=Status.FAILED, reason=reason)
-        return replace(made, started_at=at)
+        trial_record = made_record(status=Status.FAILED, reason=reason)
+        return replace(trial_record, started_at=at)
 
-    assert done.explains(failed(-1, "unreachable"))
-    assert done.explains(failed(4, "path-blocked"))
-    assert not done.explains(failed(4, "host-gone"))
-    assert not done.explains(failed(30, "path-blocked"))
-    assert not done.explains(failed(-100, "unreachable"))
+    assert incident.explains(failed(-1, "unreachable"))
+    assert incident.explains(failed(4, "path-blocked"))
+    assert not incident.explains(failed(4, "host-gone"))
+    assert not incident.explains(failed(30, "path-blocked"))
+    assert not incident.explains(failed(-100, "unreachable"))
 
 
 def test_a_signal_is_drawn_for_every_stage_and_most_come_after_the_silence() -> None:
     clean = [Said(stage, n / 10) for n, stage in enumerate(STAGES)]
     chance = random.Random(1)  # noqa: S311 - can be repeated
-    drawn = [draw(chance, clean, 2.0) for _ in range(1000)]
-    stalled = [each for each in drawn if each.most is not None]
-    assert {each.stage for each in drawn} == {*STAGES, NEVER}
-    assert all(clean[each.most or 0].stage == each.stage for each in stalled)
-    assert 0.6 < sum(each.in_silence for each in stalled) / len(stalled) < 0.8
+    signals = [draw(chance, clean, 2.0) for _ in range(1000)]
+    stalled = [signal for signal in signals if signal.most is not None]
+    assert {signal.stage for signal in signals} == {*STAGES, NEVER}
+    assert all(clean[signal.most or 0].stage == signal.stage for signal in stalled)
+    assert 0.6 < sum(signal.in_silence for signal in stalled) / len(stalled) < 0.8

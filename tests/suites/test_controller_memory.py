@@ -19,9 +19,9 @@ MODULE = "benchmarks.faults.controller_memory"
 def test_every_trial_is_measured_once_and_is_read_when_opened_again(tmp_path: Path) -> None:
     argv = [sys.executable, "-m", MODULE, "--into", str(tmp_path / "run")]
     argv += ["--cells", "32", "--trials", "2"]
-    left = []
+    trial_counts = []
     for _ in range(2):
-        done = subprocess.run(
+        process = subprocess.run(
             argv,
             cwd=ROOT,
             capture_output=True,
@@ -29,7 +29,7 @@ def test_every_trial_is_measured_once_and_is_read_when_opened_again(tmp_path: Pa
             timeout=120,
             check=True,
         )
-        left.append(json.loads(done.stdout)["left"])
+        trial_counts.append(json.loads(process.stdout)["left"])
     frame = netlab.load(tmp_path / "run").frame
-    assert left == [len(frame), 0] and len(frame) >= 64
+    assert trial_counts == [len(frame), 0] and len(frame) >= 64
     assert set(frame["status"]) == {"ok"}, set(frame["reason"])

@@ -84,8 +84,10 @@ def folder(tmp_path: Path) -> Path:
 
 def test_each_mutant_has_its_fate_its_change_and_whether_it_is_of_a_sentence(folder: Path) -> None:
     (meta,) = folder.rglob("*.meta")
-    found = {each.name.rpartition(".")[2]: each for each in mutants.mutants_of(meta, folder)}
-    assert {name: (each.fate, each.sentence) for name, each in found.items()} == {
+    mutants_by_name = {
+        mutant.name.rpartition(".")[2]: mutant for mutant in mutants.mutants_of(meta, folder)
+    }
+    assert {name: (mutant.fate, mutant.sentence) for name, mutant in mutants_by_name.items()} == {
         "x_area__mutmut_1": ("survived", False),
         "x_area__mutmut_2": ("killed", False),
         "x_area__mutmut_3": ("survived", True),
@@ -94,16 +96,16 @@ def test_each_mutant_has_its_fate_its_change_and_whether_it_is_of_a_sentence(fol
         "xǁBoxǁname__mutmut_2": ("survived", False),
         "xǁBoxǁsize__mutmut_1": ("survived", True),
     }
-    assert found["x_area__mutmut_2"].change == "if width < 0: → if width <= 0:"
-    assert {(each.room, each.group) for each in found.values()} == {
+    assert mutants_by_name["x_area__mutmut_2"].change == "if width < 0: → if width <= 0:"
+    assert {(mutant.room, mutant.group) for mutant in mutants_by_name.values()} == {
         ("netlab/findings/area.py", "findings")
     }
 
 
 def test_sentences_do_not_count_and_what_ran_out_of_time_is_killed(folder: Path) -> None:
     (meta,) = folder.rglob("*.meta")
-    found = list(mutants.mutants_of(meta, folder))
-    assert mutants.row("area", found) == ["area", "7", "3", "1", "1", "2", "0", "50.0"]
+    area_mutants = list(mutants.mutants_of(meta, folder))
+    assert mutants.row("area", area_mutants) == ["area", "7", "3", "1", "1", "2", "0", "50.0"]
     with pytest.raises(ValueError, match="no mutants"):
         mutants.score([])
 
@@ -127,13 +129,13 @@ def test_nine_in_ten_have_to_be_killed_and_each_survivor_is_shown(
     room.write_text("\n".join(lines))
     fates = {f"netlab.area.x_add__mutmut_{n}": int(n >= survive) for n in range(10)}
     room.with_name("area.py.meta").write_text(json.dumps({"exit_code_by_key": fates}))
-    asked = ["mutants.py", "--folder", str(tmp_path), "--group", "arithmetic"]
-    monkeypatch.setattr(sys, "argv", asked)
+    argv = ["mutants.py", "--folder", str(tmp_path), "--group", "arithmetic"]
+    monkeypatch.setattr(sys, "argv", argv)
     assert mutants.main() == status
-    said = capsys.readouterr().out
-    assert "netlab/area.py: kept\n" in said
-    assert said.count("return one + 10 → return one + ") == survive
-    assert ("NOT MET" in said) == (status == 1)
+    output = capsys.readouterr().out
+    assert "netlab/area.py: kept\n" in output
+    assert output.count("return one + 10 → return one + ") == survive
+    assert ("NOT MET" in output) == (status == 1)
 
 
 def test_a_folder_without_mutants_is_no_success(

@@ -50,7 +50,7 @@ def ended(
     """The exit status of a session over one file of tests, how many ended how, and what it said."""
     (folder / "test_made.py").write_text(text)
     settings = {key: value for key, value in os.environ.items() if not key.startswith("NETLAB_")}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "pytest", "test_made.py", "-p", "no:cacheprovider", *LIGHT, *words],
         cwd=folder,
         env=settings | environment,
@@ -59,8 +59,12 @@ def ended(
         timeout=60,
         check=False,
     )
-    counts = re.findall(r"(\d+) ([a-z]+)", done.stdout.strip().splitlines()[-1])
-    return done.returncode, {word: int(count) for count, word in counts}, done.stdout + done.stderr
+    counts = re.findall(r"(\d+) ([a-z]+)", process.stdout.strip().splitlines()[-1])
+    return (
+        process.returncode,
+        {word: int(count) for count, word in counts},
+        process.stdout + process.stderr,
+    )
 
 
 CHOSEN = """
@@ -94,8 +98,8 @@ def test_over_a_cable(cable): pass
 def test_each_test_is_in_one_suite_and_measures_or_does_not(
     session: Path, words: tuple[str, ...], names: list[str]
 ) -> None:
-    _, _, said = ended(session, CHOSEN, *words, "--collect-only")
-    assert re.findall(r"^test_made\.py::(\w+)$", said, re.MULTILINE) == names
+    _, _, output = ended(session, CHOSEN, *words, "--collect-only")
+    assert re.findall(r"^test_made\.py::(\w+)$", output, re.MULTILINE) == names
 
 
 MISSING = """
@@ -115,12 +119,12 @@ def test_of_a_kernel(): pass
 def test_what_a_machine_lacks_skips_a_test_and_in_ci_fails_it_where_it_could_be_installed(
     session: Path,
 ) -> None:
-    status, counts, said = ended(session, MISSING)
+    status, counts, output = ended(session, MISSING)
     assert (status, counts) == (0, {"skipped": 2})
-    assert "needs the moon" in said
-    status, counts, said = ended(session, MISSING, NETLAB_CI="1")
+    assert "needs the moon" in output
+    status, counts, output = ended(session, MISSING, NETLAB_CI="1")
     assert (status, counts) == (1, {"error": 1, "skipped": 1})
-    assert "this machine must have the moon" in said
+    assert "this machine must have the moon" in output
 
 
 def test_any_other_skip_fails_in_ci(session: Path) -> None:
@@ -131,54 +135,54 @@ def test_any_other_skip_fails_in_ci(session: Path) -> None:
 
 def test_an_unknown_need_ends_the_session_with_its_name(session: Path) -> None:
     text = "import pytest\n\n@pytest.mark.needs('luck')\ndef test_of_luck(): pass\n"
-    status, _, said = ended(session, text)
+    status, _, output = ended(session, text)
     assert status == pytest.ExitCode.USAGE_ERROR
-    assert "needs 'luck', which needs.py lacks" in said
+    assert "needs 'luck', which needs.py lacks" in output
 
 
 def test_a_test_that_passes_when_run_again_is_listed_and_four_of_them_fail_in_ci(
     session: Path,
 ) -> None:
     for tests, status in ((3, 0), (4, 1)):
-        for left in session.glob("tried-*"):
-            left.unlink()
+        for mark in session.glob("tried-*"):
+            mark.unlink()
         text = NOTHING_STOLEN + FAILS_FIRST.format(tests=tests, failures=1)
-        code, counts, said = ended(session, text, NETLAB_CI="1")
-        assert (code, counts["passed"], counts["rerun"]) == (status, tests, tests), said
-        assert f"passed only when run again: {tests}, at most 3 in CI" in said
-        assert said.count("failed 1, excused by stolen CPU time 0") == tests
+        code, counts, output = ended(session, text, NETLAB_CI="1")
+        assert (code, counts["passed"], counts["rerun"]) == (status, tests, tests), output
+        assert f"passed only when run again: {tests}, at most 3 in CI" in output
+        assert output.count("failed 1, excused by stolen CPU time 0") == tests
 
 
 def test_a_test_that_fails_three_times_has_failed(session: Path) -> None:
     text = NOTHING_STOLEN + FAILS_FIRST.format(tests=1, failures=3)
-    code, counts, said = ended(session, text)
-    assert (code, counts["failed"], counts["rerun"]) == (1, 1, 2), said
-    assert "passed only when run again" not in said
+    code, counts, output = ended(session, text)
+    assert (code, counts["failed"], counts["rerun"]) == (1, 1, 2), output
+    assert "passed only when run again" not in output
 
 
 def test_tries_whose_cpu_was_stolen_are_listed_and_not_counted(session: Path) -> None:
     text = ALL_STOLEN + FAILS_FIRST.format(tests=4, failures=2)
-    code, counts, said = ended(session, text, NETLAB_CI="1")
-    assert (code, counts["passed"], counts["rerun"]) == (0, 4, 8), said
-    assert "run again, excused by stolen CPU time: 4" in said
-    assert said.count("failed 0, excused by stolen CPU time 2") == 4
-    for left in session.glob("tried-*"):
-        left.unlink()
+    code, counts, output = ended(session, text, NETLAB_CI="1")
+    assert (code, counts["passed"], counts["rerun"]) == (0, 4, 8), output
+    assert "run again, excused by stolen CPU time: 4" in output
+    assert output.count("failed 0, excused by stolen CPU time 2") == 4
+    for mark in session.glob("tried-*"):
+        mark.unlink()
     text = ALL_STOLEN + FAILS_FIRST.format(tests=1, failures=5)
-    code, counts, said = ended(session, text)
-    assert (code, counts["rerun"]) == (1, 4), said
+    code, counts, output = ended(session, text)
+    assert (code, counts["rerun"]) == (1, 4), output
 
 
 @pytest.mark.parametrize(
-    ("stolen", "counted"), [((0.0, 0.02, 0.02), (3, 0)), ((0.03, 0.021, 0.5), (1, 2))]
+    ("shares", "counts"), [((0.0, 0.02, 0.02), (3, 0)), ((0.03, 0.021, 0.5), (1, 2))]
 )
 def test_two_tries_of_a_test_are_excused_and_those_above_two_per_cent_alone(
-    stolen: tuple[float, ...], counted: tuple[int, int]
+    shares: tuple[float, ...], counts: tuple[int, int]
 ) -> None:
     account = tries.Tries()
-    for share in stolen:
+    for share in shares:
         account.judge(share)
-    assert (account.failed, account.excused) == counted
+    assert (account.failed, account.excused) == counts
 
 
 def test_the_share_that_was_stolen_is_of_all_cpus_between_the_two_readings() -> None:
@@ -201,12 +205,12 @@ def test_a_sample_has_as_many_rows_as_asked_and_is_the_same_for_the_same_seed(
     session: Path,
 ) -> None:
     def rows(**environment: str) -> list[str]:
-        said = ended(session, SAMPLED, "-vv", **environment)[2]
-        return re.findall(r"test_that_waits_long\[(\d+)\] PASSED", said)
+        output = ended(session, SAMPLED, "-vv", **environment)[2]
+        return re.findall(r"test_that_waits_long\[(\d+)\] PASSED", output)
 
-    first, other = rows(NETLAB_SAMPLE="1"), rows(NETLAB_SAMPLE="2")
-    assert len(first) == len(other) == 3
-    assert first != other
+    first, second = rows(NETLAB_SAMPLE="1"), rows(NETLAB_SAMPLE="2")
+    assert len(first) == len(second) == 3
+    assert first != second
     assert rows(NETLAB_SAMPLE="1") == first
     assert len(rows()) == 20
 
@@ -215,15 +219,15 @@ def test_a_sample_of_the_faults_is_whole_files_and_the_same_for_the_same_seed() 
     def files(**environment: str) -> set[str]:
         words = (sys.executable, "-m", "pytest", "tests/faults", "--collect-only", "-q")
         settings = {key: value for key, value in os.environ.items() if key != "NETLAB_SAMPLE"}
-        done = subprocess.run(
+        process = subprocess.run(
             words, cwd=TESTS.parent, env=settings | environment,
             capture_output=True, text=True, timeout=60, check=True,
         )  # fmt: skip
-        return set(re.findall(r"^(tests/faults/\S+?\.py):", done.stdout, re.MULTILINE))
+        return set(re.findall(r"^(tests/faults/\S+?\.py):", process.stdout, re.MULTILINE))
 
-    first, other = files(NETLAB_SAMPLE="1"), files(NETLAB_SAMPLE="2")
-    assert len(first) == len(other) == suites.FAULTS_DRAWN
-    assert first != other
+    first, second = files(NETLAB_SAMPLE="1"), files(NETLAB_SAMPLE="2")
+    assert len(first) == len(second) == suites.FAULTS_DRAWN
+    assert first != second
     assert files(NETLAB_SAMPLE="1") == first
     assert len(files()) > 60
 
@@ -245,13 +249,13 @@ def test_files_that_take_the_lock_are_run_by_one_process_beside_the_others(sessi
         (session / f"{name}.py").write_text(WHO)
     files = [f"{name}.py" for name in names]
     words = ("--numprocesses", "2", "--dist", "loadfile")
-    _, counts, said = ended(session, "", *files, *words)
-    assert counts == {"passed": 12}, said
+    _, counts, output = ended(session, "", *files, *words)
+    assert counts == {"passed": 12}, output
     processes: dict[str, set[str]] = {}
     for line in (session / "who").read_text().splitlines():
         name, process = line.split()
         processes.setdefault(name, set()).add(process)
-    assert all(len(each) == 1 for each in processes.values())
+    assert all(len(process_ids) == 1 for process_ids in processes.values())
     assert len({*processes["test_run"], *processes["test_shipped_matrices"]}) == 1
     assert processes["test_mirrors"] == processes["test_run"]
     assert len(set.union(*processes.values())) == 2

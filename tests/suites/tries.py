@@ -79,15 +79,15 @@ def tries_of(item: pytest.Item) -> Tries | None:
 
 def unsteady(items: list[pytest.Item], failed: set[str]) -> tuple[list[str], list[str]]:
     """Tests that passed only when they were run again: those that count, and those excused."""
-    counted: list[str] = []
-    excused: list[str] = []
+    failures: list[str] = []
+    excuses: list[str] = []
     for item in items:
         tries = tries_of(item)
         if tries is None or item.nodeid in failed or not tries.failed + tries.excused:
             continue
         line = f"{item.nodeid}: failed {tries.failed}, excused by stolen CPU time {tries.excused}"
-        (counted if tries.failed else excused).append(line)
-    return counted, excused
+        (failures if tries.failed else excuses).append(line)
+    return failures, excuses
 
 
 class Account:
@@ -109,13 +109,13 @@ class Account:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        counted, excused = self._lists
-        if counted:
+        failures, excuses = self._lists
+        if failures:
             limit = f", at most {MOST_UNSTEADY} in CI" if STRICT else ""
-            terminalreporter.section(f"passed only when run again: {len(counted)}{limit}")
-        for line in counted:
+            terminalreporter.section(f"passed only when run again: {len(failures)}{limit}")
+        for line in failures:
             terminalreporter.write_line(line)
-        if excused:
-            terminalreporter.section(f"run again, excused by stolen CPU time: {len(excused)}")
-        for line in excused:
+        if excuses:
+            terminalreporter.section(f"run again, excused by stolen CPU time: {len(excuses)}")
+        for line in excuses:
             terminalreporter.write_line(line)

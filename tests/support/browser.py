@@ -48,7 +48,7 @@ _KEYS = {
 
 def program() -> str | None:
     """The browser of this machine; ``None`` where there is none."""
-    return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    return next((path for name in PROGRAMS if (path := shutil.which(name))), None)
 
 
 class Browser:
@@ -63,22 +63,22 @@ class Browser:
     def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
         """One command and its answer; RuntimeError where the browser refuses it."""
         self._last += 1
-        sent: dict[str, Any] = {"id": self._last, "method": method, "params": params}
+        request: dict[str, Any] = {"id": self._last, "method": method, "params": params}
         if session is not None:
-            sent["sessionId"] = session
-        os.write(self._to, json.dumps(sent).encode() + b"\0")
-        answer = self.wait(lambda said: said.get("id") == sent["id"])
+            request["sessionId"] = session
+        os.write(self._to, json.dumps(request).encode() + b"\0")
+        answer = self.wait(lambda message: message.get("id") == request["id"])
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error'].get('message')}")
         return dict(answer["result"])
 
-    def wait(self, wanted: Any) -> dict[str, Any]:
-        """The next message that ``wanted`` takes; events before it are kept."""
+    def wait(self, predicate: Any) -> dict[str, Any]:
+        """The next message that ``predicate`` takes; events before it are kept."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             while b"\0" not in self._rest:
-                left = deadline - time.monotonic()
-                if left <= 0 or not select.select([self._out_of], [], [], left)[0]:
+                remaining_s = deadline - time.monotonic()
+                if remaining_s <= 0 or not select.select([self._out_of], [], [], remaining_s)[0]:
                     raise TimeoutError(f"the browser did not answer in {PATIENCE_S:g} s")
                 more = os.read(self._out_of, 1 << 20)
                 if not more:
@@ -88,7 +88,7 @@ class Browser:
             output = json.loads(text)
             if "method" in output:
                 self.events.append(output)
-            if wanted(output):
+            if predicate(output):
                 return dict(output)
 
     def tab(self, width: int = 1280, height: int = 900, *, scheme: str = "light") -> Tab:
@@ -134,7 +134,7 @@ class Tab:
         del self._browser.events[:]
         self.call("Page.navigate", url=path.resolve().as_uri())
         if not self.happened("Page.loadEventFired"):
-            self._browser.wait(lambda said: said.get("method") == "Page.loadEventFired")
+            self._browser.wait(lambda message: message.get("method") == "Page.loadEventFired")
 
     def happened(self, method: str) -> list[Mapping[str, Any]]:
         """What came of one kind of event since the page was opened."""
@@ -144,26 +144,28 @@ class Tab:
     @property
     def asked_for(self) -> list[str]:
         """Every address that the page asked for, but for data in the page itself."""
-        sent = [str(each["request"]["url"]) for each in self.happened("Network.requestWillBeSent")]
-        return [url for url in sent if not url.startswith(("data:", "blob:"))]
+        addresses = [
+            str(event["request"]["url"]) for event in self.happened("Network.requestWillBeSent")
+        ]
+        return [url for url in addresses if not url.startswith(("data:", "blob:"))]
 
     @property
     def complaints(self) -> list[str]:
         """What the browser complained of: exceptions, refused scripts and styles."""
         thrown = [
-            str(each["exceptionDetails"]) for each in self.happened("Runtime.exceptionThrown")
+            str(event["exceptionDetails"]) for event in self.happened("Runtime.exceptionThrown")
         ]
-        logged = [str(each["entry"]["text"]) for each in self.happened("Log.entryAdded")]
+        logged = [str(event["entry"]["text"]) for event in self.happened("Log.entryAdded")]
         return [*thrown, *logged]
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page; a promise is waited for."""
-        said = self.call(
+        answer = self.call(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
-        if "exceptionDetails" in said:
-            raise RuntimeError(str(said["exceptionDetails"]))
-        return said["result"].get("value")
+        if "exceptionDetails" in answer:
+            raise RuntimeError(str(answer["exceptionDetails"]))
+        return answer["result"].get("value")
 
     def until(self, script: str) -> None:
         """Wait until an expression is true."""
@@ -214,38 +216,41 @@ class Tab:
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    def screenshot(self, *, whole: bool = False) -> bytes:
-        """What is seen, as PNG; ``whole``: all of the page."""
-        said = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        return base64.b64decode(said["data"])
+    def screenshot(self, *, full_page: bool = False) -> bytes:
+        """What is seen, as PNG; ``full_page``: all of the page."""
+        answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=full_page)
+        return base64.b64decode(answer["data"])
 
     def printed(self) -> bytes:
         """The page as it prints, as PDF, on the paper that it asks for."""
         wide, high = A4_INCHES
-        said = self.call(
+        answer = self.call(
             "Page.printToPDF",
             preferCSSPageSize=True,
             printBackground=True,
             paperWidth=wide,
             paperHeight=high,
         )
-        return base64.b64decode(said["data"])
+        return base64.b64decode(answer["data"])
 
 
 @contextmanager
 def a_browser() -> Iterator[Browser]:
     """A browser with a profile of its own; both are gone afterwards."""
-    found = program()
-    assert found is not None, f"there is none of {', '.join(PROGRAMS)}"
+    path = program()
+    assert path is not None, f"there is none of {', '.join(PROGRAMS)}"
     # The browser reads at 3 and writes at 4: pipes with other numbers, moved there by the shell.
-    read, write = (_high(each) for each in os.pipe()), (_high(each) for each in os.pipe())
+    read, write = (
+        (_high(descriptor) for descriptor in os.pipe()),
+        (_high(descriptor) for descriptor in os.pipe()),
+    )
     its_in, our_out = read
     our_in, its_out = write
     move = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"'
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
             [
-                *("bash", "-c", move, "bash", str(its_in), str(its_out), found, *FLAGS),
+                *("bash", "-c", move, "bash", str(its_in), str(its_out), path, *FLAGS),
                 *(f"--user-data-dir={profile}", "about:blank"),
             ],
             pass_fds=(its_in, its_out),

@@ -28,7 +28,10 @@ def echo(
             listener.close()
         if not udp:
             datagrams.close()
-        threads = [threading.Thread(target=how, args=(door,), daemon=True) for how, door in doors]
+        threads = [
+            threading.Thread(target=responder, args=(door,), daemon=True)
+            for responder, door in doors
+        ]
         for thread in threads:
             thread.start()
         try:

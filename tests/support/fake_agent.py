@@ -45,7 +45,7 @@ def record(kind: str, request_id: str, **keys: object) -> None:
 
 
 def endless() -> None:
-    line = next(each for knob, each in ENDLESS.items() if knob in KNOBS)
+    line = next(data for knob, data in ENDLESS.items() if knob in KNOBS)
     part = line * 4096
     try:
         while True:

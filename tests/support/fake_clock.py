@@ -28,8 +28,8 @@ def main() -> int:
     assert requests is not None
     assert records is not None
 
-    def real(found: re.Match[str]) -> str:
-        return f"{found[1]}={round((int(found[2]) - offset_ns) / faster)}"
+    def real(match: re.Match[str]) -> str:
+        return f"{match[1]}={round((int(match[2]) - offset_ns) / faster)}"
 
     def forward() -> None:
         for line in sys.stdin:

@@ -31,8 +31,8 @@ needs_a_lab = [pytest.mark.needs("lab")]
 
 def ssh(of: lab.LabState, host: str, *words: str) -> str:
     argv = ["ssh", "-F", str(of.ssh_config), "-o", "BatchMode=yes", host, *words]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=True)
-    return done.stdout.strip()
+    process = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=True)
+    return process.stdout.strip()
 
 
 def typed(home: Path, *words: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
@@ -53,7 +53,7 @@ def run_matrix(of: lab.LabState, folder: Path, matrix: str, timeout_s: float = 9
     """The matrix measured in a lab by the command, into ``folder/run``; read back."""
     (folder / "matrix.yaml").write_text(matrix)
     words = ["run", "matrix.yaml", "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "netlab", *words],
         cwd=folder,
         capture_output=True,
@@ -61,7 +61,7 @@ def run_matrix(of: lab.LabState, folder: Path, matrix: str, timeout_s: float = 9
         timeout=timeout_s,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     return load(folder / "run")
 
 
@@ -94,23 +94,25 @@ def wire_mbit_per_s(of: lab.LabState, host: int) -> float:
 def traces(plan: LabPlan) -> list[str]:
     """Everything of a lab that is still there."""
     namespaces = [host.namespace for host in plan.hosts]
-    namespaces += [each for each in (plan.switch, plan.router) if each is not None]
-    left = [name for name in namespaces if (network.NAMESPACES / name).exists()]
-    left += [path.name for path in network.INTERFACES.glob(f"{plan.bridge}-*")]
-    left += [plan.bridge] if (network.INTERFACES / plan.bridge).exists() else []
-    left += [str(path) for path in (plan.hosts_file, state.folder_of(plan.name)) if path.exists()]
+    namespaces += [namespace for namespace in (plan.switch, plan.router) if namespace is not None]
+    remains = [name for name in namespaces if (network.NAMESPACES / name).exists()]
+    remains += [path.name for path in network.INTERFACES.glob(f"{plan.bridge}-*")]
+    remains += [plan.bridge] if (network.INTERFACES / plan.bridge).exists() else []
+    remains += [
+        str(path) for path in (plan.hosts_file, state.folder_of(plan.name)) if path.exists()
+    ]
     groups = quota.controller()
     if groups is not None:
         folders = [groups.folder / host.namespace for host in plan.hosts]
-        left += [str(folder) for folder in folders if folder.exists()]
+        remains += [str(folder) for folder in folders if folder.exists()]
     for process in Path("/proc").glob("[0-9]*"):
         try:
             uid, words = process.stat().st_uid, (process / "cmdline").read_bytes()
         except OSError:
             continue
         if uid in {host.uid for host in plan.hosts} or plan.hosts[0].namespace.encode() in words:
-            left.append(words.decode())
-    return left
+            remains.append(words.decode())
+    return remains
 
 
 @contextmanager
@@ -171,16 +173,16 @@ RATE_BIT_PER_S = 20e6
 @pytest.fixture(scope="module")
 def four_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
     """A shaped lab whose Windows hosts have the test's Windows program in their home."""
-    made = lab.up(LabOptions(name=WINDOWS_LAB, rate=RATE_BIT_PER_S, windows=2))
+    lab_state = lab.up(LabOptions(name=WINDOWS_LAB, rate=RATE_BIT_PER_S, windows=2))
     try:
         program = tmp_path_factory.mktemp("windows") / "lab.exe"
         compiler = "x86_64-w64-mingw32-gcc"
         words = ["-std=c11", "-O2", "-s", "-Wall", "-Wextra", "-Werror", str(SOURCE), "-lws2_32"]
         subprocess.run([compiler, "-o", str(program), *words], check=True)
         for name in ("windows-a", "windows-b"):
-            with files(made, name) as sftp:
+            with files(lab_state, name) as sftp:
                 sftp.put(str(program), "lab.exe")
-        yield made
+        yield lab_state
     finally:
         lab.down(WINDOWS_LAB)
 
@@ -209,11 +211,15 @@ def argv(of: lab.LabState, name: str, command: str) -> list[str]:
 
 
 def windows(
-    of: lab.LabState, command: str, said: bytes = b""
+    of: lab.LabState, command: str, input_data: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     """A command on windows-a, to its end."""
     return subprocess.run(
-        argv(of, "windows-a", command), input=said, capture_output=True, timeout=30, check=False
+        argv(of, "windows-a", command),
+        input=input_data,
+        capture_output=True,
+        timeout=30,
+        check=False,
     )
 
 
@@ -233,10 +239,10 @@ def started(of: lab.LabState, name: str, deed: str) -> Iterator[subprocess.Popen
 def programs_of(of: lab.LabState, name: str) -> list[str]:
     """Command lines of the test's program on a host, seen from outside."""
     uid = next(host.uid for host in of.hosts if host.name == name)
-    found = []
+    command_lines = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             words = (process / "cmdline").read_bytes()
             if process.stat().st_uid == uid and b"lab.exe" in words:
-                found.append(words.replace(b"\0", b" ").decode())
-    return found
+                command_lines.append(words.replace(b"\0", b" ").decode())
+    return command_lines

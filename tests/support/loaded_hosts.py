@@ -47,8 +47,8 @@ class World:
 
     def load_ns(self) -> int:
         """When the load begins by the client's clock; what is asked first has it by its own."""
-        who, start_ns = next((who, k["start_ns"]) for who, _, k in self.asked if "start_ns" in k)
-        return int(start_ns) - (self.server_ns - self.client_ns if who == "server" else 0)
+        end, start_ns = next((end, k["start_ns"]) for end, _, k in self.asked if "start_ns" in k)
+        return int(start_ns) - (self.server_ns - self.client_ns if end == "server" else 0)
 
     def told(self, keys: dict[str, Any]) -> list[dict[str, Any]]:
         """As a probe does: those that come back first are told first."""
@@ -61,21 +61,21 @@ class World:
             self.load_ns() - round((2 + self.opened_s) * S),
         )
         count = math.ceil(float(keys["seconds"]) * rate)
-        ended = []
+        arrivals = []
         for number in range(count):
             at_us = round(1e6 * number / rate)
             ms = times(at_us / 1e6 - 2 - self.opened_s)
-            ended.append((at_us + (3000 if ms is None else ms) * 1000, at_us, ms))
-        ended.sort()
+            arrivals.append((at_us + (3000 if ms is None else ms) * 1000, at_us, ms))
+        arrivals.sort()
         return [
             {
                 "type": "trips",
                 "window_open_ns": opened_ns,
-                "trip_at_us": [at for _, at, ms in some if ms is not None],
-                "trip_ns": [ms * MS for _, _, ms in some if ms is not None],
-                "lost_trip_at_us": [at for _, at, ms in some if ms is None],
+                "trip_at_us": [at for _, at, ms in batch if ms is not None],
+                "trip_ns": [ms * MS for _, _, ms in batch if ms is not None],
+                "lost_trip_at_us": [at for _, at, ms in batch if ms is None],
             }
-            for some in (ended[i : i + self.a_record] for i in range(0, count, self.a_record))
+            for batch in (arrivals[i : i + self.a_record] for i in range(0, count, self.a_record))
         ]
 
     def answer(self, verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
@@ -105,16 +105,20 @@ class World:
     ) -> Record:
         setup = LatencyUnderLoad(**{"duration_s": 20.0, "idle_s": 2.0, "after_s": 2.0} | settings)
         trial = Trial(Cell(pairing="LL", test="latency_under_load", setup=setup), 1)
-        both: dict[str, Any] = {"answer": self.answer, "told": self.told}
+        fake_keys: dict[str, Any] = {"answer": self.answer, "told": self.told}
         record, _, _ = run_with(
             NETPROBE.measure,
             trial,
             asked=self.asked,
-            server={**both, "offset_ns": self.server_ns, **(server or {})},
-            client={**both, "offset_ns": self.client_ns, **(client or {})},
+            server={**fake_keys, "offset_ns": self.server_ns, **(server or {})},
+            client={**fake_keys, "offset_ns": self.client_ns, **(client or {})},
             **(within or {}),
         )
         return record
 
     def of(self, verb: str, kind: str) -> list[tuple[str, dict[str, Any]]]:
-        return [(who, k) for who, each, k in self.asked if each == verb and k["kind"] == kind]
+        return [
+            (end, k)
+            for end, request_verb, k in self.asked
+            if request_verb == verb and k["kind"] == kind
+        ]

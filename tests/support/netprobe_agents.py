@@ -173,16 +173,18 @@ class Opened:
     def finish(self) -> Trial:
         """Do as the controller does: stop the sender, tell the receiver its count."""
         progress: list[Reply] = []
-        while (last := self.receiver.next(self.receiving))["type"] == "progress":
-            progress.append(last)
-        if last["type"] == "window":
+        while (receiver_record := self.receiver.next(self.receiving))["type"] == "progress":
+            progress.append(receiver_record)
+        if receiver_record["type"] == "window":
             self.sender.ask("stop", test=self.sample)
-            sent = self.sender.next(self.sample, "result", "error")
-            self.receiver.ask("stop", test=self.receiving, sent=sent.get("sent_messages", 0))
-            last = self.receiver.next(self.receiving, "result", "error")
+            sender_record = self.sender.next(self.sample, "result", "error")
+            self.receiver.ask(
+                "stop", test=self.receiving, sent=sender_record.get("sent_messages", 0)
+            )
+            receiver_record = self.receiver.next(self.receiving, "result", "error")
         else:
-            sent = self.sender.next(self.sample, "result", "error")
-        return Trial(received=last, sent=sent, progress=progress)
+            sender_record = self.sender.next(self.sample, "result", "error")
+        return Trial(received=receiver_record, sent=sender_record, progress=progress)
 
 
 def open_trial(
@@ -211,7 +213,7 @@ def open_trial(
 
 def trial(agents: tuple[Agent, Agent], **keys: Any) -> Trial:
     """A whole trial; both sides must end with a result."""
-    done = open_trial(agents, **keys).finish()
-    assert done.received["type"] == "result", done.received
-    assert done.sent["type"] == "result", done.sent
-    return done
+    outcome = open_trial(agents, **keys).finish()
+    assert outcome.received["type"] == "result", outcome.received
+    assert outcome.sent["type"] == "result", outcome.sent
+    return outcome

@@ -72,10 +72,10 @@ def shape_client(rate_bit_per_s: int) -> None:
 @contextmanager
 def hosts_on(path: Path) -> Iterator[Ends]:
     """Two agents at the ends of a path; everything is gone afterwards."""
-    names = {who: f"netlab-test-{os.getpid()}-{who}" for who in ("server", "client", "router")}
+    names = {end: f"netlab-test-{os.getpid()}-{end}" for end in ("server", "client", "router")}
     with ExitStack() as stack:
-        for who, name in names.items():
-            if who != "router" or path.router or path.relay:
+        for end, name in names.items():
+            if end != "router" or path.router or path.relay:
                 ip("netns", "add", name)
                 stack.callback(ip, "netns", "delete", name)
                 ip("-n", name, "link", "set", "dev", "lo", "up")
@@ -85,14 +85,14 @@ def hosts_on(path: Path) -> Iterator[Ends]:
             _route(names, mtus, path)
         else:
             if path.relay:
-                for who in ("server", "client"):
-                    _cable(names[who], "test", mtus[who], names["router"], who, mtus[who])
+                for end in ("server", "client"):
+                    _cable(names[end], "test", mtus[end], names["router"], end, mtus[end])
             else:
-                both = (names["server"], "test", mtus["server"])
-                _cable(names["client"], "test", mtus["client"], *both)
-            for who in ("server", "client"):
-                _address(names[who], "test", ADDRESSES[who], mtus[who], wide=True)
-        agents = {who: _agent(who, names[who]) for who in ("server", "client")}
+                server_end = (names["server"], "test", mtus["server"])
+                _cable(names["client"], "test", mtus["client"], *server_end)
+            for end in ("server", "client"):
+                _address(names[end], "test", ADDRESSES[end], mtus[end], wide=True)
+        agents = {end: _agent(end, names[end]) for end in ("server", "client")}
         for agent in agents.values():
             stack.callback(agent.close)
             agent.greet(None)
@@ -102,13 +102,13 @@ def hosts_on(path: Path) -> Iterator[Ends]:
 def _route(names: dict[str, str], mtus: dict[str, int], path: Path) -> None:
     router = names["router"]
     narrow = path.narrow_mtu_bytes or mtus["server"]
-    for who, mtu in (("server", narrow), ("client", mtus["client"])):
-        _cable(names[who], "test", mtus[who], router, who, mtu)
-        _address(names[who], "test", ADDRESSES[who], mtus[who])
-        _address(router, who, ROUTER[who], mtus[who])
-        ip("-n", names[who], "route", "add", "default", "via", ROUTER[who][0])
-        if mtus[who] >= LEAST_IPV6_MTU_BYTES:
-            ip("-n", names[who], "-6", "route", "add", "default", "via", ROUTER[who][1])
+    for end, mtu in (("server", narrow), ("client", mtus["client"])):
+        _cable(names[end], "test", mtus[end], router, end, mtu)
+        _address(names[end], "test", ADDRESSES[end], mtus[end])
+        _address(router, end, ROUTER[end], mtus[end])
+        ip("-n", names[end], "route", "add", "default", "via", ROUTER[end][0])
+        if mtus[end] >= LEAST_IPV6_MTU_BYTES:
+            ip("-n", names[end], "-6", "route", "add", "default", "via", ROUTER[end][1])
     inside(router, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
     if path.silent:
         inside(router, "nft", "add", "table", "inet", "test")
@@ -118,15 +118,17 @@ def _route(names: dict[str, str], mtus: dict[str, int], path: Path) -> None:
             inside(router, "nft", "add", "rule", "inet", "test", "out", *rule.split(), "drop")
 
 
-def _cable(one: str, name: str, mtu: int, other: str, other_name: str, other_mtu: int) -> None:
+def _cable(
+    namespace: str, name: str, mtu: int, other_namespace: str, other_name: str, other_mtu: int
+) -> None:
     # fmt: off
     ip(
-        "-n", one, "link", "add", "name", name, "mtu", str(mtu), "type", "veth",
-        "peer", "name", other_name, "mtu", str(other_mtu), "netns", other,
+        "-n", namespace, "link", "add", "name", name, "mtu", str(mtu), "type", "veth",
+        "peer", "name", other_name, "mtu", str(other_mtu), "netns", other_namespace,
     )
     # fmt: on
-    ip("-n", one, "link", "set", "dev", name, "up")
-    ip("-n", other, "link", "set", "dev", other_name, "up")
+    ip("-n", namespace, "link", "set", "dev", name, "up")
+    ip("-n", other_namespace, "link", "set", "dev", other_name, "up")
 
 
 def _address(
@@ -150,8 +152,8 @@ class Inside(LocalTransport):
         return super().start([*self._prefix, *argv])
 
 
-def _agent(who: str, namespace: str) -> Agent:
-    host = Host(name=who, os="L", local=True, addresses={"test": ADDRESSES[who]})
+def _agent(name: str, namespace: str) -> Agent:
+    host = Host(name=name, os="L", local=True, addresses={"test": ADDRESSES[name]})
     transport = Inside(host, namespace)
     return Agent(host, transport, transport.start([str(local_probe()), "agent"]))
 

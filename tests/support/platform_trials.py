@@ -13,12 +13,15 @@ KEYS: dict[str, dict[str, Any]] = {
 }
 
 
-def check(done: Trial, protocol: str) -> None:
-    received, sent = done.received, done.sent
-    assert received["throughput_bit_per_s"] > 100_000
-    figure = 8e9 * received["received_bytes"] / received["elapsed_ns"]
-    assert received["throughput_bit_per_s"] == pytest.approx(figure)
+def check(outcome: Trial, protocol: str) -> None:
+    receiver_record, sender_record = outcome.received, outcome.sent
+    assert receiver_record["throughput_bit_per_s"] > 100_000
+    figure = 8e9 * receiver_record["received_bytes"] / receiver_record["elapsed_ns"]
+    assert receiver_record["throughput_bit_per_s"] == pytest.approx(figure)
     if protocol == "udp":
-        assert received["sent_messages"] == sent["sent_messages"]
-        assert sent["sent_messages"] == received["total_messages"] + received["lost_messages"]
-        assert received["duplicate_messages"] == received["foreign_messages"] == 0
+        assert receiver_record["sent_messages"] == sender_record["sent_messages"]
+        assert (
+            sender_record["sent_messages"]
+            == receiver_record["total_messages"] + receiver_record["lost_messages"]
+        )
+        assert receiver_record["duplicate_messages"] == receiver_record["foreign_messages"] == 0

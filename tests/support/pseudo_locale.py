@@ -84,26 +84,26 @@ def names_of(run: Analysis) -> frozenset[str]:
     """What stays as it is: names, keys, values of settings that are names, words of reasons."""
     keys = {cell.key for cell in run.plan.cells}
     details = {str(record.detail) for record in run.records if record.detail}
-    written = {VERSION, run.plan.content_hash[:12], run.plan.title, run.plan.source or ""}
+    texts = {VERSION, run.plan.content_hash[:12], run.plan.title, run.plan.source or ""}
     with suppress(MatrixError):
         text = run.plan.matrix_text
-        written |= {each.name for each in comparisons_in(text, "matrix.yaml") if text}
-    noted = {*leaves([*run.sessions, *({"host": note["host"]} for note in run.facts)])}
-    noted |= {str(note.get("facts", {}).get("virtual", "")) for note in run.facts}
-    return frozenset({*_names_in(run), *keys, *REASONS, *details, *written, *noted} - {""})
+        texts |= {comparison.name for comparison in comparisons_in(text, "matrix.yaml") if text}
+    note_words = {*leaves([*run.sessions, *({"host": note["host"]} for note in run.facts)])}
+    note_words |= {str(note.get("facts", {}).get("virtual", "")) for note in run.facts}
+    return frozenset({*_names_in(run), *keys, *REASONS, *details, *texts, *note_words} - {""})
 
 
-def leaves(noted: Any) -> Iterator[str]:
+def leaves(note: Any) -> Iterator[str]:
     """Every key and every text of what was noted."""
-    if isinstance(noted, Mapping):
-        for key, value in noted.items():
+    if isinstance(note, Mapping):
+        for key, value in note.items():
             yield str(key)
             yield from leaves(value)
-    elif isinstance(noted, list):
-        for each in noted:
-            yield from leaves(each)
-    elif isinstance(noted, str):
-        yield noted
+    elif isinstance(note, list):
+        for entry in note:
+            yield from leaves(entry)
+    elif isinstance(note, str):
+        yield note
 
 
 def _names_in(run: Run) -> frozenset[str]:
@@ -114,11 +114,11 @@ def _names_in(run: Run) -> frozenset[str]:
     pairings = {cell.pairing for cell in cells}
     hosts = {name for pairing in pairings if is_by_name(pairing) for name in labels_of(pairing)}
     hosts |= {name for record in run.records for name in (record.server, record.client)}
-    named = {str(cell.settings.get(name, "")) for cell in cells for name in sorted(NAMING)}
-    quoted = {
+    setting_values = {str(cell.settings.get(name, "")) for cell in cells for name in sorted(NAMING)}
+    quotes = {
         words for remark in remarks for words in (remark.text, remark.source, *remark.pairings)
     }
-    return frozenset({*pairings, *hosts, *named, *quoted})
+    return frozenset({*pairings, *hosts, *setting_values, *quotes})
 
 
 GROUP = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
@@ -160,8 +160,8 @@ def texts_of_latex(document: str) -> Iterator[str]:
     body = body.replace(" \\\\\n", "\n").replace("\\\\", " ")
     body = NO_TEXT.sub(" ", CODED.sub(lambda code: chr(int(code[1], 16)), body))
     body = QUANTITY.sub(r"\1 \2", body).replace(r"\percent", "%").replace(r"\micro\second", "µs")
-    for written, sign in SIGNS.items():
-        body = body.replace(written, sign)
+    for macro, sign in SIGNS.items():
+        body = body.replace(macro, sign)
     for text in re.split(r"[\n&]", re.sub(r"\\[A-Za-z]+\*?|[{}]|\\,", "", body)):
         if text.strip():
             yield text.strip().replace("＆", "&")

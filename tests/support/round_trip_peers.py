@@ -49,17 +49,17 @@ def round_trips(
     connector = "ask" if listener == "mirror" else "mirror"
     agent, own = sides[connector]
     names[connector] = agent.start(connector, to=at(address, ready), **(keys | own))
-    asked = agents[1].next(names["ask"], "result", "error")
+    asker_record = agents[1].next(names["ask"], "result", "error")
     agents[0].ask("stop", test=names["mirror"])
-    return Answered(asked, agents[0].next(names["mirror"], "result", "error"))
+    return Answered(asker_record, agents[0].next(names["mirror"], "result", "error"))
 
 
 def done(agents: Agents, **keys: Any) -> Answered:
     """Round trips that must end well on both sides."""
-    both = round_trips(agents, **keys)
-    assert both.asked["type"] == "result", both.asked
-    assert both.mirrored["type"] == "result", both.mirrored
-    return both
+    outcome = round_trips(agents, **keys)
+    assert outcome.asked["type"] == "result", outcome.asked
+    assert outcome.mirrored["type"] == "result", outcome.mirrored
+    return outcome
 
 
 def lowest_ns(bucket: int, bits: int) -> int:
@@ -70,33 +70,36 @@ def lowest_ns(bucket: int, bits: int) -> int:
     return ((1 << bits) + bucket % (1 << bits)) << octave
 
 
-def check_times(asked: Reply) -> None:
+def check_times(record: Reply) -> None:
     """The histogram, its sums and the rate say the same."""
-    pairs = asked["rtt_histogram"]
+    pairs = record["rtt_histogram"]
     buckets, counts = pairs[::2], pairs[1::2]
-    bits = asked["rtt_histogram_bits"]
+    bits = record["rtt_histogram_bits"]
     assert bits == 7
     assert buckets == sorted(set(buckets))
     assert min(counts) > 0
-    assert sum(counts) == asked["rtt_count"] == asked["transactions"]
+    assert sum(counts) == record["rtt_count"] == record["transactions"]
     lowest = sum(lowest_ns(b, bits) * n for b, n in zip(buckets, counts, strict=True))
-    assert lowest <= asked["rtt_sum_ns"] <= lowest * (1 + 2**-bits) + asked["rtt_count"]
-    assert asked["rtt_mean_ns"] == pytest.approx(asked["rtt_sum_ns"] / asked["rtt_count"])
-    assert lowest_ns(buckets[0], bits) <= asked["rtt_min_ns"]
-    assert lowest_ns(buckets[-1], bits) <= asked["rtt_max_ns"]
-    assert asked["rtt_min_ns"] <= asked["rtt_mean_ns"] <= asked["rtt_max_ns"]
-    rate = 1e9 * asked["transactions"] / asked["elapsed_ns"]
-    assert asked["transactions_per_s"] == pytest.approx(rate)
-    assert asked["window_close_ns"] - asked["window_open_ns"] == asked["elapsed_ns"]
+    assert lowest <= record["rtt_sum_ns"] <= lowest * (1 + 2**-bits) + record["rtt_count"]
+    assert record["rtt_mean_ns"] == pytest.approx(record["rtt_sum_ns"] / record["rtt_count"])
+    assert lowest_ns(buckets[0], bits) <= record["rtt_min_ns"]
+    assert lowest_ns(buckets[-1], bits) <= record["rtt_max_ns"]
+    assert record["rtt_min_ns"] <= record["rtt_mean_ns"] <= record["rtt_max_ns"]
+    rate = 1e9 * record["transactions"] / record["elapsed_ns"]
+    assert record["transactions_per_s"] == pytest.approx(rate)
+    assert record["window_close_ns"] - record["window_open_ns"] == record["elapsed_ns"]
 
 
-def check_accounts(both: Answered) -> None:
-    asked, mirrored = both.asked, both.mirrored
-    check_times(asked)
-    assert asked["sent_messages"] == asked["transactions"] + asked["lost_messages"]
-    assert mirrored["received_messages"] == mirrored["answered_messages"]
-    assert not asked["mismatched_messages"] + asked["duplicate_messages"]
-    assert not asked["foreign_messages"] + mirrored["foreign_messages"]
+def check_accounts(outcome: Answered) -> None:
+    asker_record, mirror_record = outcome.asked, outcome.mirrored
+    check_times(asker_record)
+    assert (
+        asker_record["sent_messages"]
+        == asker_record["transactions"] + asker_record["lost_messages"]
+    )
+    assert mirror_record["received_messages"] == mirror_record["answered_messages"]
+    assert not asker_record["mismatched_messages"] + asker_record["duplicate_messages"]
+    assert not asker_record["foreign_messages"] + mirror_record["foreign_messages"]
 
 
 class Relay:
@@ -123,8 +126,8 @@ class Relay:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
-        for one in (self.front, *self.callers.values()):
-            one.close()
+        for endpoint in (self.front, *self.callers.values()):
+            endpoint.close()
 
     def _pass(self, kind: str, data: bytes, send: Callable[[bytes], object]) -> None:
         copies, delay_s = 1, 0.0
@@ -143,9 +146,9 @@ class Relay:
     def _run(self) -> None:
         while not self._stop.is_set():
             ready, _, _ = select.select([self.front, *self.callers.values()], [], [], 0.02)
-            for one in ready:
-                if one is self.front:
-                    data, caller = one.recvfrom(65536)
+            for endpoint in ready:
+                if endpoint is self.front:
+                    data, caller = endpoint.recvfrom(65536)
                     if caller not in self.callers:
                         back = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
                         back.connect(("127.0.0.1", self._port))
@@ -153,8 +156,8 @@ class Relay:
                     self._pass("request", data, quiet(self.callers[caller].send))
                 else:
                     with suppress(OSError):
-                        data = one.recv(65536)
-                        caller = next(key for key, own in self.callers.items() if own is one)
+                        data = endpoint.recv(65536)
+                        caller = next(key for key, own in self.callers.items() if own is endpoint)
                         self._pass("response", data, quiet(partial(self._answer, caller)))
 
 
@@ -178,13 +181,13 @@ def relayed(
     mirroring = agents[0].start("mirror", bind="127.0.0.1", **(keys | mirror))
     ready = agents[0].next(mirroring)
     with Relay(ready["port"], rule) as relay:
-        asked = agents[1].next(
+        asker_record = agents[1].next(
             agents[1].start("ask", to=relay.address, **(keys | ask)), "result", "error"
         )
         agents[0].ask("stop", test=mirroring)
-        mirrored = agents[0].next(mirroring, "result", "error")
-        assert mirrored["type"] == "result", mirrored
-        return Answered(asked, mirrored), len(relay.callers)
+        mirror_record = agents[0].next(mirroring, "result", "error")
+        assert mirror_record["type"] == "result", mirror_record
+        return Answered(asker_record, mirror_record), len(relay.callers)
 
 
 class Echo:
@@ -199,8 +202,8 @@ class Echo:
         self._threads = [threading.Thread(target=run) for run in (self._datagrams, self._streams)]
 
     def to(self, protocol: str) -> str:
-        one = self.udp if protocol == "udp" else self.tcp
-        return f"127.0.0.1:{one.getsockname()[1]}"
+        listener = self.udp if protocol == "udp" else self.tcp
+        return f"127.0.0.1:{listener.getsockname()[1]}"
 
     def __enter__(self) -> Echo:
         for thread in self._threads:

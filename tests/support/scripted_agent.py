@@ -150,11 +150,11 @@ def run_with(
     ``server`` and ``client``: what is special about them; ``mirror``: an echo for a server;
     ``asked``: a list to which what was asked is added, also of a trial that has no record.
     """
-    asked: list[Asked] = fakes.get("asked", [])
+    requests: list[Asked] = fakes.get("asked", [])
     live: list[SoFar] = []
     mirror: Mirror | None = fakes.get("mirror")
-    server = Fake("server", asked, **fakes.get("server", {}))
-    client = Fake("client", asked, **fakes.get("client", {}))
+    server = Fake("server", requests, **fakes.get("server", {}))
+    client = Fake("client", requests, **fakes.get("client", {}))
     ends = Ends(
         server=None if mirror else cast(Agent, server),
         client=cast(Agent, client),
@@ -164,4 +164,4 @@ def run_with(
         mirror_name="echo" if mirror else "",
     )
     record = measure(trial, ends, 1, lambda _cell, so_far: live.append(so_far))
-    return record, asked, live
+    return record, requests, live

@@ -35,12 +35,12 @@ def stream_over(
     ) as receiver:  # fmt: skip
         assert receiver.stdout is not None
         assert json.loads(receiver.stdout.readline())["type"] == "ready"
-        sent = subprocess.run(
+        sender_output = subprocess.run(
             [*ENTER, cable[1], netprobe, "send", "proto=udp", f"to={at}", *words, *sample],
             capture_output=True, env=environment, text=True, timeout=20, check=False,
         ).stdout  # fmt: skip
-        received = receiver.stdout.read()
-    return json.loads(sent.splitlines()[-1]), json.loads(received.splitlines()[-1])
+        receiver_output = receiver.stdout.read()
+    return json.loads(sender_output.splitlines()[-1]), json.loads(receiver_output.splitlines()[-1])
 
 
 def checksum_errors(namespace: str) -> int:
@@ -53,6 +53,6 @@ def checksum_errors(namespace: str) -> int:
 
 
 def hello(*words: str | Path) -> set[str]:
-    done = subprocess.run(words, capture_output=True, check=True, text=True)
-    said: dict[str, Any] = json.loads(done.stdout)
-    return set(said["capabilities"].split(","))
+    process = subprocess.run(words, capture_output=True, check=True, text=True)
+    record: dict[str, Any] = json.loads(process.stdout)
+    return set(record["capabilities"].split(","))

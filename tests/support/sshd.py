@@ -61,10 +61,10 @@ def public(path: Path) -> str:
 def fingerprint(path: Path) -> str:
     """``SHA256:…`` as ssh-keygen says it."""
     assert KEYGEN is not None
-    told = subprocess.run(
+    process = subprocess.run(
         [KEYGEN, "-l", "-f", f"{path}.pub"], check=True, capture_output=True, text=True
     )
-    return told.stdout.split()[1]
+    return process.stdout.split()[1]
 
 
 def free_port() -> int:
@@ -130,8 +130,8 @@ class Sshd:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # privilege separation
         file = self.folder / "config"
         file.write_text(self.config() + "PerSourcePenalties no\n")
-        asked = [SSHD, "-t", "-f", str(file)]
-        if subprocess.run(asked, check=False, capture_output=True).returncode != 0:
+        command = [SSHD, "-t", "-f", str(file)]
+        if subprocess.run(command, check=False, capture_output=True).returncode != 0:
             file.write_text(self.config())  # older than 9.8
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -181,18 +181,18 @@ class Sshd:
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
         """All connections held, and nothing answered on any; thawed at the end."""
-        held = self.serving()
-        assert held
+        process_ids = self.serving()
+        assert process_ids
         try:
-            for pid in held:
+            for pid in process_ids:
                 os.kill(pid, signal.SIGSTOP)
             give_up = time.monotonic() + READY_S
-            while any(state(pid)[1] != "T" for pid in held) and time.monotonic() < give_up:
+            while any(state(pid)[1] != "T" for pid in process_ids) and time.monotonic() < give_up:
                 time.sleep(0.001)
-            assert {state(pid)[1] for pid in held} == {"T"}
+            assert {state(pid)[1] for pid in process_ids} == {"T"}
             yield
         finally:
-            for pid in held:
+            for pid in process_ids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGCONT)
 
@@ -206,9 +206,9 @@ class Sshd:
         """End the server and all that it started."""
         if self.process is None:
             return
-        started = [pid for session in self.sessions() for pid in descendants(session)]
+        process_ids = [pid for session in self.sessions() for pid in descendants(session)]
         self.process.terminate()
-        for pid in started:
+        for pid in process_ids:
             for number in (signal.SIGCONT, signal.SIGKILL):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, number)
@@ -219,8 +219,8 @@ class Sshd:
 def state(pid: int) -> tuple[str, str, int]:
     """Name, state and parent of a process, by proc_pid_stat(5); OSError where there is none."""
     text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    name, _, rest = text.partition("(")[2].rpartition(")")
-    words = rest.split()
+    name, _, fields = text.partition("(")[2].rpartition(")")
+    words = fields.split()
     return name, words[0], int(words[1])
 
 
@@ -234,13 +234,13 @@ def is_openssh(pid: int) -> bool:
 
 def children(pid: int) -> list[int]:
     """The processes whose parent is ``pid``."""
-    found = []
+    process_ids = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             _, condition, parent = state(int(folder.name))
             if parent == pid and condition != "Z":
-                found.append(int(folder.name))
-    return found
+                process_ids.append(int(folder.name))
+    return process_ids
 
 
 def descendants(pid: int) -> list[int]:
@@ -263,11 +263,11 @@ class Site:
     def server(
         self, *options: str, kinds: tuple[str, ...] = ("ed25519",), trust: bool = True
     ) -> Sshd:
-        made = Sshd(self.folder / f"server{len(self.servers)}", self.key, list(options), kinds)
-        self.servers.append(made.start())
+        server = Sshd(self.folder / f"server{len(self.servers)}", self.key, list(options), kinds)
+        self.servers.append(server.start())
         if trust:
-            self.trust(made.line(kinds[0]))
-        return made
+            self.trust(server.line(kinds[0]))
+        return server
 
     def trust(self, line: str) -> None:
         with self.known.open("a") as file:
@@ -277,11 +277,11 @@ class Site:
 @contextlib.contextmanager
 def servers_in(folder: Path) -> Iterator[Site]:
     """A site whose servers are stopped at the end."""
-    made = Site(folder)
+    ssh_site = Site(folder)
     try:
-        yield made
+        yield ssh_site
     finally:
-        for server in made.servers:
+        for server in ssh_site.servers:
             server.stop()
 
 
@@ -291,8 +291,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     # Nothing of a test lands in the machine's own temporary directories.
     monkeypatch.setattr(deploy, "FALLBACKS", (str(tmp_path / "fallback"),))
-    with servers_in(tmp_path) as made:
-        yield made
+    with servers_in(tmp_path) as ssh_site:
+        yield ssh_site
 
 
 def host_at(

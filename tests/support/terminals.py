@@ -54,8 +54,8 @@ class Terminal:
 
 @contextmanager
 def terminal(columns: int | None = None) -> Iterator[Terminal]:
-    made = Terminal(columns)
+    new_terminal = Terminal(columns)
     try:
-        yield made
+        yield new_terminal
     finally:
-        made.close()
+        new_terminal.close()

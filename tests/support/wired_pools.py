@@ -26,8 +26,8 @@ CELL = Cell(
 
 @pytest.fixture
 def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
-    with wired(monkeypatch) as made:
-        yield made
+    with wired(monkeypatch) as new_wires:
+        yield new_wires
 
 
 @pytest.fixture

@@ -55,22 +55,25 @@ class Wires:
         for name in (self.server, self.client):
             ip("netns", "add", name)
             ip("-n", name, "link", "set", "lo", "up")
-        for device, there, here, six in (
+        for device, server_address, client_address, ipv6_prefix in (
             ("test0", TEST_SERVER, TEST_CLIENT, "fd13::"),
             ("other0", OTHER_SERVER, OTHER_CLIENT, "fd14::"),
         ):
             ip("-n", self.server, "link", "add", device, "type", "veth",
                "peer", "name", device, "netns", self.client)  # fmt: skip
-            for name, address, last in ((self.server, there, "1"), (self.client, here, "2")):
+            for name, address, last in (
+                (self.server, server_address, "1"),
+                (self.client, client_address, "2"),
+            ):
                 ip("-n", name, "address", "add", f"{address}/24", "dev", device)
-                ip("-n", name, "address", "add", f"{six}{last}/64", "dev", device, "nodad")
+                ip("-n", name, "address", "add", f"{ipv6_prefix}{last}/64", "dev", device, "nodad")
                 ip("-n", name, "link", "set", device, "up")
 
-    def drop(self, namespace: str, *which: str) -> None:
+    def drop(self, namespace: str, *match: str) -> None:
         """Drop what comes in over the test cable, as a firewall does: over IPv4, in silence."""
         ip("-n", namespace, "rule", "add", "preference", "100", "lookup", "local")
         ip("-n", namespace, "rule", "delete", "preference", "0")
-        ip("-n", namespace, "rule", "add", "preference", "10", "iif", "test0", *which, "blackhole")
+        ip("-n", namespace, "rule", "add", "preference", "10", "iif", "test0", *match, "blackhole")
 
     def remove(self) -> None:
         for agent in self.agents:
@@ -109,9 +112,9 @@ def wired(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
     """Wires for one test, with checks that give up soon."""
     monkeypatch.setattr(preflight, "CHECK_S", 1.0)
     monkeypatch.setattr(routes, "COUNTERS_S", 0.2)
-    made = Wires(f"netlab-pf-{os.getpid()}-a", f"netlab-pf-{os.getpid()}-b")
+    new_wires = Wires(f"netlab-pf-{os.getpid()}-a", f"netlab-pf-{os.getpid()}-b")
     try:
-        made.make()
-        yield made
+        new_wires.make()
+        yield new_wires
     finally:
-        made.remove()
+        new_wires.remove()

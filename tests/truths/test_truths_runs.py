@@ -32,57 +32,61 @@ def few(seed: str) -> tuple[Wanted, ...]:
 
 def test_a_seed_draws_the_same_runs_and_another_seed_others() -> None:
     assert drawn(CAUSES, "1") == drawn(CAUSES, "1")
-    first = {each.name: each for each in drawn(CAUSES, "1")}
-    other = {each.name: each for each in drawn(CAUSES, "2")}
-    assert first.keys() == other.keys() and first != other
+    first = {planned_run.name: planned_run for planned_run in drawn(CAUSES, "1")}
+    second = {planned_run.name: planned_run for planned_run in drawn(CAUSES, "2")}
+    assert first.keys() == second.keys() and first != second
 
 
 def test_a_run_is_the_same_however_many_are_asked_for() -> None:
-    every = {each.name: each for each in drawn(CAUSES, "7")}
+    every = {planned_run.name: planned_run for planned_run in drawn(CAUSES, "7")}
     few = drawn(CAUSES, "7", runs=1, clean=0, mixtures=0, strengths=("plain",))
-    assert few and all(every[each.name] == each for each in few)
+    assert few and all(every[planned_run.name] == planned_run for planned_run in few)
 
 
 def test_every_cause_has_its_runs_at_each_of_its_strengths_and_its_dial_is_in_range() -> None:
-    found = few("3")
-    counts = Counter((p.cause, p.strength) for w in found for p in w.parts if len(w.parts) == 1)
-    wanted = {(c.name, strength) for c in CAUSES.values() for strength in c.strengths}
-    assert set(counts) == wanted and set(counts.values()) == {2}
-    for part in (part for each in found for part in each.parts):
+    planned_runs = few("3")
+    counts = Counter(
+        (p.cause, p.strength) for w in planned_runs for p in w.parts if len(w.parts) == 1
+    )
+    cause_strengths = {(c.name, strength) for c in CAUSES.values() for strength in c.strengths}
+    assert set(counts) == cause_strengths and set(counts.values()) == {2}
+    for part in (part for planned_run in planned_runs for part in planned_run.parts):
         low, high = CAUSES[part.cause].dial[part.strength]
         assert low <= part.dial <= high
-    assert sum(not each.parts for each in found) == 3
-    assert sum(len(each.parts) == 2 for each in found) == 4
+    assert sum(not planned_run.parts for planned_run in planned_runs) == 3
+    assert sum(len(planned_run.parts) == 2 for planned_run in planned_runs) == 4
 
 
 def test_a_mixture_is_of_two_causes_in_one_experiment_lab() -> None:
-    for each in drawn(CAUSES, "3", runs=0, clean=0, mixtures=40):
-        one, other = (CAUSES[part.cause] for part in each.parts)
-        assert one is not other
-        assert one.experiment.lab == other.experiment.lab and one.mixes == other.mixes
+    for planned_run in drawn(CAUSES, "3", runs=0, clean=0, mixtures=40):
+        first, second = (CAUSES[part.cause] for part in planned_run.parts)
+        assert first is not second
+        assert first.experiment.lab == second.experiment.lab and first.mixes == second.mixes
 
 
 def test_every_run_has_a_matrix_that_netlab_reads(tmp_path: Path) -> None:
-    seen = set()
-    for each in few("5"):
-        experiment = experiment_of(CAUSES, each)
-        if (each.like, bool(each.parts), each.tests) in seen:
+    combinations = set()
+    for planned_run in few("5"):
+        experiment = experiment_of(CAUSES, planned_run)
+        if (planned_run.like, bool(planned_run.parts), planned_run.tests) in combinations:
             continue
-        seen.add((each.like, bool(each.parts), each.tests))
-        dial = each.parts[0].dial if each.parts else 0.0
-        path = tmp_path / f"{each.name}.yaml"
-        path.write_text(experiment.matrix(each.name, each.tests, dial, each.seed))
+        combinations.add((planned_run.like, bool(planned_run.parts), planned_run.tests))
+        dial = planned_run.parts[0].dial if planned_run.parts else 0.0
+        path = tmp_path / f"{planned_run.name}.yaml"
+        path.write_text(
+            experiment.matrix(planned_run.name, planned_run.tests, dial, planned_run.seed)
+        )
         hosts = tmp_path / "hosts.yaml"
         names = ("linux-a", "linux-b", "linux-c")
         address = "os: L, local: true, addresses: {{test: 198.18.0.{0}}}"
         lines = [f"  {name}: {{{address.format(n)}}}" for n, name in enumerate(names, start=2)]
         hosts.write_text("hosts:\n" + "\n".join(lines) + "\n")
-        assert expand(load_matrix(path, {}, hosts)), each.name
+        assert expand(load_matrix(path, {}, hosts)), planned_run.name
 
 
 def test_what_is_written_of_a_run_is_read_back() -> None:
-    for each in few("1"):
-        assert wanted_from_json(json.loads(json.dumps(each.as_json()))) == each
+    for planned_run in few("1"):
+        assert wanted_from_json(json.loads(json.dumps(planned_run.as_json()))) == planned_run
 
 
 # ---- resumption ----------------------------------------------------------------------------------
@@ -101,9 +105,9 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def standing(kind: str, name: str) -> Iterator[Any]:
         yield SimpleNamespace(kind=kind)
 
-    def run(self: Bench, wanted: Wanted, site: Any, seen: Any, folder: Path) -> None:
+    def run(self: Bench, planned_run: Wanted, site: Any, observations: Any, folder: Path) -> None:
         assert not folder.exists()
-        names.append(wanted.name)
+        names.append(planned_run.name)
         folder.mkdir(parents=True)
 
     monkeypatch.setattr(runner, "standing", standing)
@@ -117,34 +121,36 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_run_that_is_whole_is_not_measured_again_and_one_that_is_half_is(
     tmp_path: Path, measured: list[str]
 ) -> None:
-    wanted = drawn(CAUSES, "1", runs=1, clean=2, mixtures=1)
-    assert runner.measure_all(wanted, CAUSES, tmp_path) == []
-    assert sorted(measured) == sorted(each.name for each in wanted)
-    half = wanted[3].name
+    planned_runs = drawn(CAUSES, "1", runs=1, clean=2, mixtures=1)
+    assert runner.measure_all(planned_runs, CAUSES, tmp_path) == []
+    assert sorted(measured) == sorted(planned_run.name for planned_run in planned_runs)
+    half = planned_runs[3].name
     (tmp_path / half / TRUTH).unlink()
     measured.clear()
-    assert runner.measure_all(wanted, CAUSES, tmp_path) == []
+    assert runner.measure_all(planned_runs, CAUSES, tmp_path) == []
     assert measured == [half]
 
 
 def test_a_kill_in_mid_run_loses_that_run_alone(
     tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = drawn(CAUSES, "1", runs=1, clean=2, mixtures=0)
-    whole = Bench._run
+    planned_runs = drawn(CAUSES, "1", runs=1, clean=2, mixtures=0)
+    real_run = Bench._run
 
-    def killed(self: Bench, wanted: Wanted, site: Any, seen: Any, folder: Path) -> str | None:
-        whole(self, wanted, site, seen, folder)
+    def killed(
+        self: Bench, planned_run: Wanted, site: Any, observations: Any, folder: Path
+    ) -> str | None:
+        real_run(self, planned_run, site, observations, folder)
         if len(measured) == 5:
             raise Killed
         return None
 
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(Bench, "_run", killed)
-        runner.measure_all(wanted, CAUSES, tmp_path)
-    assert runner.measure_all(wanted, CAUSES, tmp_path) == []
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Bench, "_run", killed)
+        runner.measure_all(planned_runs, CAUSES, tmp_path)
+    assert runner.measure_all(planned_runs, CAUSES, tmp_path) == []
     times = Counter(measured)
-    assert set(times) == {each.name for each in wanted}
+    assert set(times) == {planned_run.name for planned_run in planned_runs}
     assert [name for name, count in times.items() if count > 1] == [measured[4]]
 
 
@@ -153,10 +159,10 @@ def test_a_run_whose_cpus_were_taken_is_kept_aside_and_measured_again(
 ) -> None:
     shares = iter((0.5, 0.021, 0.02))
     monkeypatch.setattr(one_run, "_stolen_share", lambda *_: next(shares))
-    (wanted,) = drawn(CAUSES, "1", runs=0, clean=1, mixtures=0)
-    runner.measure_all([wanted], CAUSES, tmp_path)
-    truth = json.loads((tmp_path / wanted.name / TRUTH).read_text())
-    assert measured == 3 * [wanted.name]
+    (planned_run,) = drawn(CAUSES, "1", runs=0, clean=1, mixtures=0)
+    runner.measure_all([planned_run], CAUSES, tmp_path)
+    truth = json.loads((tmp_path / planned_run.name / TRUTH).read_text())
+    assert measured == 3 * [planned_run.name]
     assert (truth["left_out"], truth["stolen_share"]) == (2, 0.02)
     assert len(list((tmp_path / one_run.LEFT_OUT).iterdir())) == 2
 
@@ -166,24 +172,26 @@ def test_a_run_of_which_one_window_was_taken_is_measured_again(
 ) -> None:
     shares = iter(([0.0, 0.05], [0.0, 0.02]))
     monkeypatch.setattr(one_run, "_stolen_in_trials", lambda _: next(shares))
-    (wanted,) = drawn(CAUSES, "1", runs=0, clean=1, mixtures=0)
-    runner.measure_all([wanted], CAUSES, tmp_path)
-    assert measured == 2 * [wanted.name]
+    (planned_run,) = drawn(CAUSES, "1", runs=0, clean=1, mixtures=0)
+    runner.measure_all([planned_run], CAUSES, tmp_path)
+    assert measured == 2 * [planned_run.name]
 
 
 def test_a_run_that_breaks_is_told_and_the_others_are_measured(
     tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = drawn(CAUSES, "1", runs=0, clean=3, mixtures=0)
+    planned_runs = drawn(CAUSES, "1", runs=0, clean=3, mixtures=0)
 
-    def effects(self: Any, wanted: Wanted, *_: Any) -> None:
-        measured.append(wanted.name)
-        if wanted.name == "clean-001":
+    def effects(self: Any, planned_run: Wanted, *_: Any) -> None:
+        measured.append(planned_run.name)
+        if planned_run.name == "clean-001":
             raise RuntimeError("no iperf3")
-        (tmp_path / wanted.name).mkdir()
+        (tmp_path / planned_run.name).mkdir()
 
     monkeypatch.setattr(Bench, "_run", effects)
-    assert runner.measure_all(wanted, CAUSES, tmp_path) == ["clean-001: RuntimeError: no iperf3"]
+    assert runner.measure_all(planned_runs, CAUSES, tmp_path) == [
+        "clean-001: RuntimeError: no iperf3"
+    ]
     assert len(measured) == 3
     assert (tmp_path / "clean-001.broken").exists()
 
@@ -191,28 +199,32 @@ def test_a_run_that_breaks_is_told_and_the_others_are_measured(
 def test_several_workers_share_what_is_not_of_cpus_and_measure_each_run_once(
     tmp_path: Path, measured: list[str]
 ) -> None:
-    wanted = drawn(CAUSES, "1", runs=1, clean=6, mixtures=2)
-    assert runner.measure_all(wanted, CAUSES, tmp_path, at_once=3) == []
-    alone = {each.name for each in wanted if runner.is_alone(each, CAUSES)}
+    planned_runs = drawn(CAUSES, "1", runs=1, clean=6, mixtures=2)
+    assert runner.measure_all(planned_runs, CAUSES, tmp_path, at_once=3) == []
+    lone_names = {
+        planned_run.name for planned_run in planned_runs if runner.is_alone(planned_run, CAUSES)
+    }
     # What other processes measured is not in this one's list.
-    assert set(measured) == alone
-    assert {path.parent.name for path in tmp_path.glob(f"*/{TRUTH}")} == {w.name for w in wanted}
+    assert set(measured) == lone_names
+    assert {path.parent.name for path in tmp_path.glob(f"*/{TRUTH}")} == {
+        w.name for w in planned_runs
+    }
 
 
 def test_only_one_measures_on_a_machine_and_what_an_earlier_one_left_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    removed: list[str] = []
+    removals: list[str] = []
     monkeypatch.setattr(runner, "LOCK", tmp_path / "lock")
     monkeypatch.setattr(state, "names", lambda: ("lab", "truths-4", "truths0-cable"))
-    monkeypatch.setattr(lab, "down", lambda name, *, forget: removed.append(f"{name} {forget}"))
+    monkeypatch.setattr(lab, "down", lambda name, *, forget: removals.append(f"{name} {forget}"))
     with (
         runner.machine_to_ourselves(),
         pytest.raises(SystemExit, match="another"),
         runner.machine_to_ourselves(),
     ):
         pass
-    assert removed == ["truths0-cable True"]
+    assert removals == ["truths0-cable True"]
 
 
 # ---- what is held back ---------------------------------------------------------------------------
@@ -234,14 +246,14 @@ def test_what_is_held_back_is_not_shown_when_measured_and_scored_once(
     monkeypatch.setattr(runner, "LOCK", tmp_path / "lock")
     words = ["--held-back", "--into", os.fspath(tmp_path)]
     assert truths.main([*words, *["--runs", "0", "--clean", "2", "--mixtures", "0"]]) == 0
-    told = capsys.readouterr()
+    output = capsys.readouterr()
     assert measured
-    assert truths.held_back_seed(tmp_path / truths.HELD_BACK) not in told.out + told.err
-    found: list[Any] = []
-    monkeypatch.setattr(truths, "recorded", lambda _: found)
+    assert truths.held_back_seed(tmp_path / truths.HELD_BACK) not in output.out + output.err
+    recordings: list[Any] = []
+    monkeypatch.setattr(truths, "recorded", lambda _: recordings)
     with pytest.raises(SystemExit, match="no complete run"):
         truths.main([*words, "--score"])
-    found.append((Truth("clean-000", "slower-cable", ()), ()))
+    recordings.append((Truth("clean-000", "slower-cable", ()), ()))
     truths.main([*words, "--score"])
     assert "1 runs: 0 of one cause, 1 clean" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="was scored before"):

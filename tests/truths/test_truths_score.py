@@ -52,21 +52,25 @@ def test_what_must_be_shown_is_reached_with_five_misses_of_240_and_not_with_six(
 
 
 def test_a_right_finding_alone_is_right() -> None:
-    found = judge(planted("sender-neighbour"), [said("sender-starved")], CAUSES)
-    assert (found.right, found.missed, found.wrong) == (frozenset({"sender-starved"}), (), ())
+    judgement = judge(planted("sender-neighbour"), [said("sender-starved")], CAUSES)
+    assert (judgement.right, judgement.missed, judgement.wrong) == (
+        frozenset({"sender-starved"}),
+        (),
+        (),
+    )
 
 
 def test_a_wrong_finding_beside_the_right_one_is_wrong() -> None:
-    both = [said("sender-starved"), said("receiver-cpu")]
-    found = judge(planted("sender-neighbour"), both, CAUSES)
-    assert found.missed == ()
-    assert [each.kind for each in found.wrong] == ["receiver-cpu"]
-    assert str(score.precision([found])) == "1/2 (9.5 to 90.5 %)"
+    statements = [said("sender-starved"), said("receiver-cpu")]
+    judgement = judge(planted("sender-neighbour"), statements, CAUSES)
+    assert judgement.missed == ()
+    assert [statement.kind for statement in judgement.wrong] == ["receiver-cpu"]
+    assert str(score.precision([judgement])) == "1/2 (9.5 to 90.5 %)"
 
 
 def test_silence_is_a_miss_and_nothing_wrong() -> None:
-    found = judge(planted("sender-neighbour"), [], CAUSES)
-    assert (found.missed, found.wrong) == (("sender-neighbour",), ())
+    judgement = judge(planted("sender-neighbour"), [], CAUSES)
+    assert (judgement.missed, judgement.wrong) == (("sender-neighbour",), ())
 
 
 def test_a_note_that_holds_whatever_is_planted_is_no_claim() -> None:
@@ -76,14 +80,14 @@ def test_a_note_that_holds_whatever_is_planted_is_no_claim() -> None:
 
 def test_a_warning_and_a_note_that_a_cause_expects_are_wrong_of_a_clean_run() -> None:
     claims = [said("outlier"), said("drift", "note"), said("congestion", "note", explains=True)]
-    found = judge(CLEAN, claims, CAUSES)
-    assert [each.kind for each in found.wrong] == ["outlier", "drift", "congestion"]
+    judgement = judge(CLEAN, claims, CAUSES)
+    assert [statement.kind for statement in judgement.wrong] == ["outlier", "drift", "congestion"]
 
 
 def test_full_speed_is_wrong_where_ten_per_cent_are_missing_and_not_where_two_are() -> None:
     full = [said("wire-ceiling", "note"), said("link-or-shaper", rates_bit_per_s=(90e6, 98e6))]
     kinds = [
-        [each.kind for each in judge(planted("slower-cable", *at), full, CAUSES).wrong]
+        [statement.kind for statement in judge(planted("slower-cable", *at), full, CAUSES).wrong]
         for at in (("plain", 0.1), ("just", 0.02))
     ]
     assert kinds == [["wire-ceiling"], []]
@@ -91,9 +95,9 @@ def test_full_speed_is_wrong_where_ten_per_cent_are_missing_and_not_where_two_ar
 
 @pytest.mark.parametrize(("rate", "right"), [(90e6, True), (91.7e6, True), (94e6, False)])
 def test_a_slower_link_has_to_name_its_rate_to_two_per_cent(rate: float, right: bool) -> None:
-    it = said("link-or-shaper", rates_bit_per_s=(80e6, rate))
-    found = judge(planted("slower-cable"), [it], CAUSES)
-    assert (not found.missed, not found.wrong) == (right, right)
+    statement = said("link-or-shaper", rates_bit_per_s=(80e6, rate))
+    judgement = judge(planted("slower-cable"), [statement], CAUSES)
+    assert (not judgement.missed, not judgement.wrong) == (right, right)
 
 
 @pytest.mark.parametrize(
@@ -101,15 +105,15 @@ def test_a_slower_link_has_to_name_its_rate_to_two_per_cent(rate: float, right: 
     [("linux-b", True), ("linux-a+linux-b", True), ("linux-c", False), ("linux-a+linux-c", False)],
 )
 def test_a_slow_host_has_to_be_the_one_that_was_planted(name: str, right: bool) -> None:
-    it = said("slow-host", names=frozenset({name}))
-    found = judge(planted("slow-host"), [it], CAUSES)
-    assert (not found.missed, not found.wrong) == (right, right)
+    statement = said("slow-host", names=frozenset({name}))
+    judgement = judge(planted("slow-host"), [statement], CAUSES)
+    assert (not judgement.missed, not judgement.wrong) == (right, right)
 
 
 def test_another_host_named_beside_the_right_one_is_wrong() -> None:
-    both = [said("slow-host", names=frozenset({name})) for name in ("linux-b", "linux-a")]
-    found = judge(planted("slow-host"), both, CAUSES)
-    assert (found.missed, found.wrong) == ((), (both[1],))
+    statements = [said("slow-host", names=frozenset({name})) for name in ("linux-b", "linux-a")]
+    judgement = judge(planted("slow-host"), statements, CAUSES)
+    assert (judgement.missed, judgement.wrong) == ((), (statements[1],))
 
 
 def test_a_run_is_the_unit_however_often_it_says_something() -> None:
@@ -128,8 +132,8 @@ def test_no_cause_counts_for_precision_and_not_for_recall() -> None:
 
 def test_what_another_tool_did_not_see_counts_for_nothing() -> None:
     truth = replace(planted("sender-quota"), not_planted=("sender-quota",))
-    for each in (truth, replace(CLEAN, stolen=True)):
-        assert counted([judge(each, [said("outlier")], CAUSES)]) == []
+    for case in (truth, replace(CLEAN, stolen=True)):
+        assert counted([judge(case, [said("outlier")], CAUSES)]) == []
     assert score.of_causes([judge(truth, [], CAUSES)]) == []
 
 
@@ -140,23 +144,23 @@ def mixed(costs: dict[str, float], *kinds: str) -> bool | None:
 
 
 def test_of_two_causes_the_larger_comes_first_and_of_nearly_equal_ones_either() -> None:
-    sender, other = "sender-neighbour", "other-flow"
-    assert mixed({sender: 0.4, other: 0.1}, "sender-starved", "other-traffic")
-    assert not mixed({sender: 0.4, other: 0.1}, "other-traffic", "sender-starved")
-    assert mixed({sender: 0.14, other: 0.1}, "other-traffic", "sender-starved")
-    assert not mixed({sender: 0.4, other: 0.1})
+    sender, flow = "sender-neighbour", "other-flow"
+    assert mixed({sender: 0.4, flow: 0.1}, "sender-starved", "other-traffic")
+    assert not mixed({sender: 0.4, flow: 0.1}, "other-traffic", "sender-starved")
+    assert mixed({sender: 0.14, flow: 0.1}, "other-traffic", "sender-starved")
+    assert not mixed({sender: 0.4, flow: 0.1})
 
 
 def test_every_kind_of_the_rows_is_in_the_table_of_kinds_or_meant_for_it() -> None:
-    meant = {
+    future_kinds = {
         *("link-or-shaper", "slower-link", "shaper", "other-traffic", "slow-host", "slow-pair"),
         *("slow-mesh", "drift", "consistent-with-drift", "first-trial-slower", "periodic-dips"),
         *("below-floor", "black-hole"),
     }
-    named = {kind for c in CAUSES.values() for kind in (*c.expected, *c.also, *c.denied)}
-    known = {str(kind) for kind in Kind}
-    assert named <= known | meant
-    assert known >= score.NO_CLAIMS
+    row_kinds = {kind for c in CAUSES.values() for kind in (*c.expected, *c.also, *c.denied)}
+    kind_names = {str(kind) for kind in Kind}
+    assert row_kinds <= kind_names | future_kinds
+    assert kind_names >= score.NO_CLAIMS
 
 
 def test_there_are_24_causes_and_more_each_of_a_lab_that_can_stand() -> None:
@@ -169,18 +173,18 @@ def test_there_are_24_causes_and_more_each_of_a_lab_that_can_stand() -> None:
 
 def test_a_score_prints_every_wrong_sentence_and_judges_by_what_was_set_before() -> None:
     wrong = said("outlier", sentence="It is an outlier.")
-    judged = [
+    judgements = [
         judge(planted("sender-neighbour"), [said("sender-starved")], CAUSES),
         judge(planted("other-flow", "gross", 0.4), [wrong], CAUSES),
         judge(CLEAN, [], CAUSES),
     ]
-    text = printed(judged, CAUSES, {}, left_out=2)
+    text = printed(judgements, CAUSES, {}, left_out=2)
     assert "other-flow-gross: outlier: It is an outlier." in text
     assert "3 runs: 2 of one cause, 1 clean, 0 mixtures; 2 left out" in text
-    met = {each.criterion: each.met for each in verdicts(judged, CAUSES)}
-    assert met["no warning in a clean run"]
-    assert not met["precision, pooled over kinds: 98 %"]
-    assert figures(judged, CAUSES) == {
+    criteria = {verdict.criterion: verdict.met for verdict in verdicts(judgements, CAUSES)}
+    assert criteria["no warning in a clean run"]
+    assert not criteria["precision, pooled over kinds: 98 %"]
+    assert figures(judgements, CAUSES) == {
         "sender-starved": {"said": 1, "right": 1, "planted": 1, "found": 1},
         "other-traffic": {"said": 0, "right": 0, "planted": 1, "found": 0},
         "outlier": {"said": 1, "right": 0, "planted": 0, "found": 0},
@@ -190,7 +194,7 @@ def test_a_score_prints_every_wrong_sentence_and_judges_by_what_was_set_before()
 def test_every_cause_is_in_the_documentation_with_what_is_to_be_said() -> None:
     text = (ROOT / "docs/truths.md").read_text("utf-8")
     for cause in CAUSES.values():
-        expected = ", ".join(f"`{kind}`" for kind in cause.expected) or "nothing"
-        assert f"| `{cause.name}` | {cause.what} | {expected} |" in text
-    for what, why in UNPLANTABLE.items():
-        assert f"| {what} | {why} |" in text
+        expected_kinds = ", ".join(f"`{kind}`" for kind in cause.expected) or "nothing"
+        assert f"| `{cause.name}` | {cause.what} | {expected_kinds} |" in text
+    for cause_name, reason in UNPLANTABLE.items():
+        assert f"| {cause_name} | {reason} |" in text

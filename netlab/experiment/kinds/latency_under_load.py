@@ -74,9 +74,9 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
 
     def round_trips(self) -> RoundTrip:
         """The requests that run all the time."""
-        beside = {"network", "ip_version", "interface", "dscp"}
+        names = {"network", "ip_version", "interface", "dscp"}
         return RoundTrip(
-            **{name: getattr(self, name) for name in beside},
+            **{name: getattr(self, name) for name in names},
             protocol=self.request_protocol,
             message_bytes=self.request_bytes,
             message_rate_per_s=self.request_rate_per_s,
@@ -90,9 +90,9 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         """The connections that are opened all the time; ``None``: none."""
         if self.connect_rate_per_s is None:
             return None
-        beside = {"network", "ip_version", "interface", "dscp"}
+        names = {"network", "ip_version", "interface", "dscp"}
         return Connect(
-            **{name: getattr(self, name) for name in beside},
+            **{name: getattr(self, name) for name in names},
             message_bytes=self.request_bytes,
             message_rate_per_s=self.connect_rate_per_s,
             duration_s=self.round_trips_s(),

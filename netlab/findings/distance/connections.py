@@ -121,8 +121,8 @@ def _segments(
             edges = [
                 as_whole(values.get(f"sender_tcp_{at}_data_segs_out")) for at in ("begin", "end")
             ]
-            sent = None if None in edges else (edges[1] or 0) - (edges[0] or 0)
-            yield (sample.cell, sample.trial, sample.flow), sent
+            segment_count = None if None in edges else (edges[1] or 0) - (edges[0] or 0)
+            yield (sample.cell, sample.trial, sample.flow), segment_count
 
 
 def _least(values: Iterable[int | None]) -> int | None:

@@ -46,31 +46,34 @@ def path_loss(
 
     ``segments``: (cell, trial, flow) → TCP's data segments sent within the window.
     """
-    packets = lost = gentle_packets = gentle_lost = 0
+    packets = lost_packets = gentle_packets = gentle_lost = 0
     for sample in samples:
         if sample.protocol == "TCP":
-            sent, resent = (
+            sent_packets, resent = (
                 segments.get((sample.cell, sample.trial, sample.flow)),
                 sample.tcp.retransmissions,
             )
-            if sent is not None and resent is not None and sample.streams == 1:
-                packets, lost = packets + sent, lost + resent
+            if sent_packets is not None and resent is not None and sample.streams == 1:
+                packets, lost_packets = packets + sent_packets, lost_packets + resent
             continue
-        sent, missing = sample.losses.sent, sample.losses.lost
-        if sent is None or missing is None or sample.packets_a_message != 1:
+        sent_packets, lost_messages = sample.losses.sent, sample.losses.lost
+        if sent_packets is None or lost_messages is None or sample.packets_a_message != 1:
             continue
-        packets, lost = packets + sent, lost + missing
+        packets, lost_packets = packets + sent_packets, lost_packets + lost_messages
         if is_gentle(sample):
             place = placed(sample)
             on_path = place is not None and place.kind is Kind.LOST_ON_PATH
-            if on_path or not missing:
-                gentle_packets, gentle_lost = gentle_packets + sent, gentle_lost + missing
+            if on_path or not lost_messages:
+                gentle_packets, gentle_lost = (
+                    gentle_packets + sent_packets,
+                    gentle_lost + lost_messages,
+                )
     return PathLoss(
-        packets=packets, lost=lost, gentle_packets=gentle_packets, gentle_lost=gentle_lost
+        packets=packets, lost=lost_packets, gentle_packets=gentle_packets, gentle_lost=gentle_lost
     )
 
 
 def is_gentle(sample: StreamSample) -> bool:
     """Whether a stream's offered rate does not fill the path."""
-    offered, ceiling = sample.offered_bit_per_s, sample.ceiling_bit_per_s
-    return offered is not None and ceiling is not None and offered <= GENTLE * ceiling
+    offered_rate, ceiling = sample.offered_bit_per_s, sample.ceiling_bit_per_s
+    return offered_rate is not None and ceiling is not None and offered_rate <= GENTLE * ceiling

@@ -43,18 +43,18 @@ def run_length(target: LongPath, packet_bytes: int) -> int:
     return 3 * window_packets(target, packet_bytes) ** 2
 
 
-def judged(packets: int, lost: int, length: int) -> LossVerdict:
-    """Whether a path that lost ``lost`` of ``packets`` loses at most one in ``length``."""
+def judged(packets: int, lost_packets: int, length: int) -> LossVerdict:
+    """Whether a path that lost ``lost_packets`` of ``packets`` loses at most one in ``length``."""
     slope, distance = _lines(length)
-    if lost <= slope * packets - distance:
+    if lost_packets <= slope * packets - distance:
         return "few enough"
-    return "too many" if lost >= slope * packets + distance else "not known"
+    return "too many" if lost_packets >= slope * packets + distance else "not known"
 
 
-def packets_needed(lost: int, length: int) -> int:
-    """Packets needed to show that the path loses few enough, if ``lost`` of them are lost."""
+def packets_needed(lost_packets: int, length: int) -> int:
+    """Packets needed to show that the path loses few enough, ``lost_packets`` of them lost."""
     slope, distance = _lines(length)
-    return math.ceil((lost + distance) / slope)
+    return math.ceil((lost_packets + distance) / slope)
 
 
 def _lines(length: int) -> tuple[float, float]:
@@ -72,12 +72,12 @@ def bit_per_s_at_loss(share: float, target: LongPath, packet_bytes: int) -> floa
     return allowed_bit_per_s(packet_bytes * math.sqrt(1 / (3 * share)), target)
 
 
-def loss_interval(packets: int, lost: int) -> tuple[float, float]:
+def loss_interval(packets: int, lost_packets: int) -> tuple[float, float]:
     """The 95 % interval of the share lost (Wilson 1927); 0 to 1 without packets."""
     if packets < 1:
         return 0.0, 1.0
     z = 1.96
-    share, spread = lost / packets, z * z / packets
+    share, spread = lost_packets / packets, z * z / packets
     middle = (share + spread / 2) / (1 + spread)
     half = z / (1 + spread) * math.sqrt(share * (1 - share) / packets + spread / (4 * packets))
-    return max(0.0, middle - half) if lost else 0.0, min(1.0, middle + half)
+    return max(0.0, middle - half) if lost_packets else 0.0, min(1.0, middle + half)

@@ -166,10 +166,10 @@ class _Candidate:
     def _figures(self) -> dict[str, float | None]:
         losses, buffers, length = self.way.loss, self.way.buffers, self._length()
         ceiling, best = self._ceiling(), self.way.best_bit_per_s
-        allowed = {
-            f"{name}_allows_{which}bit_per_s": _finite(model.allowed_bit_per_s(value, self.target))
+        buffer_rates = {
+            f"{name}_allows_{bound}bit_per_s": _finite(model.allowed_bit_per_s(value, self.target))
             for name, in_flight in (("receive_buffer", self.received), ("send_buffer", self.sent))
-            for which, value in (
+            for bound, value in (
                 *(
                     ("", in_flight.estimate),
                     ("at_least_", in_flight.least),
@@ -178,7 +178,7 @@ class _Candidate:
             )
         }
         by_buffers = [
-            allowed[f"{name}_allows_bit_per_s"] for name in ("receive_buffer", "send_buffer")
+            buffer_rates[f"{name}_allows_bit_per_s"] for name in ("receive_buffer", "send_buffer")
         ]
         return {
             "target_bit_per_s": self.target.rate_bit_per_s,
@@ -192,7 +192,7 @@ class _Candidate:
             "window_bytes": buffers.announced_bytes,
             "receive_buffer_bytes": None if buffers.tuned else buffers.receive_bytes,
             "send_buffer_bytes": None if buffers.tuned else buffers.send_bytes,
-            **allowed,
+            **buffer_rates,
             "packets": losses.packets,
             "lost_packets": losses.lost,
             "most_lost_share": model.loss_interval(losses.packets, losses.lost)[1],

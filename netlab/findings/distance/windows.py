@@ -70,19 +70,21 @@ def by_receiver(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
 
 
 def _tuned(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
-    seen, most = buffers.announced_bytes or 0, largest_of(facts.get("tcp_rmem"))
+    announced_bytes, most = buffers.announced_bytes or 0, largest_of(facts.get("tcp_rmem"))
     if most is None:
-        return InFlight(least=seen, most=math.inf)
-    return InFlight(least=max(seen, RECEIVE_SHARE * most), most=max(seen, most))
+        return InFlight(least=announced_bytes, most=math.inf)
+    return InFlight(
+        least=max(announced_bytes, RECEIVE_SHARE * most), most=max(announced_bytes, most)
+    )
 
 
 def _fixed(buffers: BuffersInEffect) -> InFlight:
-    size, seen = buffers.receive_bytes, buffers.announced_bytes
+    size, announced_bytes = buffers.receive_bytes, buffers.announced_bytes
     if size is None:
         return InFlight(least=0, most=math.inf)
-    if seen is None or not RECEIVE_SHARE * size <= seen <= size:
-        return InFlight(least=min(seen or size, RECEIVE_SHARE * size), most=size)
-    return InFlight(least=RECEIVE_SHARE * size, most=size, likely=seen)
+    if announced_bytes is None or not RECEIVE_SHARE * size <= announced_bytes <= size:
+        return InFlight(least=min(announced_bytes or size, RECEIVE_SHARE * size), most=size)
+    return InFlight(least=RECEIVE_SHARE * size, most=size, likely=announced_bytes)
 
 
 def by_sender(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:

@@ -46,11 +46,11 @@ class MeshColumn:
     def verdict(self) -> MeshVerdict | None:
         """The verdict by shares of the ceiling; by throughput if any share is not known."""
         all_samples = [sample for samples in self.trials.values() for sample in samples]
-        known = all(sample.ceiling_share is not None for sample in all_samples)
+        has_shares = all(sample.ceiling_share is not None for sample in all_samples)
         return judge_mesh(
             {
                 pair: [
-                    (sample.ceiling_share if known else None) or sample.throughput_bit_per_s
+                    (sample.ceiling_share if has_shares else None) or sample.throughput_bit_per_s
                     for sample in samples
                 ]
                 for pair, samples in self.trials.items()
@@ -113,25 +113,29 @@ def narrowed(
     It contains protocol and message size only if other columns have other ones. For example, a host
     that is slow with one protocol only is named together with this protocol.
     """
-    named, judged = tuple(columns), tuple(all_columns)
+    finding_columns, mesh_columns = tuple(columns), tuple(all_columns)
     protocols, sizes = (
-        {column.protocol for column in named},
-        {column.message_bytes for column in named},
+        {column.protocol for column in finding_columns},
+        {column.message_bytes for column in finding_columns},
     )
-    alone = len(protocols) == 1 and any(column.protocol not in protocols for column in judged)
+    is_one_protocol = len(protocols) == 1 and any(
+        column.protocol not in protocols for column in mesh_columns
+    )
     sized = len(sizes) == 1 and any(
-        column.message_bytes not in sizes for column in judged if column.protocol in protocols
+        column.message_bytes not in sizes for column in mesh_columns if column.protocol in protocols
     )
     return Group(
         host=host,
-        protocol=next(iter(protocols)) if alone else "",
+        protocol=next(iter(protocols)) if is_one_protocol else "",
         message_bytes=next(iter(sizes)) if sized and len(protocols) == 1 else None,
     )
 
 
 def _key(sample: StreamSample) -> MeshKey:
-    others = {name: value for name, value in _settings(sample).items() if name != "direction"}
-    text = json.dumps(others, sort_keys=True)
+    other_settings = {
+        name: value for name, value in _settings(sample).items() if name != "direction"
+    }
+    text = json.dumps(other_settings, sort_keys=True)
     return sample.protocol, sample.message_bytes, bool(sample.flow), text
 
 

@@ -76,11 +76,11 @@ def slow_in_mesh(
         if limit.kind.explains and limit.kind not in _OF_PATH
         for cell in limit.cells
     }
-    judged = [(column, verdict) for column in columns if (verdict := column.verdict) is not None]
+    verdicts = [(column, verdict) for column in columns if (verdict := column.verdict) is not None]
     return (
-        *_hosts(judged, explained, link),
-        *_pairs(judged, explained),
-        *_meshes(judged, explained, link),
+        *_hosts(verdicts, explained, link),
+        *_pairs(verdicts, explained),
+        *_meshes(verdicts, explained, link),
     )
 
 
@@ -88,11 +88,11 @@ def slow_in_mesh(
 
 
 def _hosts(
-    judged: Sequence[_Named], explained: Explanations, link: Link | None
+    verdicts: Sequence[_Named], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
     """A host that is slow one way in some columns and both ways in others gets two findings."""
     by_host: dict[tuple[str, bool, bool], list[_SlowPairs]] = {}
-    for column, verdict in judged:
+    for column, verdict in verdicts:
         for host in verdict.named:
             ways = host in verdict.slow_senders, host in verdict.slow_receivers
             pairs = tuple(
@@ -100,10 +100,12 @@ def _hosts(
                 for pair in column.trials
                 if (ways[0] and pair[0] == host) or (ways[1] and pair[1] == host)
             )
-            others = tuple(pair for pair in column.trials if not set(pair) & set(verdict.named))
-            if others:
-                by_host.setdefault((host, *ways), []).append(_SlowPairs(column, pairs, others))
-    all_columns = [column for column, _ in judged]
+            other_pairs = tuple(
+                pair for pair in column.trials if not set(pair) & set(verdict.named)
+            )
+            if other_pairs:
+                by_host.setdefault((host, *ways), []).append(_SlowPairs(column, pairs, other_pairs))
+    all_columns = [column for column, _ in verdicts]
     for (host, sends, receives), slow_pairs in by_host.items():
         yield _host(host, (sends, receives), slow_pairs, all_columns, explained, link)
 
@@ -191,22 +193,22 @@ def _limit_kinds(by_column: Sequence[_SlowPairs], explained: Explanations) -> tu
 # ---- one pair ------------------------------------------------------------------------------------
 
 
-def _pairs(judged: Sequence[_Named], explained: Explanations) -> Iterator[Finding]:
+def _pairs(verdicts: Sequence[_Named], explained: Explanations) -> Iterator[Finding]:
     """Pairs that are slow, one way or both, although neither of their hosts is.
 
     A pair that a host limits belongs to that host's finding.
     """
     by_ends: dict[frozenset[str], list[_SlowPairs]] = {}
-    for column, verdict in judged:
+    for column, verdict in verdicts:
         ways: dict[frozenset[str], list[MeshWay]] = {}
         for pair in verdict.strays:
             if any((sample.cell, sample.flow) not in explained for sample in column.trials[pair]):
                 ways.setdefault(frozenset(pair), []).append(pair)
         for ends, pairs in ways.items():
-            others = tuple(pair for pair in column.trials if frozenset(pair) != ends)
-            by_ends.setdefault(ends, []).append(_SlowPairs(column, tuple(pairs), others))
+            other_pairs = tuple(pair for pair in column.trials if frozenset(pair) != ends)
+            by_ends.setdefault(ends, []).append(_SlowPairs(column, tuple(pairs), other_pairs))
     for slow_pairs in by_ends.values():
-        yield _pair(slow_pairs, [column for column, _ in judged])
+        yield _pair(slow_pairs, [column for column, _ in verdicts])
 
 
 def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) -> Finding:
@@ -216,7 +218,11 @@ def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) ->
     figures = {
         "throughput_bit_per_s": best.throughput,
         "expected_bit_per_s": min(
-            max(column.throughput(other) for other in best.others if other[end] == pair[end])
+            max(
+                column.throughput(other_pair)
+                for other_pair in best.others
+                if other_pair[end] == pair[end]
+            )
             for end in (0, 1)
         ),
         "ceiling_share": best.share,
@@ -246,33 +252,33 @@ def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) ->
 
 
 def _meshes(
-    judged: Sequence[_Named], explained: Explanations, link: Link | None
+    verdicts: Sequence[_Named], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
     """All pairs are equally far below the ceiling, and none fills it in any column.
 
     The finding uses the columns in which the pairs reach the largest share of the ceiling.
     """
-    shares = {column.key: _least_and_most(column) for column, _ in judged}
-    known = [share for share in shares.values() if share is not None]
-    filled = any(
+    shares = {column.key: _least_and_most(column) for column, _ in verdicts}
+    known_shares = [share for share in shares.values() if share is not None]
+    has_full_column = any(
         most >= (FILLED_BOTH_WAYS if column.is_both_ways else FILLED)
-        for column, _ in judged
+        for column, _ in verdicts
         if (share := shares[column.key]) is not None
         for most in (share[1],)
     )
-    if link is None or not known or filled:
+    if link is None or not known_shares or has_full_column:
         return
-    top = max(most for _, most in known)
+    top = max(most for _, most in known_shares)
     alike = [
         column
-        for column, verdict in judged
+        for column, verdict in verdicts
         if (share := shares[column.key]) is not None
         and share[1] >= top * (1 - ALIKE)
         and _is_alike(verdict, *share)
         and not _is_mostly_explained(column, explained)
     ]
     if alike:
-        yield _mesh(alike, [column for column, _ in judged], link)
+        yield _mesh(alike, [column for column, _ in verdicts], link)
 
 
 def _mesh(alike: Sequence[MeshColumn], all_columns: Sequence[MeshColumn], link: Link) -> Finding:
@@ -304,8 +310,12 @@ def _mesh(alike: Sequence[MeshColumn], all_columns: Sequence[MeshColumn], link: 
 def _least_and_most(column: MeshColumn) -> tuple[float, float] | None:
     """Smallest and largest share of the ceiling of its pairs; ``None`` if one is not known."""
     shares = [column.share(pair) for pair in column.trials]
-    known = [share for share in shares if share is not None]
-    return (min(known), max(known)) if known and len(known) == len(shares) else None
+    known_shares = [share for share in shares if share is not None]
+    return (
+        (min(known_shares), max(known_shares))
+        if known_shares and len(known_shares) == len(shares)
+        else None
+    )
 
 
 def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:

@@ -85,25 +85,25 @@ def within_blocks(run: Run) -> frozenset[tuple[str, int]]:
 def lasted_s(run: Run, trials: Iterable[tuple[str, int]]) -> float | None:
     """Time from the start of the first of these trials to the start of the last, in seconds."""
     begins = [utc_of(run.latest[trial].started_at) for trial in trials if trial in run.latest]
-    known = [begin for begin in begins if begin is not None]
-    return (max(known) - min(known)).total_seconds() if known else None
+    start_times = [begin for begin in begins if begin is not None]
+    return (max(start_times) - min(start_times)).total_seconds() if start_times else None
 
 
 def _complete(quantity: str, cells: Mapping[CellFlow, Mapping[int, float]]) -> BlockTable:
     """The first blocks in which the same cells have figures: as many as maximise blocks x cells."""
-    whole = {
+    block_counts = {
         cell: next(n for n in range(len(figures) + 1) if n + 1 not in figures)
         for cell, figures in cells.items()
     }
-    counts = sorted(set(whole.values()) - {0})
+    counts = sorted(set(block_counts.values()) - {0})
     if not counts:
         return BlockTable(quantity, {})
-    blocks = max(counts, key=lambda n: n * sum(count >= n for count in whole.values()))
+    blocks = max(counts, key=lambda n: n * sum(count >= n for count in block_counts.values()))
     return BlockTable(
         quantity,
         {
             cell: tuple(cells[cell][block] for block in range(1, blocks + 1))
-            for cell, count in whole.items()
+            for cell, count in block_counts.items()
             if count >= blocks
         },
     )

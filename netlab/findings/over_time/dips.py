@@ -81,16 +81,18 @@ def _dips_of_trial(
 def _finding(prefix: str, trials: list[_Dipping], number_of_trials: int) -> Finding:
     """The figures are those of the trial with the median depth."""
     middle = sorted(trials, key=lambda trial: trial.dips.depth_share)[len(trials) // 2]
-    known = [trial.sent_again for trial in trials if trial.sent_again is not None]
+    retransmissions = [trial.sent_again for trial in trials if trial.sent_again is not None]
     figures = {
         "period_ns": middle.dips.period * middle.interval_ns,
         "depth_share": middle.dips.depth_share,
         "interval_ns": middle.interval_ns,
         "trials": len(trials),
         "of_trials": number_of_trials,
-        "retransmissions": median(known) if known else None,
+        "retransmissions": median(retransmissions) if retransmissions else None,
     }
-    all_retransmitted = bool(known) and len(known) == len(trials) and all(known)
+    all_retransmitted = (
+        bool(retransmissions) and len(retransmissions) == len(trials) and all(retransmissions)
+    )
     return finding(
         Kind.CONGESTION_DIPS if all_retransmitted else Kind.PERIODIC_DIPS,
         group_of(middle.record, prefix),

@@ -70,11 +70,11 @@ def _consistent(run: Run, table: BlockTable) -> Iterator[Finding]:
     """Drift with few blocks: every block exceeds the one before, in enough cells."""
     residuals = _residuals(table)
     middle = _medians(residuals)
-    whole, last = middle[-1] - middle[0], middle[-1] - middle[1]
+    total_change, last = middle[-1] - middle[0], middle[-1] - middle[1]
     if (
         len(table.cells) >= LEAST_CELLS_CONSISTENT
-        and all((later - earlier) * whole > 0 for earlier, later in pairwise(middle))
-        and last / whole >= LATER
+        and all((later - earlier) * total_change > 0 for earlier, later in pairwise(middle))
+        and last / total_change >= LATER
         and abs(_change(middle)) > LEAST_CHANGE
         and (p_value := seasonal_kendall(residuals).p_value) < BY_CHANCE
     ):

@@ -68,7 +68,7 @@ def first_packets(cell: TripCell) -> list[LostFirst]:
     """The trials with such connections; none of round trips, which use an open connection."""
     if cell.test != "connect":
         return []
-    return [lost for trial in cell.calm if (lost := _lost_first(trial)) is not None]
+    return [loss for trial in cell.calm if (loss := _lost_first(trial)) is not None]
 
 
 def _lost_first(trial: TripTrial) -> LostFirst | None:
@@ -79,23 +79,26 @@ def _lost_first(trial: TripTrial) -> LostFirst | None:
     values = [(middle_of(bucket, times.bits), count) for bucket, count in times.counts.items()]
     long = [(value, count) for value, count in values if value >= 9e8]
     near = [(value, count) for value, count in long if _near(value, half_ns)]
-    number_long, lost = sum(count for _value, count in long), sum(count for _value, count in near)
+    number_long, lost_count = (
+        sum(count for _value, count in long),
+        sum(count for _value, count in near),
+    )
     first = sum(count for value, count in near if value <= _latest(TIMEOUTS_S[0], half_ns))
     stalled_ns = sum(trial.number(f"{end}_stalled_ns") or 0.0 for end in ENDS)
-    if not lost or lost < MOST * number_long or first < FIRST * number_long:
+    if not lost_count or lost_count < MOST * number_long or first < FIRST * number_long:
         return None
     if 2 * stalled_ns >= sum(value * count for value, count in near):
         return None
-    total_ns, rest = sum(value * count for value, count in values), times.count - lost
-    if not rest:
+    total_ns, other_count = sum(value * count for value, count in values), times.count - lost_count
+    if not other_count:
         return None
     return LostFirst(
         trial=trial,
         connections=times.count,
-        lost=lost,
+        lost=lost_count,
         longest_ns=max(value for value, _n in near),
         mean_ns=total_ns / times.count,
-        without_ns=(total_ns - sum(value * count for value, count in near)) / rest,
+        without_ns=(total_ns - sum(value * count for value, count in near)) / other_count,
     )
 
 

@@ -41,14 +41,14 @@ def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, .
 
 
 def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) -> Finding | None:
-    judged = [
+    entries = [
         (trial, floor, least)
         for cell in cells
         for trial in cell.trials
         if (floor := floor_ns(trial, cell.test, link)) is not None
         and (least := _shortest_ns(trial)) is not None
     ]
-    below = [entry for entry in judged if is_below(entry[2], entry[1])]
+    below = [entry for entry in entries if is_below(entry[2], entry[1])]
     if not below:
         return None
     _trial, floor, least = min(below, key=lambda entry: entry[2] / entry[1])
@@ -59,13 +59,13 @@ def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) ->
         "typical_trip_ns": typical if typical and is_below(typical, floor) else None,
         "link_rate_bit_per_s": link.rate_bit_per_s,
         "trials": len(below),
-        "of_trials": len(judged),
+        "of_trials": len(entries),
     }
     trials = tuple(trial.key for trial, _floor, _least in below)
     words = {
         "what": WHAT[test],
         "link": _of_link(link),
-        **in_trials(len(below), len(judged)),
+        **in_trials(len(below), len(entries)),
     }
     keys = tuple(dict.fromkeys(cell for cell, _number in trials))
     return finding(Kind.BELOW_FLOOR, group, keys, figures, words, trials)
@@ -86,13 +86,13 @@ def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
         return None
     answer = trial.number("client_response_bytes") or _requested(trial, "response_bytes") or request
     sides = (("client", request), ("server", answer))
-    sent = [_packets(trial, end, round(size), link) for end, size in sides]
+    packet_lists = [_packets(trial, end, round(size), link) for end, size in sides]
     if test == "connect":
         # Without TCP options: the record does not show which of them each connection has.
         opening = (IP_BYTES[ip_version_of(trial.settings)] + TCP_BYTES,)
-        sent += [opening, opening]
+        packet_lists += [opening, opening]
     total_bytes = 0
-    for packet_bytes in sent:
+    for packet_bytes in packet_lists:
         if packet_bytes is None:
             return None
         total_bytes += transfer_floor_bytes(packet_bytes, vlan=link.vlan, cables=link.hops + 1)

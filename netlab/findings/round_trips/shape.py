@@ -123,7 +123,7 @@ def outliers(series: Iterable[Series]) -> Iterator[Finding]:
     """
     for cell in trip_cells(series):
         explained = {waiting_trial.trial.key for waiting_trial, _best in waiting_of(cell)}
-        explained |= {lost.trial.key for lost in first_packets(cell)}
+        explained |= {loss.trial.key for loss in first_packets(cell)}
         timed = [trial for trial in cell.calm if trial.histogram is not None]
         tails = [tail for trial in timed if trial.key not in explained and (tail := _tail(trial))]
         if not tails or len(tails) <= HALF * len(timed):
@@ -184,9 +184,9 @@ def _sent_again(trial: TripTrial) -> float:
     """Segments that the TCP of both ends retransmitted within the window."""
     total = 0.0
     for end in ENDS:
-        begin, after = (
+        begin, end_count = (
             trial.number(f"{end}_tcp_{edge}_total_retrans") for edge in ("begin", "end")
         )
-        if begin is not None and after is not None:
-            total += max(0.0, after - begin)
+        if begin is not None and end_count is not None:
+            total += max(0.0, end_count - begin)
     return total

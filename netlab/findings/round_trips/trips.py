@@ -121,5 +121,5 @@ def trip_cells(series: Iterable[Series]) -> Iterator[TripCell]:
 
 def median_of(values: Iterable[float | None]) -> float | None:
     """Median of the known values; ``None`` if none is known."""
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+    known_values = [value for value in values if value is not None]
+    return median(known_values) if known_values else None

@@ -56,13 +56,13 @@ def variants(series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
         for axis in AXES
         for comparison in _along(axis, cells, paired=not imported)
     ]
-    judged = judged_together([comparison.together for comparison in comparisons], LEVEL)
+    results = judged_together([comparison.together for comparison in comparisons], LEVEL)
     singles = iter(
         judged_together(
             [single for comparison in comparisons for single in comparison.single], LEVEL
         )
     )
-    for comparison, result in zip(comparisons, judged, strict=True):
+    for comparison, result in zip(comparisons, results, strict=True):
         yield _finding(comparison, result, [next(singles) for _pair in comparison.single])
 
 
@@ -84,7 +84,7 @@ def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_C
         aligned = _aligned([sides[position] for position in full], paired=paired)
         if not aligned or len(aligned[0][0]) < FEWEST:
             continue
-        whole = [_means([side[number] for side in aligned]) for number in (0, 1)]
+        side_means = [_means([side[number] for side in aligned]) for number in (0, 1)]
         yield _Compared(
             pairing=cells[0].group.pairing,
             axis=axis,
@@ -93,7 +93,7 @@ def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_C
             cells=tuple(
                 dict.fromkeys(cells[position].cell for pair in full for position in pairs[pair])
             ),
-            together=compare(whole[0], whole[1], paired=paired, confidence=1 - LEVEL),
+            together=compare(side_means[0], side_means[1], paired=paired, confidence=1 - LEVEL),
             single=tuple(compare(*side, paired=paired, confidence=1 - LEVEL) for side in aligned),
         )
 
@@ -104,14 +104,14 @@ def _aligned(
     """The figures of the blocks that all cells have; imported cells, which have no blocks, are cut
     to the same number of trials.
     """
-    all_sides = [side for both in sides for side in both]
+    all_sides = [side for pair in sides for side in pair]
     if not paired:
         fewest = min(map(len, all_sides), default=0)
         return [([*a.values()][:fewest], [*b.values()][:fewest]) for a, b in sides]
     common = set.intersection(*(set(side) for side in all_sides)) if all_sides else set()
     common_sides = [
-        tuple({trial: figure for trial, figure in side.items() if trial in common} for side in both)
-        for both in sides
+        tuple({trial: figure for trial, figure in side.items() if trial in common} for side in pair)
+        for pair in sides
     ]
     return [pairs_by_block(a, b) for a, b in common_sides]
 
@@ -138,30 +138,30 @@ def _finding(
     compared: _Compared, together: ComparisonResult, single: Sequence[ComparisonResult]
 ) -> Finding:
     ratios = [pair.ratio for pair in single if pair.verdict == "different" and pair.ratio]
-    whole = together.ratio if together.verdict == "different" else None
+    mean_ratio = together.ratio if together.verdict == "different" else None
     # The mean is meaningless if it hides a difference of single pairs or contradicts one.
-    apart = bool(ratios) and not _agree(whole, ratios)
+    apart = bool(ratios) and not _agree(mean_ratio, ratios)
     figures: dict[str, float | None] = {
         "n": together.n,
         "compared": len(single),
         "differing": len(ratios),
         **_of_pairs(ratios if apart else []),
     }
-    if whole is not None and not apart:
-        figures |= {"ratio": whole, "low_ratio": together.low, "high_ratio": together.high}
-    shown = whole is not None or apart
-    if not shown and together.smallest_ratio is not None:
+    if mean_ratio is not None and not apart:
+        figures |= {"ratio": mean_ratio, "low_ratio": together.low, "high_ratio": together.high}
+    is_difference = mean_ratio is not None or apart
+    if not is_difference and together.smallest_ratio is not None:
         figures["detectable_share"] = together.smallest_ratio - 1
     words = {"baseline": _named(compared.axis, compared.baseline)}
     if len(single) > 1:
         words["pairs_of_cells"] = _("{number} pairs of cells", number=len(single))
-    kind = Kind.VARIANTS if shown else Kind.NO_DIFFERENCE
+    kind = Kind.VARIANTS if is_difference else Kind.NO_DIFFERENCE
     return finding(kind, _group(compared), compared.cells, figures, words)
 
 
-def _agree(whole: float | None, ratios: Sequence[float]) -> bool:
+def _agree(mean_ratio: float | None, ratios: Sequence[float]) -> bool:
     """Whether the mean shows a difference and no single pair shows one the other way."""
-    return whole is not None and all((ratio > 1) == (whole > 1) for ratio in ratios)
+    return mean_ratio is not None and all((ratio > 1) == (mean_ratio > 1) for ratio in ratios)
 
 
 def _of_pairs(ratios: Sequence[float]) -> dict[str, float | None]:

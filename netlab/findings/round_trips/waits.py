@@ -95,16 +95,16 @@ def waited(series: Iterable[Series]) -> Iterator[Finding]:
 
 def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
     """The trials that waits lengthened, each with the median mean of those that waited less."""
-    known = [candidate for trial in cell.calm if (candidate := waiting(trial)) is not None]
+    candidates = [candidate for trial in cell.calm if (candidate := waiting(trial)) is not None]
     longer: list[tuple[Waiting, float | None]] = []
-    for candidate in known:
+    for candidate in candidates:
         if candidate.share < LEAST_SHARE:
             continue
-        fewer = [other for other in known if other.each_ns < HALF * candidate.each_ns]
+        fewer = [sibling for sibling in candidates if sibling.each_ns < HALF * candidate.each_ns]
         if not fewer and candidate.wait == "quota" and _throttled(candidate):
             longer.append((candidate, None))
         elif fewer and _explains(candidate, fewer):
-            longer.append((candidate, median(other.mean_ns for other in fewer)))
+            longer.append((candidate, median(sibling.mean_ns for sibling in fewer)))
     return longer
 
 
@@ -114,14 +114,14 @@ def _explains(slow: Waiting, fewer: Sequence[Waiting]) -> bool:
     All of these must be faster, by more than their scatter, and the additional waits must be at
     least half of the additional time.
     """
-    means = [other.mean_ns for other in fewer]
+    means = [sibling.mean_ns for sibling in fewer]
     best_ns = median(means)
     lost_ns = slow.mean_ns - best_ns
     scatter_ns = median_absolute_deviation(means) if len(means) >= ENOUGH else 0.0
     least = LEAST_SHARE if len(means) > 1 else ALONE
     if max(means) >= slow.mean_ns or lost_ns < max(least * slow.mean_ns, SCATTERS * scatter_ns):
         return False
-    more_ns = slow.each_ns - median(other.each_ns for other in fewer)
+    more_ns = slow.each_ns - median(sibling.each_ns for sibling in fewer)
     return more_ns * slow.trial.under_way >= HALF * lost_ns
 
 

@@ -100,18 +100,18 @@ def _losses(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _shares_lost_by_us(sample: RateSample) -> Iterable[float]:
-    tried = zip(sample.losses.line_share, sample.losses.verdicts, strict=True)
-    return [share for share, verdict in tried if verdict in _OWN]
+    tries = zip(sample.losses.line_share, sample.losses.verdicts, strict=True)
+    return [share for share, verdict in tries if verdict in _OWN]
 
 
 def _overload(sample: RateSample) -> _Overload | None:
     losses = sample.losses
     if sample.per_s is None:
         return None
-    tried = zip(losses.verdicts, losses.sent, losses.received, losses.duration_s, strict=True)
+    tries = zip(losses.verdicts, losses.sent, losses.received, losses.duration_s, strict=True)
     overloads = [
-        _Overload(sent / each_s, received / each_s, sample.per_s)
-        for verdict, sent, received, duration_s in tried
+        _Overload(sent_frames / each_s, received_frames / each_s, sample.per_s)
+        for verdict, sent_frames, received_frames, duration_s in tries
         if verdict == "lost" and (each_s := duration_s * sample.ways) > 0
     ]
     more = [overload for overload in overloads if overload.sent_per_s >= MORE * sample.per_s]
@@ -122,13 +122,13 @@ def _overload(sample: RateSample) -> _Overload | None:
 
 
 def _listed(
-    shown: Iterable[SizeSample],
+    size_samples: Iterable[SizeSample],
     overloads: Mapping[tuple[str, int], _Overload],
     form: Callable[[int, _Overload], Message],
 ) -> Message:
     """The text for each size, with medians over its trials."""
     parts = []
-    for size in shown:
+    for size in size_samples:
         loads = [overloads[trial.key] for trial in size.trials]
         middle = _Overload(
             median(load.sent_per_s for load in loads),
@@ -180,7 +180,7 @@ def _bursts(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _burst(size: SizeSample) -> Message:
-    frames, waiting = (
+    frames, queued_frames = (
         median(number(trial.values.get(name)) or 0.0 for trial in size.trials)
         for name in ("back_to_back_frames", "back_to_back_waiting_frames")
     )
@@ -188,5 +188,5 @@ def _burst(size: SizeSample) -> Message:
         "{frames} frames of {size} bytes ({waiting} of them queued in the device)",
         frames=f"{frames:,.0f}",
         size=size.frame_bytes,
-        waiting=f"{waiting:,.0f}",
+        waiting=f"{queued_frames:,.0f}",
     )

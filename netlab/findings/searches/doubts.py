@@ -57,26 +57,32 @@ def _capped(group: SizeGroup) -> Iterator[Finding]:
         for trial in size
         if (sizes := _capped_bytes(trial.values))
     }
-    shown = group.where(trial for size in group.sizes for trial in size if trial.key in capped)
-    if shown:
+    size_samples = group.where(
+        trial for size in group.sizes for trial in size if trial.key in capped
+    )
+    if size_samples:
         requested, effective = zip(
             *(pair for pairs in capped.values() for pair in pairs), strict=True
         )
         figures = {"asked_buffer_bytes": max(requested), "least_buffer_bytes": min(effective)}
-        yield of_searches(Kind.SEARCH_BUFFER_CAPPED, group, shown, figures)
+        yield of_searches(Kind.SEARCH_BUFFER_CAPPED, group, size_samples, figures)
 
 
 def _paused(group: SizeGroup) -> Iterator[Finding]:
     """Pause frames hide loss: instead of the full queue, the queue before it fills."""
     frames = {
-        trial.key: counted
+        trial.key: count
         for size in group.sizes
         for trial in size
-        if (counted := sum(number(trial.values.get(name)) or 0 for name in _PAUSE_FRAMES))
+        if (count := sum(number(trial.values.get(name)) or 0 for name in _PAUSE_FRAMES))
     }
-    shown = group.where(trial for size in group.sizes for trial in size if trial.key in frames)
-    if shown:
-        yield of_searches(Kind.SEARCH_PAUSED, group, shown, {"pause_frames": sum(frames.values())})
+    size_samples = group.where(
+        trial for size in group.sizes for trial in size if trial.key in frames
+    )
+    if size_samples:
+        yield of_searches(
+            Kind.SEARCH_PAUSED, group, size_samples, {"pause_frames": sum(frames.values())}
+        )
 
 
 def _capped_bytes(values: Mapping[str, Value]) -> list[tuple[float, float]]:

@@ -76,9 +76,9 @@ def _of_device(group: SizeGroup) -> Iterator[Finding]:
         yield _bit_rate(group, bits)
         rest = _without(rest, bits)
     by_cpu = tuple(size for size in rest if _busy_core(size.trials))
-    for shown in (by_cpu, tuple(size for size in rest if size not in by_cpu)):
-        if shown:
-            yield _device(group, shown)
+    for size_samples in (by_cpu, tuple(size for size in rest if size not in by_cpu)):
+        if size_samples:
+            yield _device(group, size_samples)
     yield from _queued(group)
 
 
@@ -89,15 +89,17 @@ def _frame_rate(group: SizeGroup, rate: OneRate) -> Finding:
 
 def _bit_rate(group: SizeGroup, rate: OneRate) -> Finding:
     figures = {"policed_bit_per_s": rate.per_s, **_figures(rate.sizes)}
-    first, *others = (_ACCOUNTED[account] for account in rate.accounts)
+    first, *alternatives = (_ACCOUNTED[account] for account in rate.accounts)
     accounted: Message = first
-    for other in others:
-        accounted = _("{some} or {more}", some=accounted, more=other)
+    for alternative in alternatives:
+        accounted = _("{some} or {more}", some=accounted, more=alternative)
     return _finding_of(Kind.SEARCH_POLICER, group, rate.sizes, figures, {"accounted": accounted})
 
 
-def _device(group: SizeGroup, shown: tuple[SizeSample, ...]) -> Finding:
-    return _finding_of(Kind.SEARCH_DEVICE, group, shown, _figures(shown), _core_words(shown))
+def _device(group: SizeGroup, size_samples: tuple[SizeSample, ...]) -> Finding:
+    return _finding_of(
+        Kind.SEARCH_DEVICE, group, size_samples, _figures(size_samples), _core_words(size_samples)
+    )
 
 
 def _queued(group: SizeGroup) -> Iterator[Finding]:
@@ -105,10 +107,10 @@ def _queued(group: SizeGroup) -> Iterator[Finding]:
     trials = [
         trial for size in group.showing("device") for trial in size.trials if _absorbed_ns(trial)
     ]
-    shown = group.where(trials)
-    if shown:
+    size_samples = group.where(trials)
+    if size_samples:
         figures = {"queue_ns": median(_absorbed_ns(trial) for trial in trials)}
-        yield _finding_of(Kind.SEARCH_QUEUE, group, shown, figures)
+        yield _finding_of(Kind.SEARCH_QUEUE, group, size_samples, figures)
 
 
 def _absorbed_ns(sample: RateSample) -> float:
@@ -116,16 +118,16 @@ def _absorbed_ns(sample: RateSample) -> float:
     if not sample.upper_per_s or not sample.line_per_s:
         return 0.0
     share, tries = sample.upper_per_s / sample.line_per_s, sample.tries
-    tried = [
+    outcomes = [
         (verdict, queue_ns)
         for tried_share, verdict, queue_ns in zip(
             tries.line_share, tries.verdicts, tries.queue_ns, strict=True
         )
         if abs(tried_share - share) < _SAME_SHARE
     ]
-    if any(verdict == "lost" for verdict, _ in tried):
+    if any(verdict == "lost" for verdict, _ in outcomes):
         return 0.0
-    return max((queue_ns for verdict, queue_ns in tried if verdict == "absorbed"), default=0.0)
+    return max((queue_ns for verdict, queue_ns in outcomes if verdict == "absorbed"), default=0.0)
 
 
 _SAME_SHARE = 1e-6
@@ -137,10 +139,10 @@ _SAME_SHARE = 1e-6
 
 def _line_rate(group: SizeGroup) -> Iterator[Finding]:
     trials = [trial for size in group.showing("line rate") for trial in size.trials]
-    shown = group.where(trial for trial in trials if trial.link_paced)
-    if shown:
-        line = {"link_rate_bit_per_s": shown[0].trials[0].line_bit_per_s}
-        yield _finding_of(Kind.SEARCH_LINE_RATE, group, shown, line)
+    size_samples = group.where(trial for trial in trials if trial.link_paced)
+    if size_samples:
+        line = {"link_rate_bit_per_s": size_samples[0].trials[0].line_bit_per_s}
+        yield _finding_of(Kind.SEARCH_LINE_RATE, group, size_samples, line)
 
 
 def _own_hosts(group: SizeGroup) -> Iterator[Finding]:
@@ -149,11 +151,15 @@ def _own_hosts(group: SizeGroup) -> Iterator[Finding]:
         ("receiver-bound", Kind.SEARCH_RECEIVER_BOUND),
     ):
         of_limit = [trial for size in group.showing(limit) for trial in size.trials if trial.found]
-        shown = group.where(of_limit)
-        if shown:
+        size_samples = group.where(of_limit)
+        if size_samples:
             words = {"place": _place_of(of_limit)} if limit == "receiver-bound" else {}
             yield _finding_of(
-                kind, group, shown, _figures(shown), {**words, "at_host": _hosts(of_limit)}
+                kind,
+                group,
+                size_samples,
+                _figures(size_samples),
+                {**words, "at_host": _hosts(of_limit)},
             )
 
 
@@ -162,9 +168,9 @@ def _without_rate(group: SizeGroup) -> Iterator[Finding]:
         trials = [
             trial for size in group.showing(limit) for trial in size.trials if not trial.found
         ]
-        shown = group.where(trials)
-        if shown:
-            yield _finding_of(Kind.SEARCH_NO_RATE, group, shown, {}, {"because": because})
+        size_samples = group.where(trials)
+        if size_samples:
+            yield _finding_of(Kind.SEARCH_NO_RATE, group, size_samples, {}, {"because": because})
 
 
 def _hosts(trials: Sequence[RateSample]) -> Message | str:
@@ -198,31 +204,31 @@ def _busy_core(trials: Sequence[RateSample]) -> bool:
     Unknown if hosts share a machine: the busiest core may be that of our sender, which keeps its
     core busy to hold its rate.
     """
-    known = [trial.core_share for trial in trials if trial.core_share is not None]
+    core_shares = [trial.core_share for trial in trials if trial.core_share is not None]
     separate = not any(trial.one_machine for trial in trials)
-    return separate and len(known) == len(trials) and median(known) >= SATURATED
+    return separate and len(core_shares) == len(trials) and median(core_shares) >= SATURATED
 
 
-def _core_words(shown: Sequence[SizeSample]) -> dict[str, str]:
+def _core_words(size_samples: Sequence[SizeSample]) -> dict[str, str]:
     """``device``: its name if a core was saturated; ``idle_device``: its name if none was."""
-    trials = [trial for size in shown for trial in size.trials]
-    if all(_busy_core(size.trials) for size in shown):
+    trials = [trial for size in size_samples for trial in size.trials]
+    if all(_busy_core(size.trials) for size in size_samples):
         return {"device": _hosts(trials)}
-    known = [trial.core_share for trial in trials if trial.core_share is not None]
-    apart = len(known) == len(trials) and not any(trial.one_machine for trial in trials)
-    return {"idle_device": _hosts(trials)} if apart and max(known) < IDLE else {}
+    core_shares = [trial.core_share for trial in trials if trial.core_share is not None]
+    apart = len(core_shares) == len(trials) and not any(trial.one_machine for trial in trials)
+    return {"idle_device": _hosts(trials)} if apart and max(core_shares) < IDLE else {}
 
 
-def _figures(shown: Sequence[SizeSample]) -> dict[str, float | None]:
+def _figures(size_samples: Sequence[SizeSample]) -> dict[str, float | None]:
     """Lowest and highest rate, and the load of the limiting host, over the same trials."""
-    rates = [size.per_s for size in shown]
-    known = [rate for rate in rates if rate is not None]
-    cores = [trial.core_share for size in shown for trial in size.trials]
+    rates = [size.per_s for size in size_samples]
+    known_rates = [rate for rate in rates if rate is not None]
+    cores = [trial.core_share for size in size_samples for trial in size.trials]
     known_cores = [share for share in cores if share is not None]
     all_known = len(known_cores) == len(cores) and bool(cores)
     return {
-        "least_found_frames_per_s": min(known) if len(known) == len(rates) else None,
-        "most_found_frames_per_s": max(known) if len(known) == len(rates) else None,
+        "least_found_frames_per_s": min(known_rates) if len(known_rates) == len(rates) else None,
+        "most_found_frames_per_s": max(known_rates) if len(known_rates) == len(rates) else None,
         "busiest_core_share": median(known_cores) if all_known else None,
     }
 
@@ -230,13 +236,13 @@ def _figures(shown: Sequence[SizeSample]) -> dict[str, float | None]:
 def _finding_of(
     kind: Kind,
     group: SizeGroup,
-    shown: tuple[SizeSample, ...],
+    size_samples: tuple[SizeSample, ...],
     figures: Mapping[str, float | None],
     words: Mapping[str, str] | None = None,
 ) -> Finding:
-    rates = rates_of(shown)
+    rates = rates_of(size_samples)
     all_words = {**(words or {}), **({"rates": rates} if rates else {})}
-    return of_searches(kind, group, shown, figures, all_words)
+    return of_searches(kind, group, size_samples, figures, all_words)
 
 
 def _without(sizes: Sequence[SizeSample], rate: OneRate) -> tuple[SizeSample, ...]:

@@ -91,7 +91,7 @@ def group_of_payload(record: Record) -> Group:
 
 def way_of(record: Record, prefix: str) -> WayFound | None:
     """One direction of one trial; ``None`` if it has no payload."""
-    values, other = record.values, _WAYS[prefix][0]
+    values, other_prefix = record.values, _WAYS[prefix][0]
     payload = _whole(values.get(prefix + "payload_bytes"))
     if payload is None:
         return None
@@ -101,7 +101,7 @@ def way_of(record: Record, prefix: str) -> WayFound | None:
         path_mtu_bytes=_whole(values.get(prefix + "path_mtu_bytes")),
         evidence=str(values.get(prefix + "path_mtu_evidence", "")),
         interface_mtu_bytes=_whole(values.get(prefix + "interface_mtu_bytes")),
-        other_mtu_bytes=_whole(values.get(other + "interface_mtu_bytes")),
+        other_mtu_bytes=_whole(values.get(other_prefix + "interface_mtu_bytes")),
         lost_probes=_whole(values.get(prefix + "lost_probes")) or 0,
     )
 
@@ -121,9 +121,9 @@ def _answers(records: Sequence[Record]) -> Iterator[Finding]:
             by_answer.setdefault((prefix, answer), []).append(record.trial)
     for (prefix, answer), trials in by_answer.items():
         payload_bytes, mtu_bytes, evidence = answer
-        where = "" if prefix == _BOTH else _WAYS[prefix][1]
+        direction = "" if prefix == _BOTH else _WAYS[prefix][1]
         words = {
-            "way": _way_and_trials(where, len(trials), len(records)),
+            "way": _way_and_trials(direction, len(trials), len(records)),
             "known_by": _KNOWN_BY.get(evidence, ""),
         }
         figures = {"payload_message_bytes": payload_bytes, "path_mtu_bytes": mtu_bytes}
@@ -168,8 +168,8 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
         }
         if kind != "timeout":
             words["known_by"] = _KNOWN_BY[kind]
-        named = Kind.BLACK_HOLE if kind == "timeout" else Kind.PATH_MTU_SMALLER
-        yield _finding_of(named, records, trials, figures_of[key], words)
+        finding_kind = Kind.BLACK_HOLE if kind == "timeout" else Kind.PATH_MTU_SMALLER
+        yield _finding_of(finding_kind, records, trials, figures_of[key], words)
 
 
 def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
@@ -188,8 +188,8 @@ def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
 
 def _place(way: WayFound, record: Record, prefix: str) -> str:
     """The receiving host if its interface has this MTU; empty if the limit is on the path."""
-    other, mtu = way.other_mtu_bytes, way.path_mtu_bytes
-    if other is None or mtu is None or not other <= mtu <= other + OVER:
+    other_mtu, mtu = way.other_mtu_bytes, way.path_mtu_bytes
+    if other_mtu is None or mtu is None or not other_mtu <= mtu <= other_mtu + OVER:
         return ""
     return record.client if prefix else record.server
 
@@ -206,9 +206,7 @@ def _fragments_lost(records: Sequence[Record], prefix: str) -> Iterator[Finding]
     if ways:
         figures = {"next_message_bytes": ways[0].payload_bytes + 1}
         words = {"way": _way_and_trials(_WAYS[prefix][1], len(ways), len(records))}
-        yield _finding_of(
-            Kind.FRAGMENTS_LOST, records, [lost.trial for lost in ways], figures, words
-        )
+        yield _finding_of(Kind.FRAGMENTS_LOST, records, [way.trial for way in ways], figures, words)
 
 
 # ---- what they have in common --------------------------------------------------------------------
@@ -229,9 +227,9 @@ def _finding_of(
     words: Mapping[str, str],
 ) -> Finding:
     cell = records[0].cell
-    judged = tuple((cell, trial) for trial in dict.fromkeys(trials))
+    trial_keys = tuple((cell, trial) for trial in dict.fromkeys(trials))
     present = {name: word for name, word in words.items() if word}
-    return finding(kind, group_of_payload(records[0]), (cell,), figures, present, judged)
+    return finding(kind, group_of_payload(records[0]), (cell,), figures, present, trial_keys)
 
 
 def _whole(value: Value | None) -> int | None:

@@ -165,9 +165,9 @@ class SizeGroup:
         """The sizes of the given trials, with these trials."""
         keys = {trial.key for trial in trials}
         return tuple(
-            SizeSample(frame_bytes=size[0].frame_bytes, trials=shown, of_trials=len(size))
+            SizeSample(frame_bytes=size[0].frame_bytes, trials=matches, of_trials=len(size))
             for size in self.sizes
-            if (shown := tuple(trial for trial in size if trial.key in keys))
+            if (matches := tuple(trial for trial in size if trial.key in keys))
         )
 
 
@@ -254,24 +254,24 @@ def _tries(values: Mapping[str, Value], prefix: str) -> Tries:
     words = tuple(VERDICTS[int(verdict)] for verdict in lists[-1] if 0 <= verdict < len(VERDICTS))
     if len(words) != len(lists[-1]):
         return Tries()
-    share, duration_s, sent, received, queue_ns = lists[:-1]
+    share, duration_s, sent_frames, received_frames, queue_ns = lists[:-1]
     return Tries(
         line_share=share,
         duration_s=duration_s,
-        sent=sent,
-        received=received,
+        sent=sent_frames,
+        received=received_frames,
         queue_ns=queue_ns,
         verdicts=words,
     )
 
 
 def _dropped(values: Mapping[str, Value]) -> dict[tuple[str, str], tuple[float, ...]]:
-    dropped = {
+    drops = {
         (key, place): _series(values.get(f"trial_{key}_{place}_dropped_frames"))
         for key in HOSTS
         for place in PLACES
     }
-    return {where: frames for where, frames in dropped.items() if frames}
+    return {counter: frames for counter, frames in drops.items() if frames}
 
 
 def _series(value: Value | None) -> tuple[float, ...]:

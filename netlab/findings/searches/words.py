@@ -14,27 +14,31 @@ from netlab.units import format_share
 def of_searches(
     kind: Kind,
     group: SizeGroup,
-    shown: Sequence[SizeSample],
+    size_samples: Sequence[SizeSample],
     figures: Mapping[str, float | None],
     words: Mapping[str, str] | None = None,
 ) -> Finding:
     """A finding about some sizes of a group, with the trials that show it."""
-    all_words = {**of_sizes(shown, group), **(words or {})}
+    all_words = {**of_sizes(size_samples, group), **(words or {})}
     present = {name: word for name, word in all_words.items() if word}
-    return finding(kind, group.group, cells_of(shown), figures, present, trials_of(shown))
+    return finding(
+        kind, group.group, cells_of(size_samples), figures, present, trials_of(size_samples)
+    )
 
 
-def of_sizes(shown: Sequence[SizeSample], group: SizeGroup) -> dict[str, str]:
+def of_sizes(size_samples: Sequence[SizeSample], group: SizeGroup) -> dict[str, str]:
     """The frame sizes, with the number of trials if not all of several show it."""
-    showing, judged = len(_trials(shown)), sum(size.of_trials for size in shown)
-    sizes = _sizes(shown, group)
-    in_words = in_trials(showing, judged).get("in_trials") if judged > len(shown) else None
+    count, trial_count = len(_trials(size_samples)), sum(size.of_trials for size in size_samples)
+    sizes = _sizes(size_samples, group)
+    in_words = (
+        in_trials(count, trial_count).get("in_trials") if trial_count > len(size_samples) else None
+    )
     if in_words is None:
         return {"sizes": sizes}
     return {"sizes": _("{sizes} ({trials})", sizes=sizes, trials=in_words)}
 
 
-def rates_of(shown: Sequence[SizeSample]) -> Message | None:
+def rates_of(size_samples: Sequence[SizeSample]) -> Message | None:
     """``7,440/s at 64 bytes (5 %), …``; ``None`` if a rate is not known."""
     parts = [
         _(
@@ -43,29 +47,29 @@ def rates_of(shown: Sequence[SizeSample]) -> Message | None:
             size=size.frame_bytes,
             share=format_share(round(size.line_share, 4)),
         )
-        for size in shown
+        for size in size_samples
         if size.per_s is not None and size.line_share is not None
     ]
-    return joined(", ", parts) if len(parts) == len(shown) else None
+    return joined(", ", parts) if len(parts) == len(size_samples) else None
 
 
-def trials_of(shown: Sequence[SizeSample]) -> tuple[tuple[str, int], ...]:
+def trials_of(size_samples: Sequence[SizeSample]) -> tuple[tuple[str, int], ...]:
     """(cell, trial) of all judged trials."""
-    return tuple(_trials(shown))
+    return tuple(_trials(size_samples))
 
 
-def cells_of(shown: Sequence[SizeSample]) -> tuple[str, ...]:
+def cells_of(size_samples: Sequence[SizeSample]) -> tuple[str, ...]:
     """The cells, with the shortest frames first."""
-    return tuple(size.cell for size in shown)
+    return tuple(size.cell for size in size_samples)
 
 
-def _trials(shown: Sequence[SizeSample]) -> list[tuple[str, int]]:
-    return [trial.key for size in shown for trial in size.trials]
+def _trials(size_samples: Sequence[SizeSample]) -> list[tuple[str, int]]:
+    return [trial.key for size in size_samples for trial in size.trials]
 
 
-def _sizes(shown: Sequence[SizeSample], group: SizeGroup) -> Message:
+def _sizes(size_samples: Sequence[SizeSample], group: SizeGroup) -> Message:
     all_sizes = [size[0].frame_bytes for size in group.sizes]
-    sizes = [sample.frame_bytes for sample in shown]
+    sizes = [sample.frame_bytes for sample in size_samples]
     if len(sizes) == 1:
         return _("at {size} bytes", size=sizes[0])
     if sizes == all_sizes:

@@ -57,23 +57,23 @@ class _Attempt:
 
 def stopped(run: Run) -> Iterator[Finding]:
     """Warnings about trials that count, notes about trials that were repeated since."""
-    standing: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
-    replaced: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
+    latest_attempts: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
+    earlier_attempts: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     for record in run.records:
         latest = run.latest.get((record.cell, record.trial))
         # A trial outside the plan, or whose last attempt failed or is pending, has no result.
         if latest is None or latest.status is not Status.OK:
             continue
         for stop in interruptions(record):
-            attempts_by_flow = standing if latest is record else replaced
+            attempts_by_flow = latest_attempts if latest is record else earlier_attempts
             attempts_by_flow[record.cell, stop.flow].append(_Attempt(record, stop))
     all_attempts = _attempts_of(run.records)
-    for attempts in standing.values():
+    for attempts in latest_attempts.values():
         yield _finding(Kind.DATA_STOPPED, attempts, all_attempts)
-    for flow, attempts in replaced.items():
-        standing_trials = {attempt.record.trial for attempt in standing.get(flow, ())}
+    for flow, attempts in earlier_attempts.items():
+        latest_trials = {attempt.record.trial for attempt in latest_attempts.get(flow, ())}
         if measured_again := [
-            attempt for attempt in attempts if attempt.record.trial not in standing_trials
+            attempt for attempt in attempts if attempt.record.trial not in latest_trials
         ]:
             yield _finding(Kind.MEASURED_AGAIN, measured_again, all_attempts)
 

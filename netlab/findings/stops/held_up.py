@@ -64,9 +64,9 @@ def held_up(run: Run, link: Link | None) -> Iterator[Finding]:
     )
     by_rule: dict[tuple[Kind, str, str], list[_Delay]] = defaultdict(list)
     for record in run.latest.values():
-        stopped = {interruption.flow for interruption in interruptions(record)}
+        stopped_flows = {interruption.flow for interruption in interruptions(record)}
         for flow in FLOWS if record.status is Status.OK else ():
-            for kind, rule in rules if flow not in stopped else ():
+            for kind, rule in rules if flow not in stopped_flows else ():
                 if delayed := rule(record, flow):
                     by_rule[kind, record.cell, flow].append(delayed)
                     break
@@ -128,7 +128,7 @@ def _stolen_share(record: Record, end: str) -> float:
 def _omitted_messages(record: Record, flow: str, link: Link | None) -> _Delay | None:
     """A paced sender that omitted messages and sent less than requested below the wire ceiling."""
     size, values = number(record.settings.get("message_bytes")), record.values
-    offered = _offered_bit_per_s(record)
+    offered_rate = _offered_bit_per_s(record)
     skipped, messages, window_ns, throughput = (
         number(values.get(flow + name))
         for name in (
@@ -138,32 +138,39 @@ def _omitted_messages(record: Record, flow: str, link: Link | None) -> _Delay | 
             "throughput_bit_per_s",
         )
     )
-    if not skipped or not offered or not window_ns or messages is None or throughput is None:
+    if not skipped or not offered_rate or not window_ns or messages is None or throughput is None:
         return None
-    sent = 8e9 * (size or 0) * messages / window_ns
+    sent_rate = 8e9 * (size or 0) * messages / window_ns
     ceiling = ceiling_of(record.settings, values, flow, link)
-    if sent >= OFFERED * offered or (ceiling is not None and throughput >= FILLED * ceiling):
+    if sent_rate >= OFFERED * offered_rate or (
+        ceiling is not None and throughput >= FILLED * ceiling
+    ):
         return None
     figures: dict[str, float | None] = {
-        "sent_bit_per_s": sent,
-        "offered_bit_per_s": offered,
+        "sent_bit_per_s": sent_rate,
+        "offered_bit_per_s": offered_rate,
         "skipped_messages": skipped,
     }
-    return _Delay(record, 1 - sent / offered, figures, {})
+    return _Delay(record, 1 - sent_rate / offered_rate, figures, {})
 
 
 def _late_messages(record: Record, flow: str) -> _Delay | None:
     """A paced stream that received more within the window than was offered."""
-    received = number(record.values.get(f"{flow}throughput_bit_per_s"))
-    offered = _offered_bit_per_s(record)
+    received_rate = number(record.values.get(f"{flow}throughput_bit_per_s"))
+    offered_rate = _offered_bit_per_s(record)
     is_coarse = record.values.get(f"{flow}receiver_coarse") == 1
-    if not offered or received is None or received <= LATE * offered or is_coarse:
+    if (
+        not offered_rate
+        or received_rate is None
+        or received_rate <= LATE * offered_rate
+        or is_coarse
+    ):
         return None
     figures: dict[str, float | None] = {
-        "received_bit_per_s": received,
-        "offered_bit_per_s": offered,
+        "received_bit_per_s": received_rate,
+        "offered_bit_per_s": offered_rate,
     }
-    return _Delay(record, received / offered - 1, figures, {})
+    return _Delay(record, received_rate / offered_rate - 1, figures, {})
 
 
 def _offered_bit_per_s(record: Record) -> float | None:

@@ -218,9 +218,13 @@ def _of_cell(trials: Sequence[JudgedStream], of_trials: int) -> dict[Kind, list[
         kinds.setdefault(stream.kind, []).append(stream.sample)
     trials_of_kind: dict[Kind, list[StreamSample]] = {}
     for kind, showing in sorted(kinds.items(), key=lambda item: -len(item[1])):
-        others = [_middle(samples) for other, samples in kinds.items() if other is not kind]
+        other_middles = [
+            _middle(samples) for other_kind, samples in kinds.items() if other_kind is not kind
+        ]
         few = kind is not None and kind.severity == "warning" and 2 * len(showing) <= of_trials
-        if kind is None or (few and others and _middle(showing) > SLOWER * max(others)):
+        if kind is None or (
+            few and other_middles and _middle(showing) > SLOWER * max(other_middles)
+        ):
             continue
         trials_of_kind[kind] = showing
     return trials_of_kind

@@ -24,17 +24,17 @@ _OF_ENDS = ("run_queue_share", "throttled_share", "steal_share", "busiest_core_s
 
 
 def _others_bit_per_s(sample: StreamSample) -> float | None:
-    others = sample.reported_others
-    if others is not None:
-        return others.bit_per_s
+    traffic = sample.reported_others
+    if traffic is not None:
+        return traffic.bit_per_s
     framing = sample.framing
     return None if framing is None else sample.likely_others_share * framing.link_rate_bit_per_s
 
 
 def _filled_share(sample: StreamSample) -> float | None:
-    others = sample.reported_others
-    if others is not None:
-        return others.filled_share
+    traffic = sample.reported_others
+    if traffic is not None:
+        return traffic.filled_share
     share = sample.ceiling_share
     return None if share is None else share + sample.likely_others_share
 
@@ -73,8 +73,10 @@ def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | No
     medians: dict[str, float | None] = {}
     for name in (*_ALWAYS, *kind.figures):
         values = [FIGURES[name](sample) for sample in samples]
-        known = [value for value in values if value is not None]
-        medians[name] = median(known) if known and len(known) == len(values) else None
+        known_values = [value for value in values if value is not None]
+        medians[name] = (
+            median(known_values) if known_values and len(known_values) == len(values) else None
+        )
     if kind.limit is not None and kind.severity == "warning" and samples:
         medians["costs_share"] = median(cost_of(kind, sample) for sample in samples)
     return medians
@@ -84,9 +86,11 @@ def words(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, str]:
     """Evidence that is not a number, if all of these trials have the same."""
     if kind is not Kind.OTHER_TRAFFIC:
         return {}
-    others = [sample.reported_others for sample in trials]
-    places = {(other.host, other.receiving) for other in others if other is not None}
-    if len(places) != 1 or None in others:
+    traffic_of_trials = [sample.reported_others for sample in trials]
+    places = {
+        (traffic.host, traffic.receiving) for traffic in traffic_of_trials if traffic is not None
+    }
+    if len(places) != 1 or None in traffic_of_trials:
         return {}
     ((host, receiving),) = places
     return {"at_host": host, "way": way(receiving=receiving)}

@@ -125,10 +125,10 @@ def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
     throughput = sample.throughput_bit_per_s
     targets = (sample.ceiling_bit_per_s, sample.offered_bit_per_s)
     target = min((rate for rate in targets if rate), default=None)
-    missing = 1.0 if target is None else 1 - throughput / target
+    missing_share = 1.0 if target is None else 1 - throughput / target
     if best_bit_per_s is None or best_bit_per_s <= throughput:
-        return missing
-    return min(missing, 1 - throughput / best_bit_per_s)
+        return missing_share
+    return min(missing_share, 1 - throughput / best_bit_per_s)
 
 
 def receiver_held_up(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
@@ -136,12 +136,12 @@ def receiver_held_up(sample: StreamSample, best_bit_per_s: float | None = None) 
 
     A wait for its CPU alone costs nothing while its queue has room.
     """
-    closed = (sample.tcp_share(sample.tcp.rwnd_limited_us) or 0) >= CLOSED
+    is_closed = (sample.tcp_share(sample.tcp.rwnd_limited_us) or 0) >= CLOSED
     drops = loses(sample) and (share_lost_in_receive_queue(sample) or 0) >= COVERED
     never_idle = not sample.receiver.spins and wants_cpu(sample.receiver)
     # The receiver lacks what its socket dropped, whatever the wire could carry.
     costly = drops or takes(sample, sample.receiver, best_bit_per_s)
-    return never_idle or receiver_behind(sample) or ((closed or drops) and costly)
+    return never_idle or receiver_behind(sample) or ((is_closed or drops) and costly)
 
 
 def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
@@ -176,12 +176,12 @@ def _shut_share(sample: StreamSample) -> float | None:
 def sender_on_cpu(sample: StreamSample) -> bool:
     """Whether the sender's only thread was on a CPU all the time: it waited for nothing."""
     end = sample.sender
-    share, waiting = end.thread_share, end.run_queue_share
+    share, queue_share = end.thread_share, end.run_queue_share
     if not _may_be_the_senders(sample) or sample.streams != 1 or share is None or share < ON_CPU:
         return False
-    if waiting is None:  # then both waits share the rest of the window
+    if queue_share is None:  # then both waits share the rest of the window
         return 1 - share < 2 * WAITED
-    return waiting < WAITED and 1 - share - waiting < WAITED
+    return queue_share < WAITED and 1 - share - queue_share < WAITED
 
 
 def receiver_behind(sample: StreamSample) -> bool:
@@ -222,7 +222,7 @@ def core_saturated(sample: StreamSample) -> bool:
             and end.busiest_core is not None
             and (end.busiest_core_share or 0) >= SATURATED
             # Both ends: two hosts of a lab may share their cores.
-            and not any(_may_occupy(other, end.busiest_core) for other in ends)
+            and not any(_may_occupy(occupant, end.busiest_core) for occupant in ends)
             for end in ends
         )
     )
@@ -268,13 +268,13 @@ def _may_be_the_senders(sample: StreamSample) -> bool:
 
 def sent_enough(sample: StreamSample) -> bool:
     """Whether a sender over UDP sent what the wire carries, or the whole offered rate."""
-    sent, ceiling, offered = (
+    sent_rate, ceiling, offered_rate = (
         sample.sent_bit_per_s,
         sample.ceiling_bit_per_s,
         sample.offered_bit_per_s,
     )
-    target = min((rate for rate in (ceiling, offered) if rate), default=None)
-    return sent is not None and target is not None and sent >= SENT_ENOUGH * target
+    target = min((rate for rate in (ceiling, offered_rate) if rate), default=None)
+    return sent_rate is not None and target is not None and sent_rate >= SENT_ENOUGH * target
 
 
 def loses(sample: StreamSample) -> bool:
@@ -294,8 +294,8 @@ def loses_most(sample: StreamSample) -> bool:
 
 def share_lost_in_receive_queue(sample: StreamSample) -> float | None:
     """Share of the lost messages for which the receiving socket had no room."""
-    dropped, lost = sample.losses.receive_queue, sample.losses.lost
-    return None if dropped is None or not lost else dropped / lost
+    drops, lost_messages = sample.losses.receive_queue, sample.losses.lost
+    return None if drops is None or not lost_messages else drops / lost_messages
 
 
 def _may_occupy(end: StreamEnd, core: int) -> bool:

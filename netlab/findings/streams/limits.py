@@ -131,8 +131,8 @@ def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedS
     comparable = sample.same_host or sample.ceiling_bit_per_s
     if sample.imported or not comparable or lost_to_stops(sample):
         return JudgedStream(sample, None)
-    offered = sample.offered_bit_per_s
-    if offered is not None and sample.throughput_bit_per_s >= OFFERED * offered:
+    offered_rate = sample.offered_bit_per_s
+    if offered_rate is not None and sample.throughput_bit_per_s >= OFFERED * offered_rate:
         return JudgedStream(sample, Kind.PACING)
     waited = wait_for_cpu(sample)
     if waited is not None:
@@ -174,8 +174,8 @@ def lost_to_stops(sample: StreamSample) -> bool:
 
     Another finding reports that; what TCP, a CPU or a counter shows in such a window is no limit.
     """
-    stopped = sample.stopped_share
-    return stopped > 0 and stopped >= COSTS * sample.missing_share
+    stopped_share = sample.stopped_share
+    return stopped_share > 0 and stopped_share >= COSTS * sample.missing_share
 
 
 def is_above(sample: StreamSample) -> bool:

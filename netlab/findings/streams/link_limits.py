@@ -111,15 +111,19 @@ def _one_way(all_streams: Sequence[Stopped]) -> _StoppedWay | None:
     lossy = [stream for stream in all_streams if not stream.sample.paced and stream.kind in _LOSSY]
     for pool in ([*quiet, *lossy], quiet) if lossy else (quiet,):
         for kind, accounting, fit in _fits(pool, all_streams):
-            stated = _stated(fit)
-            if not _is_of_rate(fit) or _fills_stated(fit, stated) or _is_of_waits(fit, stated):
+            stated_rate = _stated(fit)
+            if (
+                not _is_of_rate(fit)
+                or _fills_stated(fit, stated_rate)
+                or _is_of_waits(fit, stated_rate)
+            ):
                 continue
             wire = accounting is Accounting.WIRE
-            step = step_of(fit.rate_bit_per_s, stated) if wire else None
+            step = step_of(fit.rate_bit_per_s, stated_rate) if wire else None
             link_kind = Kind.LINK_FAR_BELOW if step is not None else kind
             unpaced = sum(not stream.sample.paced for stream in all_streams)
             full = _with_full(fit, all_streams, accounting)
-            return _StoppedWay(link_kind, full, accounting, stated, step, unpaced)
+            return _StoppedWay(link_kind, full, accounting, stated_rate, step, unpaced)
     return None
 
 
@@ -146,10 +150,10 @@ def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
 
     Such waits give one rate as well. With TCP's plateau they can be told apart.
     """
-    missing = 1 - fit.rate_bit_per_s / stated_bit_per_s
+    missing_share = 1 - fit.rate_bit_per_s / stated_bit_per_s
     waits = [member.sample.longest_wait_share for member in fit.members]
     has_plateau = any(member.sample.plateau_bit_per_s is not None for member in fit.members)
-    alike = min(waits) >= missing and max(waits) <= WAITS_ALIKE * min(waits)
+    alike = min(waits) >= missing_share and max(waits) <= WAITS_ALIKE * min(waits)
     return alike and not has_plateau and all(member.by_shares for member in fit.members)
 
 
@@ -210,15 +214,15 @@ def _is_robbed(sample: StreamSample) -> bool:
 
 def _is_of_rate(fit: RateFit) -> bool:
     """Whether messages were lost because more was sent than passes."""
-    lost = [member for member in fit.members if member.kind in _LOSSY]
-    if not lost:
+    lossy_members = [member for member in fit.members if member.kind in _LOSSY]
+    if not lossy_members:
         return True
-    least = min(member.sample.lost_share or 0 for member in lost)
-    others = [member.sample for member in fit.members if member.kind not in _LOSSY]
-    if any(_resent_share(sample) <= LOST_ALONE * least for sample in others):
+    least = min(member.sample.lost_share or 0 for member in lossy_members)
+    other_samples = [member.sample for member in fit.members if member.kind not in _LOSSY]
+    if any(_resent_share(sample) <= LOST_ALONE * least for sample in other_samples):
         return True
     columns: dict[tuple[str, int], list[float]] = {}
-    for member in lost:
+    for member in lossy_members:
         key = (member.sample.protocol, member.sample.message_bytes)
         columns.setdefault(key, []).append(member.sample.lost_share or 0)
     shares = [median(shares_of_column) for shares_of_column in columns.values()]

@@ -18,14 +18,14 @@ def findings_of(
     for sample in samples:
         groups.setdefault(sample.group, {}).setdefault(sample.cell, []).append(sample)
     for group, cells in groups.items():
-        shown: dict[Kind, dict[str, list[StreamSample]]] = {}
+        cells_of_kind: dict[Kind, dict[str, list[StreamSample]]] = {}
         for cell, trials in cells.items():
             kinds = [kind_of(trial) for trial in trials]
             main = max(kinds, key=kinds.count)
             if main is not None and 2 * kinds.count(main) > len(kinds):
                 showing = [trial for trial, kind in zip(trials, kinds, strict=True) if kind is main]
-                shown.setdefault(main, {})[cell] = showing
-        for kind, shown_cells in shown.items():
+                cells_of_kind.setdefault(main, {})[cell] = showing
+        for kind, shown_cells in cells_of_kind.items():
             trials = [trial for showing in shown_cells.values() for trial in showing]
             yield finding(
                 kind, group, tuple(shown_cells), evidence(kind, trials), trials=trials_of(trials)

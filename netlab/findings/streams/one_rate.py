@@ -55,8 +55,8 @@ class Stopped:
         if framing is None:
             return 0.0
         own = framing.rate_bit_per_s(flowing_bit_per_s(self.sample), accounting)
-        others = self.sample.likely_others_share * framing.link_rate_bit_per_s
-        return own + (ON_WIRE * others if self.is_shared else 0.0)
+        others_rate = self.sample.likely_others_share * framing.link_rate_bit_per_s
+        return own + (ON_WIRE * others_rate if self.is_shared else 0.0)
 
     @property
     def is_shared(self) -> bool:
@@ -122,25 +122,29 @@ def fitted(
     has_plateau = any(stream.sample.plateau_bit_per_s is not None for stream in at_rate)
     slightly_below, unexplained = [], []
     for stream in below:
-        missing = 1 - rates[stream.place] / top
+        missing_share = 1 - rates[stream.place] / top
         # If a whole cell is below the rate, a trial's wait explains it only with TCP's plateau.
         waited = stream.sample.longest_wait_share
         waits_enough = (
-            waited >= COSTS * missing
+            waited >= COSTS * missing_share
             if stream.sample.cell in of_cells
-            else (has_plateau and waited >= missing)
+            else (has_plateau and waited >= missing_share)
         )
         reason = waits_enough or (has_udp and stream.sample.protocol == "TCP")
-        if missing <= TCP_BELOW and reason:
+        if missing_share <= TCP_BELOW and reason:
             slightly_below.append(stream)
         elif not waits_enough:
             unexplained.append(stream)
-    counted = len(at_rate) + sum(
+    trial_count = len(at_rate) + sum(
         _is_held_up(stream, rates[stream.place] / top) for stream in slightly_below
     )
     ceilings = _ceilings(at_rate)
     few = ceilings >= CEILINGS and 2 * len(unexplained) <= len(at_rate) + len(slightly_below)
-    if (unexplained and not few) or counted < LEAST_TRIALS or len(at_rate) < len(slightly_below):
+    if (
+        (unexplained and not few)
+        or trial_count < LEAST_TRIALS
+        or len(at_rate) < len(slightly_below)
+    ):
         return None
     spreads = [(option, _spread(at_rate, option)) for option in Accounting]
     return RateFit(

@@ -62,9 +62,9 @@ def parts_of(sample: StreamSample) -> Parts:
     for number, end in enumerate(sample.ends):
         for kind in _waits(end, number):
             parts[kind] = max(parts.get(kind, 0.0), end.waited_share)
-    others, doubt = sample.likely_others_share, sample.others_doubt_share
-    if others >= LEAST_OTHERS and others >= CERTAIN * doubt:
-        parts[Kind.OTHER_TRAFFIC] = others
+    others_share, doubt = sample.likely_others_share, sample.others_doubt_share
+    if others_share >= LEAST_OTHERS and others_share >= CERTAIN * doubt:
+        parts[Kind.OTHER_TRAFFIC] = others_share
     return parts
 
 
@@ -76,10 +76,12 @@ def largest_beside_others(sample: StreamSample) -> Kind | None:
     did not use the link, or the parts are too small.
     """
     parts, enough = parts_of(sample), MOSTLY * sample.missing_share
-    others = parts.get(Kind.OTHER_TRAFFIC)
-    if others is None or sum(parts.values()) < enough:
+    others_share = parts.get(Kind.OTHER_TRAFFIC)
+    if others_share is None or sum(parts.values()) < enough:
         return None
-    return Kind.OTHER_TRAFFIC if others >= enough else max(parts, key=lambda kind: parts[kind])
+    return (
+        Kind.OTHER_TRAFFIC if others_share >= enough else max(parts, key=lambda kind: parts[kind])
+    )
 
 
 def wait_for_cpu(sample: StreamSample) -> Kind | None:
@@ -106,8 +108,8 @@ def cost_of(kind: Kind, sample: StreamSample) -> float:
 
     That is its part if known, and never more than what is missing.
     """
-    missing = sample.missing_share
-    return min(missing, parts_of(sample).get(kind, missing))
+    missing_share = sample.missing_share
+    return min(missing_share, parts_of(sample).get(kind, missing_share))
 
 
 def _waits(end: StreamEnd, number: int) -> Iterator[Kind]:

@@ -97,8 +97,8 @@ def _one_stream(sample: StreamSample) -> bool:
 
 def is_shared(sample: StreamSample) -> bool:
     """Whether others may have used at least half of what is missing, on the link or before it."""
-    others = sample.likely_others_share
-    return others > 0 and others >= COSTS * sample.missing_share
+    others_share = sample.likely_others_share
+    return others_share > 0 and others_share >= COSTS * sample.missing_share
 
 
 def crowded_out(sample: StreamSample) -> bool:
@@ -146,12 +146,12 @@ def _place(sample: StreamSample) -> Kind | None:
 
 def sender_queue_drops(sample: StreamSample) -> bool:
     """Whether the sender's own system dropped messages that it should have sent."""
-    local, sent = sample.losses.local, sample.losses.sent
+    local, sent_messages = sample.losses.local, sample.losses.sent
     return (
         sample.protocol == "UDP"
         and local is not None
-        and sent is not None
-        and local > (1 - DELIVERED) * (sent + local)
+        and sent_messages is not None
+        and local > (1 - DELIVERED) * (sent_messages + local)
     )
 
 

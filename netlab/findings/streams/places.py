@@ -53,35 +53,37 @@ class PlacedLoss:
 
 def placed(sample: StreamSample) -> PlacedLoss | None:
     """Where a stream lost messages (over TCP: segments); ``None`` if it lost none."""
-    lost = lost_of(sample)
-    if not lost or sample.imported:
+    losses = lost_of(sample)
+    if not losses or sample.imported:
         return None
     counts = _counts(sample)
     certain = {
         place: max(0, count - _doubt(place, sample)) for place, count in counts.items() if count
     }
     # The interface may also count a frame for which the backlog had no room.
-    before = max(certain.get("backlog", 0), certain.get("receiver_interface", 0))
-    rest = sum(certain.get(place, 0) for place in ("socket", "sender_interface", "sender_queue"))
-    if before + rest >= COVERED * lost:
+    earlier_drops = max(certain.get("backlog", 0), certain.get("receiver_interface", 0))
+    other_drops = sum(
+        certain.get(place, 0) for place in ("socket", "sender_interface", "sender_queue")
+    )
+    if earlier_drops + other_drops >= COVERED * losses:
         place = max(_PLACES, key=lambda name: certain.get(name, 0))
-        kind, whose = _PLACES[place]
-        host = sample.receiver.host if whose == "receiver" else sample.sender.host
-        return PlacedLoss(kind, host, lost, certain[place])
-    dropped = sum(count or 0 for count in counts.values())
+        kind, end = _PLACES[place]
+        host = sample.receiver.host if end == "receiver" else sample.sender.host
+        return PlacedLoss(kind, host, losses, certain[place])
+    drops = sum(count or 0 for count in counts.values())
     ours = sum(max(0, (count or 0) - _unhandled(place, sample)) for place, count in counts.items())
     unknown = next((place for place, count in counts.items() if count is None), None)
     # A few lost messages may be among the frames that cannot be told from foreign ones.
     # Extra frames that came in may be ours: then the host lost them behind its interface.
     may_be_ours = sample.likely_others_share >= COVERED * (sample.lost_share or 1.0)
-    clean = ours == 0 and dropped < COVERED * lost and _is_put_together(sample) and not may_be_ours
+    clean = ours == 0 and drops < COVERED * losses and _is_put_together(sample) and not may_be_ours
     all_read = unknown is None and sample.drops.sender_backlog is not None
     if clean and all_read and not sample.same_host:
-        return PlacedLoss(Kind.LOST_ON_PATH, "", lost, dropped)
+        return PlacedLoss(Kind.LOST_ON_PATH, "", losses, drops)
     host = "" if all_read else sample.sender.host
     if unknown is not None:
         host = sample.receiver.host if _PLACES[unknown][1] == "receiver" else sample.sender.host
-    return PlacedLoss(Kind.LOSS_NOT_PLACED, host, lost, dropped)
+    return PlacedLoss(Kind.LOSS_NOT_PLACED, host, losses, drops)
 
 
 def lost_of(sample: StreamSample) -> int | None:
@@ -101,7 +103,7 @@ def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     for (kind, group, host), losses_there in groups.items():
         cells = tuple(dict.fromkeys(sample.cell for sample, _loss in losses_there))
         figures: dict[str, float | None] = {"trials": len(losses_there)}
-        lost_there, dropped = (
+        lost_there, drops = (
             sum(getattr(loss, name) for _sample, loss in losses_there) for name in _SUMS
         )
         if group.protocol == "TCP":
@@ -109,14 +111,17 @@ def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
             if kind in _IN_HOSTS:
                 words["at_host"] = host
             if kind in _IN_WORDS:
-                figures["dropped_here"] = dropped or None
+                figures["dropped_here"] = drops or None
             yield finding(
                 Kind.SENT_AGAIN, group, cells, figures | {"sent_again": lost_there}, words
             )
             continue
-        sent = [sample.losses.sent or 0 for sample, _loss in losses_there]
-        figures |= {"lost_messages": lost_there, "sent_messages": sum(sent) if all(sent) else None}
-        figures["dropped_frames"] = dropped or None
+        sent_counts = [sample.losses.sent or 0 for sample, _loss in losses_there]
+        figures |= {
+            "lost_messages": lost_there,
+            "sent_messages": sum(sent_counts) if all(sent_counts) else None,
+        }
+        figures["dropped_frames"] = drops or None
         yield finding(kind, group, cells, figures, {"at_host": host} if host else {})
 
 
@@ -165,5 +170,5 @@ def _unhandled(place: str, sample: StreamSample) -> int:
 
 def _is_put_together(sample: StreamSample) -> bool:
     """Whether the receiver's system reassembled every message from its fragments."""
-    whole = sample.packets_a_message == 1 or sample.protocol == "TCP"
-    return whole or sample.drops.reassembly == 0
+    has_no_fragments = sample.packets_a_message == 1 or sample.protocol == "TCP"
+    return has_no_fragments or sample.drops.reassembly == 0

@@ -66,8 +66,8 @@ def plateau_gap_share(sample: StreamSample) -> float:
 
 def stood_for_cpu(sample: StreamSample) -> bool:
     """Whether data stood still, and an end had no CPU for at least half of that time."""
-    stood = plateau_gap_share(sample)
-    return stood > 0 and sample.longest_wait_share >= COSTS * stood
+    gap_share = plateau_gap_share(sample)
+    return gap_share > 0 and sample.longest_wait_share >= COSTS * gap_share
 
 
 def _rates(series: TcpSeries) -> Iterator[float]:

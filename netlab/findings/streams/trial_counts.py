@@ -17,22 +17,22 @@ def trials_of(samples: Sequence[StreamSample]) -> tuple[tuple[str, int], ...]:
 
 
 def trial_count_words(
-    shown: Sequence[StreamSample], all_samples: Sequence[StreamSample]
+    samples: Sequence[StreamSample], all_samples: Sequence[StreamSample]
 ) -> dict[str, str]:
     """The word ``in_trials``: how many trials of their cells; empty if it is all of them."""
-    if len(shown) == len(all_samples):
+    if len(samples) == len(all_samples):
         return {}
-    if len(shown) == 1 and len({sample.cell for sample in all_samples}) == 1:
-        (only,) = shown
+    if len(samples) == 1 and len({sample.cell for sample in all_samples}) == 1:
+        (only,) = samples
         word = _("in trial {trial} of {trials}", trial=only.trial, trials=len(all_samples))
         return {"in_trials": word}
-    return in_trials(len(shown), len(all_samples))
+    return in_trials(len(samples), len(all_samples))
 
 
 def cells_mostly(findings: Iterable[Finding], samples: Iterable[StreamSample]) -> frozenset[str]:
     """The cells with more than half of their trials among the trials of the findings."""
-    seen = {trial for finding in findings for trial in finding.trials}
+    finding_trials = {trial for finding in findings for trial in finding.trials}
     all_trials = {(sample.cell, sample.trial) for sample in samples}
     of_cells = Counter(cell for cell, _trial in all_trials)
-    shown_trials = Counter(cell for cell, trial in seen if (cell, trial) in all_trials)
+    shown_trials = Counter(cell for cell, trial in finding_trials if (cell, trial) in all_trials)
     return frozenset(cell for cell, number in shown_trials.items() if 2 * number > of_cells[cell])

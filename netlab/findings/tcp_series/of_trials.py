@@ -29,19 +29,19 @@ def by_group(
         if sample.tcp_series is not None:
             groups.setdefault(sample.group, []).append(sample)
     for group, of_group in groups.items():
-        shown = [
+        sample_figures = [
             (sample, trial_figures)
             for sample in of_group
             if (trial_figures := judge(sample)) is not None
         ]
-        if not shown:
+        if not sample_figures:
             continue
-        worst = max((figures for _, figures in shown), key=lambda trial: trial.size)
+        worst = max((figures for _, figures in sample_figures), key=lambda trial: trial.size)
         yield finding(
             kind,
             group,
-            tuple(dict.fromkeys(sample.cell for sample, _ in shown)),
-            {**worst.figures, "trials": len(shown), "of_trials": len(of_group)},
-            in_trials(len(shown), len(of_group)),
-            tuple((sample.cell, sample.trial) for sample, _ in shown),
+            tuple(dict.fromkeys(sample.cell for sample, _ in sample_figures)),
+            {**worst.figures, "trials": len(sample_figures), "of_trials": len(of_group)},
+            in_trials(len(sample_figures), len(of_group)),
+            tuple((sample.cell, sample.trial) for sample, _ in sample_figures),
         )

@@ -62,17 +62,19 @@ def queue_of(sample: StreamSample) -> StandingQueue | None:
     rtts = sorted(series.rtt_us)
     least, half, most = _shortest_us(sample, rtts), median(rtts), _at(rtts, 0.95)
     rate = sample.throughput_bit_per_s / 8e6  # bytes a microsecond
-    waiting = rate * (most - least)
-    if half - least < max(STANDING_US, OF_BASE * least) or waiting < LEAST_BYTES:
+    bytes_in_queue = rate * (most - least)
+    if half - least < max(STANDING_US, OF_BASE * least) or bytes_in_queue < LEAST_BYTES:
         return None
     if not _fits_window(sample, series, half) or not _follows_window(series, rtts):
         return None
     return StandingQueue(
-        queue_bytes=waiting,
+        queue_bytes=bytes_in_queue,
         least_rtt_us=least,
         half_rtt_us=half,
         most_rtt_us=most,
-        overflowed=any(after > before for before, after in pairwise(series.retransmissions)),
+        overflowed=any(
+            next_count > count for count, next_count in pairwise(series.retransmissions)
+        ),
     )
 
 
@@ -137,5 +139,5 @@ def _follows_window(series: TcpSeries, rtts: Sequence[int]) -> bool:
         return False
 
 
-def _at(ordered: Sequence[int], share: float) -> float:
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+def _at(sorted_rtts: Sequence[int], share: float) -> float:
+    return sorted_rtts[min(len(sorted_rtts) - 1, int(share * len(sorted_rtts)))]

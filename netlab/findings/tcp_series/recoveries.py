@@ -146,8 +146,8 @@ def _spans(series: TcpSeries) -> Iterator[_SpanRate]:
             continue
         if until_us - from_us <= SKIPPED * least_us:
             delivered = series.delivered_bytes[end] - series.delivered_bytes[start]
-            lost = series.retransmissions[end] > series.retransmissions[start]
-            yield _SpanRate(from_us, until_us, delivered / (until_us - from_us), lost)
+            has_loss = series.retransmissions[end] > series.retransmissions[start]
+            yield _SpanRate(from_us, until_us, delivered / (until_us - from_us), has_loss)
         start = end
 
 

@@ -15,10 +15,10 @@ def filled_by_others(
     samples: Iterable[StreamSample],
 ) -> Mapping[tuple[str, int, str], OtherTraffic]:
     """(cell, trial, flow) → the other traffic that filled the rest of the link."""
-    others = {
+    traffic_by_stream = {
         (sample.cell, sample.trial, sample.flow): sample.filled_by_others for sample in samples
     }
-    return {key: other for key, other in others.items() if other is not None}
+    return {key: traffic for key, traffic in traffic_by_stream.items() if traffic is not None}
 
 
 def beside(samples: Iterable[StreamSample], limited: Iterable[Finding]) -> Iterator[Finding]:
@@ -37,8 +37,8 @@ def beside(samples: Iterable[StreamSample], limited: Iterable[Finding]) -> Itera
             of_host.setdefault(end.host, set()).add(trial)
         if sample.cell in filled_cells or sample.filled_by_others is not None:
             continue
-        for other in sample.others:
-            rates.setdefault((other.host, other.receiving), {})[trial] = other.bit_per_s
+        for traffic in sample.others:
+            rates.setdefault((traffic.host, traffic.receiving), {})[trial] = traffic.bit_per_s
     for (host, receiving), trials in rates.items():
         number = len(of_host.get(host, ()))
         words = {"way": way(receiving=receiving), **in_trials(len(trials), number)}

@@ -85,20 +85,20 @@ def others_of(
     """
     if link is None:
         return ()
-    others = []
-    stopped = any(True for _ in interruptions(record))
-    for host, receiving, counted in ways_of(record, link) if ways is None else ways:
-        other = _other_traffic(counted, link)
-        if other is None:
+    traffic = []
+    has_stops = any(True for _ in interruptions(record))
+    for host, receiving, counts in ways_of(record, link) if ways is None else ways:
+        rate_and_share = _other_traffic(counts, link)
+        if rate_and_share is None:
             continue
-        rate, share = other
+        rate, share = rate_and_share
         # On a full link, other traffic displaces as many of our frames as it has itself.
-        full = share >= LINK_FULL and not stopped
-        if full or not _may_be_lost(counted, link):
-            others.append(
+        full = share >= LINK_FULL and not has_stops
+        if full or not _may_be_lost(counts, link):
+            traffic.append(
                 OtherTraffic(host=host, receiving=receiving, bit_per_s=rate, filled_share=share)
             )
-    return tuple(others)
+    return tuple(traffic)
 
 
 def likely_others(
@@ -115,12 +115,12 @@ def likely_others(
     shares = [
         (
             8
-            * (counted.bytes - counted.own.counted(counted.packets))
-            / counted.window_s
+            * (counts.bytes - counts.own.counted(counts.packets))
+            / counts.window_s
             / link.rate_bit_per_s,
-            8 * counted.own.most * counted.step_s / counted.window_s**2 / link.rate_bit_per_s,
+            8 * counts.own.most * counts.step_s / counts.window_s**2 / link.rate_bit_per_s,
         )
-        for host, receiving, counted in ways
+        for host, receiving, counts in ways
         if host == (receiver if receiving else sender)
     ]
     share, doubt = max(shares, default=(0.0, 0.0))
@@ -139,9 +139,9 @@ def _directions(record: Record, link: Link) -> Iterator[tuple[str, bool, _Counte
         return
     for roles in _by_interface(record):
         for receiving in (False, True):
-            counted = _count_direction(record, roles, link, receiving=receiving)
-            if counted is not None:
-                yield roles[0].host, receiving, counted
+            counts = _count_direction(record, roles, link, receiving=receiving)
+            if counts is not None:
+                yield roles[0].host, receiving, counts
 
 
 def _by_interface(record: Record) -> Iterator[list[_Role]]:
@@ -181,7 +181,7 @@ def _count_direction(
     if len(spans_ns) < len(known_words) or carried is None or packets is None or None in steps:
         return None
     window_ns = spans_ns[0]
-    own = lost = OwnBytes()
+    own = losses = OwnBytes()
     for role, end_words, span_ns in zip(roles, known_words, spans_ns, strict=True):
         part = _own_of_role(record, role, end_words, receiving=receiving)
         elapsed_ns = end_words.number("elapsed_ns")
@@ -191,9 +191,9 @@ def _count_direction(
         apart_ns = abs(span_ns - elapsed_ns) + abs(span_ns - window_ns)
         own += part + OwnBytes(most=part.most * apart_ns / elapsed_ns)
         if receiving and role.end == "receiver" and record.settings.get("protocol") == "UDP":
-            lost += udp_lost(end_words)
+            losses += udp_lost(end_words)
     step_ns = max(step for step in steps if step is not None)
-    return _Counted(carried, packets, window_ns / 1e9, step_ns / 1e9, own, lost)
+    return _Counted(carried, packets, window_ns / 1e9, step_ns / 1e9, own, losses)
 
 
 def _words(record: Record, role: _Role, link: Link) -> EndWords | None:
@@ -240,44 +240,44 @@ def _own_of_role(
     return data if sends != receiving else tcp_acknowledgements(end_words, data)
 
 
-def _other_traffic(counted: _Counted, link: Link) -> tuple[float, float] | None:
+def _other_traffic(counts: _Counted, link: Link) -> tuple[float, float] | None:
     """The rate of other traffic in bit/s, as the interface counts it, and the filled share of the
     link; ``None`` if there is too little to be distinguished from our traffic."""
-    own, window_s = counted.own, counted.window_s
-    certain = _certain_bytes(counted, own, link)
+    own, window_s = counts.own, counts.window_s
+    certain = _certain_bytes(counts, own, link)
     if not certain:
         return None
-    other = max(certain, counted.bytes - own.counted(counted.packets))
-    frames = max(other / (link.mtu_bytes + 14), counted.packets - own.frames)
-    wire = other + AROUND_BYTES * frames + _wire_bytes(own, link)
-    return 8 * other / window_s, 8 * wire / window_s / link.rate_bit_per_s
+    other_bytes = max(certain, counts.bytes - own.counted(counts.packets))
+    frames = max(other_bytes / (link.mtu_bytes + 14), counts.packets - own.frames)
+    wire = other_bytes + AROUND_BYTES * frames + _wire_bytes(own, link)
+    return 8 * other_bytes / window_s, 8 * wire / window_s / link.rate_bit_per_s
 
 
-def _certain_bytes(counted: _Counted, own: OwnBytes, link: Link) -> float:
+def _certain_bytes(counts: _Counted, own: OwnBytes, link: Link) -> float:
     """The bytes that are certainly not part of ``own``; 0 if they are too few to be reported."""
-    certain = counted.bytes - own.most - counted.control_bytes
+    certain = counts.bytes - own.most - counts.control_bytes
     least = max(
-        OF_LINK * link.rate_bit_per_s * counted.window_s / 8,
+        OF_LINK * link.rate_bit_per_s * counts.window_s / 8,
         OF_OWN * own.most,
-        STEPS * own.most * counted.step_s / counted.window_s,
+        STEPS * own.most * counts.step_s / counts.window_s,
     )
     return certain if certain > least else 0.0
 
 
-def _may_be_lost(counted: _Counted, link: Link) -> bool:
+def _may_be_lost(counts: _Counted, link: Link) -> bool:
     """Whether the excess may be our lost messages: not more of them, and frames of the same length.
 
     Packets that a host drops behind its interface, as a packet filter does, are in no other
     counter.
     """
-    own, lost = counted.own, counted.lost
-    frames = counted.packets - own.frames
-    if not lost.frames or frames <= 0 or _certain_bytes(counted, own + lost, link):
+    own, losses = counts.own, counts.lost
+    frames = counts.packets - own.frames
+    if not losses.frames or frames <= 0 or _certain_bytes(counts, own + losses, link):
         return False
-    excess, our_bytes = counted.bytes - own.counted(counted.packets), lost.payload / lost.frames
+    excess, our_bytes = counts.bytes - own.counted(counts.packets), losses.payload / losses.frames
     most = (1 + AS_LONG) * our_bytes + FCS_BYTES + TAG_BYTES
     return (1 - AS_LONG) * our_bytes <= excess / frames and (
-        (excess - counted.control_bytes) / frames <= most
+        (excess - counts.control_bytes) / frames <= most
     )
 
 

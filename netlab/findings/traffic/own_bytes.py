@@ -190,21 +190,23 @@ def udp_received(words: EndWords, dropped_behind: float | None) -> OwnBytes | No
 
     Of a lost message in several frames, all frames except one may have arrived.
     """
-    messages, lost = words.number("received_messages"), words.number("lost_messages")
+    messages, lost_messages = words.number("received_messages"), words.number("lost_messages")
     in_socket = words.number("queue_drops")
-    waiting = words.number("queue_close_bytes")
-    if waiting is None:
-        waiting = words.number("receive_buffer_bytes")
-    if messages is None or waiting is None or (lost is None and in_socket is None):
+    queue_bytes = words.number("queue_close_bytes")
+    if queue_bytes is None:
+        queue_bytes = words.number("receive_buffer_bytes")
+    if messages is None or queue_bytes is None or (lost_messages is None and in_socket is None):
         return None
     one_frame = len(_packets(words)) == 1
-    if lost is None or (one_frame and in_socket is not None and dropped_behind is not None):
-        lost_here = (in_socket or 0.0) + (dropped_behind or 0.0)
-        lost = lost_here if lost is None else min(lost, lost_here)
+    if lost_messages is None or (
+        one_frame and in_socket is not None and dropped_behind is not None
+    ):
+        host_losses = (in_socket or 0.0) + (dropped_behind or 0.0)
+        lost_messages = host_losses if lost_messages is None else min(lost_messages, host_losses)
     twice = words.number("duplicate_messages") or 0.0
     largest = words.number("largest_receive_bytes") or words.message_bytes
-    slack = (waiting + largest) / words.message_bytes
-    return _datagrams(words, messages + lost + twice, slack)
+    slack = (queue_bytes + largest) / words.message_bytes
+    return _datagrams(words, messages + lost_messages + twice, slack)
 
 
 def udp_lost(words: EndWords) -> OwnBytes:

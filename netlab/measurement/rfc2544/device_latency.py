@@ -56,46 +56,46 @@ def device_latency(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
 
     A load without any completed round trip is listed as failed and has no figures.
     """
-    measured: list[LatencyAtLoad] = []
+    latencies: list[LatencyAtLoad] = []
     failed: list[float] = []
     for share in LATENCY_LOAD_SHARES:
         time.sleep(runner.setup.settle_s)
         runner.participant.meet(None)
         try:
-            measured.append(_at(runner, share, share * found_per_s))
+            latencies.append(_at(runner, share, share * found_per_s))
         except ProbeError:
             failed.append(share)
-    return values_of(measured, failed)
+    return values_of(latencies, failed)
 
 
-def values_of(measured: Sequence[LatencyAtLoad], failed: Sequence[float]) -> dict[str, Value]:
+def values_of(latencies: Sequence[LatencyAtLoad], failed: Sequence[float]) -> dict[str, Value]:
     """Lists with one entry per load. A percentile that needs more round trips is left out."""
     values: dict[str, Value] = {}
     if failed:
         values["latency_failed_share"] = list(failed)
-    if not measured:
+    if not latencies:
         return values
     histograms = [
         from_pairs(at_load.asked["rtt_histogram"], at_load.asked["rtt_histogram_bits"])
-        for at_load in measured
+        for at_load in latencies
     ]
-    results = [at_load.asked for at_load in measured]
+    results = [at_load.asked for at_load in latencies]
     values |= {
-        "latency_found_share": [at_load.share for at_load in measured],
+        "latency_found_share": [at_load.share for at_load in latencies],
         "latency_count": [int(result["rtt_count"]) for result in results],
         "latency_lost_requests": [int(result["lost_messages"]) for result in results],
         "latency_min_ns": [int(result["rtt_min_ns"]) for result in results],
         "latency_mean_ns": [float(result["rtt_mean_ns"]) for result in results],
         "latency_max_ns": [int(result["rtt_max_ns"]) for result in results],
     }
-    lost = [at_load.lost_frames for at_load in measured if at_load.lost_frames is not None]
-    if len(lost) == len(measured):
-        values["latency_lost_frames"] = lost
+    losses = [at_load.lost_frames for at_load in latencies if at_load.lost_frames is not None]
+    if len(losses) == len(latencies):
+        values["latency_lost_frames"] = losses
     for name, share in (("p50", Fraction(1, 2)), ("p99", P99)):
         percentiles = [histogram.percentile(share) for histogram in histograms]
-        known = [percentile for percentile in percentiles if percentile is not None]
-        if len(known) == len(percentiles):
-            values[f"latency_{name}_ns"] = known
+        known_percentiles = [percentile for percentile in percentiles if percentile is not None]
+        if len(known_percentiles) == len(percentiles):
+            values[f"latency_{name}_ns"] = known_percentiles
     return values
 
 
@@ -116,14 +116,14 @@ def _at(runner: TrialRunner, share: float, per_s: float) -> LatencyAtLoad:
     if not of_asker.get("rtt_count"):
         raise ProbeError(runner.ends.client.host.name, "no-answer", detail="under load")
     results = [flow.receiver.result or {} for flow in flows]
-    lost = [int(result["lost_messages"]) for result in results if "lost_messages" in result]
-    return LatencyAtLoad(share, of_asker, sum(lost) if len(lost) == len(flows) else None)
+    losses = [int(result["lost_messages"]) for result in results if "lost_messages" in result]
+    return LatencyAtLoad(share, of_asker, sum(losses) if len(losses) == len(flows) else None)
 
 
 def requests_of(per_s: float) -> float:
     """Requests per second among ``per_s`` frames per second."""
-    wanted = max(LEAST_REQUESTS_PER_S, REQUEST_SHARE * per_s)
-    return min(MOST_REQUESTS_PER_S, MOST_REQUEST_SHARE * per_s, wanted)
+    target_per_s = max(LEAST_REQUESTS_PER_S, REQUEST_SHARE * per_s)
+    return min(MOST_REQUESTS_PER_S, MOST_REQUEST_SHARE * per_s, target_per_s)
 
 
 def _exchange(runner: TrialRunner, requests_per_s: float, duration_s: float) -> Exchange:

@@ -163,7 +163,7 @@ def flows_of(
         duration_s=None,
         count=load.frames,
         message_rate_per_s=load.frames_per_s,
-        dont_fragment=all(can(ends.agent_of(whose), "dont-fragment") for whose in WHOSE),
+        dont_fragment=all(can(ends.agent_of(end), "dont-fragment") for end in WHOSE),
     )
     sample: dict[str, Any] = (
         {} if setup.burst is None or load.frames_per_s is None else {"burst": setup.burst}
@@ -194,11 +194,11 @@ def _flow(
     """The flow of one direction. ``more``: verb, ``send`` or ``receive`` → additional keys."""
     token = secrets.token_hex(16)
 
-    def side(whose: str) -> ConversationEnd:
-        agent = ends.agent_of(whose)
-        verb = "send" if whose == sender else "receive"
-        keys = keys_of(stream, verb, whose, agent, token) | dict(more[verb])
-        return ConversationEnd(agent, verb, ends.address(whose, stream), keys)
+    def side(end: str) -> ConversationEnd:
+        agent = ends.agent_of(end)
+        verb = "send" if end == sender else "receive"
+        keys = keys_of(stream, verb, end, agent, token) | dict(more[verb])
+        return ConversationEnd(agent, verb, ends.address(end, stream), keys)
 
     listener, connector = opened_by(
         ends.connects("UDP"), server=side("server"), client=side("client")
@@ -210,12 +210,12 @@ def _flow(
 def clocks(setup: ThroughputSearch, ends: Ends) -> Starts:
     """Sending end → offset of its clock from the controller's, ns."""
     senders = SENDERS[setup.direction]
-    return {whose: ends.agent_of(whose).clock_offset().offset_ns for whose in senders}
+    return {end: ends.agent_of(end).clock_offset().offset_ns for end in senders}
 
 
 def starts_at(offsets_ns: Mapping[str, int], start_ns: int) -> Starts:
     """A start by the controller's clock, converted to each sender's clock."""
-    return {whose: start_ns + offset for whose, offset in offsets_ns.items()}
+    return {end: start_ns + offset for end, offset in offsets_ns.items()}
 
 
 def _starts_soon(setup: ThroughputSearch, ends: Ends) -> Starts:
@@ -226,13 +226,13 @@ def _starts_soon(setup: ThroughputSearch, ends: Ends) -> Starts:
 def _results(flows: Sequence[Conversation], ends: Ends) -> dict[str, list[Mapping[str, Any]]]:
     """``client`` or ``server`` → the results of its probe."""
     return {
-        whose: [
+        end: [
             side.result
             for flow in flows
             for side in flow.sides
-            if side.agent is ends.agent_of(whose) and side.result is not None
+            if side.agent is ends.agent_of(end) and side.result is not None
         ]
-        for whose in WHOSE
+        for end in WHOSE
     }
 
 
@@ -242,7 +242,7 @@ def _accounts(flows: Sequence[Flow], hosts: Mapping[str, Watched]) -> tuple[Coun
     # An interface and a backlog count for both directions.
     shared = shared_drops(
         [max(0, counts.lost - counts.own_drops) for counts in accounts],
-        sum(hosts[whose].dropped_on_the_way for whose in WHOSE),
+        sum(hosts[end].dropped_on_the_way for end in WHOSE),
     )
     return tuple(
         replace(counts, own_drops=counts.own_drops + own)
@@ -252,13 +252,13 @@ def _accounts(flows: Sequence[Flow], hosts: Mapping[str, Watched]) -> tuple[Coun
 
 def _counts(flow: Flow) -> Counts:
     """The counts of one direction, with the drops of its receiving socket."""
-    sent, received = flow.sender.result or {}, flow.receiver.result or {}
+    sender_result, receiver_result = flow.sender.result or {}, flow.receiver.result or {}
     return Counts(
-        sent=sent["sent_messages"],
-        received=received.get("total_messages", 0),
-        sent_span_ns=max(0, sent["last_send_ns"] - sent["first_send_ns"]),
-        received_span_ns=received.get("elapsed_ns", 0),
-        own_drops=dropped_at_socket([received]) or 0,
+        sent=sender_result["sent_messages"],
+        received=receiver_result.get("total_messages", 0),
+        sent_span_ns=max(0, sender_result["last_send_ns"] - sender_result["first_send_ns"]),
+        received_span_ns=receiver_result.get("elapsed_ns", 0),
+        own_drops=dropped_at_socket([receiver_result]) or 0,
     )
 
 

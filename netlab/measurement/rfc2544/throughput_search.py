@@ -62,7 +62,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     return values | _further(result, grid, runner)
 
 
-def _further(found: SearchResult, grid: RateGrid, runner: TrialRunner) -> dict[str, Value]:
+def _further(search_result: SearchResult, grid: RateGrid, runner: TrialRunner) -> dict[str, Value]:
     """Values of the standard's other tests that the matrix requests."""
     setup, line_per_s = runner.setup, runner.line.frames_per_s
     values: dict[str, Value] = {}
@@ -70,11 +70,11 @@ def _further(found: SearchResult, grid: RateGrid, runner: TrialRunner) -> dict[s
         losses, failed = _losses(runner)
         values |= of_tries("loss_", line_per_s, losses) if losses else {}
         values |= {} if failed is None else {"loss_failed_share": float(failed)}
-    if setup.latency and found.number is not None:
-        per_s = float(grid.share(found.number)) * line_per_s
+    if setup.latency and search_result.number is not None:
+        per_s = float(grid.share(search_result.number)) * line_per_s
         values |= device_latency(runner, per_s)
     if setup.back_to_back is not None:
-        share = 0.0 if found.number is None else float(grid.share(found.number))
+        share = 0.0 if search_result.number is None else float(grid.share(search_result.number))
         for is_own_turn in runner.participant.turns():
             if is_own_turn:
                 values |= back_to_back(runner, setup.back_to_back, share)
@@ -82,23 +82,23 @@ def _further(found: SearchResult, grid: RateGrid, runner: TrialRunner) -> dict[s
 
 
 def _of_result(
-    found: SearchResult, grid: RateGrid, line: LineRate, trials: Sequence[TrialResult]
+    search_result: SearchResult, grid: RateGrid, line: LineRate, trials: Sequence[TrialResult]
 ) -> dict[str, Value]:
     """The headline values and both bounds of the found rate."""
     values: dict[str, Value] = {}
-    if found.number is not None:
-        share = float(grid.share(found.number))
+    if search_result.number is not None:
+        share = float(grid.share(search_result.number))
         values |= {"frames_per_s": share * line.frames_per_s, "line_share": share}
-        rates = [trial.sent_per_s for trial in _confirming(found, grid, trials)]
-        known = [rate for rate in rates if rate is not None]
-        if known:
-            values["sent_frames_per_s"] = min(known)
-    if found.upper is not None:
-        share = float(grid.share(found.upper))
+        rates = [trial.sent_per_s for trial in _confirming(search_result, grid, trials)]
+        known_rates = [rate for rate in rates if rate is not None]
+        if known_rates:
+            values["sent_frames_per_s"] = min(known_rates)
+    if search_result.upper is not None:
+        share = float(grid.share(search_result.upper))
         values |= {"upper_frames_per_s": share * line.frames_per_s, "upper_line_share": share}
     return values | {
-        "limit": found.limit,
-        "monotone": found.monotone,
+        "limit": search_result.limit,
+        "monotone": search_result.monotone,
         "line_rate_bit_per_s": line.bit_per_s,
         "line_rate_from": line.source,
         "line_frames_per_s": line.frames_per_s,
@@ -106,17 +106,17 @@ def _of_result(
 
 
 def _confirming(
-    found: SearchResult, grid: RateGrid, trials: Sequence[TrialResult]
+    search_result: SearchResult, grid: RateGrid, trials: Sequence[TrialResult]
 ) -> list[TrialResult]:
     """The trials of full length that passed at the found rate."""
-    if found.number is None:
+    if search_result.number is None:
         return []
-    wanted = grid.share(found.number), True, "passed"
-    return [trial for trial in trials if (trial.share, trial.full, trial.verdict) == wanted]
+    confirmation = grid.share(search_result.number), True, "passed"
+    return [trial for trial in trials if (trial.share, trial.full, trial.verdict) == confirmation]
 
 
 def _limiting(
-    found: SearchResult, setup: ThroughputSearch, trials: Sequence[TrialResult]
+    search_result: SearchResult, setup: ThroughputSearch, trials: Sequence[TrialResult]
 ) -> Watched | None:
     """The host that was the limit, at its highest load in the trials that failed because of it.
 
@@ -132,7 +132,7 @@ def _limiting(
         "receiver-bound": (("tester-loss",), receivers),
         "device": (("lost", "absorbed"), observed),
     }
-    verdicts, keys = blamed.get(found.limit, ((), ()))
+    verdicts, keys = blamed.get(search_result.limit, ((), ()))
     failed = [result for result in results if result.verdict in verdicts]
     return busiest(result.hosts[key] for result in failed for key in keys)
 

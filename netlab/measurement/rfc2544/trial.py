@@ -112,10 +112,10 @@ class TrialResult:
         """Frames per second sent, of the slower direction."""
         return least(counts.sent_per_s() for counts in self.accounts)
 
-    def as_try(self, asked: NextRate) -> RateTry:
+    def as_try(self, next_rate: NextRate) -> RateTry:
         """The trial as a step of the search."""
         share = least(result.forwarded_share for result in self.said)
-        return RateTry(asked.number, asked.full, self.verdict, share)
+        return RateTry(next_rate.number, next_rate.full, self.verdict, share)
 
 
 def line_of(setup: ThroughputSearch, ends: Ends) -> LineRate:
@@ -171,11 +171,13 @@ class TrialRunner:
         A trial without a result is tried again a few times; ProbeError if none of them has one.
         """
         load, criteria = self._terms(float(share), full=full)
-        for left in range(BEARABLE, -1, -1):
+        for attempts_left in range(BEARABLE, -1, -1):
             outcomes = self._attempt(load, criteria)
             faults = [outcome for outcome in outcomes if isinstance(outcome, ProbeError)]
             if faults:
-                if not left or any(REASONS[reason_of(fault.word)].impossible for fault in faults):
+                if not attempts_left or any(
+                    REASONS[reason_of(fault.word)].impossible for fault in faults
+                ):
                     raise faults[0]
                 time.sleep(self.setup.settle_s)
                 continue
@@ -237,17 +239,17 @@ class TrialRunner:
         if ready.offsets_ns is not None:
             ahead_s = START_AHEAD_S + AHEAD_A_TRIAL_S * (len(meeting.said) - 1)
             starts = starts_at(ready.offsets_ns, meeting.over_ns + round(1e9 * ahead_s))
-        offered = offer(
+        load_result = offer(
             self.setup, self.ends, load, self.on_progress, watch=ready.watch, starts=starts
         )
         return PairResult(
-            accounts=offered.accounts,
-            hosts=offered.hosts,
-            effective=offered.effective,
-            verdict=judge(offered.accounts, criteria),
-            forwarded_share=forwarded_share(offered.accounts, criteria),
-            outran=(outran := self._outran(offered.accounts)),
-            other_link=outran and self._beyond_socket(offered),
+            accounts=load_result.accounts,
+            hosts=load_result.hosts,
+            effective=load_result.effective,
+            verdict=judge(load_result.accounts, criteria),
+            forwarded_share=forwarded_share(load_result.accounts, criteria),
+            outran=(outran := self._outran(load_result.accounts)),
+            other_link=outran and self._beyond_socket(load_result),
         )
 
     def offer(self, load: OfferedLoad) -> Offered:
@@ -283,14 +285,14 @@ class TrialRunner:
         per_s = OUTRUN * self.line.frames_per_s
         return any((counts.sent_per_s() or 0.0) > per_s for counts in accounts)
 
-    def _beyond_socket(self, offered: Offered) -> bool:
+    def _beyond_socket(self, load_result: Offered) -> bool:
         """Whether the early frames exceed the sender's buffer, which proves a faster link: a frame
         takes room in the buffer until it is on the link.
         """
         sizes = [
             int(str(size))
-            for name, size in offered.effective.items()
+            for name, size in load_result.effective.items()
             if name.endswith("sender_send_buffer_bytes")
         ]
         held_frames = self.setup.streams * max(sizes, default=0) / self.setup.frame_bytes
-        return any(held_frames < counts.sent * (1 - 1 / OUTRUN) for counts in offered.accounts)
+        return any(held_frames < counts.sent * (1 - 1 / OUTRUN) for counts in load_result.accounts)

@@ -65,7 +65,10 @@ def _counts(name: str, by_trial: Sequence[int | None]) -> dict[str, Value]:
     """The sum, and the list of all trials if it is not 0; nothing if a trial has no count, because
     the sum would be incomplete.
     """
-    known = [frames for frames in by_trial if frames is not None]
-    if not known or len(known) < len(by_trial):
+    frame_counts = [frames for frames in by_trial if frames is not None]
+    if not frame_counts or len(frame_counts) < len(by_trial):
         return {}
-    return {name: sum(known), **({f"trial_{name}": known} if any(known) else {})}
+    return {
+        name: sum(frame_counts),
+        **({f"trial_{name}": frame_counts} if any(frame_counts) else {}),
+    }

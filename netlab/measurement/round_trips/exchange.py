@@ -119,7 +119,7 @@ _KEYS = (
 )
 
 
-def keys_of(setup: Asking, verb: str, whose: str, agent: Agent, token: str) -> dict[str, Any]:
+def keys_of(setup: Asking, verb: str, end: str, agent: Agent, token: str) -> dict[str, Any]:
     """Keys of the request to an end, except those about opening and its deadline."""
     keys: dict[str, Any] = {
         "kind": "round_trip" if isinstance(setup, RoundTrip) else "connect",
@@ -127,7 +127,7 @@ def keys_of(setup: Asking, verb: str, whose: str, agent: Agent, token: str) -> d
         "token": token,
         "response": setup.message_bytes if setup.response_bytes is None else setup.response_bytes,
     }
-    return in_order(keys | request_keys(setup, agent, verb, whose), _KEYS)
+    return in_order(keys | request_keys(setup, agent, verb, end), _KEYS)
 
 
 def _silence_s(setup: Asking) -> float:

@@ -72,9 +72,9 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
         values |= _of_connections(connects, phases)
         if setup.protocol == "TCP":
             values |= _responsiveness(connects, flows, phases)
-    for side, whose in ((trips.asker, "client_"), (trips.mirror, "server_")):
+    for side, prefix in ((trips.asker, "client_"), (trips.mirror, "server_")):
         result = {} if side is None else side.result or {}
-        values |= prefixed(whose, {k: v for k, v in result.items() if k not in _SERIES})
+        values |= prefixed(prefix, {k: v for k, v in result.items() if k not in _SERIES})
     return values
 
 
@@ -196,10 +196,12 @@ def _one_by_one(setup: LatencyUnderLoad, trips: Sequence[Trip]) -> dict[str, Val
     """Times of the answered round trips in the order of their requests, and the numbers of the lost
     ones: request n was due n / rate after the first.
     """
-    lost = [round(trip.at_ns * setup.request_rate_per_s / 1e9) for trip in trips if trip.ns is None]
+    lost_trips = [
+        round(trip.at_ns * setup.request_rate_per_s / 1e9) for trip in trips if trip.ns is None
+    ]
     return {
         "trip_ns": [trip.ns for trip in trips if trip.ns is not None],
-        "lost_trips": lost,
+        "lost_trips": lost_trips,
     }
 
 

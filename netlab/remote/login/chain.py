@@ -29,8 +29,8 @@ class Chain:
     Each item is registered before its use, so that ``close``, from any thread, ends every wait.
     """
 
-    def __init__(self, shown: str) -> None:
-        self._shown = shown
+    def __init__(self, host_label: str) -> None:
+        self._shown = host_label
         self._lock = threading.Lock()
         self._held: list[Closable] = []
         self._closed = threading.Event()
@@ -54,7 +54,7 @@ class Chain:
     def drop(self, item: Closable) -> None:
         """Close an item that is no longer needed."""
         with self._lock:
-            self._held = [held for held in self._held if held is not item]
+            self._held = [member for member in self._held if member is not item]
         end(item)
 
     def pause(self, seconds: float) -> None:
@@ -71,9 +71,9 @@ class Chain:
         """Close everything without waiting for any host. Safe to call again."""
         with self._lock:
             self._closed.set()
-            held, self._held = self._held, []
+            items, self._held = self._held, []
         # The first socket first: without it, nothing behind it waits for data to be sent.
-        for item in held:
+        for item in items:
             end(item)
 
 

@@ -46,52 +46,54 @@ class HostKeys:
     """
 
     def __init__(
-        self, shown: str, names: tuple[str, ...], pinned: str | None, files: Iterable[Path]
+        self, host_label: str, names: tuple[str, ...], pinned: str | None, files: Iterable[Path]
     ) -> None:
-        self._shown = shown
+        self._shown = host_label
         """The host in sentences."""
         self._names = names
         self._pinned = pinned
         self._files = tuple(files)
         read = tuple(self._read())
-        self._revoked = tuple(known for known in read if known.revoked)
-        self._known = tuple(known for known in read if not known.revoked)
+        self._revoked = tuple(known_key for known_key in read if known_key.revoked)
+        self._known = tuple(known_key for known_key in read if not known_key.revoked)
 
     @property
     def pinned_by_fingerprint(self) -> bool:
         """Whether only a fingerprint is pinned: then the kind of the key is not known."""
         return self._pinned is not None and self._pinned.startswith("SHA256:")
 
-    def algorithms(self, offered: Iterable[str], without: Collection[str] = ()) -> tuple[str, ...]:
+    def algorithms(self, offer: Iterable[str], without: Collection[str] = ()) -> tuple[str, ...]:
         """The algorithms to offer, those of known keys first: only such a key can be checked.
 
         ``without``: kinds of keys (``ssh-ed25519``) that did not match the fingerprint.
         """
-        kinds = dict.fromkeys(known.kind for known in self._known)
+        kinds = dict.fromkeys(known_key.kind for known_key in self._known)
         if self._pinned is not None:
             kinds = {} if self.pinned_by_fingerprint else {self._pinned.split()[0]: None}
         first = [name for kind in kinds for name in _signatures(kind)]
-        seen = {name for kind in without for name in _signatures(kind)}
-        left = [name for name in offered if name not in seen]
-        known = [name for name in first if name in left]
-        return (*known, *(name for name in left if name not in known))
+        exclusions = {name for kind in without for name in _signatures(kind)}
+        candidates = [name for name in offer if name not in exclusions]
+        known_names = [name for name in first if name in candidates]
+        return (*known_names, *(name for name in candidates if name not in known_names))
 
     def check(self, key: paramiko.PKey) -> None:
         """Raise HostKeyError for a wrong or unknown key, with its fingerprint and what to do."""
         blob = base64.b64encode(key.asbytes()).decode("ascii")
-        seen = f"{key.get_name()} {fingerprint(key.asbytes())}"
-        for known in self._revoked:
-            if known.blob == blob:
-                raise HostKeyError(f"{self._shown}: its key {seen} is revoked in {known.where}")
+        key_label = f"{key.get_name()} {fingerprint(key.asbytes())}"
+        for known_key in self._revoked:
+            if known_key.blob == blob:
+                raise HostKeyError(
+                    f"{self._shown}: its key {key_label} is revoked in {known_key.where}"
+                )
         if self._pinned is not None:
-            self._check_pinned(self._pinned, key, blob, seen)
+            self._check_pinned(self._pinned, key, blob, key_label)
             return
-        if any(known.blob == blob for known in self._known):
+        if any(known_key.blob == blob for known_key in self._known):
             return
-        same = [known for known in self._known if known.name == self._names[0]]
+        same = [known_key for known_key in self._known if known_key.name == self._names[0]]
         if same:
             raise HostKeyError(
-                f"{self._shown}: its key has CHANGED: it is {seen}, and {same[0].where} has "
+                f"{self._shown}: its key has CHANGED: it is {key_label}, and {same[0].where} has "
                 f"{same[0].kind} {fingerprint(base64.b64decode(same[0].blob))}. Somebody may "
                 "intercept the connection. If the host was reinstalled, remove the old key "
                 f"(ssh-keygen -R '{self._names[0]}'); then netlab says how to add the new one"
@@ -100,21 +102,22 @@ class HostKeys:
         raise UnknownHostKey(
             self._shown,
             key_text,
-            seen,
-            f"{self._shown}: unknown host key {seen}. Compare it with the host's own "
+            key_label,
+            f"{self._shown}: unknown host key {key_label}. Compare it with the host's own "
             "(ssh-keygen -lf /etc/ssh/ssh_host_…_key.pub on the host). Where they agree, pin it in "
             f"the inventory (host_key: {key_text}), or add it for every SSH program: "
             f"{_add(self._files[0], f'{self._names[0]} {key_text}')}",
         )
 
-    def _check_pinned(self, pinned: str, key: paramiko.PKey, blob: str, seen: str) -> None:
+    def _check_pinned(self, pinned: str, key: paramiko.PKey, blob: str, key_label: str) -> None:
         if self.pinned_by_fingerprint:
             right = pinned.rstrip("=") == fingerprint(key.asbytes())
         else:
             right = pinned.split()[1] == blob
         if not right:
             raise HostKeyError(
-                f"{self._shown}: its key is {seen}, not the one that the inventory pins (host_key:)"
+                f"{self._shown}: its key is {key_label}, not the one that the inventory pins "
+                "(host_key:)"
             )
 
     def _read(self) -> Iterator[KnownKey]:
@@ -130,14 +133,14 @@ class HostKeys:
                     continue
                 name = next((name for name in self._names if _means(words[0], name)), None)
                 if name is not None and _is_base64(words[2]):
-                    where = f"{file}:{number}"
-                    yield KnownKey(words[1], words[2], where, name, marker == "@revoked")
+                    position = f"{file}:{number}"
+                    yield KnownKey(words[1], words[2], position, name, marker == "@revoked")
 
 
 def _add(file: Path, line: str) -> str:
     """A command for a POSIX shell that also works if the folder does not exist yet."""
-    there = shlex.quote(str(file.parent))
-    return f"mkdir -p -m 700 {there} && echo {shlex.quote(line)} >> {shlex.quote(str(file))}"
+    folder = shlex.quote(str(file.parent))
+    return f"mkdir -p -m 700 {folder} && echo {shlex.quote(line)} >> {shlex.quote(str(file))}"
 
 
 def _signatures(kind: str) -> tuple[str, ...]:

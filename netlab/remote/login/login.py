@@ -59,17 +59,17 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 def log_in(
-    shown: str,
+    host_label: str,
     target: SshTarget,
     host: Host | None,
     chain: Chain,
     on_event: OnEvent = None,
-    before: tuple[str, paramiko.Transport] | None = None,
+    jump_host: tuple[str, paramiko.Transport] | None = None,
     depth: int = 0,
 ) -> None:
     """Append a connection to ``target`` to the chain, after those to its jump hosts.
 
-    ``before``: the jump host to pass through, with its name for sentences; it overrides
+    ``jump_host``: the jump host to pass through, with its name for sentences; it overrides
     ~/.ssh/config, because each host of one ProxyJump is reached through the one before it.
 
     Raises HostKeyError, HostRefused or HostError with a sentence; HostGone if the chain is closed
@@ -77,31 +77,34 @@ def log_in(
     """
     if depth > MAX_JUMPS:
         raise HostError(
-            f"{shown}: more than {MAX_JUMPS} jump hosts; does ProxyJump go in a circle?"
+            f"{host_label}: more than {MAX_JUMPS} jump hosts; does ProxyJump go in a circle?"
         )
     identity, host_key = (host.identity, host.host_key) if host else (None, None)
-    place = _read(shown, "~/.ssh/config", lambda: endpoint(shown, target, identity))
-    through = before
-    for jump in place.jumps if before is None else ():
+    place = _read(host_label, "~/.ssh/config", lambda: endpoint(host_label, target, identity))
+    hop = jump_host
+    for jump in place.jumps if jump_host is None else ():
         name = f"jump host {jump.host}"
-        log_in(f"{shown} ({name})", jump, None, chain, on_event, through, depth + 1)
-        through = (f"the {name}", chain.connections[-1])
+        log_in(f"{host_label} ({name})", jump, None, chain, on_event, hop, depth + 1)
+        hop = (f"the {name}", chain.connections[-1])
     keys = _read(
-        shown,
+        host_label,
         "known_hosts",
-        lambda: HostKeys(shown, place.key_names, host_key, place.known_hosts),
+        lambda: HostKeys(host_label, place.key_names, host_key, place.known_hosts),
     )
     # Read them before the login takes one of the few slots, so that they delay no other host.
-    files = _read(shown, "its key files", lambda: [KeyFile.read(path) for path in place.identities])
-    chain.connections.append(_Login(place, keys, files, through, chain, on_event).connection())
+    files = _read(
+        host_label, "its key files", lambda: [KeyFile.read(path) for path in place.identities]
+    )
+    chain.connections.append(_Login(place, keys, files, hop, chain, on_event).connection())
 
 
-def _read(shown: str, what: str, work: Callable[[], T]) -> T:
+def _read(host_label: str, source: str, work: Callable[[], T]) -> T:
     try:
         return in_time(work, FILES_S)
     except TimeoutError:
         raise HostError(
-            f"{shown}: {what} could not be read in {FILES_S:g} s; does a network drive not answer?"
+            f"{host_label}: {source} could not be read in {FILES_S:g} s; does a network drive "
+            "not answer?"
         ) from None
 
 
@@ -138,9 +141,9 @@ class _Connection(paramiko.Transport):
     _channels: Any
 
     def _really_parse_kex_init(self, m: Any, ignore_first_byte: bool = False) -> Any:
-        parsed = super()._really_parse_kex_init(m, ignore_first_byte)  # type: ignore[misc]
-        self.offered = parsed
-        return parsed
+        fields = super()._really_parse_kex_init(m, ignore_first_byte)  # type: ignore[misc]
+        self.offered = fields
+        return fields
 
     def run(self) -> None:
         """Run paramiko's thread; catch what it does not, such as system errors without a number."""
@@ -177,7 +180,7 @@ class _Login:
 
     def connection(self) -> paramiko.Transport:
         """A connection that is logged in; a dropped login is tried again."""
-        shown, there = self._place.shown, where(self._place)
+        host_label, address = self._place.shown, where(self._place)
         attempt = 0
         while True:
             attempt += 1
@@ -188,13 +191,13 @@ class _Login:
             except ConnectionRefusedError:
                 if attempt >= REFUSED_TRIES:
                     raise HostError(
-                        f"{shown}: nobody listens at {there} (connection refused)"
+                        f"{host_label}: nobody listens at {address} (connection refused)"
                     ) from None
             except _Dropped as error:
                 self._chain.check()
                 if attempt >= TRIES:
                     raise HostError(
-                        f"{shown}: {there} answers, but does not speak SSH: {error}"
+                        f"{host_label}: {address} answers, but does not speak SSH: {error}"
                     ) from None
             # A random pause, so that many logins behind one server do not retry at the same time.
             self._chain.pause(random.uniform(0.2, 1.0) * STAGGER_S * 1.5**attempt)  # noqa: S311
@@ -245,16 +248,16 @@ class _Login:
 
     def _no_ssh(self, connection: _Connection, error: Exception, took_s: float) -> Exception:
         self._chain.check()
-        there = f"{self._place.shown}: {where(self._place)}"
+        subject = f"{self._place.shown}: {where(self._place)}"
         greeting = connection.remote_version
         if took_s >= reach.CONNECT_S and not greeting:
             return HostError(
-                f"{there} accepts the connection, but sends no SSH greeting for "
+                f"{subject} accepts the connection, but sends no SSH greeting for "
                 f"{reach.CONNECT_S:g} s"
             )
         if took_s >= LOGIN_S:
             return HostError(
-                f"{there} sends an SSH greeting ({greeting!r}), but exchanges no keys in "
+                f"{subject} sends an SSH greeting ({greeting!r}), but exchanges no keys in "
                 f"{LOGIN_S:g} s"
             )
         return _Dropped(in_words(error))
@@ -262,12 +265,12 @@ class _Login:
     def _logged_in(self, connection: _Connection) -> paramiko.Transport:
         """Log in with the agent's keys and the key files; HostRefused if none is accepted."""
         place = self._place
-        tried: list[str] = []
+        key_names: list[str] = []
         keys = UserKeys(place, self._files, self._chain)
         hints = keys.hints
         try:
             for name, key in keys:
-                tried.append(name)
+                key_names.append(name)
                 try:
                     self._offer(connection, key, keys.agent)
                     return connection
@@ -275,8 +278,10 @@ class _Login:
                     hints.append("it requires more than a key")
                     break
                 except BadAuthenticationType as error:
-                    wanted = excerpt(", ".join(error.allowed_types))
-                    raise HostRefused(f"{place.shown}: it accepts no keys, only {wanted}") from None
+                    methods = excerpt(", ".join(error.allowed_types))
+                    raise HostRefused(
+                        f"{place.shown}: it accepts no keys, only {methods}"
+                    ) from None
                 except AuthenticationException:
                     continue
                 except HostError:
@@ -284,7 +289,7 @@ class _Login:
                 except Exception as error:  # as in `_exchange`
                     self._chain.check()
                     cause = connection.get_exception() or error
-                    many = ", after too many keys?" if len(tried) > 1 else ""
+                    many = ", after too many keys?" if len(key_names) > 1 else ""
                     # The server restarts or the network fails: that is no answer to the key.
                     if isinstance(cause, EOFError | OSError):
                         raise HostError(f"{_ended(place, cause)}{many}") from None
@@ -299,7 +304,8 @@ class _Login:
         self._chain.check()
         raise HostRefused(
             f"{place.shown}: {place.user}@{place.host} accepted no key; "
-            f"tried: {', '.join(tried) or 'none, there is none'}{''.join('; ' + h for h in hints)}."
+            f"tried: {', '.join(key_names) or 'none, there is none'}"
+            f"{''.join('; ' + h for h in hints)}."
             " Put your public key there (ssh-copy-id), or name the right one with `identity:`"
         )
 
@@ -367,11 +373,13 @@ _LISTS = (
 def _nothing_in_common(place: Endpoint, connection: _Connection, error: IncompatiblePeer) -> str:
     for word, theirs, ours in _LISTS:
         if word in str(error):
-            offered = ", ".join(getattr(connection, "offered", {}).get(theirs, ())) or "none"
-            offers = excerpt(offered, OFFER_CHARACTERS)
-            wanted = ", ".join(getattr(connection.get_security_options(), ours))
+            host_algorithms = (
+                ", ".join(getattr(connection, "offered", {}).get(theirs, ())) or "none"
+            )
+            offers = excerpt(host_algorithms, OFFER_CHARACTERS)
+            own_algorithms = ", ".join(getattr(connection.get_security_options(), ours))
             return (
                 f"{place.shown}: {where(place)} offers no {word} that netlab supports: it has "
-                f"{offers}; netlab supports {wanted}"
+                f"{offers}; netlab supports {own_algorithms}"
             )
     return f"{place.shown}: {where(place)}: {in_words(error)}"

@@ -106,9 +106,9 @@ def _addresses(place: Endpoint) -> list[Address]:
 
 def _channel(place: Endpoint, jump: str, through: paramiko.Transport, chain: Chain) -> Any:
     """A channel of a jump host to the place; HostError with the jump host's reason."""
-    there = (place.host, place.port)
+    address = (place.host, place.port)
     try:
-        channel = through.open_channel("direct-tcpip", there, ("", 0), timeout=CONNECT_S)
+        channel = through.open_channel("direct-tcpip", address, ("", 0), timeout=CONNECT_S)
     except ChannelException as error:
         if error.code == FORBIDDEN:
             raise HostRefused(

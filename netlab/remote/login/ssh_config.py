@@ -45,26 +45,26 @@ class Endpoint:
     """Hosts to pass through, the nearest first."""
 
 
-def endpoint(shown: str, target: SshTarget, identity: str | None = None) -> Endpoint:
+def endpoint(host_label: str, target: SshTarget, identity: str | None = None) -> Endpoint:
     """``target`` with HostName, User, Port, IdentityFile, ProxyJump and so on.
 
     The inventory takes precedence. HostError if the file cannot be read, or if it requires what
     netlab does not do.
     """
     home = Path.home() / ".ssh"
-    config = _lookup(shown, home / "config", target.host)
+    config = _lookup(host_label, home / "config", target.host)
     host = str(config.get("hostname", target.host))
-    named = [identity] if identity else list(config.get("identityfile", ()))
-    identities = named or [str(home / name) for name in DEFAULT_IDENTITIES]
+    identity_files = [identity] if identity else list(config.get("identityfile", ()))
+    identities = identity_files or [str(home / name) for name in DEFAULT_IDENTITIES]
     try:
         port = target.port or int(config.get("port", 22))
         jumps = _jumps(str(config.get("proxyjump", "none")))
     except ValueError as error:
-        raise HostError(f"{shown}: {home / 'config'}, host {target.host}: {error}") from None
+        raise HostError(f"{host_label}: {home / 'config'}, host {target.host}: {error}") from None
     if config.get("proxycommand") and not jumps:
         raise HostError(
-            f"{shown}: {home / 'config'} has a ProxyCommand for {target.host}, which netlab does "
-            "not run; use ProxyJump"
+            f"{host_label}: {home / 'config'} has a ProxyCommand for {target.host}, which netlab "
+            "does not run; use ProxyJump"
         )
     alias = str(config.get("hostkeyalias", ""))
     user = target.user or str(config.get("user", "")) or getpass.getuser()
@@ -72,13 +72,13 @@ def endpoint(shown: str, target: SshTarget, identity: str | None = None) -> Endp
     tokens |= {"%": "%", "d": str(Path.home()), "u": getpass.getuser()}
     files = _known_hosts(str(config.get("userknownhostsfile", "")), tokens)
     return Endpoint(
-        shown=shown,
+        shown=host_label,
         host=host,
         port=port,
         user=user,
         key_names=(alias,) if alias else entry_names(host, port),
         identities=tuple(Path(name).expanduser() for name in identities),
-        named=bool(named),
+        named=bool(identity_files),
         only_named=identity is not None or str(config.get("identitiesonly", "no")) == "yes",
         known_hosts=(
             *(files or (home / "known_hosts", home / "known_hosts2")),
@@ -93,19 +93,19 @@ def entry_names(host: str, port: int) -> tuple[str, ...]:
     return (host,) if port == 22 else (f"[{host}]:{port}", host)
 
 
-def _known_hosts(joined: str, tokens: Mapping[str, str]) -> tuple[Path, ...]:
+def _known_hosts(setting: str, tokens: Mapping[str, str]) -> tuple[Path, ...]:
     """The files of a UserKnownHostsFile in the form of ``_lines``; empty if it names none.
 
     ``none`` means a file that never exists.
     """
-    named = [name for name in joined.split(_BETWEEN) if name]
-    filled = [
+    names = [name for name in setting.split(_BETWEEN) if name]
+    paths = [
         re.sub("%(.)", lambda match: tokens.get(match[1], match[0]), name)
         if name.lower() != "none"
         else os.devnull
-        for name in named
+        for name in names
     ]
-    return tuple(Path(os.path.expandvars(name)).expanduser() for name in filled)
+    return tuple(Path(os.path.expandvars(name)).expanduser() for name in paths)
 
 
 def _jumps(text: str) -> tuple[SshTarget, ...]:
@@ -114,7 +114,7 @@ def _jumps(text: str) -> tuple[SshTarget, ...]:
     return tuple(parse_ssh(jump.strip().removeprefix("ssh://")) for jump in text.split(","))
 
 
-def _lookup(shown: str, config: Path, name: str) -> dict[str, Any]:
+def _lookup(host_label: str, config: Path, name: str) -> dict[str, Any]:
     """The settings of a name in the file; empty if the file does not exist."""
     if not config.is_file():
         return {}
@@ -123,7 +123,7 @@ def _lookup(shown: str, config: Path, name: str) -> dict[str, Any]:
         return dict(paramiko.SSHConfig.from_text("\n".join(lines)).lookup(name))
     except (SSHException, OSError, ValueError, ImportError) as error:
         # ImportError: `Match exec` needs a package that netlab does without.
-        raise HostError(f"{shown}: {config} cannot be understood: {error}") from None
+        raise HostError(f"{host_label}: {config} cannot be understood: {error}") from None
 
 
 _INCLUDE = re.compile(r"\s*include(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
@@ -147,8 +147,8 @@ def _lines(file: Path, home: Path, depth: int) -> Iterator[str]:
             continue
         for pattern in include[1].replace('"', "").split():
             path = Path(pattern).expanduser()
-            base, rest = (path.parent, path.name) if path.is_absolute() else (home, pattern)
-            for included in sorted(base.glob(rest)) if depth else ():
+            base, glob_pattern = (path.parent, path.name) if path.is_absolute() else (home, pattern)
+            for included in sorted(base.glob(glob_pattern)) if depth else ():
                 if included.is_file():
                     yield from _lines(included, home, depth - 1)
         # The next lines belong to the block of the Include line.

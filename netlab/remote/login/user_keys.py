@@ -84,13 +84,13 @@ class KeyAgent(AgentSSH):
         finally:
             self.asked_at = None
 
-    def _read_all(self, wanted: int) -> bytes:
+    def _read_all(self, byte_count: int) -> bytes:
         read = b""
-        while len(read) < wanted:
+        while len(read) < byte_count:
             if hasattr(self._conn, "settimeout"):
                 self._conn.settimeout(max(0.001, self._give_up - time.monotonic()))
             try:
-                part = self._conn.recv(wanted - len(read))
+                part = self._conn.recv(byte_count - len(read))
             except TimeoutError:
                 # Paramiko's own thread, which signs, cannot handle a TimeoutError.
                 raise AgentSilent(f"no answer in {self._answer_s:g} s") from None

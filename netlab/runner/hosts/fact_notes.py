@@ -31,7 +31,7 @@ class FactNotes:
         """Host name → its values as last reported."""
 
     def note(
-        self, folder: RunFolder, agents: Mapping[str, Agent], peers: Mapping[str, str], when: str
+        self, folder: RunFolder, agents: Mapping[str, Agent], peers: Mapping[str, str], moment: str
     ) -> None:
         """Note the facts of each host, with the route to its peer.
 
@@ -48,7 +48,7 @@ class FactNotes:
             try:
                 # Not durable at once: the next durable line makes this one durable, too.
                 with shielded():
-                    folder.note("facts", durable=False, host=host, when=when, facts=dict(noted))
+                    folder.note("facts", durable=False, host=host, when=moment, facts=dict(noted))
             except ValueError as error:
                 self._notify(f"warning: {host}: its facts cannot be saved: {error}")
                 continue
@@ -66,13 +66,13 @@ class FactNotes:
 
         ``routes``: host → address → name and address of a peer. An interface is noted once.
         """
-        wanted = {
-            (host, address, peer): (agent, there)
+        requests = {
+            (host, address, peer): (agent, peer_address)
             for host, agent in agents.items()
-            for address, (peer, there) in routes.get(host, {}).items()
-            if there != peers.get(host)
+            for address, (peer, peer_address) in routes.get(host, {}).items()
+            if peer_address != peers.get(host)
         }
-        for (host, address, peer), answer in _facts_of(wanted).items():
+        for (host, address, peer), answer in _facts_of(requests).items():
             try:
                 if isinstance(answer, Exception):
                     raise answer
@@ -87,10 +87,10 @@ class FactNotes:
                 self._notify(f"warning: {host}: no facts about its route to {peer}: {error}")
 
     def _report_restart(self, host: str, boot: object) -> None:
-        before = self._boots.get(host)
+        last_boot = self._boots.get(host)
         if boot is not None:
             self._boots[host] = boot
-        if before is not None and boot is not None and before != boot:
+        if last_boot is not None and boot is not None and last_boot != boot:
             self._notify(f"{host} was restarted: its boot id has changed")
 
 
@@ -98,7 +98,7 @@ Key = TypeVar("Key")
 
 
 def _facts_of(
-    wanted: Mapping[Key, tuple[Agent, str]],
+    requests: Mapping[Key, tuple[Agent, str]],
 ) -> dict[Key, Mapping[str, Any] | HostError | ProbeError]:
     """The facts of each agent with its route to an address, or its error. All agents are asked at
     the same time.
@@ -111,5 +111,5 @@ def _facts_of(
             return error
 
     executor = DaemonExecutor(AT_ONCE)
-    futures = {key: executor.submit(ask, *request) for key, request in wanted.items()}
+    futures = {key: executor.submit(ask, *request) for key, request in requests.items()}
     return {key: future.result() for key, future in futures.items()}

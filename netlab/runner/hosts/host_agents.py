@@ -58,10 +58,10 @@ class HostAgents:
         wait_s: float,
         keep: KeepTraceback,
         notify: Callable[[str], None] | None = None,
-        opened: AgentGroup | None = None,
+        open_agents: AgentGroup | None = None,
     ) -> None:
         """``notify`` gets messages about slow steps, ``keep`` gets defects; several threads call
-        them. ``opened``: agents that need no new login.
+        them. ``open_agents``: agents that need no new login.
         """
         self.agents: dict[str, Agent] = {}
         """Host name → agent; a lost agent stays until a new one replaces it."""
@@ -76,8 +76,8 @@ class HostAgents:
         self._turns: dict[Identity, threading.Lock] = {}
         """Host → lock of the thread that locks it: one host may have several names."""
         self._orphans = Orphans()
-        self._opened = opened
-        self._connections = opened.connections if opened else Connections()
+        self._opened = open_agents
+        self._connections = open_agents.connections if open_agents else Connections()
         self._executor = DaemonExecutor(AT_ONCE)
         self._asked: dict[str, Future[Agent | NetlabError]] = {}
         self._guard = threading.Lock()
@@ -95,8 +95,8 @@ class HostAgents:
     @property
     def all_there(self) -> bool:
         """Whether no host is away or coming back."""
-        gone = any(agent.gone for agent in self.agents.values())
-        return not (gone or self.absences or self._asked or self._unpaired)
+        any_gone = any(agent.gone for agent in self.agents.values())
+        return not (any_gone or self.absences or self._asked or self._unpaired)
 
     # Start
 
@@ -105,7 +105,7 @@ class HostAgents:
 
         Raises UsageError if this machine lacks what netlab needs, such as a compiler.
         """
-        refused: dict[str, HostRefused] = {}
+        refusals: dict[str, HostRefused] = {}
         usage_errors: list[UsageError] = []
         for host, result in zip(hosts, self._executor.map(self._first, hosts), strict=True):
             if isinstance(result, Agent):
@@ -113,12 +113,12 @@ class HostAgents:
                 continue
             self._mark_away(host.name, result, final=isinstance(result, HostRefused))
             if isinstance(result, HostRefused):
-                refused[host.name] = result
+                refusals[host.name] = result
             if isinstance(result, UsageError):
                 usage_errors.append(result)
         if usage_errors:
             raise usage_errors[0]
-        return refused
+        return refusals
 
     def _first(self, host: Host) -> Agent | HostError | UsageError:
         agent = self._opened.hand_over(host) if self._opened else None
@@ -231,14 +231,14 @@ class HostAgents:
         agents = list(self.agents.values())
         executor = DaemonExecutor()
         ending = {executor.submit(agent.close): agent.host.name for agent in agents}
-        left = wait(ending, min(NOTIFY_S, within_s)).not_done
-        if left:
-            names = ", ".join(sorted({ending[future] for future in left}))
+        late_futures = wait(ending, min(NOTIFY_S, within_s)).not_done
+        if late_futures:
+            names = ", ".join(sorted({ending[future] for future in late_futures}))
             left_s = within_s - NOTIFY_S
             self._notify(f"waiting for {names} to end the probe, {left_s:.1f} s at most")
-            left = wait(left, left_s).not_done
-        if left:
-            names = ", ".join(sorted({ending[future] for future in left}))
+            late_futures = wait(late_futures, left_s).not_done
+        if late_futures:
+            names = ", ".join(sorted({ending[future] for future in late_futures}))
             self._notify(f"{names}: no answer; the probe there ends by itself")
         self._connections.close()
 
@@ -272,8 +272,8 @@ class HostAgents:
         try:
             with self._guard:
                 self._holders = [holder for holder in self._holders if not holder.gone]
-                held = {holder.identity for holder in self._holders}
-            if agent.identity in held:
+                identities = {holder.identity for holder in self._holders}
+            if agent.identity in identities:
                 return
             lock_host(agent, self._owner, give_up_s=give_up_s, patience=self._patience)
             with self._guard:
@@ -328,8 +328,8 @@ class HostAgents:
             if absence is not None:
                 absence = absence.again(reason, str(error), now_s, final=final)
             else:
-                refused = isinstance(error, HostRefused)
-                pause_s = REFUSED_PAUSE_S if refused else FIRST_PAUSE_S
+                is_refusal = isinstance(error, HostRefused)
+                pause_s = REFUSED_PAUSE_S if is_refusal else FIRST_PAUSE_S
                 absence = Absence.begin(reason, str(error), now_s, None if final else pause_s)
             self.absences[name] = absence
 

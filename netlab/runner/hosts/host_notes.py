@@ -45,12 +45,12 @@ def peers_of(pairs: Pairs) -> dict[str, str]:
             peers.setdefault(client.name, server.mirror.address)
             continue
         try:
-            there, here = common_addresses(server, client)[0]
+            server_address, client_address = common_addresses(server, client)[0]
         except HostError:
             # A pair by name without a common network: its own trials report that.
             continue
-        peers.setdefault(server.name, here)
-        peers.setdefault(client.name, there)
+        peers.setdefault(server.name, client_address)
+        peers.setdefault(client.name, server_address)
     return peers
 
 
@@ -64,12 +64,16 @@ def routes_of(pairs: Pairs) -> dict[str, dict[str, tuple[str, str]]]:
         if server.mirror is not None:
             continue
         try:
-            both = common_addresses(server, client)
+            addresses = common_addresses(server, client)
         except HostError:
             continue
-        for there, here in both:
-            routes.setdefault(server.name, {}).setdefault(there, (client.name, here))
-            routes.setdefault(client.name, {}).setdefault(here, (server.name, there))
+        for server_address, client_address in addresses:
+            routes.setdefault(server.name, {}).setdefault(
+                server_address, (client.name, client_address)
+            )
+            routes.setdefault(client.name, {}).setdefault(
+                client_address, (server.name, server_address)
+            )
     return routes
 
 

@@ -126,11 +126,11 @@ class PathChecks:
     def reason_left(self, cell: Cell) -> Unmeasured | None:
         """Why the way of a cell is cut; ``None`` if it is not."""
         way = way_of(cell, self._pairs)
-        cut = None if way is None else self.cut.get(way)
-        if cut is None:
+        absence = None if way is None else self.cut.get(way)
+        if absence is None:
             return None
         server, client = (host.name for host in self._pairs[cell.pairing])
-        return Unmeasured(Status.FAILED, cut.reason, cut.sentence, server, client)
+        return Unmeasured(Status.FAILED, absence.reason, absence.sentence, server, client)
 
     def is_cut(self, cell: Cell) -> bool:
         """Whether the way of a cell is cut."""
@@ -150,9 +150,9 @@ class PathChecks:
         last = (self._never_passed & ways) - self._looked_last if patience_s > 0 else set()
         for way in last:
             self._looked_last.add(way)
-            cut = self.cut[way]
-            pause_s = max(0.0, cut.since_s + FIRST_LOOK_S - now_s)
-            self.cut[way] = Absence.begin(cut.reason, cut.sentence, now_s, pause_s)
+            absence = self.cut[way]
+            pause_s = max(0.0, absence.since_s + FIRST_LOOK_S - now_s)
+            self.cut[way] = Absence.begin(absence.reason, absence.sentence, now_s, pause_s)
         return [
             absence.next_ask_s(now_s, patience_s)
             for way, absence in list(self.cut.items())

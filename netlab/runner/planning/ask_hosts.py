@@ -72,7 +72,7 @@ def beyond_hosts(
     cells: Collection[Cell], inventory: Inventory, answers: Mapping[str, HostAnswer]
 ) -> tuple[dict[Cell, str], tuple[str, ...]]:
     """Cells that a host cannot run, each with a sentence; and notes about the others."""
-    refused: dict[Cell, str] = {}
+    refusals: dict[Cell, str] = {}
     notes = dict.fromkeys(
         f"capabilities unknown: {answer.fault}" for answer in answers.values() if answer.fault
     )
@@ -85,12 +85,12 @@ def beyond_hosts(
         needed = [demand for demand in lacks if demand.needed]
         wrong = [*wrong_values(cell, ends, values)]
         if wrong:
-            refused[cell] = "; ".join(dict.fromkeys(wrong))
+            refusals[cell] = "; ".join(dict.fromkeys(wrong))
         elif needed:
-            refused[cell] = _not_supported(ends, needed)
+            refusals[cell] = _not_supported(ends, needed)
         else:
             notes |= dict.fromkeys(_without(ends[demand.role], demand) for demand in lacks)
-    return refused, tuple(notes)
+    return refusals, tuple(notes)
 
 
 def _not_supported(ends: Mapping[EndName, Host], needed: Sequence[Demand]) -> str:
@@ -98,8 +98,8 @@ def _not_supported(ends: Mapping[EndName, Host], needed: Sequence[Demand]) -> st
     for demand in needed:
         by_what.setdefault(demand.what, []).append(ends[demand.role].name)
     return "; ".join(
-        f"not supported by {' and '.join(dict.fromkeys(names))} ({what})"
-        for what, names in by_what.items()
+        f"not supported by {' and '.join(dict.fromkeys(names))} ({setting_words})"
+        for setting_words, names in by_what.items()
     )
 
 

@@ -43,13 +43,13 @@ def chosen_of(cells: tuple[Cell, ...], only: Iterable[str]) -> tuple[Cell, ...]:
     )
 
 
-def check_redo(words: Collection[str], chosen: tuple[Cell, ...]) -> None:
+def check_redo(words: Collection[str], cells: tuple[Cell, ...]) -> None:
     """Raise UsageError for a word of ``--redo`` that selects none of the cells."""
-    redo_of(words, chosen, {})
+    redo_of(words, cells, {})
 
 
 def redo_of(
-    words: Collection[str], chosen: tuple[Cell, ...], latest: Mapping[tuple[str, int], Record]
+    words: Collection[str], cells: tuple[Cell, ...], latest: Mapping[tuple[str, int], Record]
 ) -> frozenset[str]:
     """The keys of the cells that ``--redo`` selects.
 
@@ -64,11 +64,11 @@ def redo_of(
     )
     for word in _words(words):
         if word == FAILED:
-            keys = {cell.key for cell in chosen}
+            keys = {cell.key for cell in cells}
             failed = {key for (key, _), record in latest.items() if record.status is Status.FAILED}
             redo |= failed & keys
             continue
-        matches = {cell.key for cell in chosen if any(_is_like(word, name(cell)) for name in names)}
+        matches = {cell.key for cell in cells if any(_is_like(word, name(cell)) for name in names)}
         if not matches:
             raise UsageError(
                 f"--redo {word}: no such cell, pairing or test; "

@@ -76,10 +76,10 @@ class Planned:
         """Estimated time of the smallest number of trials, with the shortest searches."""
         return self._estimate(self.fewest, at_least=True)
 
-    def _estimate(self, planned: tuple[Round, ...], *, at_least: bool = False) -> Estimate:
+    def _estimate(self, schedule: tuple[Round, ...], *, at_least: bool = False) -> Estimate:
         link, pause_s = self.matrix.link, self.matrix.pause_s
-        trials = estimate(planned, link, overhead_s=OVERHEAD_S, pause_s=pause_s, at_least=at_least)
-        leads_s = (_lead_s(round_, common=self.matrix.common_window) for round_ in planned)
+        trials = estimate(schedule, link, overhead_s=OVERHEAD_S, pause_s=pause_s, at_least=at_least)
+        leads_s = (_lead_s(round_, common=self.matrix.common_window) for round_ in schedule)
         return replace(trials, time_s=trials.time_s + sum(leads_s))
 
     @cached_property
@@ -115,27 +115,27 @@ def plan_of(
     system are assumed: then LL and WW share no host.
     """
     matrix = load_matrix(matrix_file, overrides, hosts_file, [*Kind])
-    chosen = chosen_of(expand(matrix), only)
+    cells = chosen_of(expand(matrix), only)
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
-    pairings = dict.fromkeys(cell.pairing for cell in chosen)
+    pairings = dict.fromkeys(cell.pairing for cell in cells)
     inventory = None if source is None else inventory_for(matrix, source)
     pairs: dict[str, HostPair] = {}
     feasible = _Feasible({}, "", ())
     if inventory is not None:
-        possible = possible_of(chosen, inventory)
+        possible = possible_of(cells, inventory)
         present = [pairing for pairing in pairings if pairing not in possible.lacking]
         pairs = {pairing: inventory.pair(pairing) for pairing in present}
-        feasible = _feasible(chosen, possible, inventory, pairs, ask)
-    refused = feasible.refused
+        feasible = _feasible(cells, possible, inventory, pairs, ask)
+    refusals = feasible.refused
     ends = _ends(pairings, pairs)
     busy = {pairing: kept_busy(pair) for pairing, pair in pairs.items()}
     busy = busy or {pairing: frozenset(machines) for pairing, machines in ends.items()}
-    measured = tuple(cell for cell in chosen if cell not in refused)
+    cells_to_measure = tuple(cell for cell in cells if cell not in refusals)
     match_of = None if inventory is None else inventory.match
 
     def drawn(times: Callable[[Cell], int]) -> tuple[Round, ...]:
         return rounds(
-            _trials(measured, times),
+            _trials(cells_to_measure, times),
             order=matrix.order,
             seed=matrix.seed,
             hosts_of=lambda cell: busy[cell.pairing],
@@ -147,8 +147,8 @@ def plan_of(
     most = drawn(matrix.repeats_of)
     return Planned(
         matrix=matrix,
-        cells=chosen,
-        refused=refused,
+        cells=cells,
+        refused=refusals,
         notes=feasible.notes,
         paired=frozenset(pairs or pairings),
         shortfall=feasible.shortfall,
@@ -176,14 +176,16 @@ def _feasible(
     ask: AskHosts | None,
 ) -> _Feasible:
     lacking = possible.lacking
-    refused = _refused(possible.cells, pairs)
-    refused |= {cell: f"needs {lacking[cell.pairing]}" for cell in cells if cell.pairing in lacking}
+    refusals = _refused(possible.cells, pairs)
+    refusals |= {
+        cell: f"needs {lacking[cell.pairing]}" for cell in cells if cell.pairing in lacking
+    }
     if ask is None:
-        return _Feasible(refused, possible.sentence, ())
+        return _Feasible(refusals, possible.sentence, ())
     answers = ask(inventory.needed(pairs))
-    left = [cell for cell in cells if cell not in refused]
-    beyond, notes = beyond_hosts(left, inventory, answers)
-    return _Feasible(refused | beyond, possible.sentence, notes)
+    other_cells = [cell for cell in cells if cell not in refusals]
+    beyond, notes = beyond_hosts(other_cells, inventory, answers)
+    return _Feasible(refusals | beyond, possible.sentence, notes)
 
 
 def _lead_s(round_: Round, *, common: bool) -> float:
@@ -196,17 +198,17 @@ def _lead_s(round_: Round, *, common: bool) -> float:
 
 def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cell, str]:
     """Cells that the inventory alone rules out: a host has no agent, or no address for the cell."""
-    refused = {}
+    refusals = {}
     for cell in cells:
         pair = pairs[cell.pairing]
         beyond = beyond_server(cell, pair)
         try:
             _ = address_of(pair[0], cell), address_of(pair[1], cell)
         except UsageError as error:
-            refused[cell] = str(error)
+            refusals[cell] = str(error)
         if beyond is not None:
-            refused[cell] = beyond.detail
-    return refused
+            refusals[cell] = beyond.detail
+    return refusals
 
 
 def _trials(cells: Collection[Cell], times: Callable[[Cell], int]) -> list[Trial]:

@@ -76,7 +76,7 @@ def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
     """Pairing → label of its line, and label → its ends; many pairs by name share one line."""
     by_name = [pairing for pairing in plan.ends if is_by_name(pairing)]
     labels = {pairing: pairing for pairing in plan.ends}
-    ends = {pairing: ", ".join(both) for pairing, both in plan.ends.items()}
+    ends = {pairing: ", ".join(names) for pairing, names in plan.ends.items()}
     if len(by_name) > MAX_TOGETHER:
         label = f"{len(by_name)} by name"
         hosts = {role.host for pairing in by_name for role in roles_of(pairing)}
@@ -134,8 +134,8 @@ def _refusals(plan: Planned) -> list[str]:
 def _sum(plan: Planned) -> str:
     """``416 cells x 1 trial = 416 trials in 416 rounds``."""
     matrix = plan.matrix
-    measured = [cell for cell in plan.cells if cell not in plan.refused]
-    numbers = [(matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in measured]
+    cells_to_measure = [cell for cell in plan.cells if cell not in plan.refused]
+    numbers = [(matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in cells_to_measure]
     fewest, most = plan.trials_at_least, plan.trials
     per_cell = " or ".join(
         f"{low} to {high}" if low < high else str(high) for low, high in dict.fromkeys(numbers)
@@ -146,9 +146,11 @@ def _sum(plan: Planned) -> str:
         rounds_ = many(len(plan.rounds), "round")
     blocks = f", shuffled in blocks with seed {matrix.seed}" if matrix.order == "shuffled" else ""
     word = "trial" if per_cell == "1" else "trials"
-    if not measured:
+    if not cells_to_measure:
         return "No cell can be measured"
-    return f"{many(len(measured), 'cell')} x {per_cell} {word} = {trials} in {rounds_}{blocks}"
+    return (
+        f"{many(len(cells_to_measure), 'cell')} x {per_cell} {word} = {trials} in {rounds_}{blocks}"
+    )
 
 
 def _tightness(plan: Planned) -> list[str]:
@@ -227,9 +229,9 @@ def _simultaneity(plan: Planned) -> list[str]:
 
 
 def _with_each_other(pairings: Sequence[str]) -> str:
-    shown = " with ".join(pairings[:MAX_TOGETHER])
+    words = " with ".join(pairings[:MAX_TOGETHER])
     more = len(pairings) - MAX_TOGETHER
-    return f"{shown} and {more} more" if more > 0 else shown
+    return f"{words} and {more} more" if more > 0 else words
 
 
 def _saved(plan: Planned, most: int) -> list[str]:

@@ -55,8 +55,8 @@ def hosts_named(words: Sequence[str], inventory: Path | None) -> tuple[Host, Hos
     listed = () if inventory is None else load_inventory(inventory).hosts
     by_name = {host.name: host for host in listed}
     hosts = [by_name.get(word) or host_by_ssh(word) for word in words]
-    here = this_machine()
-    server, client = (*hosts, here, here)[:2]
+    own_host = this_machine()
+    server, client = (*hosts, own_host, own_host)[:2]
     if client.mirror is not None:
         raise UsageError(f"{client.name} is a mirror: it answers, and cannot be the client")
     if server.name == client.name and server != client:
@@ -122,16 +122,16 @@ def _common(
     common = _in_inventory(server, client, ip_version)
     if common is not None:
         return common
-    there, here = agents.facts(server), agents.facts(client)
-    networks = common_networks(there, here, ip_version)
+    server_facts, client_facts = agents.facts(server), agents.facts(client)
+    networks = common_networks(server_facts, client_facts, ip_version)
     if len(networks) == 1:
         return networks[0]
     if networks:
         return choose(networks)
     raise UsageError(
         f"{server.name} and {client.name} are in no common network: {server.name} has "
-        f"{address_words(there)}; {client.name} has {address_words(here)}. Name the address of "
-        f"{server.name} with --to ADDRESS"
+        f"{address_words(server_facts)}; {client.name} has {address_words(client_facts)}. Name the "
+        f"address of {server.name} with --to ADDRESS"
     )
 
 
@@ -146,17 +146,17 @@ def _in_inventory(server: Host, client: Host, ip_version: int | None) -> Common 
             continue
         for version in (4, 6) if ip_version is None else (ip_version,):
             try:
-                both = server.address(network, version), client.address(network, version)
+                addresses = server.address(network, version), client.address(network, version)
             except UsageError:
                 continue
-            return Common(*both, network, "", "")
+            return Common(*addresses, network, "", "")
     return None
 
 
 def _by_route(agents: AgentGroup, server: Host, client: Host, to: str) -> Common:
-    there = agents.facts(server)
-    if not has_address(there, to):
-        words = address_words(there)
+    server_facts = agents.facts(server)
+    if not has_address(server_facts, to):
+        words = address_words(server_facts)
         raise UsageError(f"--to {to}: {server.name} does not have this address; it has {words}")
     common = routed(to, agents.facts(client, to))
     if common is None:

@@ -48,9 +48,9 @@ class SharedNetwork:
 def shared_networks(hosts: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
     """The networks of at least two hosts: those of most hosts first, IPv4 before IPv6."""
     members: dict[str, dict[str, HostAddress]] = {}
-    for found in hosts:
-        for address in found.addresses:
-            members.setdefault(address.network, {}).setdefault(found.host.name, address)
+    for found_host in hosts:
+        for address in found_host.addresses:
+            members.setdefault(address.network, {}).setdefault(found_host.host.name, address)
     networks = [SharedNetwork(name, its) for name, its in members.items() if len(its) > 1]
 
     def rank(shared: SharedNetwork) -> tuple[int, int]:
@@ -68,29 +68,29 @@ def with_addresses(
     """
     names = [TEST, *_names_of(networks[1:])]
     addressed = []
-    for found in hosts:
+    for found_host in hosts:
         addresses = {
-            name: (network.members[found.host.name].address,)
+            name: (network.members[found_host.host.name].address,)
             for name, network in zip(names, networks, strict=False)
-            if found.host.name in network.members
+            if found_host.host.name in network.members
         }
         if addresses:
-            addressed.append(replace(found.host, addresses=addresses))
+            addressed.append(replace(found_host.host, addresses=addresses))
     return tuple(addressed)
 
 
 def _names_of(networks: Iterable[SharedNetwork]) -> Iterator[str]:
-    taken = {TEST}
+    names = {TEST}
     for network in networks:
-        name = free_name(next(iter(network.members.values())).device, taken)
-        taken.add(name)
+        name = free_name(next(iter(network.members.values())).device, names)
+        names.add(name)
         yield name
 
 
-def free_name(name: str, taken: Container[str]) -> str:
+def free_name(name: str, names: Container[str]) -> str:
     """``name``, or the first of ``name-2``, ``name-3`` … that is not taken."""
     number, free = 1, name
-    while free in taken:
+    while free in names:
         number += 1
         free = f"{name}-{number}"
     return free

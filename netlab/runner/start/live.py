@@ -22,7 +22,9 @@ class LiveFigures(Progress):
         self.failed = False
         """Whether a trial has no result."""
 
-    def begin(self, folder: object, trials: Iterable[Trial], done: int, matrix: Matrix) -> None:
+    def begin(
+        self, folder: object, trials: Iterable[Trial], measured_count: int, matrix: Matrix
+    ) -> None:
         """No output: the answer names the folder."""
 
     def expect(self, trials: Iterable[Trial]) -> None:
@@ -40,9 +42,9 @@ class LiveFigures(Progress):
         if step.elapsed_s < SHORT_S or idle:
             return
         figure = figure_of(cell, [step])
-        when = f"{so_far.elapsed_s - step.elapsed_s:5.1f} to {so_far.elapsed_s:4.1f} s"
-        which = FLOWS.get(so_far.flow, "")
-        self.notify(f"{when}  {figure}{f'  {which}' if which else ''}")
+        period = f"{so_far.elapsed_s - step.elapsed_s:5.1f} to {so_far.elapsed_s:4.1f} s"
+        direction = FLOWS.get(so_far.flow, "")
+        self.notify(f"{period}  {figure}{f'  {direction}' if direction else ''}")
 
     def record(self, record: Record) -> None:
         """Show why the trial has no result, if it has none."""

@@ -27,15 +27,15 @@ def hosts_to_ask(words: Sequence[str], keys: Mapping[str, str]) -> tuple[Host, .
     unknown = sorted(set(keys) - set(words))
     if unknown:
         raise UsageError(f"--host-key {unknown[0]}: no such HOST on the command line")
-    named: dict[str, Host] = {}
+    hosts: dict[str, Host] = {}
     for word in words:
         host = host_by_ssh(word)
-        host = replace(host, host_key=keys.get(word), name=free_name(host.name, named))
-        named[host.name] = host
-    if len(named) < 2:
-        here = this_machine(free_name(HERE, named))
-        named[here.name] = here
-    return tuple(named.values())
+        host = replace(host, host_key=keys.get(word), name=free_name(host.name, hosts))
+        hosts[host.name] = host
+    if len(hosts) < 2:
+        own_host = this_machine(free_name(HERE, hosts))
+        hosts[own_host.name] = own_host
+    return tuple(hosts.values())
 
 
 def with_keys(agents: AgentGroup, hosts: Sequence[Host], confirm: Confirm) -> tuple[Host, ...]:
@@ -44,15 +44,15 @@ def with_keys(agents: AgentGroup, hosts: Sequence[Host], confirm: Confirm) -> tu
     Raises UnknownHostKey for a key that nobody confirmed, HostError if a host cannot be reached.
     """
     by_name = {host.name: host for host in hosts}
-    left = [host for host in hosts if not host.local]
-    while left:
-        unknown = _unknown_keys(agents, left)
+    remote_hosts = [host for host in hosts if not host.local]
+    while remote_hosts:
+        unknown = _unknown_keys(agents, remote_hosts)
         for name, error in unknown.items():
             host = by_name[name]
             if error.shown != name or host.host_key is not None or not confirm(error):
                 raise error
             by_name[name] = replace(host, host_key=error.key)
-        left = [by_name[name] for name in unknown]
+        remote_hosts = [by_name[name] for name in unknown]
     return tuple(by_name.values())
 
 
@@ -60,10 +60,10 @@ def _unknown_keys(agents: AgentGroup, hosts: Sequence[Host]) -> dict[str, Unknow
     """Host name → error of a host whose key is unknown; raises any other error of a host."""
     errors = agents.log_in(hosts)
     unknown = {name: error for name, error in errors.items() if isinstance(error, UnknownHostKey)}
-    others = [error for name, error in errors.items() if name not in unknown]
+    other_errors = [error for name, error in errors.items() if name not in unknown]
     # A key that differs from the known one is reported before a person confirms any other key.
-    if others:
-        raise min(others, key=lambda error: not isinstance(error, HostKeyError))
+    if other_errors:
+        raise min(other_errors, key=lambda error: not isinstance(error, HostKeyError))
     return unknown
 
 

@@ -49,13 +49,19 @@ def common_networks(
     between two hosts.
     """
     pairs = [
-        Common(str(there.ip), str(here.ip), str(there.network), device, own)
-        for device, there in _addresses(server)
-        for own, here in _addresses(client)
-        if there.version == here.version
-        and there.network == here.network
-        and there.ip != here.ip
-        and ip_version in (None, there.version)
+        Common(
+            str(server_interface.ip),
+            str(client_interface.ip),
+            str(server_interface.network),
+            device,
+            own,
+        )
+        for device, server_interface in _addresses(server)
+        for own, client_interface in _addresses(client)
+        if server_interface.version == client_interface.version
+        and server_interface.network == client_interface.network
+        and server_interface.ip != client_interface.ip
+        and ip_version in (None, server_interface.version)
     ]
     # Of several addresses in one network, the first one that the host names is taken.
     by_network = {pair.network: pair for pair in reversed(pairs)}
@@ -104,8 +110,8 @@ def _addresses(
             interface = ipaddress.ip_interface(local.partition("%")[0])
         except ValueError:
             continue
-        alone = interface.network.num_addresses == 1
-        if all_kinds or not (interface.is_loopback or interface.is_link_local or alone):
+        is_single = interface.network.num_addresses == 1
+        if all_kinds or not (interface.is_loopback or interface.is_link_local or is_single):
             yield device, interface
 
 

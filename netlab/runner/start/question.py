@@ -86,8 +86,8 @@ def matrix_text(
     question: Question, server: Host, client: Host, link: Link | None, ip_version: int
 ) -> str:
     """The text of a matrix with its hosts in it, so that `netlab run` can repeat the question."""
-    one = server.name == client.name
-    between = f"within {server.name}" if one else f"from {client.name} to {server.name}"
+    is_one_host = server.name == client.name
+    between = f"within {server.name}" if is_one_host else f"from {client.name} to {server.name}"
     lines = [
         f"title: {flow(f'{question.what}, {question.protocol}, {between}')}",
         "hosts:",

@@ -16,9 +16,9 @@ static plat_thread thread;
 static bool running;
 static uint64_t worst_sleep_ns = ASSUMED_NS, usual_sleep_ns = SLEEP_NS;
 
-static int ascending(const void *one, const void *other)
+static int ascending(const void *first, const void *second)
 {
-    uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+    uint64_t a = *(const uint64_t *)first, b = *(const uint64_t *)second;
     return (a > b) - (a < b);
 }
 

@@ -39,7 +39,7 @@ void result_window(struct test *test, struct json *record)
 static void add_accounting(struct test *test, struct json *record)
 {
     struct window_sum total = window_total(&test->window);
-    uint64_t duplicates = 0, reordered = 0, late = 0, foreign = 0, lost, jitter_ns;
+    uint64_t duplicates = 0, reordered = 0, late = 0, foreign = 0, losses, jitter_ns;
     bool full = dataport_header_bytes(test->settings.message_bytes) > 0;
     for (unsigned i = 0; i < test->settings.streams; i++) {
         duplicates += test->stream[i].sequence.duplicates;
@@ -47,8 +47,8 @@ static void add_accounting(struct test *test, struct json *record)
         late += test->stream[i].sequence.late;
         foreign += test->stream[i].foreign;
     }
-    if (test->sent_known && sequence_lost(test->sent_messages, total.messages, &lost))
-        json_u64(record, "lost_messages", lost);
+    if (test->sent_known && sequence_lost(test->sent_messages, total.messages, &losses))
+        json_u64(record, "lost_messages", losses);
     json_text(record, "sequence", full ? "full" : "none");
     json_u64(record, "foreign_messages", foreign);
     if (!full)
@@ -66,15 +66,15 @@ static void add_resolution(struct test *test, struct json *record)
     const struct queue *open = &test->samples.queue_open, *close = &test->samples.queue_close;
     if (!test->settings.udp)
         json_u64(record, "receive_call_bytes", test->settings.receive_call_bytes);
-    if (test->samples.open.taken && test->samples.close.taken) {
+    if (test->samples.open.is_sampled && test->samples.close.is_sampled) {
         json_u64(record, "receive_calls", test->samples.close.looks - test->samples.open.looks);
         json_u64(record, "empty_receives", test->samples.close.empty - test->samples.open.empty);
     }
     json_u64(record, "largest_receive_bytes", window->largest_bytes);
     json_u64(record, "longest_gap_ns", window->longest_gap_ns);
-    if (open->known)
+    if (open->is_known)
         json_u64(record, "queue_open_bytes", open->bytes);
-    if (close->known)
+    if (close->is_known)
         json_u64(record, "queue_close_bytes", close->bytes);
     if (test->samples.fill.looks > 0) {
         json_u64(record, "queue_looks", test->samples.fill.looks);
@@ -83,7 +83,7 @@ static void add_resolution(struct test *test, struct json *record)
     }
     json_flag(record, "coarse",
               window_coarse(window->b.bytes - window->a.bytes, window->largest_bytes,
-                            open->known ? open->bytes : 0, close->known ? close->bytes : 0));
+                            open->is_known ? open->bytes : 0, close->is_known ? close->bytes : 0));
     json_u64(record, "interval_ns", window->interval_ns);
     json_u64s(record, "interval_bytes", window->interval_bytes, window->intervals);
 }
@@ -93,13 +93,13 @@ static void add_gaps(const struct test *test, struct json *record)
     const struct gaps *gaps = &test->window.gaps;
     const uint64_t origin_ns = window_origin_ns(&test->window);
     uint64_t pairs[2 * GAPS_KEPT], full[GAPS_KEPT];
-    for (unsigned i = 0; i < gaps->kept; i++)
+    for (unsigned i = 0; i < gaps->longest_count; i++)
         full[i] = gaps->longest[i].full;
     json_u64(record, "gap_count", gaps->count);
     json_u64(record, "gap_total_ns", gaps->total_ns);
-    if (gaps->kept > 0) {
+    if (gaps->longest_count > 0) {
         json_u64s(record, "gaps", pairs, gaps_pairs(gaps, origin_ns, pairs));
-        json_u64s(record, "gap_queue_full", full, gaps->kept);
+        json_u64s(record, "gap_queue_full", full, gaps->longest_count);
     }
     result_late_ticks(test, origin_ns, record);
 }

@@ -31,9 +31,9 @@ static void add_buffer(struct test *test, struct json *record, int effective,
     json_u64(record, keys->effective, (uint64_t)effective);
     if (requested == 0)
         return;
-    uint64_t wanted = requested * (uint64_t)plat_buffer_factor;
-    json_flag(record, keys->doubled, plat_buffer_factor == 2 && (uint64_t)effective == wanted);
-    json_flag(record, keys->capped, (uint64_t)effective < wanted);
+    uint64_t expected_bytes = requested * (uint64_t)plat_buffer_factor;
+    json_flag(record, keys->doubled, plat_buffer_factor == 2 && (uint64_t)effective == expected_bytes);
+    json_flag(record, keys->capped, (uint64_t)effective < expected_bytes);
 }
 
 static void add_option(struct json *record, const char *key, int value)
@@ -143,8 +143,8 @@ static void add_clocks(struct test *test, struct json *record)
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
     /* If the test has a count, `now_ns` of the first edge may have been set back. */
     int64_t monotonic_ns = (int64_t)(close->clock_ns - open->clock_ns);
-    const bool told = open->slept && close->slept;
-    int64_t slept_ns = told ? (int64_t)(close->slept_ns - open->slept_ns) : 0;
+    const bool has_sleep = open->slept && close->slept;
+    int64_t slept_ns = has_sleep ? (int64_t)(close->slept_ns - open->slept_ns) : 0;
     int64_t step_ns = (int64_t)(close->wall_ns - open->wall_ns) - monotonic_ns - slept_ns;
     if (open->raw && close->raw && close->raw_ns > open->raw_ns)
         json_double(record, "raw_clock_ppm",
@@ -158,9 +158,9 @@ static void add_clocks(struct test *test, struct json *record)
 /* System-wide counters over the whole test. */
 static void add_fragments(const struct samples *samples, struct json *record)
 {
-    const struct fragments *told = &samples->fragments;
-    const struct plat_fragments *before = &told->before, *after = &told->after;
-    if (!told->told_before || !told->told_after)
+    const struct fragments *fragments = &samples->fragments;
+    const struct plat_fragments *before = &fragments->before, *after = &fragments->after;
+    if (!fragments->told_before || !fragments->told_after)
         return;
     json_u64(record, "ip_fragments_created", after->created - before->created);
     json_u64(record, "ip_fragments_failed", after->failed - before->failed);
@@ -287,7 +287,7 @@ void result_common(struct test *test, struct json *record)
     add_fragments(samples, record);
     if (test->path_mtu_bytes > 0)
         json_u64(record, "path_mtu_bytes", test->path_mtu_bytes);
-    if (samples->open.taken && samples->close.taken) {
+    if (samples->open.is_sampled && samples->close.is_sampled) {
         add_threads(test, record);
         add_waiting(test, record);
         add_host_cpu(&samples->open.cpu, &samples->close.cpu, record);

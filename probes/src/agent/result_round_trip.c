@@ -35,7 +35,7 @@ void result_demand_answers(struct test *test)
     const struct ask *ask = test->stream[0].ask;
     if (ask->rtt.count > 0)
         return;
-    if (ask->lost > 0)
+    if (ask->losses > 0)
         test_fail(test, "no-answer", 0, "every request timed out");
     else
         test_fail(test, "no-traffic", 0, "no request was sent within the window");
@@ -58,7 +58,7 @@ static void add_silences(const struct ask *ask, struct json *record)
     gaps_judge(&gaps, ask->until_ns - ask->from_ns, ask->rtt.count + 1);
     json_u64(record, "gap_count", gaps.count);
     json_u64(record, "gap_total_ns", gaps.total_ns);
-    if (gaps.kept > 0)
+    if (gaps.longest_count > 0)
         json_u64s(record, "gaps", pairs, gaps_pairs(&gaps, ask->from_ns, pairs));
 }
 
@@ -80,7 +80,7 @@ void result_asking(struct test *test, struct json *record)
         json_double(record, "transactions_per_s",
                     1e9 * (double)ask->rtt.count / (double)elapsed_ns);
     json_u64(record, "sent_messages", ask->sent);
-    json_u64(record, "lost_messages", ask->lost);
+    json_u64(record, "lost_messages", ask->losses);
     json_u64(record, "late_messages", ask->late);
     json_u64(record, "duplicate_messages", ask->duplicates);
     json_u64(record, "foreign_messages", stream->foreign);
@@ -91,7 +91,7 @@ void result_asking(struct test *test, struct json *record)
     add_silences(ask, record);
     result_late_ticks(stream->test, ask->from_ns, record);
     if (settings->keep > 0)
-        json_u64s(record, "first_rtt_ns", ask->first_rtt_ns, ask->kept);
+        json_u64s(record, "first_rtt_ns", ask->first_rtt_ns, ask->first_rtt_count);
     if (settings->rate_numerator != 0)
         add_lateness(&stream->pacing, record);
     if (settings->kind != KIND_CONNECT)
@@ -110,23 +110,23 @@ bool result_trips(const struct test *test, uint64_t *next, struct json *record)
 {
     const struct ask *ask = test->stream[0].ask;
     uint64_t at_us[TRIPS_OF_A_RECORD], ns[TRIPS_OF_A_RECORD], lost_at_us[TRIPS_OF_A_RECORD];
-    size_t answered = 0, lost = 0;
+    size_t answers = 0, losses = 0;
     if (*next == ask->trips_kept)
         return false;
-    for (; *next < ask->trips_kept && answered + lost < TRIPS_OF_A_RECORD; (*next)++) {
+    for (; *next < ask->trips_kept && answers + losses < TRIPS_OF_A_RECORD; (*next)++) {
         const struct trip *trip = &ask->trips[*next];
         const uint64_t since_us = (trip->at_ns - ask->open_ns) / 1000;
         if (trip->ns != TRIP_LOST) {
-            at_us[answered] = since_us;
-            ns[answered++] = trip->ns;
+            at_us[answers] = since_us;
+            ns[answers++] = trip->ns;
         } else {
-            lost_at_us[lost++] = since_us;
+            lost_at_us[losses++] = since_us;
         }
     }
     json_u64(record, "window_open_ns", ask->open_ns);
-    json_u64s(record, "trip_at_us", at_us, answered);
-    json_u64s(record, "trip_ns", ns, answered);
-    json_u64s(record, "lost_trip_at_us", lost_at_us, lost);
+    json_u64s(record, "trip_at_us", at_us, answers);
+    json_u64s(record, "trip_ns", ns, answers);
+    json_u64s(record, "lost_trip_at_us", lost_at_us, losses);
     return true;
 }
 

@@ -43,7 +43,7 @@ void result_streams(const struct test *test, struct json *record)
     const struct samples *samples = &test->samples;
     uint64_t values[STREAMS_MAX];
     double index;
-    if (!samples->open.taken || !samples->close.taken)
+    if (!samples->open.is_sampled || !samples->close.is_sampled)
         return;
     if (bytes_of_streams(test, values)) {
         json_u64s(record, "stream_bytes", values, streams);

@@ -122,23 +122,23 @@ struct arrivals {
 
 static struct arrivals look_at_arrivals(struct test *test)
 {
-    struct arrivals seen = {.sent_known = true, .marked = true};
+    struct arrivals arrivals = {.sent_known = true, .marked = true};
     for (unsigned i = 0; i < test->settings.streams; i++) {
         struct stream *stream = &test->stream[i];
         uint64_t last_ns = atomic_load(&stream->marks.last_ns);
-        seen.messages += atomic_load(&stream->marks.messages);
-        seen.last_ns = last_ns > seen.last_ns ? last_ns : seen.last_ns;
-        seen.marked = seen.marked && atomic_load(&stream->marked);
-        seen.sent += atomic_load(&stream->marked_messages);
+        arrivals.messages += atomic_load(&stream->marks.messages);
+        arrivals.last_ns = last_ns > arrivals.last_ns ? last_ns : arrivals.last_ns;
+        arrivals.marked = arrivals.marked && atomic_load(&stream->marked);
+        arrivals.sent += atomic_load(&stream->marked_messages);
     }
-    seen.sent_known = seen.marked;
+    arrivals.sent_known = arrivals.marked;
     plat_mutex_lock(&test->lock);
     if (test->told_count) {
-        seen.sent = test->told_messages;
-        seen.sent_known = true;
+        arrivals.sent = test->told_messages;
+        arrivals.sent_known = true;
     }
     plat_mutex_unlock(&test->lock);
-    return seen;
+    return arrivals;
 }
 
 /* Whether a sender over UDP has reported the end of every stream. */
@@ -157,10 +157,10 @@ static bool sent_is_known(const struct test *test)
 
 /* Whether our own sockets dropped everything that is missing after all end markers: then nothing is in
  * flight any more. */
-static bool dropped_here(struct test *test, const struct arrivals *seen)
+static bool dropped_here(struct test *test, const struct arrivals *arrivals)
 {
     uint64_t dropped = 0;
-    if (!seen->marked)
+    if (!arrivals->marked)
         return false;
     for (unsigned i = 0; i < test->settings.streams; i++) {
         uint64_t drops;
@@ -168,7 +168,7 @@ static bool dropped_here(struct test *test, const struct arrivals *seen)
             return false;
         dropped += drops;
     }
-    return seen->messages + dropped >= seen->sent;
+    return arrivals->messages + dropped >= arrivals->sent;
 }
 
 /* Waits until everything has arrived, or nothing more arrives. If a drain time is requested, there must
@@ -181,26 +181,26 @@ static void drain_udp(struct test *test)
     uint64_t known_ns = NEVER_NS, began_ns = plat_now_ns();
     for (;;) {
         uint64_t now = plat_now_ns();
-        struct arrivals seen = look_at_arrivals(test);
+        struct arrivals arrivals = look_at_arrivals(test);
         test->drain_ns = now - began_ns;
-        if (seen.sent_known) {
+        if (arrivals.sent_known) {
             test->sent_known = true;
-            test->sent_messages = seen.sent;
+            test->sent_messages = arrivals.sent;
             if (known_ns == NEVER_NS)
                 known_ns = now;
             uint64_t until_ns = known_ns + (asked_ns > 0 ? asked_ns + LATE_NS : DRAIN_NS);
             uint64_t quiet_ns = asked_ns > 0  ? asked_ns
-                                : seen.marked ? MARKED_QUIET_NS
+                                : arrivals.marked ? MARKED_QUIET_NS
                                               : QUIET_NS;
-            uint64_t since_ns = seen.last_ns > known_ns ? seen.last_ns : known_ns;
+            uint64_t since_ns = arrivals.last_ns > known_ns ? arrivals.last_ns : known_ns;
             bool quiet =
-                now >= since_ns + quiet_ns || (asked_ns == 0 && dropped_here(test, &seen));
-            if (seen.messages >= seen.sent || now >= until_ns || quiet)
+                now >= since_ns + quiet_ns || (asked_ns == 0 && dropped_here(test, &arrivals));
+            if (arrivals.messages >= arrivals.sent || now >= until_ns || quiet)
                 return;
         }
         if (test_failed(test) || now >= await_deadline_ns(test))
             break;
-        await_event news = seen.marked ? never : seen.sent_known ? sender_is_over : sent_is_known;
+        await_event news = arrivals.marked ? never : arrivals.sent_known ? sender_is_over : sent_is_known;
         await(test, news, await_earlier(now + DRAIN_LOOK_NS, await_deadline_ns(test)));
     }
     if (!test_failed(test))

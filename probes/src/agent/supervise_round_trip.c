@@ -17,9 +17,9 @@ void supervise_asking(struct test *test)
     await(test, await_told_or_ended,
           test->settings.count > 0 ? NEVER_NS : open_ns + test->settings.seconds_ns);
     sample_edge(test, &test->samples.close);
-    bool told = test_told_stop(test);
-    atomic_store(&test->in_tail, told);
-    await(test, await_all_ended, told ? plat_now_ns() + TAIL_NS : NEVER_NS);
+    bool is_stopped = test_told_stop(test);
+    atomic_store(&test->in_tail, is_stopped);
+    await(test, await_all_ended, is_stopped ? plat_now_ns() + TAIL_NS : NEVER_NS);
     await_too_late(test, "deadline", "not all that was to be asked was answered by then");
 }
 
@@ -34,7 +34,7 @@ void supervise_mirroring(struct test *test)
 {
     const bool connections = test->settings.kind == KIND_CONNECT;
     await_begin(test);
-    if (connections && (!await(test, begun_or_told, NEVER_NS) || test->begun == 0)) {
+    if (connections && (!await(test, begun_or_told, NEVER_NS) || test->begun_streams == 0)) {
         test_fail(test, "no-peer", 0, "nobody with the token came before the end");
         return;
     }

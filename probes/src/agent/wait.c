@@ -5,7 +5,7 @@
 
 bool await_all_begun(const struct test *test)
 {
-    return test->begun == test->settings.streams;
+    return test->begun_streams == test->settings.streams;
 }
 
 bool await_all_ended(const struct test *test)

@@ -21,9 +21,9 @@ uint64_t await_deadline_ns(const struct test *test);
  * it has failed, now or before. */
 bool await_too_late(struct test *test, const char *word, const char *detail);
 
-static inline uint64_t await_earlier(uint64_t one, uint64_t other)
+static inline uint64_t await_earlier(uint64_t first_ns, uint64_t second_ns)
 {
-    return one < other ? one : other;
+    return first_ns < second_ns ? first_ns : second_ns;
 }
 
 #endif

@@ -75,8 +75,8 @@ void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool
     stream->refusals = 0;
     if (!measured)
         return;
-    if (ask->kept < stream->test->settings.keep)
-        ask->first_rtt_ns[ask->kept++] = now_ns - from_ns;
+    if (ask->first_rtt_count < stream->test->settings.keep)
+        ask->first_rtt_ns[ask->first_rtt_count++] = now_ns - from_ns;
     histogram_add(&ask->rtt, now_ns - from_ns);
     const uint64_t last_ns = ask->last_ns > 0 ? ask->last_ns : ask->from_ns;
     if (now_ns >= last_ns + GAP_LEAST_NS)
@@ -88,7 +88,7 @@ void ask_lost(struct loop *loop, const struct in_flight_request *request)
 {
     if (!request->measured)
         return;
-    loop->ask->lost++;
+    loop->ask->losses++;
     loop->ask->until_ns = loop->now_ns;
     ask_keep_trip(loop->ask, loop->settings, request->from_ns, TRIP_LOST);
 }

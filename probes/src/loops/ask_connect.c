@@ -49,21 +49,21 @@ static bool report_end(struct stream *stream, int error)
 static bool send_request(struct stream *stream)
 {
     const struct ask *ask = stream->ask;
-    size_t done;
+    size_t sent_bytes;
     ptrdiff_t put = traffic_send_all(stream->test, stream->socket, ask->opening,
-                                     ask->opening_bytes, &done);
+                                     ask->opening_bytes, &sent_bytes);
     return put > 0 || report_end(stream, (int)-put);
 }
 
 static bool receive_response(struct stream *stream)
 {
     const struct settings *settings = &stream->test->settings;
-    size_t done = 0;
-    while (done < settings->response_bytes) {
+    size_t received_bytes = 0;
+    while (received_bytes < settings->response_bytes) {
         ptrdiff_t got =
-            traffic_receive(stream, stream->ask->into + done, settings->response_bytes - done);
+            traffic_receive(stream, stream->ask->into + received_bytes, settings->response_bytes - received_bytes);
         if (got > 0)
-            done += (size_t)got;
+            received_bytes += (size_t)got;
         else if (got == 0 || !plat_is_transient((int)-got) || test_halted(stream->test))
             return report_end(stream, (int)-got);
     }
@@ -99,7 +99,7 @@ static bool lose(struct stream *stream, uint64_t begun_ns, bool measured)
     struct ask *ask = stream->ask;
     ask_sent(stream, begun_ns, measured);
     if (measured) {
-        ask->lost++;
+        ask->losses++;
         ask->until_ns = plat_now_ns();
         ask_keep_trip(ask, &stream->test->settings, begun_ns, TRIP_LOST);
     }

@@ -7,11 +7,11 @@
 static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
 {
     const struct stream *stream = loop->stream;
-    size_t done;
+    size_t sent_bytes;
     (void)sequence;
     (void)due_ns;
     return traffic_send_all(stream->test, stream->socket, stream->buffer,
-                            loop->settings->message_bytes, &done);
+                            loop->settings->message_bytes, &sent_bytes);
 }
 
 /* Sends as much as there is room for. The rest follows when the mirror makes room, which may need us to

@@ -189,11 +189,11 @@ static void mirror_udp(struct stream *stream, size_t room)
 static bool read_request(struct stream *stream)
 {
     const size_t size = stream->test->settings.message_bytes;
-    size_t done = 0;
-    while (done < size) {
-        ptrdiff_t got = traffic_receive(stream, stream->buffer + done, size - done);
+    size_t received_bytes = 0;
+    while (received_bytes < size) {
+        ptrdiff_t got = traffic_receive(stream, stream->buffer + received_bytes, size - received_bytes);
         if (got > 0)
-            done += (size_t)got;
+            received_bytes += (size_t)got;
         else if (got == 0 || !plat_is_transient((int)-got) || test_halted(stream->test))
             return false;
     }
@@ -203,8 +203,8 @@ static bool read_request(struct stream *stream)
 bool mirror_respond(struct stream *stream, plat_socket socket)
 {
     const size_t size = stream->test->settings.response_bytes;
-    size_t done;
-    if (traffic_send_all(stream->test, socket, stream->mirror->response, size, &done) <= 0)
+    size_t sent_bytes;
+    if (traffic_send_all(stream->test, socket, stream->mirror->response, size, &sent_bytes) <= 0)
         return false;
     mirror_answered(stream);
     return true;

@@ -11,7 +11,7 @@ static void trust(struct callers *callers, struct caller *caller)
     plat_option_set(caller->socket, PLAT_SEND_TIMEOUT_MS, NOTICE_NS / MILLISECOND_NS);
     caller->trusted = true;
     caller->got_bytes = 0;
-    if (test->begun > 0)
+    if (test->begun_streams > 0)
         return;
     test->peer = caller->peer;
     traffic_begun(&test->stream[0]);

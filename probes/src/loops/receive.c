@@ -201,8 +201,8 @@ static void count_mark(struct stream *stream, const struct receipt *receipt, uin
         return;
     if (window_mark(&test->window, &stream->marks, now_ns, receipt->bytes, receipt->messages))
         cross(stream, now_ns, receipt);
-    if (!stream->begun) {
-        stream->begun = true;
+    if (!stream->has_begun) {
+        stream->has_begun = true;
         begin_waiting(stream, now_ns);
         traffic_begun(stream);
     }

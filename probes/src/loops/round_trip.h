@@ -18,12 +18,12 @@ struct ask {
     struct in_flight in_flight;
     struct histogram rtt; /* of the window's requests that were answered */
     uint64_t first_rtt_ns[KEEP_MAX];
-    unsigned kept;
+    unsigned first_rtt_count;
     struct trip *trips; /* in the order of their end, if each is reported; else NULL */
     uint64_t trips_kept;
     uint64_t open_ns, close_ns; /* the window: requests sent, or due, in between count */
     uint64_t from_ns, until_ns; /* first request of the window; its last answer or time-out */
-    uint64_t sent, lost;        /* requests of the window; sent = answered + lost */
+    uint64_t sent, losses;        /* requests of the window; sent = answered + lost */
     uint64_t last_ns;           /* the last answer of the window; 0: none */
     struct gaps gaps;           /* times without one */
     uint64_t late, duplicates, mismatched; /* answers, over the whole test */

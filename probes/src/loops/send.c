@@ -19,12 +19,12 @@ struct work {
 /* If the test is halted in the middle of a message, its sent bytes count as bytes. */
 static ptrdiff_t send_tcp(struct stream *stream, uint64_t sequence, uint64_t due_ns)
 {
-    size_t size = stream->test->settings.message_bytes, done;
+    size_t size = stream->test->settings.message_bytes, sent_bytes;
     (void)sequence;
     (void)due_ns;
-    ptrdiff_t put = traffic_send_all(stream->test, stream->socket, stream->buffer, size, &done);
+    ptrdiff_t put = traffic_send_all(stream->test, stream->socket, stream->buffer, size, &sent_bytes);
     if (put <= 0)
-        stream->partial_bytes = done;
+        stream->partial_bytes = sent_bytes;
     return put;
 }
 

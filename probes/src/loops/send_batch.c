@@ -149,15 +149,15 @@ static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
     const bool paced = stream->test->settings.rate_numerator != 0;
     struct send_batch *batch = stream->batch;
     const plat_socket socket = batch->frames != PLAT_NO_SOCKET ? batch->frames : stream->socket;
-    for (unsigned done = 0; done < ready;) {
+    for (unsigned sent_places = 0; sent_places < ready;) {
         ptrdiff_t put = batch->ring.count > 0
                             ? plat_ring_send(&batch->ring, ready, batch->places.room)
-                            : plat_send_many(socket, &batch->places, done, ready - done);
+                            : plat_send_many(socket, &batch->places, sent_places, ready - sent_places);
         if (put <= 0)
-            return send_may_go_on(stream, (int)-put, *sent, paced ? ready - done : 1);
+            return send_may_go_on(stream, (int)-put, *sent, paced ? ready - sent_places : 1);
         const bool first = *sent == 0;
         batch->calls++;
-        done += (unsigned)put;
+        sent_places += (unsigned)put;
         *sent += (uint64_t)put;
         send_count(stream, *sent, *sent * stream->test->settings.message_bytes);
         if (first)
@@ -172,33 +172,33 @@ static bool hand_over_tcp(struct stream *stream, unsigned ready, uint64_t *sent)
 {
     const size_t size = stream->test->settings.message_bytes;
     const uint64_t before = *sent;
-    for (size_t done = 0; done < ready * size;) {
-        ptrdiff_t put = plat_send_gathered(stream->socket, stream->buffer, size, ready, done);
+    for (size_t sent_bytes = 0; sent_bytes < ready * size;) {
+        ptrdiff_t put = plat_send_gathered(stream->socket, stream->buffer, size, ready, sent_bytes);
         if (put <= 0 && (!plat_is_transient((int)-put) || test_halted(stream->test))) {
-            stream->partial_bytes = done % size;
-            return send_may_go_on(stream, (int)-put, *sent, ready - (unsigned)(done / size));
+            stream->partial_bytes = sent_bytes % size;
+            return send_may_go_on(stream, (int)-put, *sent, ready - (unsigned)(sent_bytes / size));
         }
         if (put <= 0)
             continue;
         stream->batch->calls++;
-        done += (size_t)put;
-        *sent = before + done / size;
+        sent_bytes += (size_t)put;
+        *sent = before + sent_bytes / size;
         send_count(stream, *sent, *sent * size);
-        if (before == 0 && done == (size_t)put)
+        if (before == 0 && sent_bytes == (size_t)put)
             traffic_begun(stream);
     }
     return true;
 }
 
 /* How many messages the next call may take. 0: there was no room in time. */
-static unsigned room_of(struct send_batch *batch, uint64_t left)
+static unsigned room_of(struct send_batch *batch, uint64_t rest)
 {
     unsigned most = batch->places.count;
     if (batch->ring.count > 0) {
         const unsigned free = plat_ring_free(&batch->ring);
         most = free < most ? free : most;
     }
-    return left < most ? (unsigned)left : most;
+    return rest < most ? (unsigned)rest : most;
 }
 
 /* The error of a ring without room. */

@@ -41,7 +41,7 @@ void traffic_begun(struct stream *stream)
 {
     struct test *test = stream->test;
     plat_mutex_lock(&test->lock);
-    test->begun++;
+    test->begun_streams++;
     plat_cond_wake(&test->changed);
     plat_mutex_unlock(&test->lock);
 }
@@ -76,12 +76,12 @@ ptrdiff_t traffic_take_many(struct stream *stream, struct plat_batch *batch)
 }
 
 ptrdiff_t traffic_send_all(const struct test *test, plat_socket socket, const void *bytes,
-                           size_t length, size_t *done)
+                           size_t length, size_t *sent_bytes)
 {
-    for (*done = 0; *done < length;) {
-        ptrdiff_t put = plat_send(socket, (const char *)bytes + *done, length - *done);
+    for (*sent_bytes = 0; *sent_bytes < length;) {
+        ptrdiff_t put = plat_send(socket, (const char *)bytes + *sent_bytes, length - *sent_bytes);
         if (put > 0)
-            *done += (size_t)put;
+            *sent_bytes += (size_t)put;
         else if (!plat_is_transient((int)-put) || test_halted(test))
             return put;
     }

@@ -38,7 +38,7 @@ ptrdiff_t traffic_take_many(struct stream *stream, struct plat_batch *batch);
  * if it accepted nothing: then the test is halted or the connection has failed, and *done is the number
  * of bytes sent before. */
 ptrdiff_t traffic_send_all(const struct test *test, plat_socket socket, const void *bytes,
-                           size_t length, size_t *done);
+                           size_t length, size_t *sent_bytes);
 /* UDP: handles a receive call without data, or (error 0) an empty datagram. Errors may belong to
  * datagrams that we sent to a peer that has left: these are ignored. False: the loop ends. */
 bool traffic_nothing(struct stream *stream, int error);

@@ -4,20 +4,20 @@
 
 bool plat_address_parse(const char *text, unsigned port, struct plat_address *out)
 {
-    struct addrinfo wanted = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *found;
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *result;
     /* Windows takes an empty name for this host, and brackets for a part of the address. */
-    if (text[0] == 0 || text[0] == '[' || getaddrinfo(text, NULL, &wanted, &found) != 0)
+    if (text[0] == 0 || text[0] == '[' || getaddrinfo(text, NULL, &hints, &result) != 0)
         return false;
-    bool known = found->ai_family == AF_INET || found->ai_family == AF_INET6;
+    bool is_ip = result->ai_family == AF_INET || result->ai_family == AF_INET6;
     struct sockaddr *place = sockaddr_into(out);
-    if (known)
-        memcpy(place, found->ai_addr, found->ai_addrlen);
-    out->length = (unsigned)found->ai_addrlen;
-    freeaddrinfo(found);
-    if (known)
+    if (is_ip)
+        memcpy(place, result->ai_addr, result->ai_addrlen);
+    out->length = (unsigned)result->ai_addrlen;
+    freeaddrinfo(result);
+    if (is_ip)
         plat_address_set_port(out, port);
-    return known;
+    return is_ip;
 }
 
 bool plat_address_v6(const struct plat_address *address)
@@ -49,15 +49,15 @@ void plat_address_set_port(struct plat_address *address, unsigned port)
         ((struct sockaddr_in *)bytes)->sin_port = htons((uint16_t)port);
 }
 
-bool plat_address_equal(const struct plat_address *one, const struct plat_address *other)
+bool plat_address_equal(const struct plat_address *first, const struct plat_address *second)
 {
-    if (sockaddr_of(one)->sa_family != sockaddr_of(other)->sa_family)
+    if (sockaddr_of(first)->sa_family != sockaddr_of(second)->sa_family)
         return false;
-    if (plat_address_v6(one))
-        return v6(one)->sin6_port == v6(other)->sin6_port &&
-               memcmp(&v6(one)->sin6_addr, &v6(other)->sin6_addr, sizeof(struct in6_addr)) == 0;
-    return v4(one)->sin_port == v4(other)->sin_port &&
-           v4(one)->sin_addr.s_addr == v4(other)->sin_addr.s_addr;
+    if (plat_address_v6(first))
+        return v6(first)->sin6_port == v6(second)->sin6_port &&
+               memcmp(&v6(first)->sin6_addr, &v6(second)->sin6_addr, sizeof(struct in6_addr)) == 0;
+    return v4(first)->sin_port == v4(second)->sin_port &&
+           v4(first)->sin_addr.s_addr == v4(second)->sin_addr.s_addr;
 }
 
 void plat_address_text(const struct plat_address *address, char into[PLAT_ADDRESS_TEXT])

@@ -13,14 +13,14 @@
 static uint64_t tick_ns(void)
 {
     static _Atomic uint64_t tick = UNREAD;
-    uint64_t known = atomic_load_explicit(&tick, memory_order_relaxed);
-    if (known != UNREAD)
-        return known;
+    uint64_t value = atomic_load_explicit(&tick, memory_order_relaxed);
+    if (value != UNREAD)
+        return value;
     const char *text = getenv("NETPROBE_TEST_SLEEP_NS");
-    known = text != NULL && text[0] >= '0' && text[0] <= '9' ? strtoull(text, NULL, 10) : 0;
-    known = known > LONGEST_TICK_NS ? LONGEST_TICK_NS : known;
-    atomic_store_explicit(&tick, known, memory_order_relaxed);
-    return known;
+    value = text != NULL && text[0] >= '0' && text[0] <= '9' ? strtoull(text, NULL, 10) : 0;
+    value = value > LONGEST_TICK_NS ? LONGEST_TICK_NS : value;
+    atomic_store_explicit(&tick, value, memory_order_relaxed);
+    return value;
 }
 
 uint64_t plat_coarse_sleep_ns(uint64_t nanoseconds)

@@ -11,7 +11,7 @@ const char *plat_hypervisor(void)
 {
     static const struct {
         const char *signature, *name;
-    } known[] = {{"KVMKVMKVM", "kvm"},       {"Linux KVM Hv", "kvm"},   {"Microsoft Hv", "hyper-v"},
+    } vendors[] = {{"KVMKVMKVM", "kvm"},       {"Linux KVM Hv", "kvm"},   {"Microsoft Hv", "hyper-v"},
                  {"VMwareVMware", "vmware"}, {"XenVMMXenVMM", "xen"},   {"TCGTCGTCGTCG", "qemu"},
                  {"VBoxVBoxVBox", "virtualbox"}, {"bhyve bhyve ", "bhyve"}};
     static _Thread_local char signature[13];
@@ -30,9 +30,9 @@ const char *plat_hypervisor(void)
         if (b & 1)
             return "none";
     }
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(signature, known[i].signature) == 0)
-            return known[i].name;
+    for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++)
+        if (strcmp(signature, vendors[i].signature) == 0)
+            return vendors[i].name;
     return signature[0] != 0 ? signature : "unknown";
 }
 #else

@@ -173,7 +173,7 @@ bool plat_address_parse(const char *text, unsigned port, struct plat_address *ou
 bool plat_address_v6(const struct plat_address *address);
 unsigned plat_address_port(const struct plat_address *address);
 void plat_address_set_port(struct plat_address *address, unsigned port);
-bool plat_address_equal(const struct plat_address *one, const struct plat_address *other);
+bool plat_address_equal(const struct plat_address *first, const struct plat_address *second);
 #define PLAT_ADDRESS_TEXT 80
 void plat_address_text(const struct plat_address *address, char into[PLAT_ADDRESS_TEXT]);
 
@@ -243,7 +243,7 @@ ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned 
  * all: by one call with a place for each if the system has such a call (capability "batch"), otherwise
  * one message. Returns the bytes that it accepted, or the negative error number. */
 ptrdiff_t plat_send_gathered(plat_socket socket, const void *message, size_t length, unsigned count,
-                             size_t done);
+                             size_t sent_bytes);
 /* UDP before plat_connect. */
 ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
                             struct plat_address *from);

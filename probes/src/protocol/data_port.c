@@ -5,11 +5,11 @@
 
 #define CONTROL_MAGIC UINT32_C(0x4e4c5048) /* NLPH */
 
-bool dataport_equal(const unsigned char *one, const unsigned char *other, size_t length)
+bool dataport_equal(const unsigned char *first, const unsigned char *second, size_t length)
 {
     volatile unsigned char difference = 0; /* volatile: the compiler must not leave early */
     for (size_t i = 0; i < length; i++)
-        difference |= (unsigned char)(one[i] ^ other[i]);
+        difference |= (unsigned char)(first[i] ^ second[i]);
     return difference == 0;
 }
 
@@ -64,9 +64,9 @@ bool dataport_control_read(const unsigned char *bytes, size_t length,
     out->flags = bytes[5];
     out->stream = get_big16(bytes + 6);
     out->messages = get_big64(bytes + 24);
-    bool known = out->kind == DATAPORT_HELLO || out->kind == DATAPORT_ANSWER ||
+    bool is_known = out->kind == DATAPORT_HELLO || out->kind == DATAPORT_ANSWER ||
                  out->kind == DATAPORT_LEAVE || (out->kind == DATAPORT_END && out->messages <= DATAPORT_SEQUENCE_MAX);
-    return known && (out->kind == DATAPORT_END || out->messages == 0) &&
+    return is_known && (out->kind == DATAPORT_END || out->messages == 0) &&
            all_zero(bytes + 32, DATAPORT_CONTROL - 32);
 }
 

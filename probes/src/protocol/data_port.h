@@ -28,7 +28,7 @@ enum dataport_kind {
 };
 
 /* Compares in a time that depends only on the length. */
-bool dataport_equal(const unsigned char *one, const unsigned char *other, size_t length);
+bool dataport_equal(const unsigned char *first, const unsigned char *second, size_t length);
 
 /* TCP: the first bytes of a connection. */
 struct dataport_preface {

@@ -191,10 +191,10 @@ const char *request_only(const struct request *request, const char *const *allow
                          size_t allowed_count, const char **unknown)
 {
     for (unsigned i = 0; i < request->pairs; i++) {
-        bool known = false;
-        for (size_t k = 0; !known && k < allowed_count; k++)
-            known = strcmp(request->pair[i].key, allowed[k]) == 0;
-        if (!known) {
+        bool is_known = false;
+        for (size_t k = 0; !is_known && k < allowed_count; k++)
+            is_known = strcmp(request->pair[i].key, allowed[k]) == 0;
+        if (!is_known) {
             *unknown = request->pair[i].key;
             return "unknown-key";
         }

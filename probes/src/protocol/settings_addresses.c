@@ -91,12 +91,12 @@ static void read_ends(struct keys *keys, struct settings *out)
 
 static void read_token(struct keys *keys, struct settings *out)
 {
-    const char *given = getenv("NETPROBE_TOKEN");
+    const char *token = getenv("NETPROBE_TOKEN");
     if (keys_given(keys, "token")) {
         keys_note(keys, request_hex(keys->request, "token", out->token, DATAPORT_TOKEN), "token",
                   "32 hex digits");
-    } else if (keys->by_hand && given != NULL) {
-        struct request_pair pair = {.key = "token", .value = given, .value_length = strlen(given)};
+    } else if (keys->by_hand && token != NULL) {
+        struct request_pair pair = {.key = "token", .value = token, .value_length = strlen(token)};
         struct request environment = {.pairs = 1, .pair = {pair}};
         keys_note(keys, request_hex(&environment, "token", out->token, DATAPORT_TOKEN), "token",
                   "NETPROBE_TOKEN is not 32 hex digits");

@@ -10,7 +10,7 @@ void calltime_init(struct calltime *calls, uint32_t seed)
     memset(calls, 0, sizeof *calls);
     calls->random = seed | 1;
     calltime_step(calls);
-    calls->left++;
+    calls->countdown++;
 }
 
 /* Marsaglia's xorshift of 32 bits ("Xorshift RNGs", 2003): never 0 from a seed that is not. */
@@ -22,7 +22,7 @@ void calltime_step(struct calltime *calls)
     x ^= x << 5;
     const uint32_t step = calls->quick ? CALLTIME_STEP : CALLTIME_SLOW_STEP;
     calls->random = x;
-    calls->left = 1 + (uint32_t)((uint64_t)x * (2 * step - 1) >> 32);
+    calls->countdown = 1 + (uint32_t)((uint64_t)x * (2 * step - 1) >> 32);
 }
 
 static unsigned bucket_of(uint64_t ns)

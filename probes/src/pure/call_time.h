@@ -17,7 +17,7 @@
 #define CALLTIME_BUCKETS (CALLTIME_OCTAVES << CALLTIME_BITS)
 
 struct calltime {
-    uint32_t left; /* calls up to and including the next timed one */
+    uint32_t countdown; /* calls up to and including the next timed one */
     uint32_t random;
     bool quick; /* known to be, by the first calls */
     uint64_t sampled;
@@ -32,7 +32,7 @@ void calltime_step(struct calltime *calls);
 /* Call it once per send call: whether to time this one. */
 static inline bool calltime_due(struct calltime *calls)
 {
-    if (--calls->left > 0)
+    if (--calls->countdown > 0)
         return false;
     calltime_step(calls);
     return true;

@@ -23,11 +23,11 @@ static bool put_text(struct json *json, const char *text)
 }
 
 /* Length of the well-formed UTF-8 sequence at the start of `bytes` (Unicode, table 3-7); 0: none. */
-static size_t sequence_length(const unsigned char *bytes, size_t left)
+static size_t sequence_length(const unsigned char *bytes, size_t size)
 {
     unsigned char lead = bytes[0], low = 0x80, high = 0xbf;
     size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (lead > 0xf4 || length == 0 || length > left)
+    if (lead > 0xf4 || length == 0 || length > size)
         return 0;
     if (lead == 0xe0)
         low = 0xa0; /* overlong */

@@ -11,9 +11,9 @@ struct quotient {
 };
 
 /* (factor x other + plus) / divisor, by schoolbook multiplication and long division in bits. */
-static struct quotient divide(uint64_t factor, uint64_t other, uint64_t plus, uint64_t divisor)
+static struct quotient divide(uint64_t factor, uint64_t multiplier, uint64_t plus, uint64_t divisor)
 {
-    uint64_t a = factor >> 32, b = factor & UINT32_MAX, c = other >> 32, d = other & UINT32_MAX;
+    uint64_t a = factor >> 32, b = factor & UINT32_MAX, c = multiplier >> 32, d = multiplier & UINT32_MAX;
     uint64_t low = b * d, middle = a * d + (low >> 32), high;
     uint64_t carry = middle >> 32;
     middle = (middle & UINT32_MAX) + b * c;
@@ -35,14 +35,14 @@ static struct quotient divide(uint64_t factor, uint64_t other, uint64_t plus, ui
     return out;
 }
 
-static uint64_t common_divisor(uint64_t one, uint64_t other)
+static uint64_t common_divisor(uint64_t first, uint64_t second)
 {
-    while (other != 0) {
-        uint64_t rest = one % other;
-        one = other;
-        other = rest;
+    while (second != 0) {
+        uint64_t rest = first % second;
+        first = second;
+        second = rest;
     }
-    return one;
+    return first;
 }
 
 bool pacing_init(struct pacing *p, uint64_t t0_ns, uint64_t rate_numerator,
@@ -80,14 +80,14 @@ bool pacing_init_share(struct pacing *p, uint64_t t0_ns, uint64_t rate_numerator
                        uint64_t rate_denominator, unsigned times, uint64_t burst)
 {
     const uint64_t shared = common_divisor(rate_denominator, times);
-    uint64_t left = times / shared;
+    uint64_t multiplier = times / shared;
     rate_denominator /= shared;
     /* Beyond 63 bits the last ones go from both: less than a part in 10^9. */
-    while (rate_numerator > INT64_MAX / left) {
+    while (rate_numerator > INT64_MAX / multiplier) {
         rate_numerator /= 2;
         rate_denominator = rate_denominator > 1 ? rate_denominator / 2 : 1;
     }
-    return pacing_init(p, t0_ns, rate_numerator * left, rate_denominator, burst);
+    return pacing_init(p, t0_ns, rate_numerator * multiplier, rate_denominator, burst);
 }
 
 void pacing_of_bit_rate(uint64_t bit_numerator, uint64_t bit_denominator, uint32_t message_bytes,

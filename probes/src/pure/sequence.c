@@ -18,7 +18,7 @@ void sequence_init_narrow(struct sequence *s, uint32_t window)
 static void clear_seen(struct sequence *s, uint64_t from, uint64_t to)
 {
     if (to - from >= sequence_window(s)) {
-        memset(s->seen, 0, sequence_window(s) / 8);
+        memset(s->bits, 0, sequence_window(s) / 8);
         return;
     }
     while (from < to && from % 64 != 0) {
@@ -60,10 +60,10 @@ bool sequence_jitter_ns(const struct sequence *s, uint64_t *out)
     return true;
 }
 
-bool sequence_lost(uint64_t sent, uint64_t distinct, uint64_t *lost)
+bool sequence_lost(uint64_t sent, uint64_t distinct, uint64_t *losses)
 {
     if (distinct > sent)
         return false;
-    *lost = sent - distinct;
+    *losses = sent - distinct;
     return true;
 }

@@ -21,7 +21,7 @@ struct sequence {
     bool timed;          /* transit_ns holds something */
     bool jittered;       /* two messages have been timed */
     uint32_t narrowed;   /* by how much less than SEQUENCE_WINDOW is remembered */
-    uint64_t seen[SEQUENCE_WINDOW / 64];
+    uint64_t bits[SEQUENCE_WINDOW / 64];
 };
 
 enum sequence_verdict { SEQUENCE_NEW, SEQUENCE_DUPLICATE, SEQUENCE_LATE };
@@ -38,7 +38,7 @@ static inline uint32_t sequence_window(const struct sequence *s)
 
 static inline uint64_t *sequence_word(struct sequence *s, uint64_t number)
 {
-    return &s->seen[(number & (sequence_window(s) - 1)) / 64];
+    return &s->bits[(number & (sequence_window(s) - 1)) / 64];
 }
 
 /* Handles every case except the next number in order. */
@@ -80,6 +80,6 @@ bool sequence_jitter_ns(const struct sequence *s, uint64_t *out);
 
 /* lost = sent - distinct. False, and nothing written, if more arrived than were sent: then one of
  * the two numbers is wrong, and there is no figure. */
-bool sequence_lost(uint64_t sent, uint64_t distinct, uint64_t *lost);
+bool sequence_lost(uint64_t sent, uint64_t distinct, uint64_t *losses);
 
 #endif

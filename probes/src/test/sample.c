@@ -66,7 +66,7 @@ void sample_edge(struct test *test, struct edge *edge)
         edge->counted = plat_interface_counts(test->samples.opened.interface, &edge->interface);
         edge->counted_ns = plat_now_ns();
     }
-    edge->taken = true;
+    edge->is_sampled = true;
 }
 
 void sample_refresh(const struct test *test, struct refresh *refresh)
@@ -87,20 +87,20 @@ void sample_refresh(const struct test *test, struct refresh *refresh)
 
 void sample_queues(struct test *test, struct queue *queue)
 {
-    queue->known = true;
+    queue->is_known = true;
     queue->bytes = 0;
-    for (unsigned i = 0; queue->known && i < test->settings.streams; i++) {
+    for (unsigned i = 0; queue->is_known && i < test->settings.streams; i++) {
         uint64_t bytes = 0;
-        queue->known = !test->settings.capture &&
+        queue->is_known = !test->settings.capture &&
                        plat_queue_bytes(test->stream[i].socket, test->settings.udp, &bytes);
         queue->bytes += bytes;
     }
 }
 
-static void put_point(struct tcp_point *point, enum tcp_series_fact fact, bool told, uint64_t value)
+static void put_point(struct tcp_point *point, enum tcp_series_fact fact, bool is_known, uint64_t value)
 {
-    point->value[fact] = told ? value : 0;
-    point->present |= told ? 1u << fact : 0;
+    point->value[fact] = is_known ? value : 0;
+    point->present |= is_known ? 1u << fact : 0;
 }
 
 void sample_series(struct test *test)
@@ -141,8 +141,8 @@ void sample_fill(struct test *test, struct fill *fill)
 static int option_of(plat_socket socket, enum plat_option option)
 {
     int value;
-    bool told = socket != PLAT_NO_SOCKET && plat_option_get(socket, option, &value) == 0;
-    return told ? value : -1;
+    bool is_known = socket != PLAT_NO_SOCKET && plat_option_get(socket, option, &value) == 0;
+    return is_known ? value : -1;
 }
 
 void sample_opened(struct test *test, struct opened *opened)

@@ -8,7 +8,7 @@
 
 /* All values at one edge; values that a system does not report are marked as absent. */
 struct edge {
-    bool taken;
+    bool is_sampled;
     uint64_t now_ns, clock_ns, wall_ns, raw_ns; /* clock_ns: right beside raw and wall */
     bool raw, slept;
     uint64_t slept_ns; /* time that this host was suspended so far */
@@ -39,7 +39,7 @@ struct edge {
 
 /* Bytes in the receive queues of all streams; for UDP as memory (plat_queue_bytes). */
 struct queue {
-    bool known;
+    bool is_known;
     uint64_t bytes;
 };
 

@@ -76,9 +76,9 @@ uint64_t test_sending_opens_ns(const struct test *test)
 bool test_told_stop(struct test *test)
 {
     plat_mutex_lock(&test->lock);
-    bool told = test->told_stop;
+    bool is_stopped = test->told_stop;
     plat_mutex_unlock(&test->lock);
-    return told;
+    return is_stopped;
 }
 
 void test_tell(struct test *test, bool abort, bool with_count, uint64_t messages)

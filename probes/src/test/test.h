@@ -53,7 +53,7 @@ struct stream {
     struct test *test;
     unsigned number;
     plat_socket socket;
-    bool begun; /* its first message has been received */
+    bool has_begun; /* its first message has been received */
     bool over;  /* if its thread serves many streams: this one is finished */
     unsigned char *buffer; /* its own; NULL if its thread serves many streams */
     uint32_t tag;
@@ -117,7 +117,7 @@ struct test {
     plat_cond changed;
     bool told_stop, told_count;
     uint64_t told_messages;
-    unsigned begun; /* streams that have sent or received their first message */
+    unsigned begun_streams; /* streams that have sent or received their first message */
     unsigned ended; /* streams whose threads have returned */
     struct window window;
     struct error failure;

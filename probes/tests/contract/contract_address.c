@@ -3,35 +3,35 @@
 
 TEST(addresses_are_read_written_and_compared)
 {
-    struct plat_address one, other;
+    struct plat_address first, second;
     char text[PLAT_ADDRESS_TEXT];
-    CHECK(plat_address_parse("192.0.2.7", 5001, &one));
-    CHECK(!plat_address_v6(&one));
-    CHECK_U64(plat_address_port(&one), 5001);
-    plat_address_text(&one, text);
+    CHECK(plat_address_parse("192.0.2.7", 5001, &first));
+    CHECK(!plat_address_v6(&first));
+    CHECK_U64(plat_address_port(&first), 5001);
+    plat_address_text(&first, text);
     CHECK_TEXT(text, "192.0.2.7");
-    CHECK(plat_address_parse("192.0.2.7", 5001, &other));
-    CHECK(plat_address_equal(&one, &other));
-    plat_address_set_port(&other, 65535);
-    CHECK_U64(plat_address_port(&other), 65535);
-    CHECK(!plat_address_equal(&one, &other));
-    CHECK(plat_address_parse("192.0.2.8", 5001, &other));
-    CHECK(!plat_address_equal(&one, &other));
+    CHECK(plat_address_parse("192.0.2.7", 5001, &second));
+    CHECK(plat_address_equal(&first, &second));
+    plat_address_set_port(&second, 65535);
+    CHECK_U64(plat_address_port(&second), 65535);
+    CHECK(!plat_address_equal(&first, &second));
+    CHECK(plat_address_parse("192.0.2.8", 5001, &second));
+    CHECK(!plat_address_equal(&first, &second));
 }
 
 TEST(addresses_of_the_sixth_version_too)
 {
-    struct plat_address one, other;
+    struct plat_address first, second;
     char text[PLAT_ADDRESS_TEXT];
-    CHECK(plat_address_parse("2001:db8:0:0::1", 80, &one));
-    CHECK(plat_address_v6(&one));
-    CHECK_U64(plat_address_port(&one), 80);
-    plat_address_text(&one, text);
+    CHECK(plat_address_parse("2001:db8:0:0::1", 80, &first));
+    CHECK(plat_address_v6(&first));
+    CHECK_U64(plat_address_port(&first), 80);
+    plat_address_text(&first, text);
     CHECK_TEXT(text, "2001:db8::1");
-    CHECK(plat_address_parse("2001:db8::2", 80, &other));
-    CHECK(!plat_address_equal(&one, &other));
-    CHECK(plat_address_parse("192.0.2.7", 80, &other));
-    CHECK(!plat_address_equal(&one, &other));
+    CHECK(plat_address_parse("2001:db8::2", 80, &second));
+    CHECK(!plat_address_equal(&first, &second));
+    CHECK(plat_address_parse("192.0.2.7", 80, &second));
+    CHECK(!plat_address_equal(&first, &second));
 }
 
 TEST(names_and_nonsense_are_no_addresses)
@@ -40,22 +40,22 @@ TEST(names_and_nonsense_are_no_addresses)
                                         "192.0.2.7:80"};
     struct plat_address address;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        bool taken = plat_address_parse(wrong[i], 0, &address);
-        if (taken)
+        bool is_parsed = plat_address_parse(wrong[i], 0, &address);
+        if (is_parsed)
             printf("  taken for an address: \"%s\"\n", wrong[i]);
-        CHECK(!taken);
+        CHECK(!is_parsed);
     }
 }
 
 TEST(the_way_to_ourselves_has_an_interface_that_counts)
 {
-    struct plat_address here;
+    struct plat_address address;
     char name[PLAT_INTERFACE_NAME] = "";
     struct plat_interface_counts counts;
-    CHECK(plat_address_parse("127.0.0.1", 9, &here));
-    bool known = plat_interface_between(&here, &here, name);
-    CHECK(!known || name[0] != 0);
-    if (known)
+    CHECK(plat_address_parse("127.0.0.1", 9, &address));
+    bool is_known = plat_interface_between(&address, &address, name);
+    CHECK(!is_known || name[0] != 0);
+    if (is_known)
         printf("  %s, %s\n", name,
                plat_interface_counts(name, &counts) ? "counted" : "not counted");
     CHECK(!plat_interface_counts("no such interface", &counts));
@@ -63,15 +63,15 @@ TEST(the_way_to_ourselves_has_an_interface_that_counts)
 
 TEST(an_interface_that_nobody_touches_keeps_its_carrier)
 {
-    struct plat_address here;
+    struct plat_address address;
     char name[PLAT_INTERFACE_NAME] = "";
     uint64_t before = 0, after = 0;
     CHECK(!plat_carrier_changes("no such interface", &before));
-    CHECK(plat_address_parse("127.0.0.1", 9, &here));
-    if (!plat_interface_between(&here, &here, name))
+    CHECK(plat_address_parse("127.0.0.1", 9, &address));
+    if (!plat_interface_between(&address, &address, name))
         return;
-    bool told = plat_carrier_changes(name, &before);
-    CHECK(plat_carrier_changes(name, &after) == told);
+    bool is_known = plat_carrier_changes(name, &before);
+    CHECK(plat_carrier_changes(name, &after) == is_known);
     CHECK_U64(after, before);
 }
 

@@ -26,11 +26,11 @@ TEST(standard_input_is_waited_for_read_and_ends)
 
 TEST(random_bytes_differ)
 {
-    unsigned char one[32] = {0}, other[32] = {0}, zero[32] = {0};
-    CHECK_ERROR(plat_random(one, sizeof one));
-    CHECK_ERROR(plat_random(other, sizeof other));
-    CHECK(memcmp(one, other, sizeof one) != 0);
-    CHECK(memcmp(one, zero, sizeof one) != 0);
+    unsigned char first[32] = {0}, second[32] = {0}, zero[32] = {0};
+    CHECK_ERROR(plat_random(first, sizeof first));
+    CHECK_ERROR(plat_random(second, sizeof second));
+    CHECK(memcmp(first, second, sizeof first) != 0);
+    CHECK(memcmp(first, zero, sizeof first) != 0);
 }
 
 TEST(the_identity_has_what_every_system_has)
@@ -118,8 +118,8 @@ TEST(clocks_run_forward_and_agree)
     uint64_t before = plat_now_ns(), wall = plat_wall_ns();
     CHECK(raw == capable("raw-clock"));
     for (int i = 0; i < 1000; i++) {
-        uint64_t one = plat_now_ns(), other = plat_now_ns();
-        CHECK(other >= one);
+        uint64_t first = plat_now_ns(), second = plat_now_ns();
+        CHECK(second >= first);
     }
     plat_sleep_ns(30 * MILLISECOND_NS);
     uint64_t took = plat_now_ns() - before, wall_took = plat_wall_ns() - wall;
@@ -137,9 +137,9 @@ TEST(clocks_run_forward_and_agree)
 TEST(a_host_that_is_awake_is_not_suspended)
 {
     uint64_t before = 0, after = 0;
-    bool told = plat_suspended_ns(&before);
+    bool is_known = plat_suspended_ns(&before);
     plat_sleep_ns(30 * MILLISECOND_NS);
-    CHECK(plat_suspended_ns(&after) == told);
+    CHECK(plat_suspended_ns(&after) == is_known);
     /* The two clocks it is read off are not read at the same moment. */
     CHECK(after < before + 20 * MILLISECOND_NS && before < after + 20 * MILLISECOND_NS);
 }
@@ -176,18 +176,18 @@ TEST(cpu_times_grow_with_work_and_cover_every_cpu)
 TEST(counters_of_the_udp_stack_are_there_or_absent)
 {
     uint64_t before = 0, after = 0;
-    bool known = plat_udp_receive_buffer_errors(&before);
-    CHECK(plat_udp_receive_buffer_errors(&after) == known);
-    CHECK(!known || after >= before);
+    bool is_known = plat_udp_receive_buffer_errors(&before);
+    CHECK(plat_udp_receive_buffer_errors(&after) == is_known);
+    CHECK(!is_known || after >= before);
 }
 
 TEST(what_a_quota_cost_is_there_or_absent)
 {
     struct plat_throttling before, after;
-    bool told = plat_throttling(&before);
-    CHECK(plat_throttling(&after) == told);
-    CHECK(!told || (after.periods >= before.periods && after.throttled_ns >= before.throttled_ns));
-    CHECK(!told || after.throttled_periods <= after.periods);
+    bool is_known = plat_throttling(&before);
+    CHECK(plat_throttling(&after) == is_known);
+    CHECK(!is_known || (after.periods >= before.periods && after.throttled_ns >= before.throttled_ns));
+    CHECK(!is_known || after.throttled_periods <= after.periods);
 }
 
 TEST(words_and_sentences_stand_for_error_numbers)

@@ -4,28 +4,28 @@
 #include <stdlib.h>
 
 struct ends {
-    plat_socket one, other;
+    plat_socket first, second;
 };
 
 static void open_ends(struct ends *ends)
 {
-    struct plat_address here, there;
-    CHECK(plat_address_parse("127.0.0.1", 0, &here));
-    there = here;
-    CHECK_ERROR(plat_socket_open(&ends->one, true, &here));
-    CHECK_ERROR(plat_socket_open(&ends->other, true, &there));
-    CHECK_ERROR(plat_bind(ends->one, &here));
-    CHECK_ERROR(plat_bind(ends->other, &there));
-    CHECK_ERROR(plat_local_address(ends->one, &here));
-    CHECK_ERROR(plat_local_address(ends->other, &there));
-    CHECK_ERROR(plat_connect(ends->one, &there, soon_ns(1000)));
-    CHECK_ERROR(plat_connect(ends->other, &here, soon_ns(1000)));
+    struct plat_address first_address, second_address;
+    CHECK(plat_address_parse("127.0.0.1", 0, &first_address));
+    second_address = first_address;
+    CHECK_ERROR(plat_socket_open(&ends->first, true, &first_address));
+    CHECK_ERROR(plat_socket_open(&ends->second, true, &second_address));
+    CHECK_ERROR(plat_bind(ends->first, &first_address));
+    CHECK_ERROR(plat_bind(ends->second, &second_address));
+    CHECK_ERROR(plat_local_address(ends->first, &first_address));
+    CHECK_ERROR(plat_local_address(ends->second, &second_address));
+    CHECK_ERROR(plat_connect(ends->first, &second_address, soon_ns(1000)));
+    CHECK_ERROR(plat_connect(ends->second, &first_address, soon_ns(1000)));
 }
 
 static void close_ends(struct ends *ends)
 {
-    plat_close(ends->one);
-    plat_close(ends->other);
+    plat_close(ends->first);
+    plat_close(ends->second);
 }
 
 TEST(a_receive_waits_no_longer_than_it_may)
@@ -34,14 +34,14 @@ TEST(a_receive_waits_no_longer_than_it_may)
     char text[16];
     open_ends(&ends);
     uint64_t before = plat_now_ns();
-    ptrdiff_t got = plat_receive_within(ends.one, text, sizeof text, 30 * MILLISECOND_NS);
+    ptrdiff_t got = plat_receive_within(ends.first, text, sizeof text, 30 * MILLISECOND_NS);
     uint64_t took = plat_now_ns() - before;
     CHECK(got < 0 && plat_is_transient((int)-got));
     CHECK(took >= 29 * MILLISECOND_NS);
     CHECK(took < 5 * SECOND_NS);
-    CHECK(plat_is_transient(-(int)plat_receive_within(ends.one, text, sizeof text, 0)));
-    CHECK_U64((uint64_t)plat_send(ends.other, "soon", 4), 4);
-    CHECK_U64((uint64_t)plat_receive_within(ends.one, text, sizeof text, 5 * SECOND_NS), 4);
+    CHECK(plat_is_transient(-(int)plat_receive_within(ends.first, text, sizeof text, 0)));
+    CHECK_U64((uint64_t)plat_send(ends.second, "soon", 4), 4);
+    CHECK_U64((uint64_t)plat_receive_within(ends.first, text, sizeof text, 5 * SECOND_NS), 4);
     CHECK(memcmp(text, "soon", 4) == 0);
     close_ends(&ends);
 }
@@ -56,7 +56,7 @@ TEST(a_wait_of_less_than_a_millisecond_is_one_where_the_system_has_such)
     open_ends(&ends);
     for (int i = 0; i < 200 && best >= MILLISECOND_NS; i++) {
         uint64_t before = plat_now_ns();
-        plat_receive_within(ends.one, text, sizeof text, limit_ns);
+        plat_receive_within(ends.first, text, sizeof text, limit_ns);
         uint64_t took = plat_now_ns() - before;
         best = took < best ? took : best;
     }
@@ -70,7 +70,7 @@ TEST(a_wait_of_less_than_a_millisecond_is_one_where_the_system_has_such)
 
 struct echo {
     plat_socket socket;
-    unsigned left;
+    unsigned rest;
 };
 
 static void answer(void *argument)
@@ -78,10 +78,10 @@ static void answer(void *argument)
     struct echo *echo = argument;
     char text[64];
     uint64_t until = soon_ns(20000);
-    while (echo->left > 0 && plat_now_ns() < until) {
+    while (echo->rest > 0 && plat_now_ns() < until) {
         ptrdiff_t got = plat_receive_within(echo->socket, text, sizeof text, 100 * MILLISECOND_NS);
         if (got > 0 && plat_send(echo->socket, text, (size_t)got) == got)
-            echo->left--;
+            echo->rest--;
     }
 }
 
@@ -91,14 +91,14 @@ TEST(two_threads_play_ping_pong_without_losing_one)
     plat_thread thread;
     char text[64] = "ping";
     open_ends(&ends);
-    struct echo echo = {.socket = ends.other, .left = 300};
+    struct echo echo = {.socket = ends.second, .rest = 300};
     CHECK_ERROR(plat_thread_start(&thread, answer, &echo));
     for (unsigned i = 0; i < 300; i++) {
-        CHECK_U64((uint64_t)plat_send(ends.one, text, 20), 20);
-        CHECK_U64((uint64_t)plat_receive_within(ends.one, text, sizeof text, 10 * SECOND_NS), 20);
+        CHECK_U64((uint64_t)plat_send(ends.first, text, 20), 20);
+        CHECK_U64((uint64_t)plat_receive_within(ends.first, text, sizeof text, 10 * SECOND_NS), 20);
     }
     plat_thread_join(thread);
-    CHECK_U64(echo.left, 0);
+    CHECK_U64(echo.rest, 0);
     close_ends(&ends);
 }
 
@@ -107,12 +107,12 @@ TEST(datagrams_without_a_checksum_arrive_where_the_system_sends_them)
     struct ends ends;
     char text[16];
     open_ends(&ends);
-    int error = plat_set_no_checksum(ends.one);
+    int error = plat_set_no_checksum(ends.first);
     CHECK((error == 0) == capable("no-checksum"));
     if (error != 0)
         CHECK_TEXT(plat_word(error), "capability-missing");
-    CHECK_U64((uint64_t)plat_send(ends.one, "bare", 4), 4);
-    CHECK_U64((uint64_t)plat_receive_within(ends.other, text, sizeof text, 5 * SECOND_NS), 4);
+    CHECK_U64((uint64_t)plat_send(ends.first, "bare", 4), 4);
+    CHECK_U64((uint64_t)plat_receive_within(ends.second, text, sizeof text, 5 * SECOND_NS), 4);
     close_ends(&ends);
 }
 
@@ -121,8 +121,8 @@ TEST(the_path_is_as_wide_as_the_interface_where_the_system_tells)
     struct ends ends;
     unsigned mtu_bytes = 0;
     open_ends(&ends);
-    bool told = plat_path_mtu(ends.one, &mtu_bytes);
-    CHECK(told ? mtu_bytes >= 1280 : mtu_bytes == 0);
+    bool is_known = plat_path_mtu(ends.first, &mtu_bytes);
+    CHECK(is_known ? mtu_bytes >= 1280 : mtu_bytes == 0);
     printf("  %u bytes\n", mtu_bytes);
     close_ends(&ends);
 }
@@ -130,9 +130,9 @@ TEST(the_path_is_as_wide_as_the_interface_where_the_system_tells)
 TEST(counters_of_fragments_grow_or_are_absent)
 {
     struct plat_fragments before, after;
-    bool told = plat_fragments(&before);
-    CHECK(plat_fragments(&after) == told);
-    if (told) {
+    bool is_known = plat_fragments(&before);
+    CHECK(plat_fragments(&after) == is_known);
+    if (is_known) {
         CHECK(after.created >= before.created && after.failed >= before.failed);
         CHECK(after.reassembled >= before.reassembled);
         CHECK(after.reassembly_failures >= before.reassembly_failures);
@@ -147,15 +147,15 @@ static void stamp_some(struct ends *ends)
     struct plat_stamp received, sent, before = {.ns = 0};
     const uint64_t wall = plat_wall_ns(), began = plat_now_ns();
     for (uint32_t i = 0; i < 20; i++) {
-        CHECK_U64((uint64_t)plat_send(ends->one, text, 20), 20);
-        CHECK_U64((uint64_t)plat_receive_stamped(ends->other, text, sizeof text, true,
+        CHECK_U64((uint64_t)plat_send(ends->first, text, 20), 20);
+        CHECK_U64((uint64_t)plat_receive_stamped(ends->second, text, sizeof text, true,
                                                  &received), 20);
-        CHECK_U64((uint64_t)plat_send(ends->other, text, 10), 10);
-        CHECK(plat_sent_stamp(ends->other, 5 * SECOND_NS, &sent));
+        CHECK_U64((uint64_t)plat_send(ends->second, text, 10), 10);
+        CHECK(plat_sent_stamp(ends->second, 5 * SECOND_NS, &sent));
         CHECK_U64(sent.number, i);
         CHECK(!sent.hardware && !received.hardware);
         CHECK(received.ns > 0 && sent.ns >= received.ns && received.ns >= before.ns);
-        CHECK_U64((uint64_t)plat_receive(ends->one, text, sizeof text), 10);
+        CHECK_U64((uint64_t)plat_receive(ends->first, text, sizeof text), 10);
         before = sent;
     }
     const uint64_t span = plat_now_ns() - began;
@@ -170,21 +170,21 @@ TEST(datagrams_are_stamped_on_their_way_in_and_out_where_the_system_does_that)
     struct plat_stamp stamp = {.ns = 7};
     char text[16];
     open_ends(&ends);
-    int error = plat_stamps_on(ends.other, "no such interface");
+    int error = plat_stamps_on(ends.second, "no such interface");
     CHECK((error == 0) == capable("stamps"));
     if (error == 0) {
         stamp_some(&ends);
     } else {
         CHECK_TEXT(plat_word(error), "capability-missing");
-        CHECK_U64((uint64_t)plat_send(ends.one, "plain", 5), 5);
-        CHECK_U64((uint64_t)plat_receive_stamped(ends.other, text, sizeof text, true, &stamp), 5);
+        CHECK_U64((uint64_t)plat_send(ends.first, "plain", 5), 5);
+        CHECK_U64((uint64_t)plat_receive_stamped(ends.second, text, sizeof text, true, &stamp), 5);
         CHECK_U64(stamp.ns, 0);
     }
     plat_stamps_off("no such interface");
     uint64_t before = plat_now_ns();
-    CHECK(!plat_sent_stamp(ends.other, 20 * MILLISECOND_NS, &stamp));
+    CHECK(!plat_sent_stamp(ends.second, 20 * MILLISECOND_NS, &stamp));
     CHECK(plat_now_ns() - before < 5 * SECOND_NS);
-    CHECK(!plat_sent_stamp(ends.one, 0, &stamp));
+    CHECK(!plat_sent_stamp(ends.first, 0, &stamp));
     close_ends(&ends);
 }
 

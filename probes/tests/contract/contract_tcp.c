@@ -24,19 +24,19 @@ static void open_listener(struct pair *pair, const char *address)
 
 static void connect_pair(struct pair *pair)
 {
-    struct plat_address caller, seen;
+    struct plat_address caller, peer;
     struct plat_wait wait = {.socket = pair->listener};
-    int error = plat_accept(pair->listener, &pair->called, &seen);
+    int error = plat_accept(pair->listener, &pair->called, &peer);
     CHECK(plat_is_transient(error)); /* nobody has called */
     CHECK_ERROR(plat_socket_open(&pair->caller, false, &pair->address));
     CHECK_ERROR(plat_connect(pair->caller, &pair->address, soon_ns(5000)));
     plat_wait_any(&wait, 1, soon_ns(5000));
     CHECK(wait.ready);
-    CHECK_ERROR(plat_accept(pair->listener, &pair->called, &seen));
+    CHECK_ERROR(plat_accept(pair->listener, &pair->called, &peer));
     CHECK_ERROR(plat_local_address(pair->caller, &caller));
-    CHECK(plat_address_equal(&caller, &seen));
-    CHECK_ERROR(plat_peer_address(pair->caller, &seen));
-    CHECK(plat_address_equal(&pair->address, &seen));
+    CHECK(plat_address_equal(&caller, &peer));
+    CHECK_ERROR(plat_peer_address(pair->caller, &peer));
+    CHECK(plat_address_equal(&pair->address, &peer));
 }
 
 static void close_pair(struct pair *pair)
@@ -81,12 +81,12 @@ TEST(bytes_go_both_ways_over_ipv4)
 
 TEST(bytes_go_both_ways_over_ipv6)
 {
-    struct plat_address here;
+    struct plat_address address;
     plat_socket probe;
-    if (!capable("ipv6") || !plat_address_parse("::1", 0, &here))
+    if (!capable("ipv6") || !plat_address_parse("::1", 0, &address))
         return;
-    CHECK_ERROR(plat_socket_open(&probe, false, &here));
-    int error = plat_bind(probe, &here);
+    CHECK_ERROR(plat_socket_open(&probe, false, &address));
+    int error = plat_bind(probe, &address);
     plat_close(probe);
     if (error == 0)
         exchange("::1");
@@ -99,15 +99,15 @@ TEST(messages_that_are_alike_are_sent_together)
 {
     struct pair pair;
     char text[32] = "";
-    size_t done = 1;
+    size_t sent_bytes = 1;
     open_listener(&pair, "127.0.0.1");
     connect_pair(&pair);
-    while (done < 12) {
-        ptrdiff_t put = plat_send_gathered(pair.caller, "abc", 3, 4, done);
-        CHECK(put == (ptrdiff_t)(12 - done) || (!capable("batch") && put > 0));
+    while (sent_bytes < 12) {
+        ptrdiff_t put = plat_send_gathered(pair.caller, "abc", 3, 4, sent_bytes);
+        CHECK(put == (ptrdiff_t)(12 - sent_bytes) || (!capable("batch") && put > 0));
         if (put <= 0)
             break;
-        done += (size_t)put;
+        sent_bytes += (size_t)put;
     }
     plat_finish(pair.caller);
     size_t got = 0;
@@ -236,7 +236,7 @@ TEST(tcp_tells_of_itself_where_it_can)
 struct blocked {
     plat_socket socket;
     bool sends;
-    _Atomic bool at_work, done;
+    _Atomic bool at_work, has_ended;
     _Atomic uint64_t moved;
 };
 
@@ -254,7 +254,7 @@ static void block_on_it(void *argument)
         blocked->moved += got > 0 ? (uint64_t)got : 0;
     } while (plat_now_ns() < until && (got > 0 || (got < 0 && plat_is_transient((int)-got))));
     free(buffer);
-    blocked->done = true;
+    blocked->has_ended = true;
 }
 
 static void wake_who_blocks(bool sends)
@@ -273,12 +273,12 @@ static void wake_who_blocks(bool sends)
         plat_sleep_ns(200 * MILLISECOND_NS);
     }
     plat_sleep_ns(50 * MILLISECOND_NS);
-    CHECK(!blocked.done);
+    CHECK(!blocked.has_ended);
     uint64_t woken = plat_now_ns();
     plat_wake(pair.caller);
     plat_thread_join(thread);
     CHECK(plat_now_ns() - woken < 2 * SECOND_NS);
-    CHECK(blocked.done);
+    CHECK(blocked.has_ended);
     close_pair(&pair);
 }
 

@@ -148,13 +148,13 @@ TEST(two_threads_on_one_cpu_wait_for_each_other_where_the_system_tells)
     struct rivals rivals = {.over = false};
     plat_thread threads[2];
     uint64_t before[2] = {0}, after[2] = {0}, waited_ns = 0;
-    bool told = true;
+    bool is_known = true;
     while (rivals.cpu < 1024 && !plat_cpu_usable(rivals.cpu))
         rivals.cpu++;
     for (int i = 0; i < 2; i++)
         CHECK_ERROR(plat_thread_start(&threads[i], keep_a_cpu_busy, &rivals));
     for (int i = 0; i < 2; i++)
-        told = plat_thread_delay_ns(threads[i], &before[i]) && told;
+        is_known = plat_thread_delay_ns(threads[i], &before[i]) && is_known;
     plat_sleep_ns(200 * MILLISECOND_NS);
     for (int i = 0; i < 2; i++) {
         unsigned cpu = rivals.cpu;
@@ -162,13 +162,13 @@ TEST(two_threads_on_one_cpu_wait_for_each_other_where_the_system_tells)
             CHECK_U64(cpu, rivals.cpu);
     }
     for (int i = 0; i < 2; i++) {
-        CHECK(plat_thread_delay_ns(threads[i], &after[i]) == told);
+        CHECK(plat_thread_delay_ns(threads[i], &after[i]) == is_known);
         waited_ns += after[i] - before[i];
     }
     rivals.over = true;
     for (int i = 0; i < 2; i++)
         plat_thread_join(threads[i]);
-    CHECK(!told || !capable("pin") || waited_ns >= 50 * MILLISECOND_NS);
+    CHECK(!is_known || !capable("pin") || waited_ns >= 50 * MILLISECOND_NS);
 }
 
 const struct unit_test contract_thread_tests[] = {

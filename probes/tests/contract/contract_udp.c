@@ -23,84 +23,84 @@ static bool wait_for(plat_socket socket, uint64_t milliseconds)
 
 TEST(datagrams_carry_their_source_and_a_connected_socket_hears_its_peer_alone)
 {
-    plat_socket one, other, unexpected;
-    struct plat_address here, there, elsewhere, from;
+    plat_socket receiver, sender, stranger;
+    struct plat_address receiver_address, sender_address, stranger_address, from;
     char text[16];
     uint64_t queued = 0;
-    open_udp(&one, &here);
-    open_udp(&other, &there);
-    open_udp(&unexpected, &elsewhere);
-    CHECK(plat_is_transient(-(int)plat_receive_from(one, text, sizeof text, &from)));
-    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
-    CHECK_ERROR(plat_connect(unexpected, &here, soon_ns(1000)));
-    CHECK_U64((uint64_t)plat_send(other, "hello", 5), 5);
-    CHECK(wait_for(one, 5000));
-    CHECK(plat_queue_bytes(one, true, &queued) ? queued >= 5 : true);
-    CHECK_U64((uint64_t)plat_receive_from(one, text, sizeof text, &from), 5);
-    CHECK(plat_address_equal(&from, &there));
-    CHECK_ERROR(plat_connect(one, &there, soon_ns(1000)));
-    CHECK_U64((uint64_t)plat_send(unexpected, "psst", 4), 4);
-    CHECK(!wait_for(one, 100));
-    CHECK_U64((uint64_t)plat_send(other, "again", 5), 5);
-    CHECK(wait_for(one, 5000));
-    CHECK_U64((uint64_t)plat_peek_now(one, text, sizeof text), 5);
-    CHECK_U64((uint64_t)plat_receive(one, text, sizeof text), 5);
-    CHECK(plat_is_transient(-(int)plat_receive_now(one, text, sizeof text)));
-    plat_close(one);
-    plat_close(other);
-    plat_close(unexpected);
+    open_udp(&receiver, &receiver_address);
+    open_udp(&sender, &sender_address);
+    open_udp(&stranger, &stranger_address);
+    CHECK(plat_is_transient(-(int)plat_receive_from(receiver, text, sizeof text, &from)));
+    CHECK_ERROR(plat_connect(sender, &receiver_address, soon_ns(1000)));
+    CHECK_ERROR(plat_connect(stranger, &receiver_address, soon_ns(1000)));
+    CHECK_U64((uint64_t)plat_send(sender, "hello", 5), 5);
+    CHECK(wait_for(receiver, 5000));
+    CHECK(plat_queue_bytes(receiver, true, &queued) ? queued >= 5 : true);
+    CHECK_U64((uint64_t)plat_receive_from(receiver, text, sizeof text, &from), 5);
+    CHECK(plat_address_equal(&from, &sender_address));
+    CHECK_ERROR(plat_connect(receiver, &sender_address, soon_ns(1000)));
+    CHECK_U64((uint64_t)plat_send(stranger, "psst", 4), 4);
+    CHECK(!wait_for(receiver, 100));
+    CHECK_U64((uint64_t)plat_send(sender, "again", 5), 5);
+    CHECK(wait_for(receiver, 5000));
+    CHECK_U64((uint64_t)plat_peek_now(receiver, text, sizeof text), 5);
+    CHECK_U64((uint64_t)plat_receive(receiver, text, sizeof text), 5);
+    CHECK(plat_is_transient(-(int)plat_receive_now(receiver, text, sizeof text)));
+    plat_close(receiver);
+    plat_close(sender);
+    plat_close(stranger);
 }
 
 TEST(a_datagram_longer_than_the_room_fills_the_room)
 {
-    plat_socket one, other;
-    struct plat_address here, there, from;
+    plat_socket receiver, sender;
+    struct plat_address receiver_address, sender_address, from;
     char text[16];
-    open_udp(&one, &here);
-    open_udp(&other, &there);
-    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
+    open_udp(&receiver, &receiver_address);
+    open_udp(&sender, &sender_address);
+    CHECK_ERROR(plat_connect(sender, &receiver_address, soon_ns(1000)));
     for (int i = 0; i < 3; i++)
-        CHECK_U64((uint64_t)plat_send(other, "more than seven", 15), 15);
-    CHECK(wait_for(one, 5000));
-    CHECK_U64((uint64_t)plat_receive_from(one, text, 7, &from), 7);
+        CHECK_U64((uint64_t)plat_send(sender, "more than seven", 15), 15);
+    CHECK(wait_for(receiver, 5000));
+    CHECK_U64((uint64_t)plat_receive_from(receiver, text, 7, &from), 7);
     CHECK(memcmp(text, "more th", 7) == 0);
-    CHECK_U64((uint64_t)plat_peek_now(one, text, 7), 7);
-    CHECK_U64((uint64_t)plat_receive_now(one, text, 7), 7);
-    CHECK(wait_for(one, 5000));
-    CHECK_U64((uint64_t)plat_receive(one, text, 15), 15);
-    plat_close(one);
-    plat_close(other);
+    CHECK_U64((uint64_t)plat_peek_now(receiver, text, 7), 7);
+    CHECK_U64((uint64_t)plat_receive_now(receiver, text, 7), 7);
+    CHECK(wait_for(receiver, 5000));
+    CHECK_U64((uint64_t)plat_receive(receiver, text, 15), 15);
+    plat_close(receiver);
+    plat_close(sender);
 }
 
 /* As many as have come, in order, each in its place with its length; one that is too long fills
  * its place. */
 TEST(datagrams_that_stand_in_the_queue_are_taken_together)
 {
-    static const char *const said[] = {"one", "twenty-two", "three and more", "4"};
+    static const char *const texts[] = {"one", "twenty-two", "three and more", "4"};
     static unsigned char bytes[3 * 11];
     static struct plat_batch batch = {.bytes = bytes, .room = 11, .count = 3};
     const size_t expected[] = {3, 10, 11, 1};
-    plat_socket one, other;
-    struct plat_address here, there;
-    unsigned taken = 0;
-    open_udp(&one, &here);
-    open_udp(&other, &there);
-    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
-    ptrdiff_t got = plat_receive_many(one, &batch, false);
+    plat_socket receiver, sender;
+    struct plat_address receiver_address, sender_address;
+    unsigned count = 0;
+    open_udp(&receiver, &receiver_address);
+    open_udp(&sender, &sender_address);
+    CHECK_ERROR(plat_connect(sender, &receiver_address, soon_ns(1000)));
+    ptrdiff_t got = plat_receive_many(receiver, &batch, false);
     CHECK(got < 0 && plat_is_transient((int)-got));
     for (unsigned i = 0; i < 4; i++)
-        CHECK(plat_send(other, said[i], strlen(said[i])) == (ptrdiff_t)strlen(said[i]));
-    CHECK(wait_for(one, 5000));
-    while (taken < 4 && (got = plat_receive_many(one, &batch, true)) > 0) {
+        CHECK(plat_send(sender, texts[i], strlen(texts[i])) == (ptrdiff_t)strlen(texts[i]));
+    CHECK(wait_for(receiver, 5000));
+    while (count < 4 && (got = plat_receive_many(receiver, &batch, true)) > 0) {
         CHECK(got <= 3);
-        for (ptrdiff_t i = 0; i < got && taken < 4; i++, taken++) {
-            CHECK_U64(batch.length[i], expected[taken]);
-            CHECK(memcmp(bytes + i * 11, said[taken], expected[taken]) == 0);
+        for (ptrdiff_t i = 0; i < got && count < 4; i++, count++) {
+            CHECK_U64(batch.length[i], expected[count]);
+            CHECK(memcmp(bytes + i * 11, texts[count], expected[count]) == 0);
         }
     }
-    CHECK_U64(taken, 4);
-    plat_close(one);
-    plat_close(other);
+    CHECK_U64(count, 4);
+    plat_close(receiver);
+    plat_close(sender);
 }
 
 /* Each place as long as the room, from any place on; who connects has an order. */
@@ -108,47 +108,47 @@ TEST(places_of_a_batch_are_sent_in_their_order)
 {
     static unsigned char bytes[] = "onetwotenend";
     struct plat_batch batch = {.bytes = bytes, .room = 3, .count = 4};
-    plat_socket one, other;
-    struct plat_address here, there;
+    plat_socket receiver, sender;
+    struct plat_address receiver_address, sender_address;
     char text[16];
-    open_udp(&one, &here);
-    open_udp(&other, &there);
-    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
+    open_udp(&receiver, &receiver_address);
+    open_udp(&sender, &sender_address);
+    CHECK_ERROR(plat_connect(sender, &receiver_address, soon_ns(1000)));
     for (unsigned sent = 1; sent < 4;) {
-        ptrdiff_t put = plat_send_many(other, &batch, sent, 4 - sent);
+        ptrdiff_t put = plat_send_many(sender, &batch, sent, 4 - sent);
         CHECK(put >= 1 && put <= (ptrdiff_t)(4 - sent));
         if (put < 1)
             break;
         CHECK(put == (ptrdiff_t)(4 - sent) || !capable("batch"));
         sent += (unsigned)put;
     }
-    for (unsigned i = 1; i < 4 && wait_for(one, 5000); i++) {
-        CHECK_U64((uint64_t)plat_receive_now(one, text, sizeof text), 3);
+    for (unsigned i = 1; i < 4 && wait_for(receiver, 5000); i++) {
+        CHECK_U64((uint64_t)plat_receive_now(receiver, text, sizeof text), 3);
         CHECK(memcmp(text, bytes + 3 * (size_t)i, 3) == 0);
     }
-    CHECK(plat_is_transient(-(int)plat_receive_now(one, text, sizeof text)));
-    plat_close(one);
-    plat_close(other);
+    CHECK(plat_is_transient(-(int)plat_receive_now(receiver, text, sizeof text)));
+    plat_close(receiver);
+    plat_close(sender);
 }
 
 /* A host passes no frame of ours to itself; where there are none, a word says so. */
 TEST(there_are_no_frames_of_our_own_over_loopback)
 {
     struct plat_headers headers;
-    plat_socket one, other, frames;
-    struct plat_address here, there;
-    open_udp(&one, &here);
-    open_udp(&other, &there);
-    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
-    int error = plat_frames_open(&frames, other, "which way?", 10, &headers);
+    plat_socket receiver, sender, frames;
+    struct plat_address receiver_address, sender_address;
+    open_udp(&receiver, &receiver_address);
+    open_udp(&sender, &sender_address);
+    CHECK_ERROR(plat_connect(sender, &receiver_address, soon_ns(1000)));
+    int error = plat_frames_open(&frames, sender, "which way?", 10, &headers);
     CHECK(frames == PLAT_NO_SOCKET);
     if (capable("packet"))
         CHECK(error == PLAT_NO_WIRE || emulated);
     else
         CHECK(error > 0 && (strcmp(plat_word(error), "capability-missing") == 0 ||
                             strcmp(plat_word(error), "permission-denied") == 0));
-    plat_close(one);
-    plat_close(other);
+    plat_close(receiver);
+    plat_close(sender);
 }
 
 /* The same of those from memory. */
@@ -156,12 +156,12 @@ TEST(there_are_no_frames_from_memory_over_loopback)
 {
     struct plat_headers headers;
     struct plat_ring ring;
-    plat_socket one, other;
-    struct plat_address here, there;
-    open_udp(&one, &here);
-    open_udp(&other, &there);
-    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
-    int error = plat_ring_open(&ring, other, 64, "which way?", 10, &headers);
+    plat_socket receiver, sender;
+    struct plat_address receiver_address, sender_address;
+    open_udp(&receiver, &receiver_address);
+    open_udp(&sender, &sender_address);
+    CHECK_ERROR(plat_connect(sender, &receiver_address, soon_ns(1000)));
+    int error = plat_ring_open(&ring, sender, 64, "which way?", 10, &headers);
     CHECK(error != 0 && ring.count == 0 && ring.socket == PLAT_NO_SOCKET);
     if (capable("xdp"))
         CHECK(error == PLAT_NO_WIRE || emulated);
@@ -171,8 +171,8 @@ TEST(there_are_no_frames_from_memory_over_loopback)
     plat_ring_close(&ring);
     CHECK_U64(plat_ring_free(&ring) + plat_ring_left(&ring), 0);
     CHECK(plat_ring_place(&ring, 0) == NULL && plat_ring_send(&ring, 0, 64) < 0);
-    plat_close(one);
-    plat_close(other);
+    plat_close(receiver);
+    plat_close(sender);
 }
 
 /* Over loopback a frame passes once out and once in. */
@@ -181,38 +181,38 @@ TEST(frames_that_arrive_are_taken_in_place_of_the_socket)
     unsigned char bytes[4 * 16];
     struct plat_batch batch = {.bytes = bytes, .room = 16, .count = 4};
     struct plat_capture capture;
-    plat_socket one, other;
-    struct plat_address here, there;
-    open_udp(&one, &here);
-    open_udp(&other, &there);
-    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
-    CHECK_ERROR(plat_connect(one, &there, soon_ns(1000)));
-    int error = plat_capture_open(&capture, one, 16);
+    plat_socket receiver, sender;
+    struct plat_address receiver_address, sender_address;
+    open_udp(&receiver, &receiver_address);
+    open_udp(&sender, &sender_address);
+    CHECK_ERROR(plat_connect(sender, &receiver_address, soon_ns(1000)));
+    CHECK_ERROR(plat_connect(receiver, &sender_address, soon_ns(1000)));
+    int error = plat_capture_open(&capture, receiver, 16);
     if (error != 0) {
         CHECK(!capable("capture") || emulated);
         CHECK(emulated || strcmp(plat_word(error), "capability-missing") == 0 ||
               strcmp(plat_word(error), "permission-denied") == 0);
     } else {
-        CHECK(plat_is_transient(-(int)plat_capture_take(&capture, one, &batch)));
-        CHECK_U64((uint64_t)plat_send(other, "first", 5), 5);
-        CHECK_U64((uint64_t)plat_send(other, "second", 6), 6);
+        CHECK(plat_is_transient(-(int)plat_capture_take(&capture, receiver, &batch)));
+        CHECK_U64((uint64_t)plat_send(sender, "first", 5), 5);
+        CHECK_U64((uint64_t)plat_send(sender, "second", 6), 6);
         uint64_t until_ns = soon_ns(5000);
-        ptrdiff_t taken = 0, got;
+        ptrdiff_t count = 0, got;
         do {
-            batch.bytes = bytes + (size_t)taken * batch.room;
-            batch.count = 4 - (unsigned)taken;
-            got = plat_capture_take(&capture, one, &batch);
-            taken += got > 0 ? got : 0;
-        } while (taken < 2 && plat_now_ns() < until_ns);
-        CHECK_U64((uint64_t)taken, 2);
+            batch.bytes = bytes + (size_t)count * batch.room;
+            batch.count = 4 - (unsigned)count;
+            got = plat_capture_take(&capture, receiver, &batch);
+            count += got > 0 ? got : 0;
+        } while (count < 2 && plat_now_ns() < until_ns);
+        CHECK_U64((uint64_t)count, 2);
         CHECK(memcmp(bytes, "first", 5) == 0 && memcmp(bytes + 16, "second", 6) == 0);
-        CHECK(plat_is_transient(-(int)plat_capture_take(&capture, one, &batch)));
-        CHECK(plat_is_transient(-(int)plat_receive_now(one, bytes, sizeof bytes)));
+        CHECK(plat_is_transient(-(int)plat_capture_take(&capture, receiver, &batch)));
+        CHECK(plat_is_transient(-(int)plat_receive_now(receiver, bytes, sizeof bytes)));
         CHECK_U64(plat_capture_drops(&capture), 0);
     }
     plat_capture_close(&capture);
-    plat_close(one);
-    plat_close(other);
+    plat_close(receiver);
+    plat_close(sender);
 }
 
 /* Who has the capability is refused nothing; a system without such sockets tells of no right. */
@@ -226,63 +226,63 @@ TEST(a_right_to_frames_of_our_own_is_refused_or_had)
 TEST(what_no_datagram_can_carry_is_too_long)
 {
     static char much[70000];
-    plat_socket one;
-    struct plat_address here;
-    open_udp(&one, &here);
-    CHECK_ERROR(plat_connect(one, &here, soon_ns(1000)));
-    ptrdiff_t put = plat_send(one, much, 65508);
+    plat_socket sender;
+    struct plat_address address;
+    open_udp(&sender, &address);
+    CHECK_ERROR(plat_connect(sender, &address, soon_ns(1000)));
+    ptrdiff_t put = plat_send(sender, much, 65508);
     CHECK(put < 0 && strcmp(plat_word((int)-put), "message-too-long") == 0);
-    plat_close(one);
+    plat_close(sender);
 }
 
 /* The host answers that nobody is there; the socket may say so, and goes on. */
 TEST(a_closed_port_does_not_break_the_socket)
 {
-    plat_socket one, other;
-    struct plat_address here, there;
+    plat_socket sender, receiver;
+    struct plat_address sender_address, receiver_address;
     char text[16];
-    open_udp(&one, &here);
-    open_udp(&other, &there);
-    plat_close(other);
-    CHECK_ERROR(plat_connect(one, &there, soon_ns(1000)));
+    open_udp(&sender, &sender_address);
+    open_udp(&receiver, &receiver_address);
+    plat_close(receiver);
+    CHECK_ERROR(plat_connect(sender, &receiver_address, soon_ns(1000)));
     for (int i = 0; i < 5; i++) {
-        ptrdiff_t put = plat_send(one, "anybody?", 8);
+        ptrdiff_t put = plat_send(sender, "anybody?", 8);
         CHECK(put == 8 || plat_is_peer_gone((int)-put));
         plat_sleep_ns(5 * MILLISECOND_NS);
-        ptrdiff_t got = plat_receive_now(one, text, sizeof text);
+        ptrdiff_t got = plat_receive_now(sender, text, sizeof text);
         CHECK(got < 0 && (plat_is_transient((int)-got) || plat_is_peer_gone((int)-got)));
     }
-    plat_close(one);
+    plat_close(sender);
 }
 
 TEST(options_of_datagrams_are_set_and_read_back)
 {
-    plat_socket one;
-    struct plat_address here;
+    plat_socket socket;
+    struct plat_address address;
     int value = -1;
     uint64_t drops = 0, memory = 0, most = 0;
-    open_udp(&one, &here);
-    CHECK_ERROR(plat_option_get(one, PLAT_DONT_FRAGMENT, &value));
+    open_udp(&socket, &address);
+    CHECK_ERROR(plat_option_get(socket, PLAT_DONT_FRAGMENT, &value));
     CHECK(value == 0);
-    CHECK_ERROR(plat_option_set(one, PLAT_DONT_FRAGMENT, 1));
-    CHECK_ERROR(plat_option_get(one, PLAT_DONT_FRAGMENT, &value));
+    CHECK_ERROR(plat_option_set(socket, PLAT_DONT_FRAGMENT, 1));
+    CHECK_ERROR(plat_option_get(socket, PLAT_DONT_FRAGMENT, &value));
     CHECK(value == 1);
-    CHECK_ERROR(plat_option_set(one, PLAT_SEND_TIMEOUT_MS, 20));
-    CHECK_ERROR(plat_option_set(one, PLAT_RECEIVE_BUFFER, 65536));
-    CHECK_ERROR(plat_option_get(one, PLAT_RECEIVE_BUFFER, &value));
+    CHECK_ERROR(plat_option_set(socket, PLAT_SEND_TIMEOUT_MS, 20));
+    CHECK_ERROR(plat_option_set(socket, PLAT_RECEIVE_BUFFER, 65536));
+    CHECK_ERROR(plat_option_get(socket, PLAT_RECEIVE_BUFFER, &value));
     CHECK(value >= 65536);
-    int error = plat_option_set(one, PLAT_REPORT_DROPS, 1);
+    int error = plat_option_set(socket, PLAT_REPORT_DROPS, 1);
     CHECK(error == 0 || strcmp(plat_word(error), "capability-missing") == 0);
-    bool known = plat_queue_drops(one, &drops);
-    CHECK(known == capable("queue-drops") || (emulated && !known));
+    bool is_known = plat_queue_drops(socket, &drops);
+    CHECK(is_known == capable("queue-drops") || (emulated && !is_known));
     CHECK_U64(drops, 0);
-    CHECK(!plat_queue_fill(one, &memory, &most) || (memory == 0 && most >= 65536));
-    plat_close(one);
+    CHECK(!plat_queue_fill(socket, &memory, &most) || (memory == 0 && most >= 65536));
+    plat_close(socket);
 }
 
 struct blocked {
     plat_socket socket;
-    _Atomic bool at_work, done;
+    _Atomic bool at_work, has_ended;
 };
 
 static void receive_until_woken(void *argument)
@@ -295,29 +295,29 @@ static void receive_until_woken(void *argument)
     do
         got = plat_receive(blocked->socket, text, sizeof text);
     while (plat_now_ns() < until && got < 0 && plat_is_transient((int)-got));
-    blocked->done = true;
+    blocked->has_ended = true;
 }
 
 TEST(a_blocked_receiver_of_datagrams_is_woken)
 {
-    plat_socket one, other;
-    struct plat_address here, there;
+    plat_socket receiver, sender;
+    struct plat_address receiver_address, sender_address;
     plat_thread thread;
-    open_udp(&one, &here);
-    open_udp(&other, &there);
-    CHECK_ERROR(plat_connect(one, &there, soon_ns(1000)));
-    struct blocked blocked = {.socket = one};
+    open_udp(&receiver, &receiver_address);
+    open_udp(&sender, &sender_address);
+    CHECK_ERROR(plat_connect(receiver, &sender_address, soon_ns(1000)));
+    struct blocked blocked = {.socket = receiver};
     CHECK_ERROR(plat_thread_start(&thread, receive_until_woken, &blocked));
     while (!blocked.at_work)
         plat_sleep_ns(MILLISECOND_NS);
     plat_sleep_ns(50 * MILLISECOND_NS);
-    CHECK(!blocked.done);
+    CHECK(!blocked.has_ended);
     uint64_t woken = plat_now_ns();
-    plat_wake(one);
+    plat_wake(receiver);
     plat_thread_join(thread);
     CHECK(plat_now_ns() - woken < 2 * SECOND_NS);
-    plat_close(one);
-    plat_close(other);
+    plat_close(receiver);
+    plat_close(sender);
 }
 
 const struct unit_test contract_udp_tests[] = {

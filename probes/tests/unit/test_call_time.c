@@ -11,9 +11,9 @@ static uint64_t at(unsigned per_mille)
     return ns;
 }
 
-static bool near(uint64_t found, uint64_t expected)
+static bool near(uint64_t value, uint64_t expected)
 {
-    uint64_t off = found > expected ? found - expected : expected - found;
+    uint64_t off = value > expected ? value - expected : expected - value;
     return off * 1000 <= expected * 32;
 }
 
@@ -77,14 +77,14 @@ TEST(many_quick_calls_and_few_long_ones_are_told_apart)
 
 TEST(the_calls_of_two_streams_are_told_together)
 {
-    static struct calltime other;
+    static struct calltime second;
     calltime_init(&calls, 1);
-    calltime_init(&other, 2);
+    calltime_init(&second, 2);
     for (int i = 0; i < 100; i++) {
         calltime_add(&calls, 1000);
-        calltime_add(&other, 8000);
+        calltime_add(&second, 8000);
     }
-    calltime_merge(&calls, &other);
+    calltime_merge(&calls, &second);
     CHECK_U64(calls.sampled, 200);
     CHECK(near(at(500), 1000));
     CHECK(near(at(510), 8000));

@@ -4,7 +4,7 @@
 
 static const unsigned char token[DATAPORT_TOKEN] = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
                                                     0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff};
-static const unsigned char other[DATAPORT_TOKEN] = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+static const unsigned char wrong_token[DATAPORT_TOKEN] = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
                                                     0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xfe};
 
 TEST(a_preface_is_token_stream_flags_and_zeros_in_32_bytes)
@@ -17,7 +17,7 @@ TEST(a_preface_is_token_stream_flags_and_zeros_in_32_bytes)
     CHECK(dataport_preface_read(bytes, token, &preface));
     CHECK_U64(preface.stream, 0x0102);
     CHECK_U64(preface.flags, 0);
-    CHECK(!dataport_preface_read(bytes, other, &preface));
+    CHECK(!dataport_preface_read(bytes, wrong_token, &preface));
 }
 
 TEST(a_preface_with_anything_else_in_it_is_not_the_peers)
@@ -60,7 +60,7 @@ TEST(control_datagrams_of_other_lengths_kinds_tokens_or_fillings_are_refused)
     for (size_t length = 0; length <= sizeof bytes; length++)
         CHECK(dataport_control_read(bytes, length, token, &control) ==
               (length == DATAPORT_CONTROL));
-    CHECK(!dataport_control_read(bytes, DATAPORT_CONTROL, other, &control));
+    CHECK(!dataport_control_read(bytes, DATAPORT_CONTROL, wrong_token, &control));
     for (unsigned kind = 0; kind < 256; kind++) {
         bytes[4] = (unsigned char)kind;
         CHECK(dataport_control_read(bytes, DATAPORT_CONTROL, token, &control) ==
@@ -115,7 +115,7 @@ TEST(data_headers_are_read_back_and_others_refused)
     CHECK(dataport_message_of(bytes, 24, DATAPORT_DATA, token));
     CHECK(dataport_message_of(bytes, 16, DATAPORT_DATA, token));
     CHECK(!dataport_message_of(bytes, 15, DATAPORT_DATA, token));
-    CHECK(!dataport_message_of(bytes, 24, DATAPORT_DATA, other));
+    CHECK(!dataport_message_of(bytes, 24, DATAPORT_DATA, wrong_token));
     bytes[4] = DATAPORT_HELLO;
     CHECK(!dataport_data_read(bytes, 24, tag, &data));
     dataport_data_write(bytes, 24, tag, 5, DATAPORT_SEQUENCE_MAX, 0);

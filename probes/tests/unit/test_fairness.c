@@ -113,9 +113,9 @@ TEST(silence_and_a_count_end_every_stream_as_well)
 
 TEST(a_mark_that_opens_and_closes_leaves_nothing)
 {
-    static const struct window_plan given = {
+    static const struct window_plan plan = {
         .streams = 2, .open_ns = 10 * MS, .close_ns = 11 * MS, .interval_ns = MS};
-    begin(&given);
+    begin(&plan);
     mark(0, 5 * MS, 100);
     mark(1, 50 * MS, 30);
     CHECK(window.opened && window.closed);

@@ -18,7 +18,7 @@ TEST(a_steady_stream_has_no_gap)
     CHECK(window.closed && !window.closed_by_silence);
     CHECK_U64(window.gaps.count, 0);
     CHECK_U64(window.gaps.total_ns, 0);
-    CHECK_U64(window.gaps.kept, 0);
+    CHECK_U64(window.gaps.longest_count, 0);
 }
 
 TEST(a_gap_is_told_with_its_start_and_length)
@@ -52,7 +52,7 @@ TEST(slow_messages_are_not_gaps_of_each_other)
         mark(0, t, 100);
     CHECK_U64(window_marks(&window), 61);
     CHECK_U64(window.gaps.count, 0);
-    CHECK_U64(window.gaps.kept, 0);
+    CHECK_U64(window.gaps.longest_count, 0);
     /* The last one just before w1, and a sender that has sent all: silence, and no gap. */
     begin(&minute);
     mark(0, SECOND, 100);
@@ -62,7 +62,7 @@ TEST(slow_messages_are_not_gaps_of_each_other)
     CHECK_U64(window_look(&window, 61 * SECOND + 100 * MS, false), WINDOW_NOTHING);
     CHECK_U64(window_look(&window, 61 * SECOND + 100 * MS, true), WINDOW_CLOSED);
     CHECK(window.closed_by_silence);
-    CHECK_U64(window.gaps.kept, 0);
+    CHECK_U64(window.gaps.longest_count, 0);
 }
 
 TEST(what_lies_before_the_window_is_not_counted_and_what_reaches_into_it_is_from_w0_on)
@@ -97,7 +97,7 @@ TEST(the_ten_longest_are_kept_and_all_are_counted)
         t += (250 + i) * MS;
     }
     marks_between(0, t, 6 * SECOND);
-    CHECK_U64(window.gaps.kept, GAPS_KEPT);
+    CHECK_U64(window.gaps.longest_count, GAPS_KEPT);
     CHECK_U64(window.gaps.count, 14);
     CHECK_U64(window.gaps.longest[0].length_ns, (151 + 4) * MS);
     CHECK_U64(window.gaps.longest[9].length_ns, (151 + 13) * MS);
@@ -161,7 +161,7 @@ TEST(a_full_queue_is_kept_with_the_gap_that_it_ended)
 
 TEST(pairs_begin_where_the_window_does)
 {
-    struct gaps gaps = {.kept = 0};
+    struct gaps gaps = {.longest_count = 0};
     uint64_t pairs[2 * GAPS_KEPT];
     gaps_add(&gaps, 100, 200, false);
     gaps_add(&gaps, 250, 350, false);

@@ -56,8 +56,8 @@ TEST(a_request_is_lost_when_its_time_has_run_out_and_its_answer_is_late)
     begin();
     uint64_t one = send(100), two = send(150);
     CHECK(in_flight_lost(&u, 199, 100) == NULL);
-    const struct in_flight_request *lost = in_flight_lost(&u, 200, 100);
-    CHECK(lost != NULL && lost->sequence == one && lost->sent_ns == 100);
+    const struct in_flight_request *request = in_flight_lost(&u, 200, 100);
+    CHECK(request != NULL && request->sequence == one && request->sent_ns == 100);
     CHECK(in_flight_lost(&u, 200, 100) == NULL);
     CHECK(answer(one) == IN_FLIGHT_LATE);
     CHECK(answer(one) == IN_FLIGHT_DUPLICATE);
@@ -84,11 +84,11 @@ TEST(one_that_waits_for_long_keeps_its_place_while_the_ring_goes_round)
     }
     CHECK_U64(u.waiting, 1);
     CHECK_U64(u.oldest, stuck);
-    uint64_t other = send(20);
-    const struct in_flight_request *lost = in_flight_lost(&u, 12, 10);
-    CHECK(lost != NULL && lost->sequence == stuck);
-    CHECK_U64(u.oldest, other);
-    CHECK(answer(other) == IN_FLIGHT_ANSWERED);
+    uint64_t sequence = send(20);
+    const struct in_flight_request *request = in_flight_lost(&u, 12, 10);
+    CHECK(request != NULL && request->sequence == stuck);
+    CHECK_U64(u.oldest, sequence);
+    CHECK(answer(sequence) == IN_FLIGHT_ANSWERED);
     CHECK_U64(u.oldest, u.next);
 }
 
@@ -107,7 +107,7 @@ TEST(at_random_every_request_ends_as_one_of_answered_and_lost)
 {
     static uint64_t waiting[IN_FLIGHT_MAX], sent_ns[IN_FLIGHT_MAX];
     unsigned count = 0;
-    uint64_t sent = 0, answered = 0, lost = 0, now_ns = 0;
+    uint64_t sent = 0, answers = 0, losses = 0, now_ns = 0;
     begin();
     for (int step = 0; step < 300000; step++) {
         const struct in_flight_request *request;
@@ -122,7 +122,7 @@ TEST(at_random_every_request_ends_as_one_of_answered_and_lost)
             CHECK(now_ns - sent_ns[0] >= 5000);
             memmove(waiting, waiting + 1, --count * sizeof waiting[0]);
             memmove(sent_ns, sent_ns + 1, count * sizeof sent_ns[0]);
-            lost++;
+            losses++;
         }
         CHECK(count == 0 || now_ns - sent_ns[0] < 5000);
         if (count > 0 && draw(5) < 2) {
@@ -130,14 +130,14 @@ TEST(at_random_every_request_ends_as_one_of_answered_and_lost)
             CHECK(answer(waiting[which]) == IN_FLIGHT_ANSWERED);
             memmove(waiting + which, waiting + which + 1, (--count - which) * sizeof waiting[0]);
             memmove(sent_ns + which, sent_ns + which + 1, (count - which) * sizeof sent_ns[0]);
-            answered++;
+            answers++;
         }
         CHECK_U64(u.waiting, count);
         if (count > 0)
             CHECK_U64(u.oldest, waiting[0]);
     }
-    CHECK(lost > 100 && answered > 1000);
-    CHECK_U64(sent, answered + lost + count);
+    CHECK(losses > 100 && answers > 1000);
+    CHECK_U64(sent, answers + losses + count);
 }
 
 const struct unit_test in_flight_tests[] = {

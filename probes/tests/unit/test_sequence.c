@@ -41,23 +41,23 @@ TEST(a_message_after_a_greater_number_is_reordered_and_a_part_of_the_distinct_on
 
 TEST(a_gap_is_lost_until_its_messages_come)
 {
-    uint64_t lost = 77;
+    uint64_t losses = 77;
     static const uint64_t numbers[] = {2, 3, 7, 5};
     add_all(numbers, 4);
-    CHECK(sequence_lost(10, s.distinct, &lost));
-    CHECK_U64(lost, 6); /* 0 1 4 6 8 9 */
+    CHECK(sequence_lost(10, s.distinct, &losses));
+    CHECK_U64(losses, 6); /* 0 1 4 6 8 9 */
     sequence_add(&s, 9);
-    CHECK(sequence_lost(10, s.distinct, &lost));
-    CHECK_U64(lost, 5);
+    CHECK(sequence_lost(10, s.distinct, &losses));
+    CHECK_U64(losses, 5);
 }
 
 TEST(losses_are_exact_beyond_32_bits_and_never_negative)
 {
-    uint64_t lost = 77;
-    CHECK(sequence_lost(UINT64_C(1) << 40, (UINT64_C(1) << 40) - 3, &lost));
-    CHECK_U64(lost, 3);
-    CHECK(!sequence_lost(3, 4, &lost));
-    CHECK_U64(lost, 3);
+    uint64_t losses = 77;
+    CHECK(sequence_lost(UINT64_C(1) << 40, (UINT64_C(1) << 40) - 3, &losses));
+    CHECK_U64(losses, 3);
+    CHECK(!sequence_lost(3, 4, &losses));
+    CHECK_U64(losses, 3);
 }
 
 TEST(the_last_2_to_the_20_messages_are_remembered_and_older_ones_are_late)
@@ -92,15 +92,15 @@ TEST(a_jump_forgets_exactly_the_places_that_it_takes)
 /* The same accounting with a table of everything. */
 static void compare_with_a_table(uint64_t seed, unsigned spread)
 {
-    static unsigned char seen[70000];
+    static unsigned char flags[70000];
     uint64_t distinct = 0, duplicates = 0, reordered = 0, next = 0;
-    memset(seen, 0, sizeof seen);
+    memset(flags, 0, sizeof flags);
     sequence_init(&s);
     for (uint64_t i = 0; i < 60000; i++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
         uint64_t number = i + (seed >> 33) % spread;
-        bool again = seen[number];
-        seen[number] = 1;
+        bool again = flags[number];
+        flags[number] = 1;
         distinct += !again;
         duplicates += again;
         reordered += !again && number < next;
@@ -134,35 +134,35 @@ TEST(jitter_is_rfc_3550s_whatever_the_clocks_offset)
     static const uint64_t transit[] = {1000, 1160, 1000, 1000, 4200};
     for (size_t k = 0; k < sizeof offsets / sizeof offsets[0]; k++) {
         double expected = 0;
-        uint64_t found = 77;
+        uint64_t jitter_ns = 77;
         sequence_init(&s);
-        CHECK(!sequence_jitter_ns(&s, &found));
+        CHECK(!sequence_jitter_ns(&s, &jitter_ns));
         for (uint64_t i = 0; i < 5; i++) {
             sequence_time(&s, i * 10000 + offsets[k], i * 10000 + transit[i]);
             if (i == 0) {
-                CHECK(!sequence_jitter_ns(&s, &found));
+                CHECK(!sequence_jitter_ns(&s, &jitter_ns));
                 continue;
             }
             double step = (double)transit[i] - (double)transit[i - 1];
             expected += ((step < 0 ? -step : step) - expected) / 16;
-            CHECK(sequence_jitter_ns(&s, &found));
-            CHECK(found + 1 >= (uint64_t)expected && found <= (uint64_t)expected + 1);
+            CHECK(sequence_jitter_ns(&s, &jitter_ns));
+            CHECK(jitter_ns + 1 >= (uint64_t)expected && jitter_ns <= (uint64_t)expected + 1);
         }
     }
 }
 
 TEST(jitter_of_a_steady_stream_is_nothing_and_nonsense_does_not_overflow)
 {
-    uint64_t found = 77;
+    uint64_t jitter_ns = 77;
     sequence_init(&s);
     for (uint64_t i = 0; i < 1000; i++)
         sequence_time(&s, i * 1000, i * 1000 + 5);
-    CHECK(sequence_jitter_ns(&s, &found));
-    CHECK_U64(found, 0);
+    CHECK(sequence_jitter_ns(&s, &jitter_ns));
+    CHECK_U64(jitter_ns, 0);
     for (uint64_t i = 0; i < 1000; i++)
         sequence_time(&s, i % 2 ? UINT64_C(1) << 62 : 0, 0);
-    CHECK(sequence_jitter_ns(&s, &found));
-    CHECK(found <= UINT64_C(1) << 40);
+    CHECK(sequence_jitter_ns(&s, &jitter_ns));
+    CHECK(jitter_ns <= UINT64_C(1) << 40);
 }
 
 /* Of one of many streams. */
@@ -188,7 +188,7 @@ TEST(a_narrow_stream_takes_no_more_room_than_it_was_given)
     for (uint64_t i = 0; i < 100000; i += 1 + i % 3)
         sequence_add(&s, i);
     for (unsigned i = 2; i < SEQUENCE_WINDOW / 64; i++)
-        CHECK_U64(s.seen[i], 0);
+        CHECK_U64(s.bits[i], 0);
 }
 
 const struct unit_test sequence_tests[] = {

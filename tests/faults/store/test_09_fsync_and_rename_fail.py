@@ -40,7 +40,7 @@ def test_the_same_where_records_are_synced_beside_what_follows(
     record_property: Callable[[str, object], None],
 ) -> None:
     refusal_count = 0
-    for path in refusals(monkeypatch, tmp_path, name, errno.EIO, beside=True):
+    for path in refusals(monkeypatch, tmp_path, name, errno.EIO, overlap=True):
         refusal_count += 1
         assert all(place.message for place in read(path).damage)
     assert refusal_count > 1

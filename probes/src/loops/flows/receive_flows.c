@@ -29,9 +29,9 @@ void receive_flows_run(struct worker *worker)
                                .room = traffic_room(&test->settings),
                                .count = traffic_batch(&test->settings)};
     struct plat_watch watch;
-    unsigned ready[FLOWS_READY], count, left = flows_count(worker);
+    unsigned ready[FLOWS_READY], count, active_streams = flows_count(worker);
     bool on = flows_watch(worker, &watch, false);
-    while (on && left > 0 && !test_halted(test)) {
+    while (on && active_streams > 0 && !test_halted(test)) {
         on = find_ready(worker, &watch, ready, &count);
         for (unsigned i = 0; i < count && !test_halted(test); i++) {
             struct stream *stream = &test->stream[ready[i]];
@@ -39,7 +39,7 @@ void receive_flows_run(struct worker *worker)
                 continue;
             stream->over = true;
             plat_watch_remove(&watch, stream->socket);
-            left--;
+            active_streams--;
         }
     }
     plat_watch_close(&watch);

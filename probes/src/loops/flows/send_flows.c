@@ -47,9 +47,9 @@ static void send_unpaced(struct worker *worker)
 {
     struct test *test = worker->test;
     struct plat_watch watch;
-    unsigned ready[FLOWS_READY], count, left = flows_count(worker);
+    unsigned ready[FLOWS_READY], count, active_streams = flows_count(worker);
     bool on = flows_watch(worker, &watch, true);
-    while (on && left > 0 && !test_halted(test)) {
+    while (on && active_streams > 0 && !test_halted(test)) {
         on = flows_wait(worker, &watch, plat_now_ns() + NOTICE_NS, ready, &count);
         for (unsigned i = 0; i < count && !test_halted(test); i++) {
             struct stream *stream = &test->stream[ready[i]];
@@ -57,7 +57,7 @@ static void send_unpaced(struct worker *worker)
                 continue;
             end_stream(stream);
             plat_watch_remove(&watch, stream->socket);
-            left--;
+            active_streams--;
         }
     }
     plat_watch_close(&watch);
@@ -75,20 +75,20 @@ static void send_paced(struct worker *worker)
 {
     struct test *test = worker->test;
     struct stream *first = flows_first(worker), *turn = first;
-    unsigned left = flows_count(worker);
+    unsigned active_streams = flows_count(worker);
     uint64_t due_ns, now_ns;
     if (!plan(worker, &first->pacing)) {
         test_fail(test, "bad-value", 0, "more than one message per nanosecond over all streams");
         return;
     }
-    while (left > 0 && send_wait_until_due(first, &due_ns, &now_ns)) {
+    while (active_streams > 0 && send_wait_until_due(first, &due_ns, &now_ns)) {
         while (turn->over)
             turn = flows_next(worker, turn) != NULL ? flows_next(worker, turn) : first;
         const bool on = send_one(worker, turn, due_ns);
         pacing_sent(&first->pacing, now_ns);
         if (!on) {
             end_stream(turn);
-            left--;
+            active_streams--;
         }
         turn = flows_next(worker, turn) != NULL ? flows_next(worker, turn) : first;
     }
@@ -112,14 +112,14 @@ static void finish_in_order(struct worker *worker)
 {
     struct test *test = worker->test;
     struct plat_watch watch;
-    unsigned ready[FLOWS_READY], count, left = flows_count(worker);
+    unsigned ready[FLOWS_READY], count, active_streams = flows_count(worker);
     for (struct stream *stream = flows_first(worker); stream != NULL;
          stream = flows_next(worker, stream)) {
         plat_finish(stream->socket);
         stream->over = false;
     }
     bool on = flows_watch(worker, &watch, false);
-    while (on && left > 0 && !test_halted(test)) {
+    while (on && active_streams > 0 && !test_halted(test)) {
         on = flows_wait(worker, &watch, plat_now_ns() + NOTICE_NS, ready, &count);
         for (unsigned i = 0; i < count; i++) {
             struct stream *stream = &test->stream[ready[i]];
@@ -129,7 +129,7 @@ static void finish_in_order(struct worker *worker)
                 continue;
             stream->over = true;
             plat_watch_remove(&watch, stream->socket);
-            left--;
+            active_streams--;
         }
     }
     plat_watch_close(&watch);

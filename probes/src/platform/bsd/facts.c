@@ -82,16 +82,16 @@ static bool ask_route(const struct plat_address *to, struct route_message *messa
 }
 
 /* The address of one kind that the answer carries; NULL: none. */
-static const struct sockaddr *in_route(const struct route_message *message, int wanted)
+static const struct sockaddr *in_route(const struct route_message *message, int kind)
 {
     const char *at = message->addresses, *end = (const char *)message + message->header.rtm_msglen;
     for (int bit = 1; bit != 0 && bit <= RTA_BRD && at < end; bit <<= 1) {
-        const struct sockaddr *found = (const struct sockaddr *)(const void *)at;
+        const struct sockaddr *address = (const struct sockaddr *)(const void *)at;
         if ((message->header.rtm_addrs & bit) == 0)
             continue;
-        if (bit == wanted)
-            return found;
-        at += bsd_rounded(found->sa_len);
+        if (bit == kind)
+            return address;
+        at += bsd_rounded(address->sa_len);
     }
     return NULL;
 }

@@ -198,15 +198,15 @@ size_t bsd_rounded(size_t length)
 bool bsd_interface_counters(const char *name, struct bsd_interface_counters *out)
 {
     struct ifaddrs *all;
-    bool found = false;
+    bool is_found = false;
     if (getifaddrs(&all) != 0)
         return false;
-    for (const struct ifaddrs *at = all; at != NULL && !found; at = at->ifa_next) {
+    for (const struct ifaddrs *at = all; at != NULL && !is_found; at = at->ifa_next) {
         const struct if_data *data = at->ifa_data;
         if (at->ifa_addr == NULL || at->ifa_addr->sa_family != AF_LINK || data == NULL ||
             strcmp(at->ifa_name, name) != 0)
             continue;
-        found = true;
+        is_found = true;
         *out = (struct bsd_interface_counters){
             .mtu_bytes = data->ifi_mtu, .speed_bit_per_s = data->ifi_baudrate,
             .sent_bytes = data->ifi_obytes, .received_bytes = data->ifi_ibytes,
@@ -215,7 +215,7 @@ bool bsd_interface_counters(const char *name, struct bsd_interface_counters *out
             .errors = data->ifi_ierrors + data->ifi_oerrors};
     }
     freeifaddrs(all);
-    return found;
+    return is_found;
 }
 
 void bsd_distribution(char *into, size_t capacity)

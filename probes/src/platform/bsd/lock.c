@@ -40,10 +40,10 @@ static int open_lock(void)
 /* Whether it is what this program makes: another name of it would be another's file. */
 static bool is_lock(int file, bool *own)
 {
-    struct stat there;
-    if (fstat(file, &there) != 0 || !S_ISREG(there.st_mode) || there.st_nlink != 1)
+    struct stat status;
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1)
         return false;
-    *own = there.st_uid == geteuid();
+    *own = status.st_uid == geteuid();
     return true;
 }
 

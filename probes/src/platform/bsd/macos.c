@@ -197,16 +197,16 @@ bool bsd_interface_counters(const char *name, struct bsd_interface_counters *out
     int path[] = {CTL_NET, PF_ROUTE, 0, 0, NET_RT_IFLIST2, (int)if_nametoindex(name)};
     struct if_msghdr2 message;
     size_t length = 0;
-    bool found = false;
+    bool is_found = false;
     if (path[5] == 0 || sysctl(path, 6, NULL, &length, NULL, 0) != 0 || length < sizeof message)
         return false;
     char *list = malloc(length);
     if (list != NULL && sysctl(path, 6, list, &length, NULL, 0) == 0 && length >= sizeof message) {
         memcpy(&message, list, sizeof message);
-        found = message.ifm_type == RTM_IFINFO2;
+        is_found = message.ifm_type == RTM_IFINFO2;
     }
     free(list);
-    if (!found)
+    if (!is_found)
         return false;
     const struct if_data64 *data = &message.ifm_data;
     *out = (struct bsd_interface_counters){

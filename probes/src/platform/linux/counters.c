@@ -36,15 +36,15 @@ void plat_cpu_times(struct plat_cpu_times *out)
 bool plat_udp_receive_buffer_errors(uint64_t *out)
 {
     char line[1024];
-    unsigned long long found;
+    unsigned long long errors;
     bool any = false;
     *out = 0;
     FILE *file = fopen("/proc/self/net/snmp", "re");
     if (file != NULL) {
         /* Two lines begin with "Udp:", the names and the values. */
         while (fgets(line, sizeof line, file) != NULL)
-            if (sscanf(line, "Udp: %*u %*u %*u %*u %llu", &found) == 1) {
-                *out += found;
+            if (sscanf(line, "Udp: %*u %*u %*u %*u %llu", &errors) == 1) {
+                *out += errors;
                 any = true;
             }
         fclose(file);
@@ -52,8 +52,8 @@ bool plat_udp_receive_buffer_errors(uint64_t *out)
     file = fopen("/proc/self/net/snmp6", "re");
     if (file != NULL) {
         while (fgets(line, sizeof line, file) != NULL)
-            if (sscanf(line, "Udp6RcvbufErrors %llu", &found) == 1)
-                *out += found;
+            if (sscanf(line, "Udp6RcvbufErrors %llu", &errors) == 1)
+                *out += errors;
         fclose(file);
     }
     return any;
@@ -95,11 +95,11 @@ bool plat_fragments(struct plat_fragments *out)
 bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
 {
     char line[512];
-    bool found = false;
+    bool is_found = false;
     FILE *file = fopen("/proc/self/net/dev", "re");
     if (file == NULL)
         return false;
-    while (!found && fgets(line, sizeof line, file) != NULL) {
+    while (!is_found && fgets(line, sizeof line, file) != NULL) {
         unsigned long long in, in_packets, sent, sent_packets;
         char *colon = strrchr(line, ':');
         if (colon == NULL)
@@ -107,11 +107,11 @@ bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
         *colon = 0;
         if (strcmp(line + strspn(line, " "), name) != 0)
             continue;
-        found = sscanf(colon + 1, "%llu %llu %*u %*u %*u %*u %*u %*u %llu %llu", &in, &in_packets,
+        is_found = sscanf(colon + 1, "%llu %llu %*u %*u %*u %*u %*u %*u %llu %llu", &in, &in_packets,
                        &sent, &sent_packets) == 4;
-        if (found)
+        if (is_found)
             *out = (struct plat_interface_counts){sent, in, sent_packets, in_packets};
     }
     fclose(file);
-    return found;
+    return is_found;
 }

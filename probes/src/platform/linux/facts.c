@@ -47,16 +47,16 @@ static void cpu_model(struct json *out)
     static const char *const names[] = {"model name", "cpu model", "Model", "Processor", "cpu"};
     char line[256];
     FILE *file = fopen("/proc/cpuinfo", "re");
-    bool found = false;
+    bool is_found = false;
     if (file == NULL)
         return;
-    while (!found && fgets(line, sizeof line, file) != NULL)
-        for (size_t i = 0; !found && i < sizeof names / sizeof names[0]; i++) {
+    while (!is_found && fgets(line, sizeof line, file) != NULL)
+        for (size_t i = 0; !is_found && i < sizeof names / sizeof names[0]; i++) {
             size_t length = strlen(names[i]);
             char *colon = strchr(line, ':');
-            found = colon != NULL && strncmp(line, names[i], length) == 0 &&
+            is_found = colon != NULL && strncmp(line, names[i], length) == 0 &&
                     strspn(line + length, " \t") == (size_t)(colon - line) - length;
-            if (!found)
+            if (!is_found)
                 continue;
             colon[strcspn(colon, "\n")] = 0;
             json_text(out, "cpu_model", colon + 1 + strspn(colon + 1, " \t"));

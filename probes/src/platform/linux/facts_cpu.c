@@ -53,7 +53,7 @@ struct deepest {
 };
 
 /* False: there is no such state, and none after it. */
-static bool look_at_state(unsigned cpu, unsigned state, struct deepest *found)
+static bool look_at_state(unsigned cpu, unsigned state, struct deepest *deepest)
 {
     char path[96], name[32];
     uint64_t disabled, latency_us;
@@ -67,9 +67,9 @@ static bool look_at_state(unsigned cpu, unsigned state, struct deepest *found)
         return true;
     strcpy(end, "latency");
     if (facts_number_in(path, &latency_us) &&
-        (found->name[0] == 0 || latency_us > found->latency_us)) {
-        found->latency_us = latency_us;
-        snprintf(found->name, sizeof found->name, "%s", name);
+        (deepest->name[0] == 0 || latency_us > deepest->latency_us)) {
+        deepest->latency_us = latency_us;
+        snprintf(deepest->name, sizeof deepest->name, "%s", name);
     }
     return true;
 }
@@ -77,17 +77,17 @@ static bool look_at_state(unsigned cpu, unsigned state, struct deepest *found)
 /* How long a packet may wait for a CPU to wake up. */
 static void idle(struct json *out)
 {
-    struct deepest found = {.latency_us = 0};
+    struct deepest deepest = {.latency_us = 0};
     bool usable[PLAT_CPUS];
     linux_usable(usable, PLAT_CPUS);
     for (unsigned cpu = 0; cpu < PLAT_CPUS; cpu++)
         for (unsigned state = 0; state < IDLE_STATES && usable[cpu]; state++)
-            if (!look_at_state(cpu, state, &found))
+            if (!look_at_state(cpu, state, &deepest))
                 break;
-    if (found.name[0] == 0)
+    if (deepest.name[0] == 0)
         return;
-    json_text(out, "idle_state_deepest", found.name);
-    json_u64(out, "idle_state_latency_us", found.latency_us);
+    json_text(out, "idle_state_deepest", deepest.name);
+    json_u64(out, "idle_state_latency_us", deepest.latency_us);
 }
 
 /* 1 where all memory is equally far from all CPUs. */

@@ -33,13 +33,13 @@ static void route_address(struct json *out, const char *key, int family,
 static unsigned write_route(struct json *out, const struct plat_address *to, unsigned by)
 {
     union netlink_answer answer;
-    struct rtattr *found[RTA_MAX + 1];
+    struct rtattr *attributes[RTA_MAX + 1];
     int family = plat_address_v6(to) ? AF_INET6 : AF_INET;
-    unsigned index = netlink_route(NULL, to, by, &answer, found);
+    unsigned index = netlink_route(NULL, to, by, &answer, attributes);
     if (index == 0)
         return 0;
-    route_address(out, "route_source", family, found[RTA_PREFSRC]);
-    route_address(out, "route_gateway", family, found[RTA_GATEWAY]);
+    route_address(out, "route_source", family, attributes[RTA_PREFSRC]);
+    route_address(out, "route_gateway", family, attributes[RTA_GATEWAY]);
     return index;
 }
 
@@ -67,22 +67,22 @@ static void link_settings(struct json *out, unsigned index)
 {
     union netlink_answer answer;
     struct netlink_question question;
-    struct rtattr *found[IFLA_MAX + 1];
+    struct rtattr *attributes[IFLA_MAX + 1];
     uint32_t value;
     netlink_begin(&question, RTM_GETLINK, sizeof question.body.link);
     question.body.link.ifi_index = (int)index;
-    if (!netlink_ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), found, IFLA_MAX + 1))
+    if (!netlink_ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), attributes, IFLA_MAX + 1))
         return;
-    if (netlink_u32(found[IFLA_MTU], &value))
+    if (netlink_u32(attributes[IFLA_MTU], &value))
         json_u64(out, "interface_mtu_bytes", value);
-    if (netlink_u32(found[IFLA_TXQLEN], &value))
+    if (netlink_u32(attributes[IFLA_TXQLEN], &value))
         json_u64(out, "interface_queue_length", value);
-    if (found[IFLA_QDISC] != NULL)
-        json_text_of(out, "interface_qdisc", RTA_DATA(found[IFLA_QDISC]),
-                     strnlen(RTA_DATA(found[IFLA_QDISC]), RTA_PAYLOAD(found[IFLA_QDISC])));
-    if (found[IFLA_CARRIER] != NULL && RTA_PAYLOAD(found[IFLA_CARRIER]) >= 1)
-        json_u64(out, "interface_carrier", *(const unsigned char *)RTA_DATA(found[IFLA_CARRIER]));
-    statistics(out, found[IFLA_STATS64]);
+    if (attributes[IFLA_QDISC] != NULL)
+        json_text_of(out, "interface_qdisc", RTA_DATA(attributes[IFLA_QDISC]),
+                     strnlen(RTA_DATA(attributes[IFLA_QDISC]), RTA_PAYLOAD(attributes[IFLA_QDISC])));
+    if (attributes[IFLA_CARRIER] != NULL && RTA_PAYLOAD(attributes[IFLA_CARRIER]) >= 1)
+        json_u64(out, "interface_carrier", *(const unsigned char *)RTA_DATA(attributes[IFLA_CARRIER]));
+    statistics(out, attributes[IFLA_STATS64]);
 }
 
 /* What the queue in front of the interface had no room for, which no counter of the interface has:
@@ -91,16 +91,16 @@ static void queue_drops(struct json *out, unsigned index)
 {
     union netlink_answer answer;
     struct netlink_question question;
-    struct rtattr *found[TCA_MAX + 1];
+    struct rtattr *attributes[TCA_MAX + 1];
     struct tc_stats counted;
     netlink_begin(&question, RTM_GETQDISC, sizeof question.body.queue);
     /* Older kernels answer only with ECHO; with ACK there is an answer in any case. */
     question.header.nlmsg_flags |= NLM_F_ECHO | NLM_F_ACK;
     question.body.queue.tcm_ifindex = (int)index;
     question.body.queue.tcm_parent = TC_H_ROOT;
-    if (!netlink_ask(&question, &answer, RTM_NEWQDISC, sizeof(struct tcmsg), found, TCA_MAX + 1))
+    if (!netlink_ask(&question, &answer, RTM_NEWQDISC, sizeof(struct tcmsg), attributes, TCA_MAX + 1))
         return;
-    const struct rtattr *attribute = found[TCA_STATS];
+    const struct rtattr *attribute = attributes[TCA_STATS];
     if (attribute == NULL || RTA_PAYLOAD(attribute) < offsetof(struct tc_stats, overlimits))
         return;
     memset(&counted, 0, sizeof counted);
@@ -152,22 +152,22 @@ static void offloads(struct json *out, const struct device *device)
     static const struct {
         uint32_t command, bit;
         const char *name;
-    } known[] = {{ETHTOOL_GRXCSUM, 1, "rx-checksum"}, {ETHTOOL_GTXCSUM, 1, "tx-checksum"},
+    } features[] = {{ETHTOOL_GRXCSUM, 1, "rx-checksum"}, {ETHTOOL_GTXCSUM, 1, "tx-checksum"},
                  {ETHTOOL_GSG, 1, "scatter-gather"},  {ETHTOOL_GTSO, 1, "tso"},
                  {ETHTOOL_GGSO, 1, "gso"},            {ETHTOOL_GGRO, 1, "gro"},
                  {ETHTOOL_GFLAGS, ETH_FLAG_LRO, "lro"}};
     char list[128] = "";
     bool any = false;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        struct ethtool_value value = {.cmd = known[i].command};
+    for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
+        struct ethtool_value value = {.cmd = features[i].command};
         if (!ethtool(device, &value))
             continue;
         any = true;
-        if ((value.data & known[i].bit) == 0)
+        if ((value.data & features[i].bit) == 0)
             continue;
         if (list[0] != 0)
             strcat(list, ",");
-        strcat(list, known[i].name);
+        strcat(list, features[i].name);
     }
     if (any)
         json_text(out, "interface_offloads", list);
@@ -244,9 +244,9 @@ static void driver(struct json *out, const struct device *device)
     struct ethtool_ringparam rings = {.cmd = ETHTOOL_GRINGPARAM};
     struct ethtool_coalesce coalesce = {.cmd = ETHTOOL_GCOALESCE};
     struct ethtool_pauseparam pause = {.cmd = ETHTOOL_GPAUSEPARAM};
-    bool known = driver_name(out, device, &info);
+    bool has_driver = driver_name(out, device, &info);
     info.bus_info[sizeof info.bus_info - 1] = 0;
-    if (!known || !facts_bus(out, info.bus_info))
+    if (!has_driver || !facts_bus(out, info.bus_info))
         facts_device(out, device->name);
     speed(out, device);
     offloads(out, device);

@@ -27,28 +27,28 @@ static unsigned short ethtool_family(void)
     static const char name[] = "ethtool";
     struct netlink_question question;
     union netlink_answer answer;
-    struct rtattr *found[CTRL_ATTR_FAMILY_ID + 1];
+    struct rtattr *attributes[CTRL_ATTR_FAMILY_ID + 1];
     unsigned short family;
     netlink_begin(&question, GENL_ID_CTRL, sizeof question.body.generic);
     question.body.generic = (struct genlmsghdr){.cmd = CTRL_CMD_GETFAMILY, .version = 1};
     netlink_add(&question, CTRL_ATTR_FAMILY_NAME, name, sizeof name);
     if (!netlink_ask_of(NETLINK_GENERIC, &question, &answer, GENL_ID_CTRL,
-                        sizeof question.body.generic, found, CTRL_ATTR_FAMILY_ID + 1) ||
-        found[CTRL_ATTR_FAMILY_ID] == NULL ||
-        RTA_PAYLOAD(found[CTRL_ATTR_FAMILY_ID]) < sizeof family)
+                        sizeof question.body.generic, attributes, CTRL_ATTR_FAMILY_ID + 1) ||
+        attributes[CTRL_ATTR_FAMILY_ID] == NULL ||
+        RTA_PAYLOAD(attributes[CTRL_ATTR_FAMILY_ID]) < sizeof family)
         return 0;
-    memcpy(&family, RTA_DATA(found[CTRL_ATTR_FAMILY_ID]), sizeof family);
+    memcpy(&family, RTA_DATA(attributes[CTRL_ATTR_FAMILY_ID]), sizeof family);
     return family;
 }
 
 static bool frames_in(const struct rtattr *statistics, unsigned short type, uint64_t *frames)
 {
-    size_t left = RTA_PAYLOAD(statistics);
-    for (const struct rtattr *each = RTA_DATA(statistics); RTA_OK(each, left);
-         each = RTA_NEXT(each, left)) {
-        if ((each->rta_type & NLA_TYPE_MASK) != type || RTA_PAYLOAD(each) < sizeof *frames)
+    size_t remaining_bytes = RTA_PAYLOAD(statistics);
+    for (const struct rtattr *attribute = RTA_DATA(statistics); RTA_OK(attribute, remaining_bytes);
+         attribute = RTA_NEXT(attribute, remaining_bytes)) {
+        if ((attribute->rta_type & NLA_TYPE_MASK) != type || RTA_PAYLOAD(attribute) < sizeof *frames)
             continue;
-        memcpy(frames, RTA_DATA(each), sizeof *frames);
+        memcpy(frames, RTA_DATA(attribute), sizeof *frames);
         return true;
     }
     return false;
@@ -58,7 +58,7 @@ void facts_pause_frames(struct json *out, unsigned interface)
 {
     struct netlink_question question;
     union netlink_answer answer;
-    struct rtattr *found[PAUSE_STATISTICS + 1];
+    struct rtattr *attributes[PAUSE_STATISTICS + 1];
     const struct {
         struct rtattr index_head;
         uint32_t index;
@@ -76,12 +76,12 @@ void facts_pause_frames(struct json *out, unsigned interface)
     question.body.generic = (struct genlmsghdr){.cmd = PAUSE_GET, .version = 1};
     netlink_add(&question, PAUSE_HEADER | NLA_F_NESTED, &header, sizeof header);
     if (!netlink_ask_of(NETLINK_GENERIC, &question, &answer, family, sizeof question.body.generic,
-                        found, PAUSE_STATISTICS + 1) ||
+                        attributes, PAUSE_STATISTICS + 1) ||
         ((const struct genlmsghdr *)NLMSG_DATA(&answer.header))->cmd != PAUSE_GET_REPLY ||
-        found[PAUSE_STATISTICS] == NULL)
+        attributes[PAUSE_STATISTICS] == NULL)
         return;
-    if (frames_in(found[PAUSE_STATISTICS], FRAMES_SENT, &frames))
+    if (frames_in(attributes[PAUSE_STATISTICS], FRAMES_SENT, &frames))
         json_u64(out, "interface_pause_frames_sent", frames);
-    if (frames_in(found[PAUSE_STATISTICS], FRAMES_RECEIVED, &frames))
+    if (frames_in(attributes[PAUSE_STATISTICS], FRAMES_RECEIVED, &frames))
         json_u64(out, "interface_pause_frames_received", frames);
 }

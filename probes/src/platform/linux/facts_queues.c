@@ -15,7 +15,7 @@
 
 struct cpus {
     bool member[PLAT_CPUS];
-    bool known;
+    bool is_known;
 };
 
 /* "0-3,8": as the kernel writes a list of CPUs. */
@@ -29,7 +29,7 @@ static void add_list(struct cpus *cpus, const char *list)
         for (unsigned long cpu = first; cpu <= last && cpu < PLAT_CPUS; cpu++)
             cpus->member[cpu] = true;
     }
-    cpus->known = true;
+    cpus->is_known = true;
 }
 
 /* "00000000,0000000f": hexadecimal words of 32 CPUs, the highest first. */
@@ -45,14 +45,14 @@ static void add_mask(struct cpus *cpus, const char *mask)
             if (cpu < PLAT_CPUS && (bits >> i & 1) != 0)
                 cpus->member[cpu] = true;
     }
-    cpus->known = true;
+    cpus->is_known = true;
 }
 
 /* Written as a list with ranges; "none" where there is no member. False: nothing is known. */
 static bool write_list(const struct cpus *cpus, char *into, size_t capacity)
 {
     size_t used = 0;
-    snprintf(into, capacity, "%s", cpus->known ? "none" : "");
+    snprintf(into, capacity, "%s", cpus->is_known ? "none" : "");
     for (unsigned first = 0; first < PLAT_CPUS && used + 16 < capacity; first++) {
         unsigned last = first;
         if (!cpus->member[first])
@@ -63,7 +63,7 @@ static bool write_list(const struct cpus *cpus, char *into, size_t capacity)
                                  used > 0 ? "," : "", first, last);
         first = last;
     }
-    return cpus->known;
+    return cpus->is_known;
 }
 
 /* ---- the card on its bus, which is the same one in every network namespace ---- */
@@ -83,7 +83,7 @@ static void add_interrupt(struct cpus *cpus, const char *number)
 bool facts_bus(struct json *out, const char *bus)
 {
     char path[128], line[64], list[512];
-    struct cpus cpus = {.known = false};
+    struct cpus cpus = {.is_known = false};
     if (bus[0] == 0 || strchr(bus, '/') != NULL || strlen(bus) > 32)
         return false;
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s", bus);
@@ -119,22 +119,22 @@ static bool is_ours(const char *name)
 {
     struct ifreq request;
     char path[96], address[64], ours[24];
-    uint64_t found;
+    uint64_t index;
     int asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (asker < 0)
         return false;
     memset(&request, 0, sizeof request);
     strncpy(request.ifr_name, name, sizeof request.ifr_name - 1);
-    const bool known = ioctl(asker, SIOCGIFHWADDR, &request) == 0;
+    const bool has_address = ioctl(asker, SIOCGIFHWADDR, &request) == 0;
     close(asker);
     const unsigned char *byte = (const unsigned char *)request.ifr_hwaddr.sa_data;
     snprintf(ours, sizeof ours, "%02x:%02x:%02x:%02x:%02x:%02x", byte[0], byte[1], byte[2], byte[3],
              byte[4], byte[5]);
     /* Loopback is the same everywhere. */
-    if (!known || strcmp(ours, "00:00:00:00:00:00") == 0)
+    if (!has_address || strcmp(ours, "00:00:00:00:00:00") == 0)
         return false;
     snprintf(path, sizeof path, "/sys/class/net/%.32s/ifindex", name);
-    if (!facts_number_in(path, &found) || found != if_nametoindex(name))
+    if (!facts_number_in(path, &index) || index != if_nametoindex(name))
         return false;
     snprintf(path, sizeof path, "/sys/class/net/%.32s/address", name);
     return facts_line_of(path, address, sizeof address) && strcmp(address, ours) == 0;
@@ -171,7 +171,7 @@ void facts_queues(struct json *out, const char *name)
 bool plat_receive_steering(const char *name, char into[PLAT_STEERING])
 {
     char path[96], line[512];
-    struct cpus cpus = {.known = false};
+    struct cpus cpus = {.is_known = false};
     const bool ours = is_ours(name);
     for (unsigned queue = 0; queue < 1024 && ours; queue++) {
         snprintf(path, sizeof path, "/sys/class/net/%.32s/queues/rx-%u/rps_cpus", name, queue);

@@ -185,27 +185,27 @@ static void must_be_address(struct code *code, unsigned at, const unsigned char 
 }
 
 /* Whole datagrams from there to here, in packets without options. */
-static void write_filter(struct code *code, const struct plat_address *here,
-                         const struct plat_address *there)
+static void write_filter(struct code *code, const struct plat_address *local,
+                         const struct plat_address *peer)
 {
-    const bool v6 = plat_address_v6(here);
+    const bool v6 = plat_address_v6(local);
     const unsigned udp = datagram_ip_bytes(v6) - UDP_BYTES;
     code->count = 0;
     if (v6) {
         must_be(code, BPF_B, 6, UDP_PROTOCOL);
-        must_be_address(code, 8, address_bytes(there), 16);
-        must_be_address(code, 24, address_bytes(here), 16);
+        must_be_address(code, 8, address_bytes(peer), 16);
+        must_be_address(code, 24, address_bytes(local), 16);
     } else {
         must_be(code, BPF_B, 0, 0x45);
         must_be(code, BPF_B, 9, UDP_PROTOCOL);
-        must_be_address(code, 12, address_bytes(there), 4);
-        must_be_address(code, 16, address_bytes(here), 4);
+        must_be_address(code, 12, address_bytes(peer), 4);
+        must_be_address(code, 16, address_bytes(local), 4);
         code->line[code->count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 6);
         code->line[code->count++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x3fff);
         code->line[code->count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 0);
     }
-    must_be(code, BPF_H, udp, plat_address_port(there));
-    must_be(code, BPF_H, udp + 2, plat_address_port(here));
+    must_be(code, BPF_H, udp, plat_address_port(peer));
+    must_be(code, BPF_H, udp + 2, plat_address_port(local));
     for (unsigned i = 0; i < code->count; i++)
         if (BPF_CLASS(code->line[i].code) == BPF_JMP)
             code->line[i].jf = (unsigned char)(code->count - i);
@@ -233,12 +233,12 @@ static int map_slots(struct plat_capture *capture, size_t packet_bytes, size_t m
     capture->blocks = capture->blocks < 4             ? 4
                       : capture->blocks > BLOCKS_MOST ? BLOCKS_MOST
                                                       : capture->blocks;
-    struct tpacket_req wanted = {.tp_block_size = BLOCK_BYTES,
+    struct tpacket_req request = {.tp_block_size = BLOCK_BYTES,
                                  .tp_block_nr = capture->blocks,
                                  .tp_frame_size = (unsigned)slot,
                                  .tp_frame_nr = capture->blocks * capture->slots_a_block};
     if (setsockopt(socket, SOL_PACKET, PACKET_VERSION, &version, sizeof version) < 0 ||
-        setsockopt(socket, SOL_PACKET, PACKET_RX_RING, &wanted, sizeof wanted) < 0)
+        setsockopt(socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) < 0)
         return errno;
     capture->bytes = (size_t)BLOCK_BYTES * capture->blocks;
     void *map = mmap(NULL, capture->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, socket, 0);
@@ -250,25 +250,25 @@ static int map_slots(struct plat_capture *capture, size_t packet_bytes, size_t m
 
 int plat_capture_open(struct plat_capture *out, plat_socket udp, size_t message_bytes)
 {
-    struct plat_address here, there;
+    struct plat_address local, peer;
     struct code code;
     char name[PLAT_INTERFACE_NAME];
     int buffer = 0;
     *out = (struct plat_capture){.socket = PLAT_NO_SOCKET};
-    int error = plat_local_address(udp, &here);
+    int error = plat_local_address(udp, &local);
     if (error == 0)
-        error = plat_peer_address(udp, &there);
+        error = plat_peer_address(udp, &peer);
     if (error == 0)
         error = plat_option_get(udp, PLAT_RECEIVE_BUFFER, &buffer);
     if (error != 0)
         return error;
-    if (!plat_interface_between(&here, &there, name))
+    if (!plat_interface_between(&local, &peer, name))
         return ENODEV;
-    const bool v6 = plat_address_v6(&here);
+    const bool v6 = plat_address_v6(&local);
     out->socket = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (out->socket < 0)
         return errno;
-    write_filter(&code, &here, &there);
+    write_filter(&code, &local, &peer);
     error = attach(out->socket, code.line, code.count);
     if (error == 0)
         error = map_slots(out, datagram_ip_bytes(v6) + message_bytes, (size_t)buffer);
@@ -336,24 +336,24 @@ static bool take_slot(const struct tpacket2_hdr *slot, struct plat_batch *batch,
 
 ptrdiff_t plat_capture_take(struct plat_capture *capture, plat_socket udp, struct plat_batch *batch)
 {
-    unsigned taken = 0;
+    unsigned count = 0;
     int error = capture->alone ? 0 : leave_alone(capture, udp);
     if (error != 0)
         return -(ptrdiff_t)error;
-    while (taken < batch->count) {
+    while (count < batch->count) {
         struct tpacket2_hdr *slot =
             (struct tpacket2_hdr *)(capture->slots + (size_t)BLOCK_BYTES * capture->block +
                                     capture->slot * capture->slot_bytes);
         if ((__atomic_load_n(&slot->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) == 0)
             break;
-        taken += take_slot(slot, batch, taken);
+        count += take_slot(slot, batch, count);
         __atomic_store_n(&slot->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
         if (++capture->slot == capture->slots_a_block) {
             capture->slot = 0;
             capture->block = (capture->block + 1) % capture->blocks;
         }
     }
-    return taken > 0 ? (ptrdiff_t)taken : -EAGAIN;
+    return count > 0 ? (ptrdiff_t)count : -EAGAIN;
 }
 
 uint64_t plat_capture_drops(struct plat_capture *capture)

@@ -29,14 +29,14 @@ void netlink_add(struct netlink_question *question, unsigned short type, const v
 }
 
 bool netlink_ask(const struct netlink_question *question, union netlink_answer *answer,
-                 unsigned short expected, size_t body, struct rtattr **found, unsigned types)
+                 unsigned short expected, size_t body, struct rtattr **attributes, unsigned types)
 {
-    return netlink_ask_of(NETLINK_ROUTE, question, answer, expected, body, found, types);
+    return netlink_ask_of(NETLINK_ROUTE, question, answer, expected, body, attributes, types);
 }
 
 bool netlink_ask_of(int protocol, const struct netlink_question *question,
                     union netlink_answer *answer, unsigned short expected, size_t body,
-                    struct rtattr **found, unsigned types)
+                    struct rtattr **attributes, unsigned types)
 {
     ssize_t got = -1;
     int asker = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
@@ -48,13 +48,13 @@ bool netlink_ask_of(int protocol, const struct netlink_question *question,
     if (got < (ssize_t)NLMSG_LENGTH(body) || answer->header.nlmsg_type != expected ||
         answer->header.nlmsg_len > (size_t)got)
         return false;
-    memset(found, 0, types * sizeof *found);
+    memset(attributes, 0, types * sizeof *attributes);
     char *at = (char *)NLMSG_DATA(&answer->header) + NLMSG_ALIGN(body);
-    size_t left = answer->header.nlmsg_len - NLMSG_LENGTH(body);
-    for (struct rtattr *attribute = (struct rtattr *)(void *)at; RTA_OK(attribute, left);
-         attribute = RTA_NEXT(attribute, left))
+    size_t remaining_bytes = answer->header.nlmsg_len - NLMSG_LENGTH(body);
+    for (struct rtattr *attribute = (struct rtattr *)(void *)at; RTA_OK(attribute, remaining_bytes);
+         attribute = RTA_NEXT(attribute, remaining_bytes))
         if ((attribute->rta_type & NLA_TYPE_MASK) < types)
-            found[attribute->rta_type & NLA_TYPE_MASK] = attribute;
+            attributes[attribute->rta_type & NLA_TYPE_MASK] = attribute;
     return true;
 }
 
@@ -81,7 +81,7 @@ static unsigned char add_address(struct netlink_question *question, unsigned sho
 }
 
 unsigned netlink_route(const struct plat_address *from, const struct plat_address *to, unsigned by,
-                       union netlink_answer *answer, struct rtattr *found[RTA_MAX + 1])
+                       union netlink_answer *answer, struct rtattr *attributes[RTA_MAX + 1])
 {
     struct netlink_question question;
     struct sockaddr_in6 v6;
@@ -96,8 +96,8 @@ unsigned netlink_route(const struct plat_address *from, const struct plat_addres
         by = v6.sin6_scope_id;
     if (by != 0)
         netlink_add(&question, RTA_OIF, &by, sizeof by);
-    return netlink_ask(&question, answer, RTM_NEWROUTE, sizeof(struct rtmsg), found, RTA_MAX + 1) &&
-                   netlink_u32(found[RTA_OIF], &index)
+    return netlink_ask(&question, answer, RTM_NEWROUTE, sizeof(struct rtmsg), attributes, RTA_MAX + 1) &&
+                   netlink_u32(attributes[RTA_OIF], &index)
                ? index
                : 0;
 }
@@ -106,9 +106,9 @@ bool plat_interface_between(const struct plat_address *local, const struct plat_
                             char into[PLAT_INTERFACE_NAME])
 {
     union netlink_answer answer;
-    struct rtattr *found[RTA_MAX + 1];
+    struct rtattr *attributes[RTA_MAX + 1];
     char name[IF_NAMESIZE];
-    unsigned index = netlink_route(local, peer, 0, &answer, found);
+    unsigned index = netlink_route(local, peer, 0, &answer, attributes);
     if (index == 0 || if_indextoname(index, name) == NULL)
         return false;
     snprintf(into, PLAT_INTERFACE_NAME, "%s", name);
@@ -119,14 +119,14 @@ bool plat_carrier_changes(const char *name, uint64_t *out)
 {
     struct netlink_question question;
     union netlink_answer answer;
-    struct rtattr *found[IFLA_MAX + 1];
+    struct rtattr *attributes[IFLA_MAX + 1];
     uint32_t changes;
     netlink_begin(&question, RTM_GETLINK, sizeof question.body.link);
     question.body.link.ifi_index = (int)if_nametoindex(name);
     if (question.body.link.ifi_index == 0 ||
-        !netlink_ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), found,
+        !netlink_ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), attributes,
                      IFLA_MAX + 1) ||
-        !netlink_u32(found[IFLA_CARRIER_CHANGES], &changes))
+        !netlink_u32(attributes[IFLA_CARRIER_CHANGES], &changes))
         return false;
     *out = changes;
     return true;

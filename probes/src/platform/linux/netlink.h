@@ -30,17 +30,17 @@ void netlink_add(struct netlink_question *question, unsigned short type, const v
                  size_t size);
 /* Fills found[type] with the answer's attributes up to `types` - 1. False: none of that kind. */
 bool netlink_ask(const struct netlink_question *question, union netlink_answer *answer,
-                 unsigned short expected, size_t body, struct rtattr **found, unsigned types);
+                 unsigned short expected, size_t body, struct rtattr **attributes, unsigned types);
 /* The same for another part of the kernel than routes and interfaces: NETLINK_GENERIC. */
 bool netlink_ask_of(int protocol, const struct netlink_question *question,
                     union netlink_answer *answer, unsigned short expected, size_t body,
-                    struct rtattr **found, unsigned types);
+                    struct rtattr **attributes, unsigned types);
 /* False: the attribute is missing (NULL) or too short. */
 bool netlink_u32(const struct rtattr *attribute, uint32_t *value);
 
 /* Index of the interface by which packets leave for `to`, from `from` (NULL: from anywhere), by the
  * interface `by` (0: by any); 0: no route. `found` has the route's attributes, in `answer`. */
 unsigned netlink_route(const struct plat_address *from, const struct plat_address *to, unsigned by,
-                       union netlink_answer *answer, struct rtattr *found[RTA_MAX + 1]);
+                       union netlink_answer *answer, struct rtattr *attributes[RTA_MAX + 1]);
 
 #endif

@@ -29,7 +29,7 @@ struct ring_half {
 };
 
 struct linux_ring {
-    struct ring_half out, done;
+    struct ring_half out, completion;
     int error; /* reported by the next call */
     unsigned free;
     uint64_t place[RING_PLACES]; /* where the free ones begin */
@@ -86,7 +86,7 @@ static int map_halves(const struct plat_ring *ring, struct linux_ring *own)
     int error = map_half(&own->out, socket, sizeof(struct newer_xdp_frame), &at.tx,
                          NEWER_XDP_PGOFF_TX_RING);
     return error != 0 ? error
-                      : map_half(&own->done, socket, sizeof(uint64_t), &at.completion,
+                      : map_half(&own->completion, socket, sizeof(uint64_t), &at.completion,
                                  NEWER_XDP_UMEM_PGOFF_COMPLETION_RING);
 }
 
@@ -161,7 +161,7 @@ void plat_ring_close(struct plat_ring *ring)
     plat_close(ring->socket);
     if (own != NULL) {
         unmap_half(&own->out);
-        unmap_half(&own->done);
+        unmap_half(&own->completion);
     }
     if (ring->bytes != NULL)
         munmap(ring->bytes, RING_PLACES * ring->room);
@@ -208,12 +208,12 @@ static void push_on(struct plat_ring *ring)
 
 static void reclaim(struct linux_ring *own)
 {
-    const uint32_t produced = theirs(own->done.produced);
-    uint32_t consumed = *own->done.consumed;
+    const uint32_t produced = theirs(own->completion.produced);
+    uint32_t consumed = *own->completion.consumed;
     for (; consumed != produced; consumed++)
         own->place[own->free++] =
-            ((const uint64_t *)own->done.entries)[consumed % RING_PLACES];
-    __atomic_store_n(own->done.consumed, consumed, __ATOMIC_RELEASE);
+            ((const uint64_t *)own->completion.entries)[consumed % RING_PLACES];
+    __atomic_store_n(own->completion.consumed, consumed, __ATOMIC_RELEASE);
 }
 
 unsigned plat_ring_free(struct plat_ring *ring)

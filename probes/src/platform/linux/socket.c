@@ -163,11 +163,11 @@ bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
 
 /* ---- contents of its queues ---- */
 
-static bool read_memory(int socket, uint32_t memory[SK_MEMINFO_VARS], unsigned wanted)
+static bool read_memory(int socket, uint32_t memory[SK_MEMINFO_VARS], unsigned variable)
 {
     socklen_t length = sizeof(uint32_t) * SK_MEMINFO_VARS;
     return getsockopt(socket, SOL_SOCKET, SO_MEMINFO, memory, &length) == 0 &&
-           length > wanted * sizeof(uint32_t);
+           length > variable * sizeof(uint32_t);
 }
 
 bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out)

@@ -85,10 +85,10 @@ ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, 
     return got;
 }
 
-enum taken { TOOK_A_STAMP, TOOK_SOMETHING_ELSE, TOOK_NOTHING };
+enum fetch_result { TOOK_A_STAMP, TOOK_SOMETHING_ELSE, TOOK_NOTHING };
 
 /* Reads one entry of the error queue, which also has errors of other datagrams. */
-static enum taken fetch_stamp(int socket, struct plat_stamp *sent)
+static enum fetch_result fetch_stamp(int socket, struct plat_stamp *sent)
 {
     union control control;
     char byte;
@@ -100,16 +100,16 @@ static enum taken fetch_stamp(int socket, struct plat_stamp *sent)
     return read_control(&message, sent) ? TOOK_A_STAMP : TOOK_SOMETHING_ELSE;
 }
 
-bool plat_sent_stamp(plat_socket given, uint64_t wait_ns, struct plat_stamp *sent)
+bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *sent)
 {
     const uint64_t until_ns = plat_now_ns() + wait_ns;
-    struct pollfd wait = {.fd = (int)given};
+    struct pollfd wait = {.fd = (int)socket};
     for (int ready = 0;;) {
-        enum taken taken;
+        enum result result;
         do
-            taken = fetch_stamp((int)given, sent);
-        while (taken == TOOK_SOMETHING_ELSE);
-        if (taken == TOOK_A_STAMP)
+            result = fetch_stamp((int)socket, sent);
+        while (result == TOOK_SOMETHING_ELSE);
+        if (result == TOOK_A_STAMP)
             return true;
         /* An error that is not of this queue stays, and would be polled without end. */
         if (ready > 0)
@@ -178,9 +178,9 @@ static struct card *free_card(void)
 static bool switch_card_on(int socket, const char *interface)
 {
     struct hwtstamp_config config, before;
-    struct card *known = find_card(interface), *place = free_card();
-    if (known != NULL) {
-        known->users++;
+    struct card *card = find_card(interface), *place = free_card();
+    if (card != NULL) {
+        card->users++;
         return true;
     }
     memset(&before, 0, sizeof before);
@@ -214,12 +214,12 @@ void plat_stamps_off(const char *interface)
 {
     int asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     pthread_mutex_lock(&cards_lock);
-    struct card *known = find_card(interface);
-    if (known != NULL && known->users > 1)
-        known->users--;
-    else if (known != NULL && asker >= 0) { /* else the next test of this card puts it back */
-        request_of_card(asker, SIOCSHWTSTAMP, interface, &known->before);
-        known->users = 0;
+    struct card *card = find_card(interface);
+    if (card != NULL && card->users > 1)
+        card->users--;
+    else if (card != NULL && asker >= 0) { /* else the next test of this card puts it back */
+        request_of_card(asker, SIOCSHWTSTAMP, interface, &card->before);
+        card->users = 0;
     }
     pthread_mutex_unlock(&cards_lock);
     if (asker >= 0)

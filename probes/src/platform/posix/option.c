@@ -67,9 +67,9 @@ static int set_give_up(int socket, int seconds)
     return error;
 }
 
-int plat_option_set(plat_socket given, enum plat_option option, int value)
+int plat_option_set(plat_socket handle, enum plat_option option, int value)
 {
-    int socket = (int)given, level, name;
+    int socket = (int)handle, level, name;
     if (option == PLAT_BLOCKING) {
         int nonblocking = !value;
         return posix_failed(ioctl(socket, FIONBIO, &nonblocking));
@@ -95,9 +95,9 @@ int plat_option_set(plat_socket given, enum plat_option option, int value)
     return posix_failed(setsockopt(socket, level, name, &value, sizeof value));
 }
 
-int plat_option_get(plat_socket given, enum plat_option option, int *value)
+int plat_option_get(plat_socket handle, enum plat_option option, int *value)
 {
-    int socket = (int)given, level, name;
+    int socket = (int)handle, level, name;
     socklen_t length = sizeof *value;
     if (option == PLAT_DONT_FRAGMENT)
         return posix_get_dont_fragment(socket, value);

@@ -16,11 +16,11 @@
  * ours takes, and macOS refuses what is without bound. */
 static void allow_sockets(void)
 {
-    const rlim_t wanted = 10240;
+    const rlim_t limit = 10240;
     struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= wanted)
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= limit)
         return;
-    files.rlim_cur = files.rlim_max < wanted ? files.rlim_max : wanted;
+    files.rlim_cur = files.rlim_max < limit ? files.rlim_max : limit;
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
@@ -87,10 +87,10 @@ struct thread_start {
 
 #define THREAD_STACK ((size_t)1 << 20)
 
-static void *enter_thread(void *given)
+static void *enter_thread(void *argument)
 {
-    struct thread_start start = *(struct thread_start *)given;
-    free(given);
+    struct thread_start start = *(struct thread_start *)argument;
+    free(argument);
     posix_thread_begins();
     start.routine(start.argument);
     return NULL;

@@ -109,14 +109,14 @@ ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length)
 }
 
 ptrdiff_t plat_send_gathered(plat_socket socket, const void *message, size_t length, unsigned count,
-                             size_t done)
+                             size_t sent_bytes)
 {
     struct iovec place[PLAT_BATCH];
-    const unsigned first = (unsigned)(done / length);
+    const unsigned first = (unsigned)(sent_bytes / length);
     for (unsigned i = first; i < count; i++)
         place[i - first] = (struct iovec){(void *)(uintptr_t)message, length};
-    place[0].iov_base = (char *)place[0].iov_base + done % length;
-    place[0].iov_len -= done % length;
+    place[0].iov_base = (char *)place[0].iov_base + sent_bytes % length;
+    place[0].iov_len -= sent_bytes % length;
     return posix_moved(writev((int)socket, place, (int)(count - first)));
 }
 

@@ -19,13 +19,13 @@ static void read_groups(struct cpu_groups *out)
     if (relation != NULL && GetLogicalProcessorInformationEx(RelationGroup, relation, &bytes) &&
         relation->Relationship == RelationGroup)
         for (WORD i = 0; i < relation->Group.ActiveGroupCount && i < CPU_GROUPS_MAX; i++)
-            out->there[out->count++] = relation->Group.GroupInfo[i].ActiveProcessorMask;
+            out->masks[out->count++] = relation->Group.GroupInfo[i].ActiveProcessorMask;
     free(relation);
     if (out->count > 0)
         return;
     const DWORD cpus = GetActiveProcessorCount(0);
     out->count = 1;
-    out->there[0] = cpus >= 64 ? UINT64_MAX : (UINT64_C(1) << cpus) - 1;
+    out->masks[0] = cpus >= 64 ? UINT64_MAX : (UINT64_C(1) << cpus) - 1;
 }
 
 /* A process of one group has a mask in it; its threads may be moved to other groups, and that of a
@@ -58,7 +58,7 @@ unsigned windows_usable_cpus(void)
     read_groups(&groups);
     for (unsigned group = 0; group < groups.count; group++)
         for (unsigned bit = 0; bit < 64; bit++)
-            usable += (groups.there[group] >> bit & 1) != 0 && is_usable(group, bit);
+            usable += (groups.masks[group] >> bit & 1) != 0 && is_usable(group, bit);
     return usable > 0 ? usable : 1;
 }
 
@@ -86,11 +86,11 @@ bool plat_thread_place(plat_thread thread, unsigned *cpu)
 
 bool plat_own_place(unsigned *cpu)
 {
-    PROCESSOR_NUMBER here;
+    PROCESSOR_NUMBER place;
     struct cpu_groups groups;
     read_groups(&groups);
-    GetCurrentProcessorNumberEx(&here);
-    return cpu_groups_number(&groups, here.Group, here.Number, cpu);
+    GetCurrentProcessorNumberEx(&place);
+    return cpu_groups_number(&groups, place.Group, place.Number, cpu);
 }
 
 /* ---- CPU time ---- */
@@ -135,16 +135,16 @@ static unsigned read_group(USHORT group, bool only, struct processor_times times
 {
     const ULONG room = GROUP_CPUS * sizeof times[0];
     ULONG bytes = 0;
-    void *found = windows_native("NtQuerySystemInformationEx");
+    void *function = windows_native("NtQuerySystemInformationEx");
     query_group of_group;
     query_system of_own;
-    memcpy(&of_group, &found, sizeof of_group);
+    memcpy(&of_group, &function, sizeof of_group);
     memset(times, 0, room);
     if (of_group != NULL &&
         of_group(PERFORMANCE, &group, sizeof group, times, room, &bytes) == 0)
         return bytes / sizeof times[0];
-    found = windows_native("NtQuerySystemInformation");
-    memcpy(&of_own, &found, sizeof of_own);
+    function = windows_native("NtQuerySystemInformation");
+    memcpy(&of_own, &function, sizeof of_own);
     if (!only || of_own == NULL || of_own(PERFORMANCE, times, room, &bytes) != 0)
         return 0;
     return bytes / sizeof times[0];

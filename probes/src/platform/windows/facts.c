@@ -34,9 +34,9 @@ static void timer_resolution(struct json *out)
     typedef LONG(WINAPI *query_resolution)(ULONG *, ULONG *, ULONG *);
     ULONG coarsest, finest, now = 0;
     HMODULE library = GetModuleHandleW(L"ntdll.dll");
-    FARPROC found = library != NULL ? GetProcAddress(library, "NtQueryTimerResolution") : NULL;
+    FARPROC function = library != NULL ? GetProcAddress(library, "NtQueryTimerResolution") : NULL;
     query_resolution query;
-    memcpy(&query, &found, sizeof query);
+    memcpy(&query, &function, sizeof query);
     if (query != NULL && query(&coarsest, &finest, &now) == 0 && now > 0)
         json_u64(out, "timer_resolution_ns", (uint64_t)now * 100);
 }

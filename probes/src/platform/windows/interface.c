@@ -10,16 +10,16 @@
 
 #include "pure/json.h"
 
-static bool same_ip(const struct sockaddr *one, const struct sockaddr *other)
+static bool same_ip(const struct sockaddr *first, const struct sockaddr *second)
 {
-    if (one->sa_family != other->sa_family)
+    if (first->sa_family != second->sa_family)
         return false;
-    if (one->sa_family == AF_INET)
-        return memcmp(&((const struct sockaddr_in *)(const void *)one)->sin_addr,
-                      &((const struct sockaddr_in *)(const void *)other)->sin_addr, 4) == 0;
-    return one->sa_family == AF_INET6 &&
-           memcmp(&((const struct sockaddr_in6 *)(const void *)one)->sin6_addr,
-                  &((const struct sockaddr_in6 *)(const void *)other)->sin6_addr, 16) == 0;
+    if (first->sa_family == AF_INET)
+        return memcmp(&((const struct sockaddr_in *)(const void *)first)->sin_addr,
+                      &((const struct sockaddr_in *)(const void *)second)->sin_addr, 4) == 0;
+    return first->sa_family == AF_INET6 &&
+           memcmp(&((const struct sockaddr_in6 *)(const void *)first)->sin6_addr,
+                  &((const struct sockaddr_in6 *)(const void *)second)->sin6_addr, 16) == 0;
 }
 
 /* ---- which interface ---- */
@@ -44,17 +44,17 @@ static IP_ADAPTER_ADDRESSES *adapters(void)
 
 static bool index_of_address(const struct sockaddr *local, NET_IFINDEX *index)
 {
-    bool found = false;
+    bool is_found = false;
     IP_ADAPTER_ADDRESSES *all = adapters();
-    for (const IP_ADAPTER_ADDRESSES *at = all; at != NULL && !found; at = at->Next)
+    for (const IP_ADAPTER_ADDRESSES *at = all; at != NULL && !is_found; at = at->Next)
         for (const IP_ADAPTER_UNICAST_ADDRESS *own = at->FirstUnicastAddress;
-             own != NULL && !found; own = own->Next)
+             own != NULL && !is_found; own = own->Next)
             if (same_ip(own->Address.lpSockaddr, local)) {
                 *index = at->IfIndex != 0 ? at->IfIndex : at->Ipv6IfIndex;
-                found = true;
+                is_found = true;
             }
     free(all);
-    return found;
+    return is_found;
 }
 
 static bool best_route(const struct plat_address *local, const struct plat_address *peer,

@@ -17,11 +17,11 @@ static char lock_owner[256];
 static plat_thread lock_thread;
 
 /* Waits for what was begun on the pipe. False: it is to end, or has failed. */
-static bool finished(OVERLAPPED *call, BOOL begun, DWORD timeout_ms)
+static bool finished(OVERLAPPED *call, BOOL is_started, DWORD timeout_ms)
 {
     HANDLE events[2] = {lock_over, call->hEvent};
-    DWORD error = begun ? ERROR_SUCCESS : GetLastError(), moved;
-    if (begun || error == ERROR_PIPE_CONNECTED)
+    DWORD error = is_started ? ERROR_SUCCESS : GetLastError(), moved;
+    if (is_started || error == ERROR_PIPE_CONNECTED)
         return true;
     if (error != ERROR_IO_PENDING)
         return false;

@@ -54,9 +54,9 @@ static int set_give_up(SOCKET socket, int seconds)
     DWORD nothing;
     int error = windows_failed(setsockopt(socket, IPPROTO_TCP, TCP_MAXRT, (const char *)&most_s,
                                           sizeof most_s));
-    int other = windows_failed(WSAIoctl(socket, SIO_KEEPALIVE_VALS, &quiet, sizeof quiet, NULL, 0,
+    int keepalive_error = windows_failed(WSAIoctl(socket, SIO_KEEPALIVE_VALS, &quiet, sizeof quiet, NULL, 0,
                                         &nothing, NULL, NULL));
-    return error != 0 ? error : other;
+    return error != 0 ? error : keepalive_error;
 }
 
 int plat_option_set(plat_socket socket, enum plat_option option, int value)
@@ -177,10 +177,10 @@ bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *se
 /* ---- several messages a call: not tried on Windows ---- */
 
 ptrdiff_t plat_send_gathered(plat_socket socket, const void *message, size_t length, unsigned count,
-                             size_t done)
+                             size_t sent_bytes)
 {
     (void)count;
-    return plat_send(socket, (const char *)message + done % length, length - done % length);
+    return plat_send(socket, (const char *)message + sent_bytes % length, length - sent_bytes % length);
 }
 
 /* ---- frames of our own: Windows has no such socket ---- */

@@ -24,15 +24,15 @@ const unsigned plat_receive_most = 1;
 /* Takes the socket over, also where it fails. */
 static int adopt(SOCKET fresh, bool udp, bool is_v6, plat_socket *out)
 {
-    struct windows_socket *made = calloc(1, sizeof *made);
-    if (made == NULL) {
+    struct windows_socket *own = calloc(1, sizeof *own);
+    if (own == NULL) {
         closesocket(fresh);
         return ERROR_NOT_ENOUGH_MEMORY;
     }
-    made->socket = fresh;
-    made->udp = udp;
-    made->v6 = is_v6;
-    *out = (plat_socket)made;
+    own->socket = fresh;
+    own->udp = udp;
+    own->v6 = is_v6;
+    *out = (plat_socket)own;
     return 0;
 }
 
@@ -116,8 +116,8 @@ uint64_t windows_left_ns(uint64_t until_ns)
 {
     const uint64_t hour_ns = UINT64_C(3600000000000);
     uint64_t now = plat_now_ns();
-    uint64_t left = until_ns > now ? until_ns - now : 0;
-    return left < hour_ns ? left : hour_ns;
+    uint64_t rest_ns = until_ns > now ? until_ns - now : 0;
+    return rest_ns < hour_ns ? rest_ns : hour_ns;
 }
 
 /* WSAPoll does not report refused connections before Windows 10 2004; select always does. */

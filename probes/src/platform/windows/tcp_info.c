@@ -59,9 +59,9 @@ bool windows_tcp_info_known(void)
     SOCKET probe = build >= FIRST_BUILD ? socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) : INVALID_SOCKET;
     if (probe == INVALID_SOCKET)
         return false;
-    bool known = request_info(probe, 0, &info) != WSAEOPNOTSUPP;
+    bool is_known = request_info(probe, 0, &info) != WSAEOPNOTSUPP;
     closesocket(probe);
-    return known;
+    return is_known;
 }
 
 static void add_fact(struct plat_tcp_info *out, enum plat_tcp_fact fact, uint64_t value)

@@ -79,10 +79,10 @@ struct thread_start {
     void *argument;
 };
 
-static unsigned __stdcall enter_thread(void *given)
+static unsigned __stdcall enter_thread(void *argument)
 {
-    struct thread_start start = *(struct thread_start *)given;
-    free(given);
+    struct thread_start start = *(struct thread_start *)argument;
+    free(argument);
     start.routine(start.argument);
     if (sleep_timer != NULL)
         CloseHandle(sleep_timer);

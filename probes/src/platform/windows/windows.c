@@ -142,18 +142,18 @@ typedef LONG(WINAPI *get_version)(OSVERSIONINFOW *);
 void *windows_native(const char *name)
 {
     HMODULE library = GetModuleHandleW(L"ntdll.dll");
-    FARPROC found = library != NULL ? GetProcAddress(library, name) : NULL;
+    FARPROC function = library != NULL ? GetProcAddress(library, name) : NULL;
     void *pointer;
-    memcpy(&pointer, &found, sizeof pointer);
+    memcpy(&pointer, &function, sizeof pointer);
     return pointer;
 }
 
 void windows_version(unsigned *major, unsigned *minor, unsigned *build)
 {
     OSVERSIONINFOW version = {.dwOSVersionInfoSize = sizeof version};
-    void *found = windows_native("RtlGetVersion");
+    void *function = windows_native("RtlGetVersion");
     get_version get;
-    memcpy(&get, &found, sizeof get);
+    memcpy(&get, &function, sizeof get);
     if (get != NULL)
         get(&version);
     *major = version.dwMajorVersion;

@@ -13,7 +13,7 @@ unsigned cpu_groups_first(const struct cpu_groups *groups, unsigned group)
 {
     unsigned first = 0;
     for (unsigned i = 0; i < group && i < groups->count; i++)
-        first += bits_in(groups->there[i]);
+        first += bits_in(groups->masks[i]);
     return first;
 }
 
@@ -25,14 +25,14 @@ unsigned cpu_groups_cpus(const struct cpu_groups *groups)
 bool cpu_groups_place(const struct cpu_groups *groups, unsigned cpu, unsigned *group, unsigned *bit)
 {
     for (*group = 0; *group < groups->count; (*group)++) {
-        const uint64_t there = groups->there[*group];
-        const unsigned count = bits_in(there);
+        const uint64_t mask = groups->masks[*group];
+        const unsigned count = bits_in(mask);
         if (cpu >= count) {
             cpu -= count;
             continue;
         }
         for (*bit = 0; *bit < 64; (*bit)++)
-            if ((there >> *bit & 1) != 0 && cpu-- == 0)
+            if ((mask >> *bit & 1) != 0 && cpu-- == 0)
                 return true;
     }
     return false;
@@ -40,9 +40,9 @@ bool cpu_groups_place(const struct cpu_groups *groups, unsigned cpu, unsigned *g
 
 bool cpu_groups_number(const struct cpu_groups *groups, unsigned group, unsigned bit, unsigned *cpu)
 {
-    if (group >= groups->count || bit >= 64 || (groups->there[group] >> bit & 1) == 0)
+    if (group >= groups->count || bit >= 64 || (groups->masks[group] >> bit & 1) == 0)
         return false;
     *cpu = cpu_groups_first(groups, group) +
-           bits_in(groups->there[group] & ((UINT64_C(1) << bit) - 1));
+           bits_in(groups->masks[group] & ((UINT64_C(1) << bit) - 1));
     return true;
 }

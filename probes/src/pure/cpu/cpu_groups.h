@@ -10,7 +10,7 @@
 
 struct cpu_groups {
     unsigned count;
-    uint64_t there[CPU_GROUPS_MAX]; /* bit k: the group has a CPU of that number */
+    uint64_t masks[CPU_GROUPS_MAX]; /* bit k: the group has a CPU of that number */
 };
 
 unsigned cpu_groups_cpus(const struct cpu_groups *groups);

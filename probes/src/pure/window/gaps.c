@@ -6,7 +6,7 @@
 static unsigned shortest(const struct gaps *gaps)
 {
     unsigned number = 0;
-    for (unsigned i = 1; i < gaps->kept; i++)
+    for (unsigned i = 1; i < gaps->longest_count; i++)
         if (gaps->longest[i].length_ns < gaps->longest[number].length_ns)
             number = i;
     return number;
@@ -14,9 +14,9 @@ static unsigned shortest(const struct gaps *gaps)
 
 static void drop_gap(struct gaps *gaps, unsigned number)
 {
-    gaps->kept--;
+    gaps->longest_count--;
     memmove(&gaps->longest[number], &gaps->longest[number + 1],
-            (gaps->kept - number) * sizeof gaps->longest[0]);
+            (gaps->longest_count - number) * sizeof gaps->longest[0]);
 }
 
 void gaps_add(struct gaps *gaps, uint64_t from_ns, uint64_t until_ns, bool full)
@@ -26,13 +26,13 @@ void gaps_add(struct gaps *gaps, uint64_t from_ns, uint64_t until_ns, bool full)
     const struct gap gap = {from_ns, until_ns - from_ns, full};
     gaps->count++;
     gaps->total_ns += gap.length_ns;
-    if (gaps->kept == GAPS_KEPT) {
+    if (gaps->longest_count == GAPS_KEPT) {
         unsigned least = shortest(gaps);
         if (gaps->longest[least].length_ns >= gap.length_ns)
             return;
         drop_gap(gaps, least);
     }
-    gaps->longest[gaps->kept++] = gap;
+    gaps->longest[gaps->longest_count++] = gap;
 }
 
 /* Mean distance of the marks without this number of gaps of this total length. UINT64_MAX: no distance
@@ -53,35 +53,35 @@ static bool stands_out(uint64_t gap_ns, uint64_t mean_ns)
 void gaps_judge(struct gaps *gaps, uint64_t length_ns, uint64_t marks)
 {
     const uint64_t distances = marks > 0 ? marks - 1 : 0;
-    struct gaps left = *gaps;
+    struct gaps rest = *gaps;
     uint64_t total_ns = 0;
-    for (unsigned i = 0; i < left.kept; i++)
-        total_ns += left.longest[i].length_ns;
+    for (unsigned i = 0; i < rest.longest_count; i++)
+        total_ns += rest.longest[i].length_ns;
     if (marks < GAP_MARKS_MIN)
-        left.kept = 0;
+        rest.longest_count = 0;
     /* As many of the longest as stand out together. */
-    while (left.kept > 0) {
-        unsigned least = shortest(&left);
-        uint64_t mean_ns = rest_mean_ns(length_ns, distances, left.kept, total_ns);
-        if (stands_out(left.longest[least].length_ns, mean_ns))
+    while (rest.longest_count > 0) {
+        unsigned least = shortest(&rest);
+        uint64_t mean_ns = rest_mean_ns(length_ns, distances, rest.longest_count, total_ns);
+        if (stands_out(rest.longest[least].length_ns, mean_ns))
             break;
-        total_ns -= left.longest[least].length_ns;
-        drop_gap(&left, least);
+        total_ns -= rest.longest[least].length_ns;
+        drop_gap(&rest, least);
     }
     const uint64_t all_mean_ns = rest_mean_ns(length_ns, distances, gaps->count, gaps->total_ns);
-    if (left.kept < GAPS_KEPT || !stands_out(GAP_LEAST_NS, all_mean_ns)) {
-        left.count = left.kept;
-        left.total_ns = total_ns;
+    if (rest.longest_count < GAPS_KEPT || !stands_out(GAP_LEAST_NS, all_mean_ns)) {
+        rest.count = rest.longest_count;
+        rest.total_ns = total_ns;
     }
-    if (left.kept == 0)
-        left.total_ns = 0;
-    *gaps = left;
+    if (rest.longest_count == 0)
+        rest.total_ns = 0;
+    *gaps = rest;
 }
 
 unsigned gaps_pairs(const struct gaps *gaps, uint64_t origin_ns, uint64_t out[2 * GAPS_KEPT])
 {
     unsigned used = 0;
-    for (unsigned i = 0; i < gaps->kept; i++) {
+    for (unsigned i = 0; i < gaps->longest_count; i++) {
         uint64_t from_ns = gaps->longest[i].from_ns;
         uint64_t until_ns = from_ns + gaps->longest[i].length_ns;
         if (until_ns <= origin_ns)

@@ -18,7 +18,7 @@ struct gap {
 /* All zero: no gaps. */
 struct gaps {
     struct gap longest[GAPS_KEPT]; /* in the order in which they were added */
-    unsigned kept;
+    unsigned longest_count;
     uint64_t count, total_ns; /* of all gaps, also those that are not kept */
 };
 

@@ -278,10 +278,10 @@ static void close_by_silence(struct window *window, struct window_sum sum)
 /* The stream's first mark; the last stream's sets the window. */
 static void begin_stream(struct window *window, struct window_stream *stream, uint64_t t_ns)
 {
-    stream->begun = true;
-    window->begun++;
+    stream->has_begun = true;
+    window->begun_streams++;
     if (window->plan.by_count || window->plan.open_ns > 0 ||
-        window->begun < window->plan.streams)
+        window->begun_streams < window->plan.streams)
         return;
     window->w0_ns = later_by(t_ns, window->plan.warm_up_ns);
     window->w1_ns = later_by(window->w0_ns, window->plan.duration_ns);
@@ -335,7 +335,7 @@ unsigned window_cross(struct window *window, struct window_stream *stream, uint6
 {
     unsigned event = WINDOW_NOTHING;
     uint64_t last_ns;
-    if (!stream->begun)
+    if (!stream->has_begun)
         begin_stream(window, stream, t_ns);
     if (only_notices_edge(window, t_ns)) {
         note_gap(window, stream, t_ns);
