@@ -27,7 +27,7 @@ N = TypeVar("N", int, float)
 def load(folder: File) -> LoadedRun:
     """Read a run folder; ``UsageError`` if there is none, ``StoreError`` if it is damaged."""
     from netlab.report.notebook import LoadedRun
-    from netlab.report.text.said import in_english
+    from netlab.report.text.finding_sentences import in_english
     from netlab.results.run import read_checked
 
     return LoadedRun(read_checked(Path(folder)), in_english)
@@ -92,10 +92,10 @@ def measure(
 
 def _answer(question: Question, between: Between, into: File | None, *, quiet: bool) -> LoadedRun:
     from netlab.runner.start.live import LiveFigures
-    from netlab.runner.start.one_question import found, without_result
+    from netlab.runner.start.one_question import measurable_hosts, without_result
 
     progress = LiveFigures(quiet=quiet)
-    with found(question, between, _choose, progress.notify) as measurable:
+    with measurable_hosts(question, between, _choose, progress.notify) as measurable:
         folder = measurable.measure(None if into is None else Path(into), progress)
     if progress.failed:
         raise without_result(folder)
@@ -132,7 +132,7 @@ def run(
     nothing can be measured, ``LockedError`` if another run uses the folder or a host.
     """
     from netlab.config.shipped import matrix_file
-    from netlab.runner.asked import Options
+    from netlab.runner.options import Options
     from netlab.runner.progress import Progress
     from netlab.runner.run import run as run_matrix
 

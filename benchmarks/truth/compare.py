@@ -28,7 +28,7 @@ from netlab.experiment.matrix import Matrix
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import Analysis, load
 from netlab.results.readings import readings
-from netlab.runner.asked import Options
+from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 from netlab.stats import mean

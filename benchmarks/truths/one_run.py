@@ -23,7 +23,7 @@ from netlab.errors import NetlabError
 from netlab.experiment.records import as_number
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
-from netlab.runner.asked import Options
+from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 

@@ -52,7 +52,7 @@ from netlab.runner.ending import interruptible, raise_swallowed
 from netlab.version import VERSION
 
 if TYPE_CHECKING:
-    from netlab.runner.asked import Options
+    from netlab.runner.options import Options
 
 EXIT_CODES = """\b
 Exit codes
@@ -184,7 +184,7 @@ def run(
 
     If the folder already has results of this matrix, only the missing cells are measured.
     """
-    from netlab.runner.asked import Options
+    from netlab.runner.options import Options
 
     options = Options(
         matrix=matrix,
@@ -234,7 +234,7 @@ def resume(
 
     With --redo, only the cells named there are measured.
     """
-    from netlab.runner.asked import options_to_resume
+    from netlab.runner.options import options_to_resume
 
     _measure(options_to_resume(folder, hosts, redo), as_json=as_json, with_report=with_report)
 

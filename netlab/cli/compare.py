@@ -148,7 +148,7 @@ def check(
       5    an expectation is not met
     """
     from netlab.compare.check import check as check_run
-    from netlab.report.text.said import finding_sentences
+    from netlab.report.text.finding_sentences import finding_sentences
     from netlab.results.run import load
 
     verdict = check_run(

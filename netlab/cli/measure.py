@@ -82,7 +82,7 @@ def measure(
     from netlab.report.text.answer import answer_of
     from netlab.runner.ending import interruptible
     from netlab.runner.start.live import LiveFigures
-    from netlab.runner.start.one_question import found, without_result
+    from netlab.runner.start.one_question import measurable_hosts, without_result
     from netlab.runner.start.question import IDLE_S
 
     names = [name for name in (server, client) if name is not None]
@@ -90,7 +90,9 @@ def measure(
     question = _question(**settings)
     quiet = loudness() is Loudness.QUIET
     progress = LiveFigures(quiet=quiet, verbose=loudness() is Loudness.VERBOSE)
-    with found(question, _between(names, inventory, **settings), _choose, notify) as measurable:
+    with measurable_hosts(
+        question, _between(names, inventory, **settings), _choose, notify
+    ) as measurable:
         if print_matrix:
             show_data(measurable.matrix.rstrip("\n"))
             return

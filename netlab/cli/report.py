@@ -81,7 +81,7 @@ def _write_findings(folder: Path, output: Path | None, *, page_words: bool) -> N
     if page_words:
         raise UsageError("--lang, --narrow and --watch are for the report, not for --json")
     from netlab.findings.analysis import load
-    from netlab.report.text.said import findings_json
+    from netlab.report.text.finding_sentences import findings_json
 
     write_output(output, findings_json(load(folder)))
 

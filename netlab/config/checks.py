@@ -26,7 +26,7 @@ from netlab.config.merge import (
     too_many,
 )
 from netlab.config.settings import FIELD_OF, LOAD, LOAD_KEYS, NAME_OF, kinds_with
-from netlab.config.strangers import unknown_hosts
+from netlab.config.unknown_hosts import unknown_hosts
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.cells import Problem, expansion
 from netlab.experiment.kinds import FIELDS

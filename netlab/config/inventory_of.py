@@ -6,7 +6,7 @@ from pathlib import Path
 
 from netlab.config.echoes import refuse_what_echoes_lack
 from netlab.config.inventory import load_inventory
-from netlab.config.strangers import refuse_unknown_hosts
+from netlab.config.unknown_hosts import refuse_unknown_hosts
 from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import Matrix
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError, UsageError
-from netlab.lab import awake, congestion, inventory, kept, network, server, state, wine
+from netlab.lab import congestion, cpu_latency, inventory, network, saved_keys, server, state, wine
 from netlab.lab.options import LabOptions, check_name
 from netlab.lab.plan import SECOND, LabHost, LabPlan, make_plan
 from netlab.lab.programs import missing_for_windows, missing_packages
@@ -163,9 +163,9 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
             network.make(plan)
             identity = folder / IDENTITY
             keys = (IDENTITY, *map(server.key_name, plan.logins))
-            kept.recall(plan.name, folder, keys)
+            saved_keys.recall(plan.name, folder, keys)
             client_key = server.make_key(identity, f"netlab lab {options.name}")
-            with awake.held() if plan.is_shaped else nullcontext(()) as sleepless:
+            with cpu_latency.limit() if plan.is_shaped else nullcontext(()) as sleepless:
                 for host in plan.logins:
                     windows = wish_of(prefix) if prefix is not None and host.os == "W" else None
                     frames = _sends_frames(host, options)
@@ -235,7 +235,7 @@ def down(name: str = "lab", *, forget: bool = False) -> None:
         if state.folder_of(name).exists():
             _remove(name, state.folder_of(name))
         if forget:
-            kept.forget(name)
+            saved_keys.forget(name)
 
 
 def _remove(name: str, folder: Path) -> None:
@@ -260,7 +260,7 @@ def _plan(options: LabOptions, folder: Path) -> LabPlan:
         folder,
         routes=network.routed_networks(),
         taken_slots=slots,
-        places=kept.places(),
+        places=saved_keys.places(),
     )
     network.refuse_taken_names(plan)
     return plan
@@ -269,9 +269,9 @@ def _plan(options: LabOptions, folder: Path) -> LabPlan:
 def _keep(plan: LabPlan, folder: Path, keys: Iterable[str], say: Callable[[str], None]) -> None:
     """Keep the keys; if the disk refuses, the lab still works and ``say`` gets a message."""
     try:
-        kept.keep(plan, folder, keys)
+        saved_keys.keep(plan, folder, keys)
     except OSError as error:
-        say(f"{kept.root()}: {error.strerror}: the next `up` will have other keys")
+        say(f"{saved_keys.root()}: {error.strerror}: the next `up` will have other keys")
 
 
 def _write_inventory(plan: LabPlan, folder: Path, identity: Path) -> None:

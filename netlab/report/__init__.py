@@ -106,9 +106,9 @@ class Report:
         one does not is removed. With ``reload_s`` the page asks a browser to load it again after so
         many seconds. StoreError where the disk refuses.
         """
-        from netlab.report.beside import beside
         from netlab.report.draw.parallel import drawing_of_several
         from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
+        from netlab.report.forked_text import forked_text
         from netlab.report.page import Contents, page
         from netlab.report.page.first import first_of
         from netlab.report.page.places import with_drawings
@@ -124,7 +124,7 @@ class Report:
             diagrams, left_out = charts(self.layout, link)
             worded_diagrams = tuple(map(worded.of_chart, diagrams))
             of_tables = drawing(worded_diagrams)
-            cells = stack.enter_context(beside(self._cells, worth_it=self._has_many_cells()))
+            cells = stack.enter_context(forked_text(self._cells, worth_it=self._has_many_cells()))
             means = overviews(self.layout, link)
             tabled = sections(self.layout, link, imported=run.plan.source is not None)
             # What programs read is the same in every language, and in one unit in every run.

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from netlab.results.asked_columns import UNITS, setting_columns
 from netlab.results.column import Column
 from netlab.results.latency_columns import LATENCY_UNDER_LOAD
+from netlab.results.setting_columns import UNITS, setting_columns
 from netlab.results.tcp_series import TCP_SERIES
 
 COLUMNS: Mapping[str, Column] = {

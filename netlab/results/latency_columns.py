@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from netlab.results.asked_columns import setting_columns
 from netlab.results.column import Column, Dtype
+from netlab.results.setting_columns import setting_columns
 
 _PHASES: Mapping[str, str] = {
     "idle": "before the load",

@@ -22,7 +22,7 @@ from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.hosts.fact_notes import FactNotes
 from netlab.runner.hosts.host_agents import HostAgents
 from netlab.runner.hosts.host_notes import described, peers_of, routes_of
-from netlab.runner.hosts.ways import PathChecks, groups_without_overlap
+from netlab.runner.hosts.path_checks import PathChecks, groups_without_overlap
 from netlab.runner.observers import active_observers
 from netlab.runner.preflight import Preflight, is_own_address, preflight, preflight_mirror
 from netlab.runner.skip_reasons import (

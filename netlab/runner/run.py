@@ -18,11 +18,11 @@ from netlab.experiment.schedule import Trial
 from netlab.findings.finding import Kind
 from netlab.remote.host_lock import LockOwner
 from netlab.results.value_types import RUN_CHECK
-from netlab.runner.asked import NOTE, Options, data_of, resume_command
 from netlab.runner.due_trials import counts, disturbed, outstanding
 from netlab.runner.ending import shielded
 from netlab.runner.host_pool import HostPool
 from netlab.runner.hosts.agent_group import AgentGroup
+from netlab.runner.options import NOTE, Options, data_of, resume_command
 from netlab.runner.planning.choice import check_redo, chosen_of, redo_of
 from netlab.runner.planning.possible import possible_of
 from netlab.runner.progress import Progress

@@ -18,8 +18,8 @@ from netlab.experiment.stopping import CellProgress, progress_of
 from netlab.messages import _
 from netlab.store.files import disk_error, read_inside
 from netlab.store.journal import Damage, JournalLine, scan_journal
-from netlab.store.kept_values import all_shared, kept, shared
 from netlab.store.lock import holder
+from netlab.store.packed_values import all_shared, packed_values, shared
 from netlab.store.plan import Plan, PlannedCell, from_text
 from netlab.store.source_facts import stated_of
 
@@ -300,8 +300,8 @@ def _compact(record: Record, cell: PlannedCell | None) -> Record:
         server=shared(record.server),
         client=shared(record.client),
         test=shared(record.test),
-        settings=kept(record.settings),
-        values=kept(record.values),
+        settings=packed_values(record.settings),
+        values=packed_values(record.values),
     )
 
 

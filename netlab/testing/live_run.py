@@ -46,7 +46,7 @@ class RunUnderTest:
     def check(self, baseline: str | Path | None = None, *, no_worse_by: float = 0.05) -> Checked:
         """Check every expectation of the matrix, and a baseline run."""
         from netlab.compare.check import check
-        from netlab.report.text.said import finding_sentences
+        from netlab.report.text.finding_sentences import finding_sentences
 
         against = self.baseline if baseline is None else Path(baseline)
         try:
@@ -123,7 +123,7 @@ class Live:
         settings: dict[str, str],
         folder: Path,
     ) -> RunUnderTest:
-        from netlab.runner.asked import Options
+        from netlab.runner.options import Options
         from netlab.runner.progress import Progress
         from netlab.runner.run import run
 

@@ -54,7 +54,7 @@ static void demand_one_kind(const unsigned char *bytes, size_t size)
     unsigned matches = 0;
     for (int i = 0; i < 3; i++)
         matches += dataport_message_read(bytes, size, kinds[i], dataport_tag(token), &header) ||
-                 dataport_bare_is(bytes, size, kinds[i]);
+                   dataport_bare_is(bytes, size, kinds[i]);
     demand(matches <= 1);
     if (dataport_message_read(bytes, size, DATAPORT_RESPONSE, dataport_tag(token), &header))
         match(&header);

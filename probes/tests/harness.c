@@ -3,7 +3,8 @@
 
 unsigned failures;
 
-void check_u64(const char *file, int line, const char *expression, uint64_t value, uint64_t expected)
+void check_u64(const char *file, int line, const char *expression, uint64_t value,
+               uint64_t expected)
 {
     if (value == expected)
         return;

@@ -40,9 +40,11 @@ extern unsigned failures;
 /* Whether two doubles are the same to one part in 10^12. */
 #define CHECK_DOUBLE(value, expected) check_double(__FILE__, __LINE__, #value, value, expected)
 
-void check_u64(const char *file, int line, const char *expression, uint64_t value, uint64_t expected);
+void check_u64(const char *file, int line, const char *expression, uint64_t value,
+               uint64_t expected);
 void check_text(const char *file, int line, const char *expression, const char *value,
                 const char *expected);
-void check_double(const char *file, int line, const char *expression, double value, double expected);
+void check_double(const char *file, int line, const char *expression, double value,
+                  double expected);
 
 #endif

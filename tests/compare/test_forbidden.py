@@ -15,7 +15,7 @@ from netlab.config.matrix_file import expectations_in, load_matrix
 from netlab.errors import ExpectationError, IncompleteRun, MatrixError
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
-from netlab.report.text.said import finding_sentences
+from netlab.report.text.finding_sentences import finding_sentences
 from netlab.results.run import Run
 from netlab.testing.live_run import RunUnderTest
 

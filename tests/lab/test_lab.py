@@ -15,7 +15,7 @@ from labs import inside, needs_a_lab, ssh, wait_until, wire_mbit_per_s
 
 from netlab import lab
 from netlab.errors import UsageError
-from netlab.lab import awake, programs, state
+from netlab.lab import cpu_latency, programs, state
 from netlab.lab.inventory import first_line
 from netlab.lab.options import LabOptions
 
@@ -41,7 +41,9 @@ def awakened(of: lab.LabState) -> Iterator[bool]:
     for host in of.hosts:
         process = state.read_started(of.folder / f"{host.name}.process")
         assert process is not None
-        yield awake.DEVICE in [e.readlink() for e in Path(f"/proc/{process.pid}/fd").iterdir()]
+        yield cpu_latency.DEVICE in [
+            e.readlink() for e in Path(f"/proc/{process.pid}/fd").iterdir()
+        ]
 
 
 class TestALab:
@@ -97,8 +99,8 @@ class TestALab:
     def test_cpus_stay_awake_as_long_as_a_lab_with_a_rate_is_up(
         self, two_labs: tuple[lab.LabState, lab.LabState]
     ) -> None:
-        assert awake.DEVICE.exists() == any(awakened(two_labs[0]))
-        assert awake.DEVICE.exists() == all(awakened(two_labs[0]))
+        assert cpu_latency.DEVICE.exists() == any(awakened(two_labs[0]))
+        assert cpu_latency.DEVICE.exists() == all(awakened(two_labs[0]))
         assert not any(awakened(two_labs[1]))
 
     def test_a_host_sees_its_own_processes_only(

@@ -16,7 +16,7 @@ from netlab import lab
 from netlab.cli import cli
 from netlab.config.inventory import load_inventory
 from netlab.errors import HostError, UsageError
-from netlab.lab import kept, programs, state
+from netlab.lab import programs, saved_keys, state
 from netlab.lab.options import LabOptions
 from netlab.lab.plan import LabPlan, make_plan
 
@@ -73,7 +73,7 @@ class TestInALab:
         lab.down(NAME)
         assert stat.S_IMODE(place.stat().st_mode) == 0o700
         files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in place.iterdir()}
-        assert files == dict.fromkeys([*KEYS, kept.PLACE], 0o600)
+        assert files == dict.fromkeys([*KEYS, saved_keys.PLACE], 0o600)
 
     def test_what_is_forgotten_is_made_anew(self, place: Path) -> None:
         old_pins = what_is_pinned(lab.up(LabOptions(name=NAME)))
@@ -141,15 +141,15 @@ def made(tmp_path: Path) -> Path:
 
 @pytest.mark.needs("sshd")
 def test_a_key_comes_back_as_it_was_kept(place: Path, made: Path, tmp_path: Path) -> None:
-    kept.recall(NAME, tmp_path, ["id"])
+    saved_keys.recall(NAME, tmp_path, ["id"])
     assert not (tmp_path / "id").exists(), "nothing is kept yet"
-    kept.keep(a_plan(), made, ["id"])
-    kept.recall(NAME, tmp_path, ["id", "linux-a.key"])
+    saved_keys.keep(a_plan(), made, ["id"])
+    saved_keys.recall(NAME, tmp_path, ["id", "linux-a.key"])
     assert (tmp_path / "id").read_text() == (made / "id").read_text()
     public = (made / "id.pub").read_text()
     assert (tmp_path / "id.pub").read_text().split()[:2] == public.split()[:2]
     assert stat.S_IMODE((tmp_path / "id").stat().st_mode) == 0o600
-    assert kept.places() == {NAME: (0, "198.19.0.0/24")}
+    assert saved_keys.places() == {NAME: (0, "198.19.0.0/24")}
 
 
 def as_link(file: Path) -> None:
@@ -186,27 +186,27 @@ def as_folder(file: Path) -> None:
 def test_what_is_no_file_of_roots_alone_is_not_used(
     place: Path, made: Path, tmp_path: Path, turn: Callable[[Path], None]
 ) -> None:
-    kept.keep(a_plan(), made, ["id"])
+    saved_keys.keep(a_plan(), made, ["id"])
     turn(place / "id")
     with pytest.raises(HostError, match=r"so it is not used: `netlab lab down .*--forget`"):
-        kept.recall(NAME, tmp_path, ["id"])
+        saved_keys.recall(NAME, tmp_path, ["id"])
 
 
 @pytest.mark.needs("root", "sshd")
 def test_a_file_or_a_folder_of_another_account_is_not_used(
     place: Path, made: Path, tmp_path: Path
 ) -> None:
-    kept.keep(a_plan(), made, ["id"])
+    saved_keys.keep(a_plan(), made, ["id"])
     os.chown(place / "id", 12345, 12345)
     with pytest.raises(HostError, match="id is accessible to others than root, so it is not used"):
-        kept.recall(NAME, tmp_path, ["id"])
+        saved_keys.recall(NAME, tmp_path, ["id"])
     os.chown(place / "id", 0, 0)
     os.chown(place, 12345, 12345)
     with pytest.raises(
         HostError, match="is accessible to others than root, so no keys of labs are kept"
     ):
-        kept.recall(NAME, tmp_path, ["id"])
-    assert kept.places() == {}
+        saved_keys.recall(NAME, tmp_path, ["id"])
+    assert saved_keys.places() == {}
 
 
 @pytest.mark.needs("sshd")
@@ -214,14 +214,14 @@ def test_a_file_or_a_folder_of_another_account_is_not_used(
 def test_a_folder_that_is_a_link_is_not_followed(
     place: Path, made: Path, tmp_path: Path, depth: int
 ) -> None:
-    kept.keep(a_plan(), made, ["id"])
+    saved_keys.keep(a_plan(), made, ["id"])
     folder = [place, *place.parents][depth]
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(HostError, match=f"{place.parent}.* is not a real folder"):
-        kept.keep(a_plan(), made, ["id"])
+        saved_keys.keep(a_plan(), made, ["id"])
     if depth == 0:
-        kept.forget(NAME)
+        saved_keys.forget(NAME)
         assert not folder.is_symlink()
         assert (tmp_path / "elsewhere" / "id").exists()
 

@@ -11,7 +11,7 @@ import pytest
 
 from netlab import lab
 from netlab.errors import HostError
-from netlab.lab import awake, congestion, life, programs, state
+from netlab.lab import congestion, cpu_latency, life, programs, state
 from netlab.lab.options import LabOptions
 
 NAME = f"u{os.getpid()}"
@@ -63,10 +63,10 @@ def test_a_process_number_that_was_given_away_anew_is_not_taken_for_ours() -> No
 
 def test_a_machine_that_offers_no_bound_on_its_sleep_is_no_error(tmp_path: Path) -> None:
     device = tmp_path / "cpu_dma_latency"
-    with awake.held(device) as inherited:
+    with cpu_latency.limit(device) as inherited:
         assert inherited == ()
     device.touch()
-    with awake.held(device) as (descriptor,):
+    with cpu_latency.limit(device) as (descriptor,):
         os.fstat(descriptor)
     assert device.read_bytes() == bytes(4)
 

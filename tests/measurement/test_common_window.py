@@ -20,7 +20,7 @@ from netlab.measurement.netprobe import NETPROBE
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
-from netlab.runner.asked import Options
+from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 from netlab.store.reader import read

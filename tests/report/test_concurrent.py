@@ -28,7 +28,7 @@ from netlab.report.sections.concurrent import (
 )
 from netlab.report.tables.elements import Part, TableCell
 from netlab.results.readings import FlowReading, Reading, readings
-from netlab.runner.asked import Options
+from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 

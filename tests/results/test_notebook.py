@@ -45,7 +45,7 @@ def test_a_run_is_described_in_five_lines(name: str) -> None:
 
 def test_the_answer_in_a_notebook_is_escaped(make: Make) -> None:
     from netlab.report.notebook import LoadedRun
-    from netlab.report.text.said import in_english
+    from netlab.report.text.finding_sentences import in_english
 
     plan = netlab.load(RUNS / "nettest").plan
     run = make(replace(plan, title="<script>alert(1)</script>", source=None), [])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from netlab.errors import UsageError
-from netlab.runner.asked import NOTE, Options, data_of, options_to_resume, resume_command
+from netlab.runner.options import NOTE, Options, data_of, options_to_resume, resume_command
 from netlab.store.run_folder import Plan, RunFolder
 
 ASKED = {

@@ -10,8 +10,8 @@ import pytest
 from fault_runs import Bench, bench
 from terminals import terminal
 
-from netlab.runner.asked import Options
 from netlab.runner.host_pool import HostPool
+from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 

@@ -112,7 +112,7 @@ warning(
     "process-stalled",
     _("{in_trials}: {cause} for {stalled_ns} of {window_ns}, in short pauses"),
     _("{cause} for {stalled_ns} of {window_ns}, in short pauses"),
-    rule="stops.held_up:held_up", rank=51,  # what it waited for comes first
+    rule="stops.delayed_trials:delayed_trials", rank=51,  # what it waited for comes first
     advice=_("find what stops or throttles the probe on that host (a quota, a debugger, other "
         "work, the hypervisor), then measure again"),
     section=DOUBTFUL, condition="the probe's process at one end did not run for at least 3 % of "

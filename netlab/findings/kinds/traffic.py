@@ -34,7 +34,7 @@ note(
     _("{in_trials} other traffic used {other_bit_per_s} of the link ({way}); the link had room "
         "left"),
     _("other traffic used {other_bit_per_s} of the link ({way}); the link had room left"),
-    rule="traffic.beside:beside", rank=72, leads=False,
+    rule="traffic.partial_traffic:partial_traffic", rank=72, leads=False,
     advice=_("the link was not full: the other traffic did not limit the streams, but may have "
         "delayed them"),
     section="What limited a stream",

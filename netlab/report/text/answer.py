@@ -10,9 +10,9 @@ from netlab.findings.analysis import Analysis, load
 from netlab.findings.importance import leading_kinds
 from netlab.findings.round_trips.trips import TripTrial
 from netlab.findings.sample import StreamSample
+from netlab.report.text.finding_sentences import in_english
 from netlab.report.text.load_figure import load_figure
 from netlab.report.text.phrases import percentile_words, share_words
-from netlab.report.text.said import in_english
 from netlab.report.text.under_load import rise_words
 from netlab.results.load_timeline import timeline_of
 from netlab.results.readings import readings

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from netlab.errors import IncompleteRun
 from netlab.experiment.matrix import Link
-from netlab.runner.asked import Options, resume_command
 from netlab.runner.hosts.agent_group import AgentGroup
+from netlab.runner.options import Options, resume_command
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 from netlab.runner.start.ask import Choose, EndHosts, ask, hosts_named
@@ -59,7 +59,7 @@ def without_result(folder: Path) -> IncompleteRun:
 
 
 @contextmanager
-def found(
+def measurable_hosts(
     question: Question, between: Between, choose: Choose, notify: Callable[[str], None]
 ) -> Iterator[Measurable]:
     """Find the hosts of a question; their logins last until the context is left."""

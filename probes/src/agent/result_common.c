@@ -32,7 +32,8 @@ static void add_buffer(struct test *test, struct json *record, int effective,
     if (requested == 0)
         return;
     uint64_t expected_bytes = requested * (uint64_t)plat_buffer_factor;
-    json_flag(record, keys->doubled, plat_buffer_factor == 2 && (uint64_t)effective == expected_bytes);
+    json_flag(record, keys->doubled,
+              plat_buffer_factor == 2 && (uint64_t)effective == expected_bytes);
     json_flag(record, keys->capped, (uint64_t)effective < expected_bytes);
 }
 

@@ -189,9 +189,9 @@ static void drain_udp(struct test *test)
             if (known_ns == NEVER_NS)
                 known_ns = now;
             uint64_t until_ns = known_ns + (asked_ns > 0 ? asked_ns + LATE_NS : DRAIN_NS);
-            uint64_t quiet_ns = asked_ns > 0  ? asked_ns
+            uint64_t quiet_ns = asked_ns > 0      ? asked_ns
                                 : arrivals.marked ? MARKED_QUIET_NS
-                                              : QUIET_NS;
+                                                  : QUIET_NS;
             uint64_t since_ns = arrivals.last_ns > known_ns ? arrivals.last_ns : known_ns;
             bool quiet =
                 now >= since_ns + quiet_ns || (asked_ns == 0 && dropped_here(test, &arrivals));
@@ -200,7 +200,9 @@ static void drain_udp(struct test *test)
         }
         if (test_failed(test) || now >= await_deadline_ns(test))
             break;
-        await_event news = arrivals.marked ? never : arrivals.sent_known ? sender_is_over : sent_is_known;
+        await_event news = arrivals.marked       ? never
+                           : arrivals.sent_known ? sender_is_over
+                                                 : sent_is_known;
         await(test, news, await_earlier(now + DRAIN_LOOK_NS, await_deadline_ns(test)));
     }
     if (!test_failed(test))

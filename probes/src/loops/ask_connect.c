@@ -50,8 +50,8 @@ static bool send_request(struct stream *stream)
 {
     const struct ask *ask = stream->ask;
     size_t sent_bytes;
-    ptrdiff_t put = traffic_send_all(stream->test, stream->socket, ask->opening,
-                                     ask->opening_bytes, &sent_bytes);
+    ptrdiff_t put = traffic_send_all(stream->test, stream->socket, ask->opening, ask->opening_bytes,
+                                     &sent_bytes);
     return put > 0 || report_end(stream, (int)-put);
 }
 
@@ -60,8 +60,8 @@ static bool receive_response(struct stream *stream)
     const struct settings *settings = &stream->test->settings;
     size_t received_bytes = 0;
     while (received_bytes < settings->response_bytes) {
-        ptrdiff_t got =
-            traffic_receive(stream, stream->ask->into + received_bytes, settings->response_bytes - received_bytes);
+        ptrdiff_t got = traffic_receive(stream, stream->ask->into + received_bytes,
+                                        settings->response_bytes - received_bytes);
         if (got > 0)
             received_bytes += (size_t)got;
         else if (got == 0 || !plat_is_transient((int)-got) || test_halted(stream->test))

@@ -191,7 +191,8 @@ static bool read_request(struct stream *stream)
     const size_t size = stream->test->settings.message_bytes;
     size_t received_bytes = 0;
     while (received_bytes < size) {
-        ptrdiff_t got = traffic_receive(stream, stream->buffer + received_bytes, size - received_bytes);
+        ptrdiff_t got =
+            traffic_receive(stream, stream->buffer + received_bytes, size - received_bytes);
         if (got > 0)
             received_bytes += (size_t)got;
         else if (got == 0 || !plat_is_transient((int)-got) || test_halted(stream->test))

@@ -119,8 +119,8 @@ bool open_socket(struct test *test, plat_socket *out)
 
 bool open_next_port(const struct test *test, int error, unsigned *port)
 {
-    const bool is_unavailable = plat_is_address_in_use(error) ||
-                       strcmp(plat_word(error), "address-not-available") == 0;
+    const bool is_unavailable =
+        plat_is_address_in_use(error) || strcmp(plat_word(error), "address-not-available") == 0;
     if (!is_unavailable || *port >= test->settings.port_last)
         return false;
     ++*port;

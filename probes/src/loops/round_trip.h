@@ -23,7 +23,7 @@ struct ask {
     uint64_t trips_kept;
     uint64_t open_ns, close_ns; /* the window: requests sent, or due, in between count */
     uint64_t from_ns, until_ns; /* first request of the window; its last answer or time-out */
-    uint64_t sent, losses;        /* requests of the window; sent = answered + lost */
+    uint64_t sent, losses;      /* requests of the window; sent = answered + losses */
     uint64_t last_ns;           /* the last answer of the window; 0: none */
     struct gaps gaps;           /* times without one */
     uint64_t late, duplicates, mismatched; /* answers, over the whole test */

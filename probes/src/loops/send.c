@@ -22,7 +22,8 @@ static ptrdiff_t send_tcp(struct stream *stream, uint64_t sequence, uint64_t due
     size_t size = stream->test->settings.message_bytes, sent_bytes;
     (void)sequence;
     (void)due_ns;
-    ptrdiff_t put = traffic_send_all(stream->test, stream->socket, stream->buffer, size, &sent_bytes);
+    ptrdiff_t put =
+        traffic_send_all(stream->test, stream->socket, stream->buffer, size, &sent_bytes);
     if (put <= 0)
         stream->partial_bytes = sent_bytes;
     return put;

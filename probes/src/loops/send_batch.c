@@ -150,9 +150,10 @@ static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
     struct send_batch *batch = stream->batch;
     const plat_socket socket = batch->frames != PLAT_NO_SOCKET ? batch->frames : stream->socket;
     for (unsigned sent_places = 0; sent_places < ready;) {
-        ptrdiff_t put = batch->ring.count > 0
-                            ? plat_ring_send(&batch->ring, ready, batch->places.room)
-                            : plat_send_many(socket, &batch->places, sent_places, ready - sent_places);
+        ptrdiff_t put =
+            batch->ring.count > 0
+                ? plat_ring_send(&batch->ring, ready, batch->places.room)
+                : plat_send_many(socket, &batch->places, sent_places, ready - sent_places);
         if (put <= 0)
             return send_may_go_on(stream, (int)-put, *sent, paced ? ready - sent_places : 1);
         const bool first = *sent == 0;

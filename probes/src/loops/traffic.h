@@ -35,8 +35,8 @@ ptrdiff_t traffic_receive(const struct stream *stream, void *into, size_t room);
 /* UDP: receives queued datagrams from the stream's socket or its frames, without waiting. */
 ptrdiff_t traffic_take_many(struct stream *stream, struct plat_batch *batch);
 /* TCP: sends everything, by as many calls as needed. Returns `length`, or the result of the last call
- * if it accepted nothing: then the test is halted or the connection has failed, and *done is the number
- * of bytes sent before. */
+ * if it accepted nothing: then the test is halted or the connection has failed, and *sent_bytes is the
+ * number of bytes sent before. */
 ptrdiff_t traffic_send_all(const struct test *test, plat_socket socket, const void *bytes,
                            size_t length, size_t *sent_bytes);
 /* UDP: handles a receive call without data, or (error 0) an empty datagram. Errors may belong to

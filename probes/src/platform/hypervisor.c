@@ -11,9 +11,10 @@ const char *plat_hypervisor(void)
 {
     static const struct {
         const char *signature, *name;
-    } vendors[] = {{"KVMKVMKVM", "kvm"},       {"Linux KVM Hv", "kvm"},   {"Microsoft Hv", "hyper-v"},
-                 {"VMwareVMware", "vmware"}, {"XenVMMXenVMM", "xen"},   {"TCGTCGTCGTCG", "qemu"},
-                 {"VBoxVBoxVBox", "virtualbox"}, {"bhyve bhyve ", "bhyve"}};
+    } vendors[] = {{"KVMKVMKVM", "kvm"},           {"Linux KVM Hv", "kvm"},
+                   {"Microsoft Hv", "hyper-v"},    {"VMwareVMware", "vmware"},
+                   {"XenVMMXenVMM", "xen"},        {"TCGTCGTCGTCG", "qemu"},
+                   {"VBoxVBoxVBox", "virtualbox"}, {"bhyve bhyve ", "bhyve"}};
     static _Thread_local char signature[13];
     unsigned a, b, c, d, last;
     if (!__get_cpuid(1, &a, &b, &c, &d))

@@ -239,9 +239,9 @@ extern const unsigned plat_receive_most;
  * 1 or more, or the negative error number of the first; the next call reports an error of a later one. */
 ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
                          unsigned count);
-/* TCP: sends `count` identical messages (at most PLAT_BATCH), without the first `done` bytes of them
- * all: by one call with a place for each if the system has such a call (capability "batch"), otherwise
- * one message. Returns the bytes that it accepted, or the negative error number. */
+/* TCP: sends `count` identical messages (at most PLAT_BATCH), without the first `sent_bytes` of
+ * them all: by one call with a place for each if the system has such a call (capability "batch"),
+ * otherwise one message. Returns the bytes that it accepted, or the negative error number. */
 ptrdiff_t plat_send_gathered(plat_socket socket, const void *message, size_t length, unsigned count,
                              size_t sent_bytes);
 /* UDP before plat_connect. */

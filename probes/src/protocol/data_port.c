@@ -65,7 +65,8 @@ bool dataport_control_read(const unsigned char *bytes, size_t length,
     out->stream = get_big16(bytes + 6);
     out->messages = get_big64(bytes + 24);
     bool is_known = out->kind == DATAPORT_HELLO || out->kind == DATAPORT_ANSWER ||
-                 out->kind == DATAPORT_LEAVE || (out->kind == DATAPORT_END && out->messages <= DATAPORT_SEQUENCE_MAX);
+                    out->kind == DATAPORT_LEAVE ||
+                    (out->kind == DATAPORT_END && out->messages <= DATAPORT_SEQUENCE_MAX);
     return is_known && (out->kind == DATAPORT_END || out->messages == 0) &&
            all_zero(bytes + 32, DATAPORT_CONTROL - 32);
 }

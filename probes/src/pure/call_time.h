@@ -27,7 +27,7 @@ struct calltime {
 
 /* Makes it empty; `seed` may be any number. The first call is never timed: it is not typical. */
 void calltime_init(struct calltime *calls, uint32_t seed);
-/* Sets calls->left to the next step: 1 to twice the average less one. */
+/* Sets calls->countdown to the next step: 1 to twice the average less one. */
 void calltime_step(struct calltime *calls);
 /* Call it once per send call: whether to time this one. */
 static inline bool calltime_due(struct calltime *calls)

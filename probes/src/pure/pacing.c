@@ -10,10 +10,11 @@ struct quotient {
     bool fits; /* whole is below 2^64 */
 };
 
-/* (factor x other + plus) / divisor, by schoolbook multiplication and long division in bits. */
+/* (factor x multiplier + plus) / divisor, by schoolbook multiplication and long division in bits. */
 static struct quotient divide(uint64_t factor, uint64_t multiplier, uint64_t plus, uint64_t divisor)
 {
-    uint64_t a = factor >> 32, b = factor & UINT32_MAX, c = multiplier >> 32, d = multiplier & UINT32_MAX;
+    uint64_t a = factor >> 32, b = factor & UINT32_MAX;
+    uint64_t c = multiplier >> 32, d = multiplier & UINT32_MAX;
     uint64_t low = b * d, middle = a * d + (low >> 32), high;
     uint64_t carry = middle >> 32;
     middle = (middle & UINT32_MAX) + b * c;

@@ -78,7 +78,7 @@ static inline void sequence_time(struct sequence *s, uint64_t due_ns, uint64_t a
 /* Jitter in ns; false until two messages have been timed. */
 bool sequence_jitter_ns(const struct sequence *s, uint64_t *out);
 
-/* lost = sent - distinct. False, and nothing written, if more arrived than were sent: then one of
+/* losses = sent - distinct. False, and nothing written, if more arrived than were sent: then one of
  * the two numbers is wrong, and there is no figure. */
 bool sequence_lost(uint64_t sent, uint64_t distinct, uint64_t *losses);
 

@@ -92,12 +92,13 @@ void sample_queues(struct test *test, struct queue *queue)
     for (unsigned i = 0; queue->is_known && i < test->settings.streams; i++) {
         uint64_t bytes = 0;
         queue->is_known = !test->settings.capture &&
-                       plat_queue_bytes(test->stream[i].socket, test->settings.udp, &bytes);
+                          plat_queue_bytes(test->stream[i].socket, test->settings.udp, &bytes);
         queue->bytes += bytes;
     }
 }
 
-static void put_point(struct tcp_point *point, enum tcp_series_fact fact, bool is_known, uint64_t value)
+static void put_point(struct tcp_point *point, enum tcp_series_fact fact, bool is_known,
+                      uint64_t value)
 {
     point->value[fact] = is_known ? value : 0;
     point->present |= is_known ? 1u << fact : 0;

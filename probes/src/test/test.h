@@ -54,7 +54,7 @@ struct stream {
     unsigned number;
     plat_socket socket;
     bool has_begun; /* its first message has been received */
-    bool over;  /* if its thread serves many streams: this one is finished */
+    bool over;      /* if its thread serves many streams: this one is finished */
     unsigned char *buffer; /* its own; NULL if its thread serves many streams */
     uint32_t tag;
     unsigned char bare[DATAPORT_BARE_MAX]; /* content of every message without a header */
@@ -118,7 +118,7 @@ struct test {
     bool told_stop, told_count;
     uint64_t told_messages;
     unsigned begun_streams; /* streams that have sent or received their first message */
-    unsigned ended; /* streams whose threads have returned */
+    unsigned ended;         /* streams whose threads have returned */
     struct window window;
     struct error failure;
 };

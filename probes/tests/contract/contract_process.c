@@ -186,7 +186,8 @@ TEST(what_a_quota_cost_is_there_or_absent)
     struct plat_throttling before, after;
     bool is_known = plat_throttling(&before);
     CHECK(plat_throttling(&after) == is_known);
-    CHECK(!is_known || (after.periods >= before.periods && after.throttled_ns >= before.throttled_ns));
+    CHECK(!is_known ||
+          (after.periods >= before.periods && after.throttled_ns >= before.throttled_ns));
     CHECK(!is_known || after.throttled_periods <= after.periods);
 }
 

@@ -148,8 +148,8 @@ static void stamp_some(struct ends *ends)
     const uint64_t wall = plat_wall_ns(), began = plat_now_ns();
     for (uint32_t i = 0; i < 20; i++) {
         CHECK_U64((uint64_t)plat_send(ends->first, text, 20), 20);
-        CHECK_U64((uint64_t)plat_receive_stamped(ends->second, text, sizeof text, true,
-                                                 &received), 20);
+        CHECK_U64((uint64_t)plat_receive_stamped(ends->second, text, sizeof text, true, &received),
+                  20);
         CHECK_U64((uint64_t)plat_send(ends->second, text, 10), 10);
         CHECK(plat_sent_stamp(ends->second, 5 * SECOND_NS, &sent));
         CHECK_U64(sent.number, i);

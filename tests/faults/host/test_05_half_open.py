@@ -11,7 +11,7 @@ from fault_runs import Bench, at, bench, by_status, wrong_ok
 from sshd import Site, site
 
 from netlab.remote import agent
-from netlab.runner.asked import Options
+from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 

@@ -12,7 +12,7 @@ import pytest
 from fault_runs import Bench, bench, by_status, wrong_ok
 
 from netlab.remote import agent
-from netlab.runner.asked import Options
+from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 

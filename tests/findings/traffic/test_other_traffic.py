@@ -17,8 +17,8 @@ from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.sample import OtherTraffic, StreamSample
 from netlab.findings.streams.limits import limit_of
-from netlab.findings.traffic.beside import beside, filled_by_others
 from netlab.findings.traffic.interfaces import others_of
+from netlab.findings.traffic.partial_traffic import filled_by_others, partial_traffic
 from netlab.report.text.findings import statement
 
 PLACES = [(host, way) for host in ("linux-a", "linux-b") for way in (False, True)]
@@ -246,7 +246,7 @@ def test_trials_are_counted_by_host_and_direction() -> None:
         sample_with("a", 2, other(4e7)),
         sample_with("b", 1),
     ]
-    first_finding, second_finding = beside(trials, ())
+    first_finding, second_finding = partial_traffic(trials, ())
     assert (first_finding.group.host, first_finding.trials) == ("linux-b", (("a", 1), ("a", 2)))
     assert first_finding.evidence == {"other_bit_per_s": 3e7, "trials": 2}
     assert first_finding.words == {"way": "receiving", "in_trials": "in 2 of 3 trials"}
@@ -258,7 +258,7 @@ def test_trials_are_counted_by_host_and_direction() -> None:
 
 
 def test_a_bottleneck_is_not_reported_twice() -> None:
-    assert [*beside([sample_with("a", 1, other(filled_share=0.99))], ())] == []
+    assert [*partial_traffic([sample_with("a", 1, other(filled_share=0.99))], ())] == []
 
 
 def test_what_was_lost_in_the_receiving_socket_is_not_blamed_on_others() -> None:

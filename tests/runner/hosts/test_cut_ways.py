@@ -12,7 +12,7 @@ from netlab.errors import HostGone
 from netlab.experiment.hosts import Host
 from netlab.experiment.records import Status
 from netlab.runner.absence import Absence
-from netlab.runner.hosts.ways import FIRST_LOOK_S, PathChecks, way_of
+from netlab.runner.hosts.path_checks import FIRST_LOOK_S, PathChecks, way_of
 from netlab.runner.preflight import Blocked, Preflight
 
 PAIRS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netlab.experiment.hosts import Host
 from netlab.experiment.round_robin import Match
-from netlab.runner.hosts.ways import groups_without_overlap
+from netlab.runner.hosts.path_checks import groups_without_overlap
 
 
 def host(name: str, machine: str | None = None) -> Host:

@@ -91,7 +91,7 @@ def test_a_run_measures_what_it_can_and_leaves_the_rest_pending(
 ) -> None:
     from netlab.errors import HostError, IncompleteRun
     from netlab.results.value_types import RUN_CHECK
-    from netlab.runner.asked import Options
+    from netlab.runner.options import Options
     from netlab.runner.progress import Progress
     from netlab.runner.run import run
     from netlab.store.reader import read

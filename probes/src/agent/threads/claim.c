@@ -28,7 +28,8 @@ static double step_ns(const struct test *test)
 {
     const struct settings *settings = &test->settings;
     const unsigned most_streams = (settings->streams + test->workers - 1) / test->workers;
-    return 1e9 * (double)settings->rate_denominator / (double)settings->rate_numerator / most_streams;
+    return 1e9 * (double)settings->rate_denominator / (double)settings->rate_numerator /
+           most_streams;
 }
 
 /* A paced sender spins from the longest sleep before a message on: without end where messages are due

@@ -107,8 +107,8 @@ bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
         *colon = 0;
         if (strcmp(line + strspn(line, " "), name) != 0)
             continue;
-        is_found = sscanf(colon + 1, "%llu %llu %*u %*u %*u %*u %*u %*u %llu %llu", &in, &in_packets,
-                       &sent, &sent_packets) == 4;
+        is_found = sscanf(colon + 1, "%llu %llu %*u %*u %*u %*u %*u %*u %llu %llu", &in,
+                          &in_packets, &sent, &sent_packets) == 4;
         if (is_found)
             *out = (struct plat_interface_counts){sent, in, sent_packets, in_packets};
     }

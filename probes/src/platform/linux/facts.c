@@ -55,7 +55,7 @@ static void cpu_model(struct json *out)
             size_t length = strlen(names[i]);
             char *colon = strchr(line, ':');
             is_found = colon != NULL && strncmp(line, names[i], length) == 0 &&
-                    strspn(line + length, " \t") == (size_t)(colon - line) - length;
+                       strspn(line + length, " \t") == (size_t)(colon - line) - length;
             if (!is_found)
                 continue;
             colon[strcspn(colon, "\n")] = 0;

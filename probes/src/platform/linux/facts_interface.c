@@ -71,17 +71,20 @@ static void link_settings(struct json *out, unsigned index)
     uint32_t value;
     netlink_begin(&question, RTM_GETLINK, sizeof question.body.link);
     question.body.link.ifi_index = (int)index;
-    if (!netlink_ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), attributes, IFLA_MAX + 1))
+    if (!netlink_ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), attributes,
+                     IFLA_MAX + 1))
         return;
     if (netlink_u32(attributes[IFLA_MTU], &value))
         json_u64(out, "interface_mtu_bytes", value);
     if (netlink_u32(attributes[IFLA_TXQLEN], &value))
         json_u64(out, "interface_queue_length", value);
     if (attributes[IFLA_QDISC] != NULL)
-        json_text_of(out, "interface_qdisc", RTA_DATA(attributes[IFLA_QDISC]),
-                     strnlen(RTA_DATA(attributes[IFLA_QDISC]), RTA_PAYLOAD(attributes[IFLA_QDISC])));
+        json_text_of(
+            out, "interface_qdisc", RTA_DATA(attributes[IFLA_QDISC]),
+            strnlen(RTA_DATA(attributes[IFLA_QDISC]), RTA_PAYLOAD(attributes[IFLA_QDISC])));
     if (attributes[IFLA_CARRIER] != NULL && RTA_PAYLOAD(attributes[IFLA_CARRIER]) >= 1)
-        json_u64(out, "interface_carrier", *(const unsigned char *)RTA_DATA(attributes[IFLA_CARRIER]));
+        json_u64(out, "interface_carrier",
+                 *(const unsigned char *)RTA_DATA(attributes[IFLA_CARRIER]));
     statistics(out, attributes[IFLA_STATS64]);
 }
 
@@ -98,7 +101,8 @@ static void queue_drops(struct json *out, unsigned index)
     question.header.nlmsg_flags |= NLM_F_ECHO | NLM_F_ACK;
     question.body.queue.tcm_ifindex = (int)index;
     question.body.queue.tcm_parent = TC_H_ROOT;
-    if (!netlink_ask(&question, &answer, RTM_NEWQDISC, sizeof(struct tcmsg), attributes, TCA_MAX + 1))
+    if (!netlink_ask(&question, &answer, RTM_NEWQDISC, sizeof(struct tcmsg), attributes,
+                     TCA_MAX + 1))
         return;
     const struct rtattr *attribute = attributes[TCA_STATS];
     if (attribute == NULL || RTA_PAYLOAD(attribute) < offsetof(struct tc_stats, overlimits))
@@ -152,10 +156,13 @@ static void offloads(struct json *out, const struct device *device)
     static const struct {
         uint32_t command, bit;
         const char *name;
-    } features[] = {{ETHTOOL_GRXCSUM, 1, "rx-checksum"}, {ETHTOOL_GTXCSUM, 1, "tx-checksum"},
-                 {ETHTOOL_GSG, 1, "scatter-gather"},  {ETHTOOL_GTSO, 1, "tso"},
-                 {ETHTOOL_GGSO, 1, "gso"},            {ETHTOOL_GGRO, 1, "gro"},
-                 {ETHTOOL_GFLAGS, ETH_FLAG_LRO, "lro"}};
+    } features[] = {{ETHTOOL_GRXCSUM, 1, "rx-checksum"},
+                    {ETHTOOL_GTXCSUM, 1, "tx-checksum"},
+                    {ETHTOOL_GSG, 1, "scatter-gather"},
+                    {ETHTOOL_GTSO, 1, "tso"},
+                    {ETHTOOL_GGSO, 1, "gso"},
+                    {ETHTOOL_GGRO, 1, "gro"},
+                    {ETHTOOL_GFLAGS, ETH_FLAG_LRO, "lro"}};
     char list[128] = "";
     bool any = false;
     for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {

@@ -46,7 +46,8 @@ static bool frames_in(const struct rtattr *statistics, unsigned short type, uint
     size_t remaining_bytes = RTA_PAYLOAD(statistics);
     for (const struct rtattr *attribute = RTA_DATA(statistics); RTA_OK(attribute, remaining_bytes);
          attribute = RTA_NEXT(attribute, remaining_bytes)) {
-        if ((attribute->rta_type & NLA_TYPE_MASK) != type || RTA_PAYLOAD(attribute) < sizeof *frames)
+        if ((attribute->rta_type & NLA_TYPE_MASK) != type ||
+            RTA_PAYLOAD(attribute) < sizeof *frames)
             continue;
         memcpy(frames, RTA_DATA(attribute), sizeof *frames);
         return true;

@@ -184,7 +184,7 @@ static void must_be_address(struct code *code, unsigned at, const unsigned char 
         must_be(code, BPF_W, at + i, get_big32(bytes + i));
 }
 
-/* Whole datagrams from there to here, in packets without options. */
+/* Whole datagrams from `peer` to `local`, in packets without options. */
 static void write_filter(struct code *code, const struct plat_address *local,
                          const struct plat_address *peer)
 {
@@ -234,9 +234,9 @@ static int map_slots(struct plat_capture *capture, size_t packet_bytes, size_t m
                       : capture->blocks > BLOCKS_MOST ? BLOCKS_MOST
                                                       : capture->blocks;
     struct tpacket_req request = {.tp_block_size = BLOCK_BYTES,
-                                 .tp_block_nr = capture->blocks,
-                                 .tp_frame_size = (unsigned)slot,
-                                 .tp_frame_nr = capture->blocks * capture->slots_a_block};
+                                  .tp_block_nr = capture->blocks,
+                                  .tp_frame_size = (unsigned)slot,
+                                  .tp_frame_nr = capture->blocks * capture->slots_a_block};
     if (setsockopt(socket, SOL_PACKET, PACKET_VERSION, &version, sizeof version) < 0 ||
         setsockopt(socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) < 0)
         return errno;

@@ -96,7 +96,8 @@ unsigned netlink_route(const struct plat_address *from, const struct plat_addres
         by = v6.sin6_scope_id;
     if (by != 0)
         netlink_add(&question, RTA_OIF, &by, sizeof by);
-    return netlink_ask(&question, answer, RTM_NEWROUTE, sizeof(struct rtmsg), attributes, RTA_MAX + 1) &&
+    return netlink_ask(&question, answer, RTM_NEWROUTE, sizeof(struct rtmsg), attributes,
+                       RTA_MAX + 1) &&
                    netlink_u32(attributes[RTA_OIF], &index)
                ? index
                : 0;

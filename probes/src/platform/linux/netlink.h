@@ -28,7 +28,7 @@ union netlink_answer {
 void netlink_begin(struct netlink_question *question, unsigned short type, size_t body);
 void netlink_add(struct netlink_question *question, unsigned short type, const void *value,
                  size_t size);
-/* Fills found[type] with the answer's attributes up to `types` - 1. False: none of that kind. */
+/* Fills attributes[type] with those of the answer, up to `types` - 1. False: none of that kind. */
 bool netlink_ask(const struct netlink_question *question, union netlink_answer *answer,
                  unsigned short expected, size_t body, struct rtattr **attributes, unsigned types);
 /* The same for another part of the kernel than routes and interfaces: NETLINK_GENERIC. */
@@ -39,7 +39,7 @@ bool netlink_ask_of(int protocol, const struct netlink_question *question,
 bool netlink_u32(const struct rtattr *attribute, uint32_t *value);
 
 /* Index of the interface by which packets leave for `to`, from `from` (NULL: from anywhere), by the
- * interface `by` (0: by any); 0: no route. `found` has the route's attributes, in `answer`. */
+ * interface `by` (0: by any); 0: no route. `attributes` has the route's, in `answer`. */
 unsigned netlink_route(const struct plat_address *from, const struct plat_address *to, unsigned by,
                        union netlink_answer *answer, struct rtattr *attributes[RTA_MAX + 1]);
 

@@ -105,7 +105,7 @@ bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *se
     const uint64_t until_ns = plat_now_ns() + wait_ns;
     struct pollfd wait = {.fd = (int)socket};
     for (int ready = 0;;) {
-        enum result result;
+        enum fetch_result result;
         do
             result = fetch_stamp((int)socket, sent);
         while (result == TOOK_SOMETHING_ELSE);

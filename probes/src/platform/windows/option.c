@@ -54,8 +54,8 @@ static int set_give_up(SOCKET socket, int seconds)
     DWORD nothing;
     int error = windows_failed(setsockopt(socket, IPPROTO_TCP, TCP_MAXRT, (const char *)&most_s,
                                           sizeof most_s));
-    int keepalive_error = windows_failed(WSAIoctl(socket, SIO_KEEPALIVE_VALS, &quiet, sizeof quiet, NULL, 0,
-                                        &nothing, NULL, NULL));
+    int keepalive_error = windows_failed(
+        WSAIoctl(socket, SIO_KEEPALIVE_VALS, &quiet, sizeof quiet, NULL, 0, &nothing, NULL, NULL));
     return error != 0 ? error : keepalive_error;
 }
 
@@ -180,7 +180,8 @@ ptrdiff_t plat_send_gathered(plat_socket socket, const void *message, size_t len
                              size_t sent_bytes)
 {
     (void)count;
-    return plat_send(socket, (const char *)message + sent_bytes % length, length - sent_bytes % length);
+    return plat_send(socket, (const char *)message + sent_bytes % length,
+                     length - sent_bytes % length);
 }
 
 /* ---- frames of our own: Windows has no such socket ---- */

@@ -39,7 +39,7 @@ struct window_stream {
     uint64_t edge_seen_ns;     /* the thread's own */
     uint64_t gap_from_ns;      /* the mark before the one that window_cross is called for */
     bool queue_full;           /* set by the caller at the end of a silence; kept with the gap */
-    bool has_begun;                /* under the lock */
+    bool has_begun;            /* under the lock */
 };
 
 struct window_plan {
@@ -61,7 +61,7 @@ struct window {
     _Atomic uint64_t edge_ns; /* no mark before this time changes anything; changes with each edge */
     struct window_plan plan;
     struct window_stream *stream[WINDOW_STREAMS_MAX];
-    unsigned begun_streams;            /* streams that had their first mark */
+    unsigned begun_streams;    /* streams that had their first mark */
     uint64_t w0_ns, w1_ns;     /* WINDOW_NEVER_NS while unknown */
     bool opened, closed, closed_by_silence;
     uint64_t a_ns, b_ns;

@@ -19,7 +19,7 @@ from made_runs import made_plan, made_record
 from netlab.experiment.records import Value, to_json
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import encode_line
-from netlab.store.kept_values import PackedValues, kept
+from netlab.store.packed_values import PackedValues, packed_values
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import read
 from netlab.store.run_folder import RunFolder
@@ -41,7 +41,7 @@ _VALUES = st.one_of(
 
 @given(st.dictionaries(st.text(max_size=80), _VALUES))
 def test_values_come_back_in_their_order_with_their_types(values: dict[str, Any]) -> None:
-    small = kept(values)
+    small = packed_values(values)
     assert [*small.items()] == [*values.items()] and small == values
     assert json.dumps(dict(small)) == json.dumps(values)  # 1, 1.0 and true apart
     for name in (*values, "absent of all"):
@@ -49,7 +49,7 @@ def test_values_come_back_in_their_order_with_their_types(values: dict[str, Any]
 
 
 def test_a_series_that_is_asked_for_is_the_askers_own() -> None:
-    small = kept({"receiver_gaps": [1, 2, 3]})
+    small = packed_values({"receiver_gaps": [1, 2, 3]})
     gaps = small["receiver_gaps"]
     assert isinstance(gaps, list)
     gaps.append(4)
@@ -60,8 +60,8 @@ def test_a_series_that_is_asked_for_is_the_askers_own() -> None:
     ("series", "counts"), [([0, 2**64 - 1], True), ([-1], False), ([0.5], False), ([True], False)]
 )
 def test_only_whole_numbers_from_0_on_are_counts(series: list[Any], counts: bool) -> None:
-    counts_of_x = kept({"x": series}).counts("x")
-    assert (counts_of_x is not None) is counts and kept({}).counts("x") is None
+    counts_of_x = packed_values({"x": series}).counts("x")
+    assert (counts_of_x is not None) is counts and packed_values({}).counts("x") is None
     assert counts_of_x is None or [*counts_of_x] == series
 
 

@@ -46,7 +46,7 @@ class _Delay:
     words: dict[str, str]
 
 
-def held_up(run: Run, link: Link | None) -> Iterator[Finding]:
+def delayed_trials(run: Run, link: Link | None) -> Iterator[Finding]:
     """Warnings about delayed trials.
 
     They concern processes that did not run for at least 3 % of their window, hosts that lost at

@@ -6,13 +6,13 @@ import os
 
 import pytest
 
-from netlab.report import beside as room
-from netlab.report.beside import beside
+from netlab.report import forked_text as room
+from netlab.report.forked_text import forked_text
 
 
 def test_the_text_is_made_by_another_process_which_knows_what_this_one_knew() -> None:
     state = {"half": "\udc80", "who": str(os.getpid())}
-    with beside(lambda: f"{state} {os.getpid()}", worth_it=True) as result:
+    with forked_text(lambda: f"{state} {os.getpid()}", worth_it=True) as result:
         state_text = str(state)
         state["who"] = "changed since"
         answer, _, process_id = result().rpartition(" ")
@@ -25,12 +25,15 @@ def test_where_no_copy_is_had_or_worth_it_this_process_makes_the_text(
     monkeypatch: pytest.MonkeyPatch, can_copy: bool
 ) -> None:
     monkeypatch.setattr(room, "_CAN_COPY", can_copy)
-    with beside(lambda: str(os.getpid()), worth_it=not can_copy) as result:
+    with forked_text(lambda: str(os.getpid()), worth_it=not can_copy) as result:
         assert result() == str(os.getpid())
 
 
 def test_what_fails_in_the_copy_is_made_again_here_so_that_its_error_is_seen() -> None:
-    with beside(lambda: str(1 // 0), worth_it=True) as result, pytest.raises(ZeroDivisionError):
+    with (
+        forked_text(lambda: str(1 // 0), worth_it=True) as result,
+        pytest.raises(ZeroDivisionError),
+    ):
         result()
 
 
@@ -44,7 +47,7 @@ def test_no_copy_stays_behind_when_the_block_is_left(monkeypatch: pytest.MonkeyP
         return children[-1]
 
     monkeypatch.setattr(os, "fork", noted)
-    with pytest.raises(KeyError), beside(_never, worth_it=True):
+    with pytest.raises(KeyError), forked_text(_never, worth_it=True):
         raise KeyError
     with pytest.raises(ProcessLookupError):
         os.kill(children[0], 0)

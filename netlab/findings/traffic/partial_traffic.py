@@ -21,7 +21,9 @@ def filled_by_others(
     return {key: traffic for key, traffic in traffic_by_stream.items() if traffic is not None}
 
 
-def beside(samples: Iterable[StreamSample], limited: Iterable[Finding]) -> Iterator[Finding]:
+def partial_traffic(
+    samples: Iterable[StreamSample], limited: Iterable[Finding]
+) -> Iterator[Finding]:
     """One finding per host and direction: the number of affected trials, and the median rate.
 
     Cells in which other traffic is the bottleneck, by ``limited``, are left out.

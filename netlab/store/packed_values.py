@@ -102,7 +102,7 @@ class _Items(ItemsView[str, Value]):
         return zip(self._mapping, self._mapping.in_order(), strict=True)
 
 
-def kept(values: Mapping[str, Value]) -> PackedValues:
+def packed_values(values: Mapping[str, Value]) -> PackedValues:
     """The same values in compact form."""
     entries: list[Any] = list(values.values())
     for place, kind in _other_places(tuple(map(type, entries))):

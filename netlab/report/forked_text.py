@@ -15,7 +15,7 @@ _FAILED = 1
 
 
 @contextmanager
-def beside(make: Callable[[], str], *, worth_it: bool) -> Iterator[Callable[[], str]]:
+def forked_text(make: Callable[[], str], *, worth_it: bool) -> Iterator[Callable[[], str]]:
     """Call ``make`` in a fork while the block runs; the block gets a function for the result.
 
     The fork has the state of this process at the beginning of the block. If it cannot be made,

@@ -24,7 +24,7 @@ DEVICE = Path("/dev/cpu_dma_latency")
 
 
 @contextmanager
-def held(device: Path = DEVICE) -> Iterator[tuple[int, ...]]:
+def limit(device: Path = DEVICE) -> Iterator[tuple[int, ...]]:
     """The open file that limits CPU sleep, for processes to inherit; empty if unavailable."""
     try:
         descriptor = os.open(device, os.O_WRONLY | os.O_CLOEXEC)
