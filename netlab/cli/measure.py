@@ -73,7 +73,7 @@ def measure(
     print_matrix: bool,
     **settings: Any,
 ) -> None:
-    """Measure from CLIENT to SERVER, and report what limited it.
+    """Measure from CLIENT to SERVER, and report its bottleneck.
 
     Each is a host of the inventory, or user@host:port as for ssh. With SERVER alone, this machine
     is the client. Without hosts, it measures within this machine. netlab asks the hosts for their

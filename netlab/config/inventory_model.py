@@ -132,7 +132,9 @@ class HostModel(Section):
         if self.local == (self.ssh is not None):
             raise ValueError("a host has either `ssh: user@host` or `local: true`")
         if not self.local and self.os is None:
-            raise ValueError("the key `os` is missing: L (Linux) or W (Windows)")
+            raise ValueError(
+                "the key `os` is missing: L (Linux), W (Windows), M (macOS) or F (FreeBSD)"
+            )
         if self.os == "X":
             raise ValueError("there is no probe for a system X: it can only be a `mirror:`")
         if not self.local and not self.addresses:
@@ -144,7 +146,10 @@ class HostModel(Section):
 
     def _only_mirrors(self) -> Self:
         if self.os is None:
-            raise ValueError("the key `os` is missing: L, W, M, F, or X for another system")
+            raise ValueError(
+                "the key `os` is missing: L (Linux), W (Windows), M (macOS), F (FreeBSD) or X "
+                "(another system)"
+            )
         idle = self.model_fields_set - {"os", "mirror", "machine", "shares"}
         if idle:
             raise ValueError(

@@ -237,7 +237,9 @@ class TargetSection(Section):
 class UntilSection(Section):
     """Repeats a cell until the confidence interval of its mean is this narrow."""
 
-    within: Within = Field(description="Half the interval, as a share of the mean.")
+    within: Within = Field(
+        description="Maximum half-width of the interval, as a share of the mean."
+    )
     confidence: Confidence = Field(default=0.95, description="Confidence level of the interval.")
     at_least: int = Field(default=5, ge=3, le=MAX_REPEATS, description="Minimum number of trials.")
     at_most: int = Field(default=30, ge=3, le=MAX_REPEATS, description="Maximum number of trials.")

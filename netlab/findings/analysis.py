@@ -21,7 +21,7 @@ from netlab.findings.streams.by_trials import limits
 from netlab.findings.streams.link_limits import OF_LINKS
 from netlab.findings.streams.trial_counts import cells_mostly
 from netlab.results.run import Run, read_checked
-from netlab.store.source_facts import Stated, stated_of
+from netlab.store.source_facts import StatedFacts, stated_facts_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Analysis(Run):
 
     @cached_property
     def limits(self) -> tuple[Finding, ...]:
-        """What limited the streams, even if a finding about several hosts states it as well."""
+        """The bottlenecks of streams, even if a finding about several hosts states them as well."""
         return limits(self.samples)
 
     @cached_property
@@ -141,9 +141,9 @@ class RunEvidence:
         return frozenset(finding.group.pairing for finding in of_links)
 
     @cached_property
-    def stated(self) -> Stated:
+    def statements(self) -> StatedFacts:
         """What an imported document states next to its table."""
-        return stated_of(self.run.plan)
+        return stated_facts_of(self.run.plan)
 
     @cached_property
     def facts(self) -> dict[str, list[Mapping[str, Any]]]:

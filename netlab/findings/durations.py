@@ -9,7 +9,7 @@ from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
 from netlab.stats import median
-from netlab.store.source_facts import Stated
+from netlab.store.source_facts import StatedFacts
 
 TOLERANCE = 0.02
 """Share of the requested time by which a window may differ from it."""
@@ -18,7 +18,7 @@ _LONGEST_NS = ("receiver_longest_gap_ns", "rtt_max_ns")
 """A window ends with a message, an answer or its time-out: it may be longer by one of them."""
 
 
-def off_time(series: Iterable[Series], statements: Stated) -> tuple[Finding, ...]:
+def off_time(series: Iterable[Series], statements: StatedFacts) -> tuple[Finding, ...]:
     """One finding per pairing whose trials were not as long as requested, measured or stated."""
     points: dict[str, list[Point]] = {}
     for one_series in series:
@@ -74,7 +74,7 @@ def _times(record: Record, prefix: str) -> tuple[float, float, float] | None:
     return asked_s, took_ns / 1e9, slack_ns / 1e9
 
 
-def _stated(points: dict[str, list[Point]], statements: Stated) -> Iterable[Finding]:
+def _stated(points: dict[str, list[Point]], statements: StatedFacts) -> Iterable[Finding]:
     """Findings about the durations that a document states for its trials."""
     for duration in statements.durations:
         longest, shortest = (

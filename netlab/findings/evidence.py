@@ -77,6 +77,12 @@ class _FlowValues:
             return None
 
 
+def _conditions(settings: Mapping[str, Any]) -> str:
+    """All settings but the message size, as JSON."""
+    conditions = {name: value for name, value in settings.items() if name != "message_bytes"}
+    return json.dumps(conditions, sort_keys=True)
+
+
 def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator[StreamSample]:
     settings, values = record.settings, record.values
     if record.status is not Status.OK:
@@ -91,9 +97,6 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             continue
         sender, receiver = _hosts(record, prefix)
         protocol = str(settings.get("protocol", ""))
-        other_settings = {
-            name: value for name, value in settings.items() if name != "message_bytes"
-        }
         offered_rate = offered_bit_per_s(settings, size)
         streams = as_whole(settings.get("streams")) or 1
         series = tcp_series_of(values, prefix) if protocol == "TCP" else None
@@ -104,7 +107,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             protocol=protocol,
             message_bytes=size,
             flow=flow,
-            conditions=json.dumps(other_settings, sort_keys=True),
+            conditions=_conditions(settings),
             imported=imported,
             throughput_bit_per_s=throughput,
             ceiling_bit_per_s=ceiling_of(settings, values, prefix, link),

@@ -20,11 +20,17 @@ COLUMNS: Mapping[str, Column] = {
     "reason": Column("string", "", "why there is no result: a word from a closed list"),
     "errno": Column("Int64", "", "error number of the reason, in the host's own numbering"),
     "detail": Column("string", "", "a sentence about the reason"),
-    "pairing": Column("string", "", "server's and client's operating system, server first"),
+    "pairing": Column(
+        "string",
+        "",
+        "systems (WL) or names (nas+laptop) of server and client, server first",
+    ),
     "server": Column("string", "", "name of the server host"),
     "client": Column("string", "", "name of the client host"),
     "test": Column("string", "", "kind of measurement"),
-    "started_at": Column("string", "", "the controller's wall clock, ISO 8601, UTC"),
+    "started_at": Column(
+        "string", "", "start of the trial by the controller's clock, ISO 8601, UTC"
+    ),
     # What was requested.
     **setting_columns("stream"),
     # What was measured.
@@ -39,7 +45,7 @@ COLUMNS: Mapping[str, Column] = {
     "lost_messages": Column(
         "Int64",
         "",
-        "sent messages not received by the drain's end; in round trips: timed-out requests",
+        "sent messages that did not arrive in time; in round trips: unanswered requests",
     ),
     "duplicate_messages": Column("Int64", "", "messages received more than once"),
     "reordered_messages": Column("Int64", "", "messages received after a later one (RFC 4737)"),
@@ -51,15 +57,17 @@ COLUMNS: Mapping[str, Column] = {
     ),
     "mss_bytes": Column("Int64", "byte", "effective MSS: TCP payload per segment"),
     "tcp_timestamps": Column("boolean", "", "whether TCP timestamps were in use"),
-    "same_host": Column("boolean", "", "server and client are one host: no traffic on a cable"),
+    "same_host": Column(
+        "boolean", "", "whether server and client are one host: no traffic on a cable"
+    ),
     "congestion_chosen": Column(
         "boolean", "", "whether the system lets a program choose the requested congestion control"
     ),
     "common_window": Column(
-        "boolean", "", "with both directions: whether each sent during the whole common window"
+        "boolean", "", "with both directions: whether data flowed in each during the whole window"
     ),
     "connected_by": Column("string", "", "server or client: the side that connected"),
-    "setup_ns": Column("Int64", "ns", "time from the request until the streams are open"),
+    "setup_ns": Column("Int64", "ns", "time from netlab's request until the streams are open"),
     "drain_ns": Column("Int64", "ns", "time from the window's end to the last awaited message"),
     "printed_mbit_per_s": Column("string", "10^6 bit/s", "an imported figure as it was printed"),
     "printed_step_bit_per_s": Column(
@@ -84,7 +92,7 @@ _ROUND_TRIPS: Mapping[str, Column] = {
     "transactions_per_s": Column("Float64", "1/s", "answered requests, by the client's clock"),
     "transactions": Column("Int64", "", "answered requests in the window"),
     "stack_timed": Column("boolean", "", "whether the mirror's system can time its stack"),
-    "agentless": Column("boolean", "", "whether the server is an echo service without an agent"),
+    "agentless": Column("boolean", "", "whether the server is a mirror without a probe"),
     "rtt_count": Column("Int64", "", "round trips in the histogram"),
     "rtt_mean_ns": Column("Float64", "ns", "mean round trip, from the exact sum"),
     "rtt_min_ns": Column("Int64", "ns", "shortest round trip"),
@@ -98,9 +106,9 @@ _ROUND_TRIPS: Mapping[str, Column] = {
         "string", "", "bucket, count, bucket, count, …: see netlab.stats.histogram"
     ),
     "rtt_histogram_bits": Column("Int64", "", "the histogram has 2^bits buckets per doubling"),
-    "first_rtt_ns": Column("string", "ns", "the first round trips, as many as requested"),
+    "first_rtt_ns": Column("string", "ns", "the first round trips, as many as keep_first"),
     "client_latency_from": Column(
-        "string", "", "intended or sent: the send time from which a round trip is measured"
+        "string", "", "start of a round trip: intended (when it was due) or sent (when it was sent)"
     ),
     **{
         f"server_stack_{name}_ns": Column("Int64", "ns", f"{words} in the mirror's stack")
@@ -116,7 +124,7 @@ _ROUND_TRIPS: Mapping[str, Column] = {
 
 _CONNECTIONS: Mapping[str, Column] = {
     "client_connect_mean_ns": Column("Float64", "ns", "mean duration of the handshake alone"),
-    "client_closed_by": Column("string", "", "how the connections ended"),
+    "client_closed_by": Column("string", "", "side that closed the connections"),
 }
 
 _PAYLOAD_SEARCHES: Mapping[str, Column] = {
@@ -124,7 +132,7 @@ _PAYLOAD_SEARCHES: Mapping[str, Column] = {
     "payload_bytes": Column("Int64", "byte", "largest payload that fits into one frame"),
     "path_mtu_bytes": Column("Int64", "byte", "largest IP packet that the path carries"),
     "path_mtu_evidence": Column(
-        "string", "", "emsgsize, icmp, timeout, dropped, mss or protocol: evidence of the limit"
+        "string", "", "evidence of the limit: emsgsize, icmp, timeout, dropped, mss or protocol"
     ),
     "interface_mtu_bytes": Column("Int64", "byte", "MTU of the client's interface"),
     "mss_told_by": Column("string", "", "name of the host that reported the segment size"),
@@ -145,20 +153,20 @@ _PAYLOAD_SEARCHES: Mapping[str, Column] = {
 }
 
 _HOST: Mapping[str, Column] = {
-    "busy_share": Column("Float64", "", "load of all CPUs at the found rate"),
-    "busiest_core_share": Column("Float64", "", "load of the busiest CPU at the found rate"),
+    "busy_share": Column("Float64", "", "load of all CPUs at the resulting rate"),
+    "busiest_core_share": Column("Float64", "", "load of the busiest CPU at the resulting rate"),
     "busiest_core": Column("Int64", "", "number of that CPU"),
     "host_steal_share": Column(
         "Float64",
         "",
-        "CPU time that the hypervisor gave to others, in the worst trial; NA: not reported",
+        "share of CPU time that a hypervisor gave to others in the worst trial; NA: not reported",
     ),
-    "interface_dropped_frames": Column("Int64", "", "frames its interfaces dropped, all trials"),
-    "queue_dropped_frames": Column("Int64", "", "frames the queues of its interfaces dropped"),
+    "interface_dropped_frames": Column("Int64", "", "frames that the interfaces dropped"),
+    "queue_dropped_frames": Column("Int64", "", "frames that the queues of the interfaces dropped"),
     "softnet_dropped_frames": Column(
-        "Int64", "", "frames a CPU's backlog dropped; NA: several of the hosts are one machine"
+        "Int64", "", "frames that the CPUs' backlog dropped; NA: some of the hosts are one machine"
     ),
-    "socket_dropped_frames": Column("Int64", "", "frames its receiving socket dropped"),
+    "socket_dropped_frames": Column("Int64", "", "frames that the receiving socket dropped"),
     "pause_frames_sent": Column("Int64", "", "pause frames sent; NA: not counted"),
     "pause_frames_received": Column("Int64", "", "pause frames received; NA: not counted"),
     "host": Column("string", "", "name of the host"),
@@ -177,58 +185,78 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "frames_per_s": Column(
         "Float64", "1/s", "highest rate that passed, in each direction; NA: even the lowest failed"
     ),
-    "line_share": Column("Float64", "", "this rate as a share of the line rate"),
-    "sent_frames_per_s": Column("Float64", "1/s", "rate sent in the trials that confirmed it"),
-    "upper_frames_per_s": Column(
-        "Float64", "1/s", "lowest rate above it that failed; NA: the line rate passed"
+    "line_share": Column("Float64", "", "frames_per_s as a share of the line rate"),
+    "sent_frames_per_s": Column(
+        "Float64", "1/s", "rate at which frames were sent in the trials that confirmed the result"
     ),
-    "upper_line_share": Column("Float64", "", "this rate as a share of the line rate"),
-    "limit": Column("string", "", "limit: line rate, device, generator-bound or receiver-bound"),
+    "upper_frames_per_s": Column(
+        "Float64", "1/s", "lowest higher rate that did not pass; NA: the line rate passed"
+    ),
+    "upper_line_share": Column("Float64", "", "upper_frames_per_s as a share of the line rate"),
+    "limit": Column(
+        "string", "", "what limits the rate: line rate, device, generator-bound or receiver-bound"
+    ),
     "limit_host": Column(
-        "string", "", "host that limits the rate; NA: not known, or a device that is not observed"
+        "string", "", "host that limits the rate; NA: none, not known, or a device not observed"
     ),
     "limit_core": Column("Int64", "", "busiest CPU of this host in the trials that failed"),
     "limit_core_share": Column("Float64", "", "load of this CPU"),
-    "pairs": Column("Int64", "", "host pairs that searched at one rate; NA: this pair alone"),
-    "monotone": Column("boolean", "", "false: a higher rate passed once, or a lower one failed"),
+    "pairs": Column("Int64", "", "number of pairs that searched together; NA: this pair alone"),
+    "monotone": Column(
+        "boolean",
+        "",
+        "false: a higher rate passed at full length, or a trial at a lower rate failed",
+    ),
     "one_machine": Column(
         "boolean", "", "whether some hosts are one machine; loads are then those of the machine"
     ),
-    "trial_line_share": Column("string", "", "tried rates, in order"),
+    "trial_line_share": Column("string", "", "tried rates as shares of the line rate, in order"),
     "trial_duration_s": Column("string", "s", "length of each trial"),
-    "trial_sent_frames": Column("string", "", "frames sent in each trial, all directions"),
+    "trial_sent_frames": Column("string", "", "frames sent in each trial"),
     "trial_received_frames": Column("string", "", "frames received in each trial"),
-    "trial_own_drops": Column("string", "", "frames that our own hosts dropped in each trial"),
-    "trial_queue_ns": Column("string", "ns", "queueing delay that built up in the device"),
-    "trial_verdict": Column(
-        "string", "", "0 passed, 1 lost, 2 absorbed, 3 lost by the tester, 4 too few sent"
+    "trial_own_drops": Column("string", "", "frames that the testing hosts dropped in each trial"),
+    "trial_queue_ns": Column(
+        "string", "ns", "how much longer receiving took than sending, in each trial"
     ),
-    "loss_line_share": Column("string", "", "rates of the frame loss test, in order"),
-    "loss_sent_frames": Column("string", "", "frames sent at each rate, all directions"),
+    "trial_verdict": Column(
+        "string",
+        "",
+        "0 passed; 1 frames lost; 2 absorbed: all arrived, but a queue grew; 3 lost by the "
+        "testing hosts; 4 frames sent more slowly than requested",
+    ),
+    "loss_line_share": Column(
+        "string", "", "rates of the frame loss test as shares of the line rate, in order"
+    ),
+    "loss_sent_frames": Column("string", "", "frames sent at each rate"),
     "loss_received_frames": Column("string", "", "frames received at each rate"),
     "loss_duration_s": Column("string", "s", "length of each of these trials"),
-    "loss_own_drops": Column("string", "", "frames that our own hosts dropped at each rate"),
-    "loss_queue_ns": Column("string", "ns", "queueing delay that built up in the device"),
-    "loss_verdict": Column("string", "", "as in trial_verdict; 3: not the device's loss"),
+    "loss_own_drops": Column("string", "", "frames that the testing hosts dropped at each rate"),
+    "loss_queue_ns": Column("string", "ns", "as trial_queue_ns, at each rate"),
+    "loss_verdict": Column("string", "", "as trial_verdict, at each rate"),
     "latency_found_share": Column(
-        "string", "", "load during the round trips, as shares of the found rate"
+        "string", "", "load during the round trips, as a share of the resulting rate"
     ),
     "latency_count": Column("string", "", "number of round trips at each load"),
     "latency_lost_requests": Column("string", "", "requests without an answer at each load"),
-    "latency_lost_frames": Column("string", "", "lost frames of the load during the round trips"),
+    "latency_lost_frames": Column("string", "", "lost frames of each load"),
     "latency_min_ns": Column("string", "ns", "shortest round trip at each load"),
     "latency_mean_ns": Column("string", "ns", "mean round trip at each load"),
     "latency_max_ns": Column("string", "ns", "longest round trip at each load"),
     "latency_p50_ns": Column("string", "ns", "median round trip at each load"),
     "latency_p99_ns": Column("string", "ns", "99th percentile of the round trips at each load"),
-    "back_to_back_frames": Column("Float64", "", "longest loss-free burst, mean of all searches"),
+    "back_to_back_frames": Column(
+        "Float64", "", "longest burst at line rate without loss, mean of all searches"
+    ),
     "back_to_back_waiting_frames": Column(
-        "Float64", "", "frames of it that queued in the device as it arrived (RFC 9004)"
+        "Float64",
+        "",
+        "frames of this burst that still waited in the device when the burst ended (RFC 9004)",
     ),
     "back_to_back_limit": Column(
         "string",
         "",
-        "device, line rate (any burst passes), generator-bound, receiver-bound or failed",
+        "what limits it: device, line rate (any burst passes), generator-bound, receiver-bound or "
+        "failed",
     ),
     "back_to_back_each_frames": Column("string", "", "longest burst of each search"),
     **{
@@ -290,8 +318,8 @@ PREFIXES: Mapping[str, str] = {
 _KNOWN = columns_of(COLUMNS_OF)
 
 _SOMETIMES: Mapping[str, Column] = {
-    "common_window": Column("boolean", "", "whether it sent during the whole common window"),
-    "common_window_trials": Column("Int64", "", "number of trials cut to the common window"),
+    "common_window": Column("boolean", "", "whether data flowed during the whole common window"),
+    "common_window_trials": Column("Int64", "", "number of trials in the common window"),
     "common_window_open_ns": Column(
         "Int64",
         "ns",

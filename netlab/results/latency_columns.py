@@ -13,17 +13,19 @@ _PHASES: Mapping[str, str] = {
     "after": "after the load",
 }
 
+_CONNECT = "time from the connect call to the answer to the first request"
+
 _OF_A_PHASE: tuple[tuple[str, Dtype, str, str], ...] = (
-    ("rtt_count", "Int64", "", "requests"),
-    ("lost_messages", "Int64", "", "requests without an answer in time"),
+    ("rtt_count", "Int64", "", "number of requests"),
+    ("lost_messages", "Int64", "", "requests without an answer in time,"),
     ("rtt_p50_ns", "Int64", "ns", "median round trip"),
     ("rtt_p90_ns", "Int64", "ns", "90th percentile of the round trips"),
     ("rtt_p99_ns", "Int64", "ns", "99th percentile of the round trips"),
     ("rtt_max_ns", "Int64", "ns", "longest round trip"),
-    ("connections", "Int64", "", "attempted connections"),
-    ("lost_connections", "Int64", "", "connections without an answer within 5 s"),
-    ("connect_p50_ns", "Int64", "ns", "median time of a connection with its answer"),
-    ("connect_max_ns", "Int64", "ns", "longest time of a connection with its answer"),
+    ("connections", "Int64", "", "number of attempted connections"),
+    ("lost_connections", "Int64", "", "connections without an answer within 5 s,"),
+    ("connect_p50_ns", "Int64", "ns", f"median {_CONNECT},"),
+    ("connect_max_ns", "Int64", "ns", f"longest {_CONNECT},"),
 )
 
 LATENCY_UNDER_LOAD: Mapping[str, Column] = {
@@ -44,7 +46,7 @@ LATENCY_UNDER_LOAD: Mapping[str, Column] = {
     "responsiveness_per_minute": Column(
         "Float64",
         "",
-        "RPM by draft-ietf-ippm-responsiveness-09, over TCP alone, without TLS and HTTP",
+        "RPM after draft-ietf-ippm-responsiveness-09, over TCP alone, without TLS and HTTP",
     ),
     "fairness_index": Column(
         "Float64", "", "Jain's fairness index of the streams' bytes: 1/n to 1"
@@ -55,12 +57,12 @@ LATENCY_UNDER_LOAD: Mapping[str, Column] = {
     "load_open_ns": Column("Int64", "ns", "start of the load"),
     "settled_ns": Column("Int64", "ns", "start of the loaded phase"),
     "load_close_ns": Column("Int64", "ns", "end of the loaded phase and of the load"),
-    "drained_ns": Column("Int64", "ns", "start of the last phase: the queue is empty"),
+    "drained_ns": Column("Int64", "ns", "start of the last phase, when the queue is empty"),
     "after_close_ns": Column("Int64", "ns", "end of the last phase"),
     "trip_ns": Column("string", "ns", "round trips one by one, in the order of their requests"),
-    "lost_trips": Column("string", "", "numbers of the lost requests, starting at 0"),
+    "lost_trips": Column("string", "", "numbers of the lost requests; the first request is 0"),
     "connection_at_ns": Column("string", "ns", "time at which each connection was attempted"),
-    "connection_ns": Column("string", "ns", "duration of each connection, with its answer"),
+    "connection_ns": Column("string", "ns", f"{_CONNECT}, of each connection"),
     "lost_connection_at_ns": Column(
         "string", "ns", "time at which each unanswered connection was attempted"
     ),

@@ -145,10 +145,9 @@ class HostPool:
     @property
     def measures_here(self) -> bool:
         """Whether a host of the run shares the cores of this machine."""
-        own_machine = machine_id()
+        own_id = machine_id()
         return any(
-            agent.host.local
-            or (own_machine is not None and agent.hello.get("machine_id") == own_machine)
+            agent.host.local or (own_id is not None and agent.hello.get("machine_id") == own_id)
             for agent in self._hosts.agents.values()
         )
 
@@ -298,9 +297,7 @@ class HostPool:
         """Names of the hosts that came back since the last call."""
         return self._hosts.take_unnoted()
 
-    def note_facts(
-        self, folder: RunFolder, moment: str, only: frozenset[str] | None = None
-    ) -> None:
+    def note_facts(self, folder: RunFolder, at: str, only: frozenset[str] | None = None) -> None:
         """Note the facts of each host, or of ``only`` some, with the route to its peer."""
         peers = peers_of(self._pairs.values())
         agents = {
@@ -308,7 +305,7 @@ class HostPool:
             for name, agent in list(self._hosts.agents.items())
             if name in peers and not agent.gone and (only is None or name in only)
         }
-        self._facts.note(folder, agents, peers, moment)
+        self._facts.note(folder, agents, peers, at)
 
     def note_routes(self, folder: RunFolder) -> None:
         """Note the routes of each host's other test addresses: ``note_facts`` has one per host."""
@@ -387,10 +384,9 @@ class HostPool:
         together = groups_without_overlap(self._pairs, self.match_of)
         warnings, self._unchecked_at_first = self._ways.try_all(together)
         self.warnings += [warning for warning in warnings if warning not in self.warnings]
-        has_lost_hosts = any(agent.gone for agent in self._hosts.agents.values())
-        if not (has_lost_hosts or self._ways.has_defects) and all(
-            map(self._ways.is_unchecked, self._pairs)
-        ):
+        losses = any(agent.gone for agent in self._hosts.agents.values())
+        defects = losses or self._ways.has_defects
+        if not defects and all(map(self._ways.is_unchecked, self._pairs)):
             raise HostError("no pairing can be measured: " + "; ".join(self._unchecked_at_first))
 
     def _try(self, pairing: str) -> Preflight:

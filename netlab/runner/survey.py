@@ -25,19 +25,20 @@ NO_THROTTLE = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
-class Inspected:
+class InspectedHost:
     """One host as `netlab hosts` shows it."""
 
     host: Host
     lines: tuple[tuple[str, str], ...] = ()
     unfit: tuple[str, ...] = ()
+    """Its faults, a sentence each; empty if it is fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
     """All hosts of an inventory."""
 
-    hosts: tuple[Inspected, ...] = field(default_factory=tuple)
+    hosts: tuple[InspectedHost, ...] = field(default_factory=tuple)
 
     def as_text(self, width: int | None = None, *, only_unfit: bool = False) -> str:
         """One block per host, no wider than ``width``; ``only_unfit``: of unfit hosts only."""
@@ -83,19 +84,21 @@ def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:
         return Survey(tuple(executor.map(partial(inspect, notify=notify), hosts)))
 
 
-def inspect(host: Host, notify: Callable[[str], None] | None = None) -> Inspected:
+def inspect(host: Host, notify: Callable[[str], None] | None = None) -> InspectedHost:
     """Connect to a host and inspect it; a fault becomes a sentence, never an exception."""
     if host.mirror is not None:
         mirror = f"{host.mirror.address}, port {host.mirror.port}; a run checks it from its client"
-        return Inspected(host, (("reachable", "not asked: it runs no agent"), ("mirror", mirror)))
+        return InspectedHost(
+            host, (("reachable", "not asked: it runs no agent"), ("mirror", mirror))
+        )
     try:
         agent = Agent.open(host, notify)
     except Exception as error:  # whatever fails at one host, the others are shown
-        return Inspected(host, (("reachable", "no"),), unfit=(in_a_sentence(host, error),))
+        return InspectedHost(host, (("reachable", "no"),), unfit=(in_a_sentence(host, error),))
     lines: list[tuple[str, str]] = []
     unfit: list[str] = []
     try:
-        lines += _described(agent)
+        lines += _lines_about(agent)
         system = str(agent.hello.get("os"))
         if OS_OF_PROBE.get(system) != host.os:
             unfit.append(f"it runs {system}, the inventory says `os: {host.os}`")
@@ -106,10 +109,10 @@ def inspect(host: Host, notify: Callable[[str], None] | None = None) -> Inspecte
         unfit.append(in_a_sentence(host, error))
     finally:
         agent.close()
-    return Inspected(host, tuple(lines), tuple(unfit))
+    return InspectedHost(host, tuple(lines), tuple(unfit))
 
 
-def _described(agent: Agent) -> Iterator[tuple[str, str]]:
+def _lines_about(agent: Agent) -> Iterator[tuple[str, str]]:
     facts = agent.facts()
     hello = agent.hello
     yield "reachable", "on this machine" if agent.host.local else "over SSH"
@@ -145,7 +148,7 @@ def _of_windows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _test_address(
     agent: Agent, network: str, address: str, unfit: list[str]
 ) -> Iterator[tuple[str, str]]:
-    """A line about a test address and the interface that packets to its network leave by."""
+    """A line about a test address and the interface that has it; faults go to ``unfit``."""
     title = f"address {network}, IPv{ipaddress.ip_address(address.partition('%')[0]).version}"
     local = prefix_of(agent.facts(), address)
     facts = agent.facts(to=_neighbour(local or address))

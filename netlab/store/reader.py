@@ -21,7 +21,7 @@ from netlab.store.journal import Damage, JournalLine, scan_journal
 from netlab.store.lock import holder
 from netlab.store.packed_values import all_shared, packed_values, shared
 from netlab.store.plan import Plan, PlannedCell, from_text
-from netlab.store.source_facts import stated_of
+from netlab.store.source_facts import stated_facts_of
 
 HEADER = "run.json"
 MATRIX = "matrix.yaml"
@@ -192,7 +192,7 @@ def read_plan(path: Path, check: RunCheck | None = None) -> tuple[Plan, str]:
     header = read_inside(path / HEADER, MAX_HEADER_BYTES)
     try:
         plan, created_at = from_text(header.decode("utf-8"), matrix_text)
-        stated_of(plan)
+        stated_facts_of(plan)
         if check is not None:
             for cell in plan.cells:
                 check.settings(cell.test, cell.settings)

@@ -1,4 +1,4 @@
-"""Stated facts: what a document states in addition to the imported table, with sources. Pure.
+"""StatedFacts facts: what a document states in addition to the imported table, with sources. Pure.
 
 The facts are stored in the plan of the run as plain data, and read from there.
 """
@@ -41,7 +41,7 @@ class StatedDuration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedHost:
-    """Stated facts of a host, or of all hosts with one operating system."""
+    """StatedFacts facts of a host, or of all hosts with one operating system."""
 
     name: str
     """Name of a host, or the letter of a system."""
@@ -59,7 +59,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class StatedFacts:
     """All facts that a document states in addition to its table."""
 
     durations: tuple[StatedDuration, ...] = ()
@@ -77,13 +77,13 @@ class Stated:
         return tuple(name for name in dict.fromkeys(names) if name not in pairings)
 
 
-def stated_of(plan: Plan) -> Stated:
+def stated_facts_of(plan: Plan) -> StatedFacts:
     """The stated facts of a plan, empty if it has none; ValueError if they are malformed."""
     data = plan.content.get(KEY)
     if data is None:
-        return Stated()
+        return StatedFacts()
     try:
-        return Stated(
+        return StatedFacts(
             durations=tuple(map(_duration, data.get("durations", ()))),
             hosts=tuple(map(_host, data.get("hosts", ()))),
             remarks=tuple(

@@ -144,12 +144,8 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
         opening="server-connects",
     )
     tcp_settings = {"protocol": "TCP", "message_size": 64, "count": 500, "message_rate": "5k/s"}
-    tcp_settings |= {
-        "nodelay": True,
-        "congestion": "bbr",
-        "server_cpus": [0, 2],
-        "client_cpus": "1-3",
-    }
+    tcp_settings |= {"nodelay": True, "congestion": "bbr"}
+    tcp_settings |= {"server_cpus": [0, 2], "client_cpus": "1-3"}
     tcp_settings |= {"tcp_send_method": "batch", "tcp_receive_call": "message"}
     base["tests"] = [{"test": "stream", **tcp_settings}]
     (stream,) = streams(load(yaml.safe_dump(base)))
@@ -157,9 +153,8 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
     assert (stream.nodelay, stream.congestion, stream.tcp_send_method) == (True, "bbr", "batch")
     assert stream.tcp_receive_call == "message"
     assert (stream.server_cpus, stream.client_cpus) == ("0,2", "1,2,3")
-    assert {
-        setting.name for setting in SETTINGS_OF["stream"]
-    } == udp_settings.keys() | tcp_settings.keys()
+    names = {setting.name for setting in SETTINGS_OF["stream"]}
+    assert names == udp_settings.keys() | tcp_settings.keys()
 
 
 def test_auto_is_a_level_of_the_buffer_axis(load: Any) -> None:

@@ -13,6 +13,8 @@ import pytest
 from folders import DOCS
 from readme import commands
 
+from netlab.findings.finding import Kind
+
 TEXT = (DOCS / "tutorial.md").read_text("utf-8")
 LINES = [
     line
@@ -20,7 +22,7 @@ LINES = [
     for line in block.splitlines()
 ]
 COMPLETIONS = [line for line in LINES if "_NETLAB_COMPLETE" in line]
-SAID = "linux-b to linux-a"
+SAID = "192.0.2.12 to 192.0.2.11"
 """The first line of the block that shows an answer, and no command."""
 
 
@@ -30,12 +32,22 @@ def test_what_installs_netlab_is_what_the_readme_types() -> None:
 
 
 def test_every_line_of_a_block_is_tried_somewhere() -> None:
-    answer = LINES[LINES.index(SAID) :][:7]
+    answer = LINES[LINES.index(SAID) :][:9]
     rest = [line for line in LINES if line not in answer and line not in COMPLETIONS]
     assert [
         line for line in rest if line and not line.startswith(("netlab ", "python3 ", ".venv/"))
     ] == []
     assert len(COMPLETIONS) == 3
+
+
+def test_the_finding_of_the_answer_has_the_words_of_the_code() -> None:
+    (line,) = (line for line in LINES if line.startswith("192.0.2.11+192.0.2.12 "))
+    statement = line.partition(": ")[2].removesuffix(".")
+    patterns = [
+        re.sub(r"\\{\w+\\}", r"[\\d.]+ \\S+", re.escape(str(says.id)))
+        for says in Kind.WIRE_CEILING.says
+    ]
+    assert any(re.fullmatch(pattern, statement) for pattern in patterns), statement
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def test_a_kind_is_its_name_and_stays_the_same_row_where_it_is_copied() -> None:
 def test_a_kind_without_words_is_said_by_its_name() -> None:
     bare = Kind("odd-thing", "note", advice=_("look"))
     (first, *_others) = clean().findings
-    assert words.statement(finding(bare, first.group)) == "odd thing"
+    assert words.statement(finding(bare, first.group)) == "finding odd-thing"
 
 
 def test_every_name_in_a_rows_texts_is_one_that_somebody_writes() -> None:

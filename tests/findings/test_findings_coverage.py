@@ -16,7 +16,7 @@ from netlab.findings.finding import Group, Kind
 from netlab.findings.series import series_of
 from netlab.imports.common.run_writer import record_of
 from netlab.store.plan import PlannedCell
-from netlab.store.source_facts import Stated, StatedDuration
+from netlab.store.source_facts import StatedDuration, StatedFacts
 
 
 def cell(
@@ -209,7 +209,7 @@ def timed(
             its: dict[str, Value] = {f"{prefix}elapsed_ns": round(seconds * 1e9), **values}
             records.append(ok(of, number, **its))
     most = max(map(len, took_s.values()))
-    return list(off_time(series_of(run_of(plan_of(cells, repeats=most), records)), Stated()))
+    return list(off_time(series_of(run_of(plan_of(cells, repeats=most), records)), StatedFacts()))
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_a_trial_of_which_no_time_is_known_hides_no_later_one() -> None:
     cells = [cell("a"), cell("b")]
     late = ok(cells[0], 3, elapsed_ns=15 * 10**9)
     run = run_of(plan_of(cells, repeats=3), [ok(cells[0]), late])
-    (finding,) = off_time(series_of(run), Stated())
+    (finding,) = off_time(series_of(run), StatedFacts())
     assert (finding.evidence["trials"], finding.evidence["of_trials"]) == (1, 1)
 
 
@@ -272,8 +272,8 @@ def test_a_window_that_was_not_recorded_or_is_no_number_is_not_off() -> None:
     values: Any
     for values in (None, True, "15000000000", -1, 0):
         run = run_of(plan_of([of]), [ok(of, elapsed_ns=values)])
-        assert off_time(series_of(run), Stated()) == ()
-    assert off_time(series_of(run_of(plan_of([of]), [])), Stated()) == ()
+        assert off_time(series_of(run), StatedFacts()) == ()
+    assert off_time(series_of(run_of(plan_of([of]), [])), StatedFacts()) == ()
 
 
 def test_how_many_trials_were_off_and_by_how_much_is_told_of_each_pairing() -> None:
@@ -301,8 +301,8 @@ def test_only_trials_with_a_result_have_a_time() -> None:
             "reason": "no-peer",
         }
     )
-    assert off_time(series_of(run_of(plan_of([of]), [failed])), Stated()) == ()
-    assert len(off_time(series_of(run_of(plan_of([of]), [late])), Stated())) == 1
+    assert off_time(series_of(run_of(plan_of([of]), [failed])), StatedFacts()) == ()
+    assert len(off_time(series_of(run_of(plan_of([of]), [late])), StatedFacts())) == 1
 
 
 def test_each_way_of_a_test_both_ways_has_its_own_window() -> None:
@@ -325,7 +325,9 @@ def test_what_a_document_says_of_its_durations_is_told_with_its_source(
     )
     cells = [cell("a"), cell("b", "WL"), cell("c"), cell("d")]
     records = [ok(cells[0]), ok(cells[1]), ok(cells[3])]
-    findings = off_time(series_of(run_of(plan_of(cells), records)), Stated(durations=(duration,)))
+    findings = off_time(
+        series_of(run_of(plan_of(cells), records)), StatedFacts(durations=(duration,))
+    )
     assert len(findings) == off
     for finding in findings:
         assert (finding.kind, finding.group, finding.cells) == (
@@ -346,7 +348,7 @@ def test_a_second_statement_counts_though_the_first_is_within_bounds() -> None:
     )
     cells = [cell("a"), cell("b", "WL")]
     run = run_of(plan_of(cells), [ok(planned_cell) for planned_cell in cells])
-    findings = off_time(series_of(run), Stated(durations=(near, far)))
+    findings = off_time(series_of(run), StatedFacts(durations=(near, far)))
     assert [(finding.group.pairing, finding.words["source"]) for finding in findings] == [
         *(("LL", "20"), ("WL", "20")),
     ]

@@ -15,7 +15,7 @@ from netlab.findings.finding import Kind
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 from netlab.report.text.summary import all_findings, leading, sentences_of
-from netlab.store.source_facts import Stated, StatedDuration
+from netlab.store.source_facts import StatedDuration, StatedFacts
 
 
 @pytest.fixture(scope="module")
@@ -240,8 +240,8 @@ def test_the_recorded_blasts_of_nettest_were_at_the_wires_limit() -> None:
 
 
 def test_stated_durations_near_what_was_asked_for_are_no_finding() -> None:
-    def said(longest_s: float) -> Stated:
-        return Stated(
+    def said(longest_s: float) -> StatedFacts:
+        return StatedFacts(
             durations=(
                 StatedDuration(
                     pairings=(), asked_s=10, shortest_s=10, longest_s=longest_s, source="page 1"

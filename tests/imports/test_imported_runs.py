@@ -16,7 +16,7 @@ from netlab.findings.analysis import load
 from netlab.imports.common.facts_file import read_stated
 from netlab.imports.table import import_table
 from netlab.store.run_folder import RunFolder
-from netlab.store.source_facts import stated_of
+from netlab.store.source_facts import stated_facts_of
 
 # Into which folder
 
@@ -99,7 +99,7 @@ def with_facts(tmp_path: Path, text: str = FACTS) -> Path:
 
 def test_stated_facts_come_into_the_run_with_their_source(tmp_path: Path) -> None:
     run = load(with_facts(tmp_path))
-    statement = stated_of(run.plan)
+    statement = stated_facts_of(run.plan)
     (duration,) = statement.durations
     assert (duration.shortest_s, duration.longest_s) == (11, 19)
     assert (duration.source, statement.remarks[0].source) == (
@@ -129,7 +129,7 @@ def test_facts_may_stand_in_the_folder_that_becomes_the_run(tmp_path: Path) -> N
     small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35")
     (tmp_path / "facts.yaml").write_text(FACTS)
     import_table(tmp_path / "table.csv", tmp_path, facts=tmp_path / "facts.yaml")
-    assert stated_of(load(tmp_path).plan).durations
+    assert stated_facts_of(load(tmp_path).plan).durations
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_the_command_takes_facts_and_the_report_says_them(tmp_path: Path) -> Non
 def test_the_facts_of_the_recorded_documents_are_in_their_runs(name: str) -> None:
     folder = ROOT / "reports" / name
     statement, run = read_stated(folder / "facts.yaml"), load(folder)
-    assert stated_of(run.plan) == statement
+    assert stated_facts_of(run.plan) == statement
     assert statement.remarks
     assert {note["host"] for note in run.facts} == {host.name for host in statement.hosts}
     assert all(host.source for host in statement.hosts)

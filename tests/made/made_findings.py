@@ -19,7 +19,7 @@ from netlab.imports.common.run_writer import record_of
 from netlab.imports.table import parse_table
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.reader import Note, StoredRun
-from netlab.store.source_facts import Stated
+from netlab.store.source_facts import StatedFacts
 
 FOLDER = REPORTS / "lab-report"
 TABLE = FOLDER / "lab-report.csv"
@@ -95,7 +95,7 @@ def lab_report(
     names: Mapping[str, str] | None = None,
     scale: float = 1.0,
     link: bool = True,
-    statements: Stated | None = None,
+    statements: StatedFacts | None = None,
     extra_values: Mapping[str, Value] | None = None,
 ) -> Analysis:
     """The recorded run with other figures, other names of its pairings, another link."""

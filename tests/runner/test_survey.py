@@ -11,7 +11,7 @@ from netlab.errors import HostError, UsageError
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote.agent import Agent
 from netlab.runner.planning.ask_hosts import asking
-from netlab.runner.survey import Inspected, Survey, inspect
+from netlab.runner.survey import InspectedHost, Survey, inspect
 
 FAR = Host(name="far", os="L", ssh=SshTarget("far"))
 FORGED = "Debian\n\nlinux-b: fit"
@@ -47,7 +47,7 @@ def test_a_host_that_does_not_count_its_cpus_is_described(monkeypatch: pytest.Mo
 
 def test_what_a_host_says_forges_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
     opening(monkeypatch, agent(distribution=FORGED))
-    text = Survey((inspect(FAR), Inspected(FAR, (), (FORGED,)))).as_text()
+    text = Survey((inspect(FAR), InspectedHost(FAR, (), (FORGED,)))).as_text()
     assert "linux-b: fit" not in text.splitlines()
     assert "system               Debian  linux-b: fit" in text
     assert "  ! Debian  linux-b: fit" in text

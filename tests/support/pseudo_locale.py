@@ -20,7 +20,7 @@ from netlab.findings.analysis import Analysis
 from netlab.report.language.catalogues import FOLDER
 from netlab.results.labels import NAMING
 from netlab.results.run import Run
-from netlab.store.source_facts import stated_of
+from netlab.store.source_facts import stated_facts_of
 from netlab.version import VERSION
 
 RUNS = sorted(path.parent for folder in (FIXTURES, REPORTS) for path in folder.glob("*/run.json"))
@@ -110,7 +110,7 @@ def _names_in(run: Run) -> frozenset[str]:
     """What a run calls by a name of its own: pairings, hosts, interfaces; and what a document says
     beside an imported table, word for word.
     """
-    cells, remarks = run.plan.cells, stated_of(run.plan).remarks
+    cells, remarks = run.plan.cells, stated_facts_of(run.plan).remarks
     pairings = {cell.pairing for cell in cells}
     hosts = {name for pairing in pairings if is_by_name(pairing) for name in labels_of(pairing)}
     hosts |= {name for record in run.records for name in (record.server, record.client)}

@@ -19,7 +19,7 @@ from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
 from netlab.runner import preflight
-from netlab.runner.survey import Inspected, inspect
+from netlab.runner.survey import InspectedHost, inspect
 
 IP = shutil.which("ip")
 TEST_SERVER, TEST_CLIENT = "10.213.1.1", "10.213.1.2"
@@ -94,7 +94,7 @@ class Wires:
         agent.greet(None)
         return agent
 
-    def inspected(self, monkeypatch: pytest.MonkeyPatch, *addresses: str) -> Inspected:
+    def inspected(self, monkeypatch: pytest.MonkeyPatch, *addresses: str) -> InspectedHost:
         """What `netlab hosts` says of the server."""
         agent = self.agent("left", self.server, *addresses)
         monkeypatch.setattr(Agent, "open", lambda _host, _say, **_: agent)

@@ -42,22 +42,23 @@ class EveryTest(Settings):
         "socket_buffer", Or("auto", BUFFER, "64KiB"), default=None,
         label=_("socket buffer"), absent=_("auto"), asks=(Ask("socket_buffer"),),
         about="SO_SNDBUF and SO_RCVBUF of both ends; auto leaves them to the system's own tuning.",
-        column="asked of SO_SNDBUF and SO_RCVBUF at both ends; NA: the system's tuning")
+        column="requested SO_SNDBUF and SO_RCVBUF of both ends; NA: the system's tuning")
     duration_s: float | None = setting(
         "duration", WINDOW, default=10.0, excludes="count", label=_("duration"),
         asks=(Ask("seconds", "send receive ask"),),
-        about="Length of the measurement window.", column="length of the window asked for")
+        about="Length of the measurement window.", column="requested length of the window")
     dscp: int | None = setting(
         "dscp", Whole(0, 63), default=None, label=_("DSCP"), asks=(Ask("dscp"),), need=Need("dscp"),
-        about="Differentiated services code point.", column="code point asked for")
+        about="Differentiated services code point.",
+        column="requested differentiated services code point")
     network: str | None = setting(
         "network", _WORD, default=None, about="Name of the test addresses to use.",
         column="name of the test addresses; NA: the first of each host")
     interface: str | None = setting(
         "interface", HostWord(r"^[^\s/%=,\x00-\x1f]+$", 15), default=None,
         asks=(Ask("interface", "connect"),), need=Need("interface", of="client"),
-        about="Device that the connecting side is bound to.",
-        column="device bound to, where one was asked for")
+        about="Interface to which the side that connects is bound.",
+        column="interface to which the side that connects is bound; NA: the system's choice")
 
 
 @of_settings
@@ -69,7 +70,7 @@ class CongestedTest(EveryTest):
         absent=_("host’s default"), asks=(Ask("congestion", "send ask mirror"),),
         need=Need("congestion", of="sender", vital=False),
         about="TCP congestion control, such as cubic or bbr.",
-        column="congestion control asked for; NA: the host's default")
+        column="requested congestion control; NA: the host's default")
 
 
 @of_settings
@@ -79,26 +80,26 @@ class MessageTest(CongestedTest):
     message_bytes: int = setting(
         "message_size", SIZE, label=_("message size, bytes"), asks=(Ask("message"),),
         about="Bytes handed to one send call: a message, or a request.",
-        column="handed to one send call")
+        column="bytes handed to one send call")
     nodelay: bool = setting(
         "nodelay", default=False, only_of="TCP", label=_("TCP_NODELAY"),
         asks=(Ask("nodelay", when=True),), about="TCP_NODELAY: small messages are sent at once.",
-        column="TCP_NODELAY asked for")
+        column="whether TCP_NODELAY was requested")
     message_rate_per_s: float | None = setting(
         "message_rate", NumberWithUnit("per second", 1e-3, 1e9, "5000/s"), default=None,
         label=_("offered messages per second"), absent=_("unlimited"),
         asks=(Ask("message_rate", "send ask"),), about="Offered messages or requests per second.",
-        column="offered messages a second")
+        column="offered messages or requests a second")
     server_cpu: int | None = setting(
         "server_cpu", Whole(0, 4095), default=None, label=_("server’s CPU"),
         asks=(Ask("cpu", "server"),), need=Need("pin", of="server"),
-        about="CPU that the server's probe runs on.",
-        column="CPU that the server's threads are pinned to")
+        about="CPU to which the server's probe is pinned.",
+        column="CPU to which the server's threads are pinned")
     client_cpu: int | None = setting(
         "client_cpu", Whole(0, 4095), default=None, label=_("client’s CPU"),
         asks=(Ask("cpu", "client"),), need=Need("pin", of="client"),
-        about="CPU that the client's probe runs on.",
-        column="CPU that the client's threads are pinned to")
+        about="CPU to which the client's probe is pinned.",
+        column="CPU to which the client's threads are pinned")
 
 
 @of_settings
@@ -108,16 +109,16 @@ class Counted(MessageTest):
     count: int | None = setting(
         "count", Whole(1, 10**12), default=None, label=_("messages"),
         asks=(Ask("count", "send receive ask"),),
-        about="Messages or transactions, in place of a duration.",
-        column="messages or round trips asked for, in place of a duration")
+        about="Number of messages or transactions, instead of a duration.",
+        column="requested number of messages or transactions, instead of a duration")
     warm_up_s: float = setting(
         "warm_up", PAUSE, default=0.0, label=_("warm-up"),
         asks=(Ask("warm_up", "send receive ask", unless=0.0),),
         about="Time before the window, not counted.", column="time before the window")
     source_port: int | None = setting(
         "source_port", Whole(1, 65535), default=None, steps=False, label=_("source port"),
-        asks=(Ask("port", "connect"),), about="Local port of the connecting side.",
-        column="of the sender, where one was asked for")
+        asks=(Ask("port", "connect"),), about="Local port of the side that connects.",
+        column="requested local port of the side that connects; NA: the system's choice")
 
 
 @of_settings
@@ -128,7 +129,7 @@ class AtRate:
         "rate", RATE, default=None, excludes="message_rate_per_s", label=_("offered rate"),
         absent=_("unlimited"), asks=(Ask("rate", "send"),),
         about="Offered payload rate; without it, as fast as possible.",
-        column="offered payload rate; NA: as fast as it goes")
+        column="offered payload rate; NA: as fast as possible")
 
 
 @of_settings
@@ -144,28 +145,31 @@ class Directed:
     server_cpus: str | None = setting(
         "server_cpus", CpuList(), default=None, excludes="server_cpu",
         asks=(Ask("cpus", "server"),), need=Need("pin", of="server"), label=_("server’s CPUs"),
-        about="CPUs that the server's threads are pinned to, in turns.")
+        about="CPUs to which the server's threads are pinned, one after another.",
+        column="CPUs to which the server's threads are pinned, one after another")
     client_cpus: str | None = setting(
         "client_cpus", CpuList(), default=None, excludes="client_cpu",
         asks=(Ask("cpus", "client"),), need=Need("pin", of="client"), label=_("client’s CPUs"),
-        about="CPUs that the client's threads are pinned to, in turns.")
+        about="CPUs to which the client's threads are pinned, one after another.",
+        column="CPUs to which the client's threads are pinned, one after another")
     send_method: Literal["batch", "packet", "xdp"] | None = setting(
         "send_method", Or("plain"), default=None, only_of="UDP", label=_("send method"),
         absent=_("plain"), asks=(Ask("method", "send"),), need=Need("", of="sender"),
         about="UDP only: one message a send call, many, or frames of our own (by two ways).",
-        column="how datagrams are handed over: batch, packet or xdp; NA: plain, one a call")
+        column="how UDP messages are sent: batch, packet or xdp; NA: plain, one a call")
     receive: Literal["blocking", "spinning", "polling", "adaptive"] = setting(
         "receive", default="blocking", label=_("receive call"),
         asks=(Ask("spin", "receive", when="spinning"), Ask("poll", "receive", when="polling"),
               Ask("adapt", "receive", when="adaptive")),
         need=Need("poll", of="receiver", at="polling"),
         about="How the receiver waits for data; adaptive: chosen in the warm-up.",
-        column="blocking, spinning, polling or adaptive")
+        column="how the receiver waits for data: blocking, spinning, polling or adaptive")
     receive_from: Literal["packet"] | None = setting(
         "receive_from", Or("socket"), default=None, only_of="UDP", label=_("received from"),
         absent=_("the socket"), asks=(Ask("from", "receive"),), need=Need("capture", of="receiver"),
         about="UDP only, polling or spinning: packet takes frames before the receiver's IP.",
-        column="where datagrams are taken from: packet; NA: the test's own socket")
+        column="where the receiver takes UDP messages from: packet, frames before its IP; "
+        "NA: the test's own socket")
 
 
 @of_settings
@@ -175,12 +179,12 @@ class Talk:
     opening: Literal["client-connects", "server-connects"] | None = setting(
         "open", default=None, label=_("who connects"), absent=_("the client, if it can"),
         about="Which side connects; without it the client, unless a firewall lets only the server.",
-        column="client-connects or server-connects; NA: the client, if it can")
+        column="which side connects: client-connects or server-connects; NA: the client, if it can")
     dont_fragment: bool = setting(
         "dont_fragment", default=False, only_of="UDP", label=_("don’t fragment"),
         asks=(Ask("dont_fragment", when=True),),
         need=Need("dont-fragment", at=True, what="the DF bit"),
-        about="UDP only: forbid fragments on the way.", column="the DF bit asked for")
+        about="UDP only: forbid fragments on the way.", column="whether the DF bit was requested")
 
 
 @of_settings
@@ -190,5 +194,5 @@ class Answered:
     timeout_s: float = setting(
         "timeout", NumberWithUnit("seconds", 0.001, 10, "500ms"), default=1.0, only_of="UDP",
         label=_("time-out"), asks=(Ask("timeout", "ask"),),
-        about="UDP only: time after which a request is lost.",
-        column="after which a UDP request is lost")
+        about="UDP only: time after which an unanswered request counts as lost.",
+        column="time after which an unanswered UDP request counts as lost")

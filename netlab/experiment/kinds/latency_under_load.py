@@ -52,7 +52,8 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         about="Protocol of the round trips.", column="protocol of the round trips: UDP or TCP")
     request_bytes: int = setting(
         "request_size", SIZE, default=64, label=_("request, bytes"),
-        about="Bytes of a request and of its answer.", column="of a request and of its answer")
+        about="Bytes of a request and of its answer.",
+        column="bytes of a request and of its answer")
     request_rate_per_s: float = setting(
         "request_rate", NumberWithUnit("per second", 1, 2000, "100/s"), default=100.0,
         label=_("requests per second"), about="Requests per second, none is skipped.",
@@ -61,7 +62,7 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         "request_timeout", NumberWithUnit("seconds", 0.01, 10, "3s"), default=3.0,
         label=_("time-out of requests"),
         about="Time after which a UDP request is lost: three times the longest delay or more.",
-        column="after which a request over UDP is lost")
+        column="time after which an unanswered UDP request counts as lost")
     connect_rate_per_s: float | None = setting(
         "connect_rate", Or("none", NumberWithUnit("per second", 0.01, 10, "1/s")), default=1.0,
         label=_("connections per second"), absent=_("none"),

@@ -19,24 +19,24 @@ class Requests(Counted):
     response_bytes: int | None = setting(
         "response_size", Or("same", SIZE, "16"), default=None, label=_("response"),
         absent=_("as the request"), about="Bytes of an answer; same: as many as the request has.",
-        column="of an answer; NA: as many as the request has")
+        column="bytes of an answer; NA: as many as the request has")
     server_receive: Literal["blocking", "spinning"] = setting(
         "server_receive", default="blocking", label=_("server’s receive call"),
         asks=(Ask("spin", "mirror", when="spinning"),), about="How the server waits for a request.",
-        column="blocking or spinning, of the server")
+        column="how the server waits for a request: blocking or spinning")
     client_receive: Literal["blocking", "spinning"] = setting(
         "client_receive", default="blocking", label=_("client’s receive call"),
         asks=(Ask("spin", "ask", when="spinning"),), about="How the client waits for an answer.",
-        column="blocking or spinning, of the client")
+        column="how the client waits for an answer: blocking or spinning")
     mirror_hold_s: float = setting(
         "mirror_hold", NumberWithUnit("seconds", 0, 0.1, "100us"), default=0.0,
         label=_("mirror delay"), asks=(Ask("hold", "mirror", unless=0.0),),
         about="Time that the server waits before it answers.",
-        column="wait of the mirror between receiving and answering")
+        column="time that the mirror waits between receiving and answering")
     keep_first: int = setting(
         "keep_first", Whole(0, 1000), default=0, label=_("first round trips recorded"),
         asks=(Ask("keep", "ask", unless=0),), about="First round trips recorded one by one.",
-        column="round trips to be kept one by one")
+        column="number of first round trips to record one by one")
 
 
 @of_settings
@@ -56,13 +56,13 @@ class RoundTrip(Answered, Talk, Requests):
     udp_checksum: bool = setting(
         "udp_checksum", default=True, only_of="UDP", label=_("UDP checksum"),
         asks=(Ask("no_checksum", when=False),), need=Need("no-checksum", at=False),
-        about="False: UDP over IPv4 without its checksum.", column="whether UDP carries a checksum")
+        about="False: UDP over IPv4 without its checksum.", column="whether UDP has a checksum")
     stack_time: bool = setting(
         "stack_time", default=False, only_of="UDP", label=_("time in the server’s stack"),
         asks=(Ask("stamps", "mirror", when=True),),
         need=Need("stamps", of="server", at=True, vital=False),
-        about="UDP only: time the server's stack by time stamps.",
-        column="whether the server's stack is to be timed as well")
+        about="UDP only: measure the time in the server's stack by time stamps.",
+        column="whether the time in the server's stack was requested")
 
 
 @of_settings
@@ -80,4 +80,4 @@ class Connect(Requests):
     close: Literal["reset", "orderly"] = setting(
         "close", default="reset", label=_("connections closed by"), asks=(Ask("close", "ask"),),
         about="How the client ends a connection: reset leaves no TIME_WAIT behind.",
-        column="reset or orderly: how the client ends a connection")
+        column="how the client ends a connection: reset or orderly")

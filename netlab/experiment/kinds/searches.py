@@ -31,11 +31,11 @@ class PayloadSearch(Answered, CongestedTest):
 
     duration_s: float = 1.0
     sweep: bool = setting(
-        "sweep", default=False, about="Measure throughput over message sizes around the one found.",
-        column="whether throughput is measured around the payload found")
+        "sweep", default=False, about="Measure throughput at message sizes around the result.",
+        column="whether throughput at message sizes around the result was requested")
     capture: bool = setting(
-        "capture", default=False, about="Capture frames on the way, where the hosts allow it.",
-        column="whether frames are to be captured")
+        "capture", default=False, about="Capture frames on the way, if the hosts allow it.",
+        column="whether a capture of frames was requested")
 
 
 @of_settings
@@ -53,16 +53,17 @@ class ThroughputSearch(Directed, EveryTest):
     duration_s: float | None = 60.0
     frame_bytes: int = setting(
         "frame_size", Whole(64, 9018), label=_("frame size, bytes"),
-        about="Bytes of an Ethernet frame, header and FCS counted.",
-        column="of a frame, header and FCS counted")
+        about="Bytes of an Ethernet frame with header and FCS.",
+        column="bytes of a frame with header and FCS")
     search_duration_s: float | None = setting(
         "search_duration", WINDOW, default=None, label=_("search duration"),
         about="Length of the trials before the confirmation.",
-        column="of a trial before the confirmation; NA: as one that counts")
+        column="length of a trial before the confirmation; NA: same as duration_s")
     burst: int | None = setting(
         "burst", Whole(1, 100_000), default=None,
-        about="Most frames back to back when the sender catches up.",
-        column="frames back to back at most; NA: 32 or 1 ms' worth")
+        about="Most frames that a delayed sender sends back to back.",
+        column="most frames that a delayed sender sends back to back; "
+        "NA: 32, or the frames of 1 ms if these are fewer")
     acceptable_loss: float = setting(
         "acceptable_loss", NumberWithUnit("share", 0, 0.1, "0.001 %"), default=0.0,
         about="Share of the frames that may be lost.",
@@ -78,22 +79,23 @@ class ThroughputSearch(Directed, EveryTest):
     together: Literal[True] | None = setting(
         "together", default=None, about="Pairs that search at the same time share one rate, "
         "which passes if it passes for all.",
-        column="whether pairs of hosts are searched at one rate; NA: each by itself")
+        column="whether pairs of hosts search together at one rate; NA: each pair by itself")
     frame_loss: bool = setting(
         "frame_loss", default=False, about="Measure the loss at tenths of the line rate too.",
-        column="whether the loss at tenths of the line rate is measured")
+        column="whether the loss at tenths of the line rate was requested")
     latency: Literal[True] | None = setting(
         "latency", default=None, need=Need("round_trip"),
-        about="Round trips at the rate found, and at parts of it.",
-        column="whether round trips under load are to be measured; NA: no")
+        about="Measure round trips at the resulting rate, and at parts of it.",
+        column="whether round trips under load were requested; NA: no")
     back_to_back: int | None = setting(
         "back_to_back", Whole(1, 100), default=None,
-        about="How often the longest burst without loss is searched for; the standard: 50.",
-        column="how often the longest burst is to be searched for; NA: never")
+        about="Number of searches for the longest burst without loss; the standard: 50.",
+        column="requested number of searches for the longest burst; NA: none")
     residual_s: float = setting(
         "residual", NumberWithUnit("seconds", 0.001, 60, "2s"), default=2.0,
-        label=_("wait for residual frames"), about="Time to wait for late frames after a trial.",
-        column="how long late frames are waited for")
+        label=_("wait for residual frames"),
+        about="Time without an arriving frame after which missing frames count as lost.",
+        column="time without an arriving frame after which missing frames count as lost")
     settle_s: float = setting(
         "settle", PAUSE, default=5.0, label=_("pause between trials"),
         about="Time between two trials of a search.", column="time between two trials of a search")

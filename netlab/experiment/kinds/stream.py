@@ -26,8 +26,10 @@ class Stream(Talk, Directed, AtRate, Counted):
         "tcp_send_method", Or("plain"), default=None, only_of="TCP",
         label=_("send method over TCP"), absent=_("plain"), asks=(Ask("method", "send"),),
         need=Need("", of="sender"), about="TCP only: one message per send call, or up to 32.",
-        column="how messages are handed to TCP: batch; NA: plain, one a call")
+        column="how messages are handed to TCP: batch, up to 32 a call; NA: plain, one a call")
     tcp_receive_call: Literal["message"] | None = setting(
         "tcp_receive_call", Or("all"), default=None, only_of="TCP", absent=_("all received data"),
         label=_("bytes per TCP receive call"), asks=(Ask("receive_call", "receive"),),
-        about="TCP only: one message a call, or all.", column="one message a call; NA: to 256 KiB")
+        about="TCP only: at most one message a receive call, or all that has arrived.",
+        column="how the receiver reads TCP: message, at most one message a call; "
+        "NA: all that has arrived, up to 256 KiB")

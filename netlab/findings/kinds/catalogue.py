@@ -228,7 +228,7 @@ note(
         _("at the wire’s limit, at least {filled} of its ceiling, {in_cells}"),
         _("at the wire’s limit, at least {filled} of its ceiling")),
     rule=lambda reported_limits: reported_limits,
-    section="What limited a stream",
+    section="The bottleneck of a stream",
     condition="throughput is at least 98 % of the wire ceiling, with data both ways 96 %. \"In "
         "every cell\" is stated if every trial of every cell shows it; otherwise the finding "
         "names the cells. Not stated of throughput above its ceiling",

@@ -3,7 +3,7 @@
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
-_SECTION = "What limited a stream"
+_SECTION = "The bottleneck of a stream"
 
 # A table: as few lines per row as possible.
 # fmt: off
@@ -91,10 +91,11 @@ warning(
     advice=_("stop the other programs on the receiver's CPU, or give the test its own CPU"),
     section=_SECTION,
     condition="a receiving thread was ready to run but had no CPU for more than 5 % of the window, "
-        "and fell behind: its queue was full, it waited for nothing else, its socket dropped "
-        "messages, or its window was closed for half of the time and that time is half of what "
-        "throughput lacks. Over TCP also stated if no other rule holds, and the wait and the "
-        "time with the window closed are each at least half of what is missing")
+        "and the receiver fell behind. It fell behind if its queue was full, if the thread waited "
+        "for nothing else, if its socket dropped messages, or if its receive window was closed "
+        "for at least half of the time and this explains at least half of the missing "
+        "throughput. Over TCP also stated if no other rule holds, and the wait for a CPU and the "
+        "time with the closed window each explain at least half of the missing throughput")
 warning(
     "receiver-window",
     _("TCP waited for it {rwnd_limited_share} of the time; {window_bytes} per round trip of "

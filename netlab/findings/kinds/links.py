@@ -3,7 +3,7 @@
 from netlab.findings.kinds.kind import warning
 from netlab.messages import _
 
-_SECTION = "What limited a stream"
+_SECTION = "The bottleneck of a stream"
 
 # A table: as few lines per row as possible.
 # fmt: off

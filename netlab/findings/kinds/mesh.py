@@ -49,7 +49,7 @@ warning(
         "{expected_bit_per_s} with other hosts"),
     rank=3, says_of_what=True, section=SECTION,
     condition="a pair is below the smaller of what its sender and its receiver reach with others, "
-        "by the same margin, and no limit of a host explains it",
+        "by more than the margin of `slow-host`, and no limit of a host explains it",
     advice=_("check what only these two share: the link between their switches, a route, a "
         "filter"))
 warning(

@@ -31,7 +31,7 @@ note(
         "before, at least a quarter of the change comes after the second block, the change is "
         "more than 1 % in all, and Kendall's test with one season per cell has p under 0.01 "
         "(Hirsch, Slack and Smith, Water Resources Research 18, 1982)",
-    advice=_("repeat the cells at least 6 times to tell drift from chance"))
+    advice=_("repeat the cells at least 6 times to distinguish drift from chance"))
 note(
     "first-trial-slower",
     _("{what} of the first trials: {change_share} compared with the later ones, slower in "

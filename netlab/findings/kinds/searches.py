@@ -27,7 +27,7 @@ note(
         "device’s core is named if the device is observed, is not one of the testing machines, "
         "and the core was at least 97 % busy in the trials that failed [RFC 2544, 26.1; Mogul "
         "and Ramakrishnan 1997]",
-    advice=_("that is the result: the cost of a frame for the device, whatever its length"))
+    advice=_("nothing to do: the device needs the same time for each frame, whatever its length"))
 note(
     "search-line-rate",
     _("line rate {sizes}: no frame is lost at the full rate of the link of "
@@ -55,7 +55,7 @@ note(
     condition="the search ended because frames were lost or delayed between the hosts, beyond what "
         "the hosts count as their own drops, at sizes that share neither a frame rate nor a bit "
         "rate. The device's CPU is named as for `search-frame-rate`",
-    advice=_("that is the result; `observe` in the matrix records the device’s own load and drops"))
+    advice=_("`observe` in the matrix records the device’s own load and drops"))
 note(
     "search-queue",
     _("{sizes} the device lost nothing at the next higher rate, but its queue grew by "

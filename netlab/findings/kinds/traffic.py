@@ -23,7 +23,7 @@ warning(
     _("it uses {other_bit_per_s} of the link, together with this stream {link_filled_share}"),
     limit=_("other traffic on the link"), figures=("other_bit_per_s", "link_filled_share"),
     advice=_("stop the other traffic on that interface, or measure on a dedicated link"),
-    section="What limited a stream",
+    section="The bottleneck of a stream",
     condition=_STATED + "and together with ours it fills at least 98 % of the link (IEEE 802.3 "
         "framing). Also stated if no rule except `not-determined` holds, and what others "
         "probably used (at least 3 % of the link, twice what the counters may be off) is the "
@@ -37,5 +37,5 @@ note(
     rule="traffic.partial_traffic:partial_traffic", rank=72, leads=False,
     advice=_("the link was not full: the other traffic did not limit the streams, but may have "
         "delayed them"),
-    section="What limited a stream",
+    section="The bottleneck of a stream",
     condition=_STATED + "and the link has room left; one finding per host and direction")

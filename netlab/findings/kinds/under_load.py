@@ -41,7 +41,7 @@ note(
     _("the path is full but has no significant queue: the median round trip is {loaded_rtt_ns} "
         "under load, {idle_rtt_ns} before it"),
     rank=31, section=SECTION,
-    advice=_("that is the result: other traffic on the path hardly waits"),
+    advice=_("nothing to do: other traffic on the path hardly waits"),
     condition="The loaded median is above the idle one by less than 5 ms or less than half of it, "
         "and the load is at least 90 % of the wire ceiling.")
 note(

@@ -1,1 +1,1 @@
-"""Streams: what limited them, by what their records show. Pure."""
+"""The bottleneck of each stream, as its records show it. Pure."""

@@ -41,8 +41,9 @@ _WAITS: Mapping[Kind, Callable[[StreamSample], tuple[StreamEnd, ...]]] = {
 
 
 def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
-    """What limited the streams: one finding per group of cells and limit, over the trials that show
-    it, in the readings' order; one per direction of a pairing whose link is slower than stated.
+    """The bottlenecks of the streams, in the readings' order: one finding per group of cells and
+    limit, over the trials that show it; one per direction of a pairing whose link is slower than
+    stated.
     """
     judged_alone = _without_harmless(_of_trials(with_steady_others(samples)))
     judged_streams = _with_packets(_without_vetoed(judged_alone))

@@ -120,7 +120,7 @@ class JudgedStream:
 
 
 def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedStream:
-    """What limited it.
+    """The bottleneck of a stream.
 
     ``best_bit_per_s`` is the throughput of the trials of its cell that had a CPU whenever they
     wanted one; ``None`` if it is not known.
@@ -157,7 +157,7 @@ def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStre
 
 
 def limit_of(sample: StreamSample) -> Kind | None:
-    """What limited it, by its own record alone; ``None`` if too little of it is known."""
+    """Its bottleneck, by its own record alone; ``None`` if too little of it is known."""
     return judged(sample).kind
 
 

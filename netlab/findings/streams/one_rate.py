@@ -120,7 +120,7 @@ def fitted(
     has_udp = any(stream.sample.protocol == "UDP" for stream in at_rate)
     of_cells = {stream.sample.cell for stream in at_rate}
     has_plateau = any(stream.sample.plateau_bit_per_s is not None for stream in at_rate)
-    slightly_below, unexplained = [], []
+    just_below, unexplained = [], []
     for stream in below:
         missing_share = 1 - rates[stream.place] / top
         # If a whole cell is below the rate, a trial's wait explains it only with TCP's plateau.
@@ -132,23 +132,17 @@ def fitted(
         )
         reason = waits_enough or (has_udp and stream.sample.protocol == "TCP")
         if missing_share <= TCP_BELOW and reason:
-            slightly_below.append(stream)
+            just_below.append(stream)
         elif not waits_enough:
             unexplained.append(stream)
-    trial_count = len(at_rate) + sum(
-        _is_held_up(stream, rates[stream.place] / top) for stream in slightly_below
-    )
+    trials = len(at_rate) + sum(_is_held_up(s, rates[s.place] / top) for s in just_below)
     ceilings = _ceilings(at_rate)
-    few = ceilings >= CEILINGS and 2 * len(unexplained) <= len(at_rate) + len(slightly_below)
-    if (
-        (unexplained and not few)
-        or trial_count < LEAST_TRIALS
-        or len(at_rate) < len(slightly_below)
-    ):
+    few = ceilings >= CEILINGS and 2 * len(unexplained) <= len(at_rate) + len(just_below)
+    if (unexplained and not few) or trials < LEAST_TRIALS or len(at_rate) < len(just_below):
         return None
     spreads = [(option, _spread(at_rate, option)) for option in Accounting]
     return RateFit(
-        members=tuple(sorted((*at_rate, *slightly_below), key=lambda stream: stream.place)),
+        members=tuple(sorted((*at_rate, *just_below), key=lambda stream: stream.place)),
         rate_bit_per_s=median(rates[stream.place] for stream in at_rate),
         ceilings=ceilings,
         columns=len(_columns(at_rate)),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from netlab.config.document import Section, read_document, validate
-from netlab.store.source_facts import Remark, Stated, StatedDuration, StatedHost
+from netlab.store.source_facts import Remark, StatedDuration, StatedFacts, StatedHost
 from netlab.units import parse_seconds
 
 
@@ -67,7 +67,7 @@ class FactsModel(Section):
     remarks: list[RemarkModel] = Field(default_factory=list)
 
 
-def read_stated(path: Path) -> Stated:
+def read_stated(path: Path) -> StatedFacts:
     """The facts in a file, each with its source: the document and the place in it.
 
     Raises MatrixError with every fault as ``file:line:column``, UsageError if it cannot be read.
@@ -77,7 +77,7 @@ def read_stated(path: Path) -> Stated:
     def source(place: str) -> str:
         return f"{model.source}, {place}"
 
-    return Stated(
+    return StatedFacts(
         durations=tuple(
             StatedDuration(
                 pairings=duration.pairings,

@@ -16,7 +16,7 @@ from netlab.imports.common.csv_table import read_table, text_of
 from netlab.results.columns import columns_of
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
-from netlab.store.source_facts import KEY, STATED, Stated
+from netlab.store.source_facts import KEY, STATED, StatedFacts
 
 
 class TableContext(TypedDict, total=False):
@@ -41,7 +41,7 @@ class Source:
     title: str
     link: Link | None
     facts: Path | None
-    stated: Stated
+    stated: StatedFacts
     imported_at: str | None
 
     @property
@@ -65,7 +65,7 @@ def read_source(path: Path, **context: Unpack[TableContext]) -> Source:
     """Read a table and its facts. UsageError if there is no table, MatrixError for wrong facts."""
     data = read_table(path)
     facts = context.get("facts")
-    statements = Stated()
+    statements = StatedFacts()
     if facts is not None:
         from netlab.imports.common.facts_file import read_stated
 
@@ -182,7 +182,7 @@ def _plan(
             "mtu_bytes": source.link.mtu_bytes,
             **({"hops": source.link.hops} if source.link.hops else {}),
         }
-    if source.stated != Stated():
+    if source.stated != StatedFacts():
         document[KEY] = source.stated.data()
     # Normalise to what reading the file gives: tuples become lists.
     document = json.loads(json.dumps(document, sort_keys=True))

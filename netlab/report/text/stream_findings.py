@@ -100,6 +100,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "_ppm": lambda ppm: f"{ppm:+.0f} ppm",
     "packets": lambda count: f"{count:,.0f}",
     "_messages": lambda count: f"{count:,.0f}",
+    "_frames": lambda count: f"{count:,.0f}",
     "ratio": lambda ratio: plain_figures(ratio, 2),
     "": _whole,
 }

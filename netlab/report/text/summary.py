@@ -102,9 +102,9 @@ def all_findings(run: Analysis) -> Part | None:
 
 def stated(run: Analysis) -> Part | None:
     """Remarks of an imported document outside its table; ``None`` if it has none."""
-    from netlab.store.source_facts import stated_of
+    from netlab.store.source_facts import stated_facts_of
 
-    remarks = stated_of(run.plan).remarks
+    remarks = stated_facts_of(run.plan).remarks
     if not remarks:
         return None
     sheet = Table(

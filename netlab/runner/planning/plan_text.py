@@ -191,8 +191,8 @@ def _time(plan: Planned) -> str:
         sentences.append(text)
     if most.at_link_rate:
         sentences.append(
-            f"{_are(most.at_link_rate)} bounded by a count and computed at the link's rate: "
-            "hosts may take longer"
+            f"{_are(most.at_link_rate)} bounded by a count: their time is calculated from the "
+            "link's rate, and hosts may take longer"
         )
     if most.counted:
         sentences.append(f"{_are(most.counted)} bounded by a count: their time cannot be predicted")

@@ -139,7 +139,7 @@ def test_trials_of_one_place_are_one_finding_with_their_sums_and_each_place_has_
         ("a",),
         1_000,
     )
-    assert "3000 of 12000 messages lost: the receiving socket of b" in statement(socket)
+    assert "3,000 of 12,000 messages lost: the receiving socket of b" in statement(socket)
 
 
 def test_what_the_senders_queue_refused_is_told_apart_from_what_was_lost() -> None:

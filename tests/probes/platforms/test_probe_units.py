@@ -232,12 +232,8 @@ def test_the_error_words_in_c_are_the_closed_list_of_the_protocol() -> None:
 
 def test_every_error_word_that_the_code_uses_is_of_the_list_and_each_is_used() -> None:
     text = "\n".join(code(path) for path in sources() if path.name != "words.h")
-    words = set(
-        re.findall(
-            r"(?:test_fail\w*|error_about|refuse|too_late|note|fail)\(\s*[&\w]+,\s*\"([a-z-]+)\"",
-            text,
-        )
-    )
+    call = r"(?:test_fail\w*|error_about|refuse|too_late|note|fail)\(\s*[&\w]+,"
+    words = set(re.findall(call + r"\s*\"([a-z-]+)\"", text))
     words |= set(re.findall(r"error_about\(\s*\"([a-z-]+)\"", text))
     words |= set(re.findall(r"return \"([a-z]+(?:-[a-z]+)+)\"", text))
     assert len(words) > 10
@@ -288,11 +284,9 @@ def test_the_keys_of_round_trips_are_the_documented_ones_and_those_of_streams_th
         for key in re.findall(r"`([a-z_]+)(?:=[^`]*)?`", keys):
             for role in roles:
                 assert key in request_keys[role], (role, key)
-    assert (
-        request_keys["ask"] | request_keys["mirror"]
-        == table_keys("`ask` and `mirror`") | stream_keys
-    )
-    assert stream_keys <= request_keys["ask"] & request_keys["mirror"]
+    ask_keys, mirror_keys = request_keys["ask"], request_keys["mirror"]
+    assert ask_keys | mirror_keys == table_keys("`ask` and `mirror`") | stream_keys
+    assert stream_keys <= ask_keys & mirror_keys
 
 
 WRITER = (
@@ -312,9 +306,8 @@ def test_the_facts_in_c_are_the_documented_ones() -> None:
         if path.parent.name == "linux":
             linux |= names
     # What every system tells alike is added where the request is answered.
-    fact_names |= set(
-        re.findall(r"json_u64s\(record, \"([a-z0-9_]+)\"", code(SOURCE / "agent/agent.c"))
-    )
+    answer = code(SOURCE / "agent/agent.c")
+    fact_names |= set(re.findall(r"json_u64s\(record, \"([a-z0-9_]+)\"", answer))
     assert fact_names == documented
     assert len(linux) > 40
 
