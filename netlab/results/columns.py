@@ -21,9 +21,7 @@ COLUMNS: Mapping[str, Column] = {
     "errno": Column("Int64", "", "error number of the reason, in the host's own numbering"),
     "detail": Column("string", "", "a sentence about the reason"),
     "pairing": Column(
-        "string",
-        "",
-        "systems (WL) or names (nas+laptop) of server and client, server first",
+        "string", "", "systems (WL) or names (nas+laptop) of server and client, server first"
     ),
     "server": Column("string", "", "name of the server host"),
     "client": Column("string", "", "name of the client host"),
@@ -36,9 +34,7 @@ COLUMNS: Mapping[str, Column] = {
     # What was measured.
     "throughput_bit_per_s": Column("Float64", "bit/s", "received payload, by the receiver's clock"),
     "sent_bit_per_s": Column(
-        "Float64",
-        "bit/s",
-        "sent (UDP) or acknowledged (TCP) payload, by the sender's clock",
+        "Float64", "bit/s", "sent (UDP) or acknowledged (TCP) payload, by the sender's clock"
     ),
     "sent_messages": Column("Int64", "", "send calls that succeeded, over the whole test"),
     "received_messages": Column("Int64", "", "distinct messages received, over the whole test"),
