@@ -14,6 +14,7 @@ from netlab.cli.options import (
     LINK_HELP,
     MTU_HELP,
     MTU_RANGE,
+    PATH,
     loudness_options,
     rate_of,
     with_default,
@@ -45,10 +46,12 @@ def import_() -> None:
     """Make a run folder out of results of other tools or documents."""
 
 
-def _common() -> list[click.Parameter]:
+def _common(*, is_of_files: bool) -> list[click.Parameter]:
     """Parameters that every import takes, in the order of its help."""
     return [
-        click.Argument(["table"], type=FILE),
+        click.Argument(["files"], type=PATH, nargs=-1, required=True, metavar="FILES...")
+        if is_of_files
+        else click.Argument(["table"], type=FILE),
         click.Option(
             ["--into"],
             type=FOLDER,
@@ -57,7 +60,11 @@ def _common() -> list[click.Parameter]:
         ),
         click.Option(["--title"], help="Title of the run.  [default: the file's name]"),
         click.Option(
-            ["--link"], metavar="RATE", default="100Mbit", show_default=True, help=LINK_HELP
+            ["--link"],
+            metavar="RATE",
+            default=None if is_of_files else "100Mbit",
+            show_default=not is_of_files,
+            help=LINK_HELP,
         ),
         click.Option(["--mtu"], type=MTU_RANGE, default=1500, show_default=True, help=MTU_HELP),
         click.Option(
@@ -70,14 +77,16 @@ def _common() -> list[click.Parameter]:
 
 
 def _command(name: str, importer: Importer) -> click.Command:
-    def run(table: Path, into: Path | None, link: str, mtu: int, **context: Any) -> None:
+    def run(into: Path | None, link: str | None, mtu: int, **context: Any) -> None:
         from netlab.experiment.matrix import Link
 
-        cable = Link(rate_of(link, "--link"), mtu)
-        into = into or Path("runs") / table.stem
-        show_report(importer.read(table, into, link=cable, **context))
+        source = context.pop("files") if importer.is_of_files else context.pop("table")
+        cable = None if link is None else Link(rate_of(link, "--link"), mtu)
+        first: Path = source[0] if importer.is_of_files else source
+        into = into or Path("runs") / (first.stem or name)
+        show_report(importer.read(source, into, link=cable, **context))
 
-    params = [*_common(), *map(_option, importer.options)]
+    params = [*_common(is_of_files=importer.is_of_files), *map(_option, importer.options)]
     command = click.Command(name, callback=run, params=params, help=importer.help)
     return loudness_options(command)
 

@@ -21,6 +21,7 @@ Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
+PATH = click.Path(path_type=Path)
 RUN = click.argument("folder", type=FOLDER, metavar="RUN")
 """The folder of a run."""
 

@@ -32,11 +32,14 @@ class CommandOption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Importer:
-    """Makes a run folder out of a table; it becomes a command of the command line."""
+    """Makes a run folder out of a table or of outputs; it becomes a command of the command line."""
 
     help: str
     read: Callable[..., Path]
-    """Arguments: the table, the folder to make, ``title``, ``link``, ``facts`` and its options."""
+    """Arguments: the table or the files, the folder to make, ``title``, ``link``, ``facts`` and its
+    options."""
+    is_of_files: bool = False
+    """Whether it reads several files, and folders of them; then no link is assumed."""
     options: tuple[CommandOption, ...] = ()
 
 

@@ -52,7 +52,7 @@ def test_a_module_in_the_package_is_a_command(
 
 
 def test_there_is_no_command_for_what_importers_share() -> None:
-    assert importer_names() == ["pairs", "repeats", "table"]
+    assert importer_names() == ["iperf3", "pairs", "repeats", "table"]
     assert CliRunner().invoke(cli, ["import", "csv_table"], standalone_mode=False).exit_code != 0
     assert all(importer(name).help for name in importer_names())
 

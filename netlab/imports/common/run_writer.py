@@ -18,6 +18,9 @@ from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
 from netlab.store.source_facts import KEY, STATED, StatedFacts
 
+OF_AN_END = frozenset({"receiver_jitter_ns", "sender_congestion"})
+"""Values of an end that findings and reports read and that other tools print as well."""
+
 
 class TableContext(TypedDict, total=False):
     """Facts about a table that are not in it. Every importer takes them."""
@@ -63,7 +66,11 @@ class Source:
 
 def read_source(path: Path, **context: Unpack[TableContext]) -> Source:
     """Read a table and its facts. UsageError if there is no table, MatrixError for wrong facts."""
-    data = read_table(path)
+    return source_of(path, read_table(path), **context)
+
+
+def source_of(path: Path, data: bytes, **context: Unpack[TableContext]) -> Source:
+    """Data that was read, with the facts about it. MatrixError for wrong facts."""
     facts = context.get("facts")
     statements = StatedFacts()
     if facts is not None:
@@ -163,10 +170,17 @@ def record_of(
     )
 
 
+def _without_flow(name: str) -> str:
+    """The name of a value without the prefix of its direction."""
+    return name.removeprefix("to_server_").removeprefix("to_client_")
+
+
 def _check_names(record: Record) -> None:
     """Refuse values that no column has: findings and reports would not read them."""
     columns = columns_of([record.test])
-    unknown = sorted({*record.settings, *record.values} - columns.keys())
+    known = {*columns, *OF_AN_END}
+    names = {*record.settings, *record.values}
+    unknown = sorted(name for name in names if _without_flow(name) not in known)
     if unknown:
         raise ValueError(f"{record.cell}: no column of netlab.results.columns: {unknown}")
 

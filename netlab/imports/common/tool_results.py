@@ -1,0 +1,211 @@
+"""Results of a tool, as its output states them → a run folder."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from netlab.errors import UsageError
+from netlab.experiment.pairings import ROLE, named, role_of
+from netlab.experiment.records import Record, Status, Value
+from netlab.imports.common.csv_table import read_table, text_of
+from netlab.imports.common.run_writer import TableContext, cell_of, source_of, write_run
+from netlab.store.plan import PlannedCell
+from netlab.store.source_facts import Remark
+
+MAX_FILES = 10_000
+MAX_VALUE = 1e15
+"""A higher figure is an error of the output: 1 Pbit/s, or a thousand years in microseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """One test of a tool, from the output of one side or of both."""
+
+    file: str
+    test: str
+    server: str
+    """Name or address, as printed; empty if the output has none."""
+    client: str
+    settings: Mapping[str, Value]
+    values: Mapping[str, Value]
+    started_at: str = ""
+    """ISO 8601, UTC; empty if not stated."""
+    identity: str = ""
+    """A word that both sides print; empty if there is none."""
+    reason: str | None = None
+    """Reason of the closed list if there is no result."""
+    detail: str | None = None
+    unread: tuple[str, ...] = ()
+    """What the output has and netlab does not understand, a sentence each."""
+
+
+Parse = Callable[[str, str], tuple[ToolResult, ...]]
+"""The results in a text; the second argument is the file's name for faults."""
+
+
+def import_results(
+    paths: Sequence[Path],
+    into: Path,
+    parse: Parse,
+    *,
+    names: Mapping[str, str],
+    **context: Unpack[TableContext],
+) -> Path:
+    """Make the run folder ``into`` out of the outputs in files, or in all files of folders.
+
+    ``names`` maps addresses to the names of hosts. Tests with the same settings between the same
+    hosts are trials of one cell, in the order of their starts. Raises MatrixError with every fault
+    as ``file:line:column``, UsageError, StoreError, LockedError.
+    """
+    files = {path: read_table(path) for path in _files(paths)}
+    results = [
+        result
+        for path, data in files.items()
+        for result in parse(text_of(data, str(path)), str(path))
+    ]
+    tests = [result for result in results if "protocol" in result.settings]
+    if not tests:
+        errors = "; ".join(f"{result.file}: {result.detail}" for result in results[:3])
+        raise UsageError(errors or f"{paths[0]}: no result of a test is in it")
+    source = source_of(paths[0], b"".join(files.values()), **context)
+    remarks = tuple(
+        Remark(text=text, pairings=(), source=Path(result.file).name)
+        for result in results
+        for text in _remarks(result)
+    )
+    stated = replace(source.stated, remarks=(*source.stated.remarks, *dict.fromkeys(remarks)))
+    cells, records = _trials(_renamed(_merged(tests), names))
+    digests = {path.name: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+    return write_run(
+        into,
+        replace(source, stated=stated),
+        cells,
+        records,
+        content={"files": digests, "names": dict(sorted(names.items()))},
+        repeats=max(record.trial for record in records),
+    )
+
+
+def bounded(value: Any, least: float = 0.0, most: float = MAX_VALUE) -> float | None:
+    """A number within the bounds; ``None`` for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) and least <= number <= most else None
+
+
+def host_names(words: tuple[str, ...]) -> dict[str, str]:
+    """Address → name, out of ADDRESS=NAME; ValueError with a sentence."""
+    names: dict[str, str] = {}
+    for word in words:
+        address, equals, name = word.partition("=")
+        if not equals or not address:
+            raise ValueError(f"{word!r} is not ADDRESS=NAME, such as 192.0.2.11=nas")
+        role_of(name)
+        names[address] = name
+    return names
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    count = 0
+    for path in paths:
+        try:
+            files = sorted(path.iterdir()) if path.is_dir() else [path]
+        except OSError as error:
+            raise UsageError(f"{path}: cannot read the folder: {error.strerror}") from None
+        for file in files:
+            if file != path and (file.is_dir() or file.is_symlink()):
+                continue
+            count += 1
+            if count > MAX_FILES:
+                raise UsageError(f"{path}: more than {MAX_FILES} files")
+            yield file
+
+
+def _remarks(result: ToolResult) -> Iterator[str]:
+    """What of an output is in no record."""
+    yield from result.unread
+    if "protocol" not in result.settings:
+        yield f"no test began: {result.detail or 'its settings are not stated'}"
+
+
+def _merged(results: Iterable[ToolResult]) -> list[ToolResult]:
+    """One result per test: what the client printed counts, and what only the server printed."""
+    tests: dict[str, ToolResult] = {}
+    single: list[ToolResult] = []
+    for result in results:
+        other = tests.get(result.identity)
+        if not result.identity:
+            single.append(result)
+        elif other is None:
+            tests[result.identity] = result
+        else:
+            tests[result.identity] = replace(
+                other,
+                settings={**result.settings, **other.settings},
+                values={**result.values, **other.values},
+                reason=other.reason and result.reason,
+                unread=(*other.unread, *result.unread),
+            )
+    return [*tests.values(), *single]
+
+
+def _renamed(results: Iterable[ToolResult], names: Mapping[str, str]) -> list[ToolResult]:
+    def name_of(address: str, role: str) -> str:
+        name = names.get(address, address or role)
+        plain = name.replace(":", "-").replace("%", "-")
+        if not ROLE.fullmatch(plain):
+            plain = f"{role}{plain}"
+        return plain if ROLE.fullmatch(plain) else role
+
+    return [
+        replace(
+            result,
+            server=name_of(result.server, "server"),
+            client=name_of(result.client, "client"),
+        )
+        for result in results
+    ]
+
+
+def _trials(results: Sequence[ToolResult]) -> tuple[list[PlannedCell], list[Record]]:
+    """The cells in the order of their first trials, and a record for each result."""
+    ordered = sorted(results, key=lambda result: (result.started_at, result.file))
+    cells: dict[str, PlannedCell] = {}
+    trials: dict[str, int] = {}
+    records = []
+    for result in ordered:
+        words = [str(result.settings.get("protocol", "unknown")).lower()]
+        cell = cell_of(named(result.server, result.client), result.test, result.settings, words)
+        cells.setdefault(cell.key, cell)
+        trials[cell.key] = trials.get(cell.key, 0) + 1
+        records.append(_record(result, cell, trials[cell.key]))
+    cells = {key: replace(cell, repeats=trials[key]) for key, cell in cells.items()}
+    return list(cells.values()), records
+
+
+def _record(result: ToolResult, cell: PlannedCell, trial: int) -> Record:
+    has_result = result.reason is None
+    return Record(
+        cell=cell.key,
+        trial=trial,
+        attempt=1,
+        status=Status.OK if has_result else Status.FAILED,
+        reason=result.reason,
+        detail=result.detail,
+        pairing=cell.pairing,
+        server=result.server,
+        client=result.client,
+        test=cell.test,
+        started_at=result.started_at,
+        settings=cell.settings,
+        values=result.values if has_result else {},
+    )

@@ -1,0 +1,313 @@
+"""Import: a run folder out of what ``iperf3 -J`` printed, on the client, the server, or both.
+
+Throughput is the rate that the receiver counted, also where the sender printed it; without it,
+there is none. A file may have several tests, as a server prints them. The two outputs of one test
+are recognised by its cookie. The format is that of iperf 3.1 to 3.19 (``iperf_api.c``,
+https://github.com/esnet/iperf); other versions are read as far as they are understood.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Unpack
+
+from netlab.errors import Fault, MatrixError
+from netlab.experiment.records import Value
+from netlab.imports import CommandOption, Importer
+from netlab.imports.common.run_writer import TableContext
+from netlab.imports.common.tool_results import ToolResult, bounded, host_names, import_results
+
+_KNOWN = re.compile(r"iperf 3\.\d{1,2}(\D.*)?")
+_REASONS = {
+    "connection refused": "connect-refused",
+    "no route to host": "unreachable",
+    "network is unreachable": "unreachable",
+    "timed out": "connect-timeout",
+    "timeout": "connect-timeout",
+    "address already in use": "address-in-use",
+    "server has terminated": "peer-vanished",
+    "connection reset": "peer-vanished",
+    "control socket has closed": "peer-vanished",
+    "interrupt": "interrupted",
+}
+"""Words in an error of iperf3 → the reason."""
+
+_LATEST_S = 253402300799
+"""The end of the year 9999."""
+
+
+def parse_iperf3(text: str, file: str) -> tuple[ToolResult, ...]:
+    """The tests in an output. Pure. MatrixError with the place where it is not JSON."""
+    return tuple(_result(document, file) for document in _documents(text, file))
+
+
+def _documents(text: str, file: str) -> Iterator[Mapping[str, Any]]:
+    """The JSON objects in a text, one after another."""
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+    at = _next(text, 0)
+    while at < len(text):
+        try:
+            document, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            raise _fault(text, file, error.pos, f"not JSON: {error.msg}") from None
+        except (ValueError, RecursionError) as error:
+            sentence = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise _fault(text, file, at, f"not JSON of iperf3: {sentence}") from None
+        if not isinstance(document, dict) or not {"start", "end", "error"} & document.keys():
+            raise _fault(text, file, at, "no output of iperf3 -J: it has no `start` and no `end`")
+        yield document
+        at = _next(text, end)
+
+
+def _next(text: str, at: int) -> int:
+    """The first place from ``at`` on that is no white space."""
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _refuse_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no number")
+
+
+def _fault(text: str, file: str, at: int, sentence: str) -> MatrixError:
+    line = text.count("\n", 0, at) + 1
+    column = at - (text.rfind("\n", 0, at) + 1) + 1
+    return MatrixError([Fault(file, line, column, "", sentence)])
+
+
+class _Output:
+    """One document: its parts by path; what is not understood is remembered."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document = document
+        self.unread: list[str] = []
+
+    def part(self, path: str) -> Any:
+        """The part at a path such as ``end.sum``; ``None`` if it is absent."""
+        part: Any = self._document
+        for name in path.split("."):
+            if not isinstance(part, Mapping):
+                return None
+            part = part.get(name)
+        return part
+
+    def number(self, path: str, most: float = 1e15) -> float | None:
+        """A number from 0; ``None`` if it is absent or none, which is remembered."""
+        value = self.part(path)
+        if value is None:
+            return None
+        number = bounded(value, 0.0, most)
+        if number is None:
+            self.unread.append(f"`{path}` is left out: {str(value)[:40]!r} is out of range")
+        return number
+
+    def text(self, path: str) -> str:
+        """A short text; empty if it is absent."""
+        value = self.part(path)
+        return value[:200] if isinstance(value, str) else ""
+
+
+def _result(document: Mapping[str, Any], file: str) -> ToolResult:
+    output = _Output(document)
+    version = output.text("start.version")
+    if version and not _KNOWN.fullmatch(version):
+        output.unread.append(f"{version!r} is not known: read as far as it is understood")
+    is_server = _is_server(output)
+    local, remote = _addresses(output)
+    settings = _settings(output, local or remote)
+    values = {} if output.text("error") else dict(_values(output, settings, is_server=is_server))
+    error = output.text("error")
+    if not error and "throughput_bit_per_s" not in values:
+        # With data both ways, either flow's figure is a result.
+        has_flow = any(name.endswith("_throughput_bit_per_s") for name in values)
+        error = "" if has_flow else "iperf3 printed no rate of the receiver"
+    reason = None if not error else _reason(error)
+    return ToolResult(
+        file=file,
+        test="stream",
+        server=local if is_server else remote,
+        client=remote if is_server else local,
+        settings=settings,
+        values=values,
+        started_at=_started_at(output),
+        identity=output.text("start.cookie"),
+        reason=reason,
+        detail=error or None,
+        unread=tuple(output.unread),
+    )
+
+
+def _is_server(output: _Output) -> bool:
+    """A client prints to whom it connects, a server whom it accepted."""
+    return output.part("start.accepted_connection") is not None
+
+
+def _addresses(output: _Output) -> tuple[str, str]:
+    """The local and the remote address of the first connection; empty if there is none."""
+    connections = output.part("start.connected")
+    first = connections[0] if isinstance(connections, list) and connections else {}
+    if not isinstance(first, Mapping):
+        return "", ""
+    local, remote = (first.get(f"{side}_host") for side in ("local", "remote"))
+    if not isinstance(remote, str):
+        remote = output.text("start.connecting_to.host")
+    return (local if isinstance(local, str) else ""), remote
+
+
+def _settings(output: _Output, address: str) -> dict[str, Value]:
+    """What was requested, as far as the output states it."""
+    start = "start.test_start"
+    settings: dict[str, Value] = {}
+    protocol = output.text(f"{start}.protocol")
+    if protocol in ("TCP", "UDP"):
+        settings["protocol"] = protocol
+    elif protocol:
+        output.unread.append(f"the protocol {protocol!r} is not known")
+    for name, path in (
+        ("message_bytes", "blksize"),
+        ("streams", "num_streams"),
+        ("count", "blocks"),
+    ):
+        number = output.number(f"{start}.{path}", 2**40)
+        if number:
+            settings[name] = int(number)
+    for name, path in (("duration_s", "duration"), ("warm_up_s", "omit")):
+        number = output.number(f"{start}.{path}", 1e7)
+        if number:
+            settings[name] = number
+    buffer_bytes = output.number("start.sock_bufsize", 2**40)
+    if buffer_bytes:
+        settings["socket_buffer_bytes"] = int(buffer_bytes)
+    rate = output.number(f"{start}.target_bitrate") or output.number("start.target_bitrate")
+    if rate:
+        settings["rate_bit_per_s"] = rate
+    service = output.number(f"{start}.tos", 255)
+    if service:
+        settings["dscp"] = int(service) >> 2
+    settings["direction"] = _direction(output)
+    if version := _ip_version(address):
+        settings["ip_version"] = version
+    return settings
+
+
+def _direction(output: _Output) -> str:
+    both = output.part("end.sum_received_bidir_reverse") is not None
+    if both or output.number("start.test_start.bidir", 1):
+        return "both"
+    return "server-sends" if output.number("start.test_start.reverse", 1) else "client-sends"
+
+
+def _ip_version(address: str) -> int | None:
+    try:
+        return ipaddress.ip_address(address.partition("%")[0]).version
+    except ValueError:
+        return None
+
+
+def _values(
+    output: _Output, settings: Mapping[str, Value], *, is_server: bool
+) -> Iterator[tuple[str, Value]]:
+    """What was measured. A side knows what it counted; the client gets the server's counts too."""
+    mss_bytes = output.number("start.tcp_mss", 65535) or output.number(
+        "start.tcp_mss_default", 65535
+    )
+    if mss_bytes and settings.get("protocol") == "TCP":
+        yield "mss_bytes", int(mss_bytes)
+    direction = settings["direction"]
+    if direction == "both":
+        yield from _flow(output, "to_server_", "", sent=not is_server, received=True)
+        yield from _flow(output, "to_client_", "_bidir_reverse", sent=True, received=not is_server)
+        return
+    server_sends = direction == "server-sends"
+    yield from _flow(
+        output,
+        "",
+        "",
+        sent=not is_server or server_sends,
+        received=not is_server or not server_sends,
+    )
+
+
+def _flow(
+    output: _Output, prefix: str, suffix: str, *, sent: bool, received: bool
+) -> Iterator[tuple[str, Value]]:
+    """The values of one direction; a side that counted nothing of it prints zeros."""
+    receiving, sending = f"end.sum_received{suffix}", f"end.sum_sent{suffix}"
+    if received:
+        rate = output.number(f"{receiving}.bits_per_second")
+        if rate is not None:
+            yield f"{prefix}throughput_bit_per_s", rate
+        seconds = output.number(f"{receiving}.seconds", 1e7)
+        if seconds:
+            yield f"{prefix}elapsed_ns", round(1e9 * seconds)
+        packets, lost = (
+            output.number(f"{receiving}.{name}", 2**53) for name in ("packets", "lost_packets")
+        )
+        if packets is not None and lost is not None and lost <= packets:
+            yield f"{prefix}received_messages", int(packets - lost)
+            yield f"{prefix}lost_messages", int(lost)
+            yield f"{prefix}sent_messages", int(packets)
+            jitter_ms = output.number(f"{receiving}.jitter_ms", 1e9)
+            if jitter_ms is not None:
+                yield f"{prefix}receiver_jitter_ns", round(1e6 * jitter_ms)
+    if sent:
+        rate = output.number(f"{sending}.bits_per_second")
+        if rate is not None:
+            yield f"{prefix}sent_bit_per_s", rate
+        congestion = output.text("end.sender_tcp_congestion")
+        if congestion and not suffix:
+            yield f"{prefix}sender_congestion", congestion
+
+
+def _started_at(output: _Output) -> str:
+    seconds = output.number("start.timestamp.timesecs", _LATEST_S)
+    if seconds is None:
+        return ""
+    time = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
+    return time.replace("+00:00", "Z")
+
+
+def _reason(error: str) -> str:
+    lower = error.lower()
+    return next((reason for words, reason in _REASONS.items() if words in lower), "unknown-error")
+
+
+def import_iperf3(
+    paths: tuple[Path, ...],
+    into: Path,
+    *,
+    names: Mapping[str, str] | None = None,
+    **context: Unpack[TableContext],
+) -> Path:
+    """Make the run folder ``into`` out of outputs of iperf3; returns ``into``.
+
+    ``names``: address → name of the host. Raises as ``tool_results.import_results`` does.
+    """
+    return import_results(paths, into, parse_iperf3, names=names or {}, **context)
+
+
+IMPORTER = Importer(
+    read=import_iperf3,
+    is_of_files=True,
+    help="""Make a run folder out of what iperf3 -J printed, and its report.
+
+    FILES are outputs of clients or servers, or folders of them. The two outputs of one test are
+    one trial. Tests with the same settings between the same hosts are trials of one cell.
+    """,
+    options=(
+        CommandOption(
+            "names",
+            "--name",
+            "Name of the host with an address (may be repeated).",
+            metavar="ADDRESS=NAME",
+            repeated=True,
+            convert=host_names,
+        ),
+    ),
+)
