@@ -2,7 +2,7 @@
 
 ::
 
-    NetlabError                 1   internal error, or the disk refused
+    NetlabError                 1   internal error, or the probe cannot be built
     ├── StoreError              1   a run folder cannot be read or written
     ├── UsageError              2   what the user typed or wrote is wrong
     │   └── MatrixError         2   a matrix or inventory is wrong; faults have file:line:column

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 EXIT_CODES = """\b
 Exit codes
   0    every cell is ok or impossible
-  1    internal error, or the disk refused
+  1    internal error; or cannot build the probe, use the run folder or write the output
   2    wrong usage, or an error in a matrix or inventory
   3    some cells failed, are pending or cannot be judged
   4    a host is unreachable, refused us, or is not fit

@@ -142,8 +142,10 @@ def _in_our_words(document: Document, complaint: PlacedFault) -> Fault:
             kind = test if isinstance(test, str) and test in KINDS else _likeliest(test, settings)
             if complaint.fault.message.startswith("unknown key"):
                 if FIELD_OF[key] in FIELDS[kind]:
-                    place = f"under `{LOAD}`" if key in LOAD_KEYS else f"beside `{LOAD}`"
-                    return replace(complaint.fault, message=f"a `{kind}` test has it {place}")
+                    place = f"under `{LOAD}`" if key in LOAD_KEYS else f"next to `{LOAD}`"
+                    return replace(
+                        complaint.fault, message=f"in a `{kind}` test this setting belongs {place}"
+                    )
                 message = f"not a setting of a `{kind}` test, but of {kinds_with(key)}"
                 return replace(complaint.fault, message=message)
     return complaint.fault

@@ -81,7 +81,7 @@ def _fault(text: str, file: str, at: int, sentence: str) -> MatrixError:
     return MatrixError([Fault(file, line, column, "", sentence)])
 
 
-class _Output:
+class _Iperf3Output:
     """One document: its parts by path; what is not understood is remembered."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
@@ -114,7 +114,7 @@ class _Output:
 
 
 def _result(document: Mapping[str, Any], file: str) -> ToolResult:
-    output = _Output(document)
+    output = _Iperf3Output(document)
     version = output.text("start.version")
     if version and not _KNOWN.fullmatch(version):
         output.unread.append(f"{version!r} is not known: read as far as it is understood")
@@ -143,12 +143,12 @@ def _result(document: Mapping[str, Any], file: str) -> ToolResult:
     )
 
 
-def _is_server(output: _Output) -> bool:
+def _is_server(output: _Iperf3Output) -> bool:
     """A client prints to whom it connects, a server whom it accepted."""
     return output.part("start.accepted_connection") is not None
 
 
-def _addresses(output: _Output) -> tuple[str, str]:
+def _addresses(output: _Iperf3Output) -> tuple[str, str]:
     """The local and the remote address of the first connection; empty if there is none."""
     connections = output.part("start.connected")
     first = connections[0] if isinstance(connections, list) and connections else {}
@@ -160,7 +160,7 @@ def _addresses(output: _Output) -> tuple[str, str]:
     return (local if isinstance(local, str) else ""), remote
 
 
-def _settings(output: _Output, address: str) -> dict[str, Value]:
+def _settings(output: _Iperf3Output, address: str) -> dict[str, Value]:
     """What was requested, as far as the output states it."""
     start = "start.test_start"
     settings: dict[str, Value] = {}
@@ -196,7 +196,7 @@ def _settings(output: _Output, address: str) -> dict[str, Value]:
     return settings
 
 
-def _direction(output: _Output) -> str:
+def _direction(output: _Iperf3Output) -> str:
     both = output.part("end.sum_received_bidir_reverse") is not None
     if both or output.number("start.test_start.bidir", 1):
         return "both"
@@ -211,7 +211,7 @@ def _ip_version(address: str) -> int | None:
 
 
 def _values(
-    output: _Output, settings: Mapping[str, Value], *, is_server: bool
+    output: _Iperf3Output, settings: Mapping[str, Value], *, is_server: bool
 ) -> Iterator[tuple[str, Value]]:
     """What was measured. A side knows what it counted; the client gets the server's counts too."""
     mss_bytes = output.number("start.tcp_mss", 65535) or output.number(
@@ -235,7 +235,7 @@ def _values(
 
 
 def _flow(
-    output: _Output, prefix: str, suffix: str, *, sent: bool, received: bool
+    output: _Iperf3Output, prefix: str, suffix: str, *, sent: bool, received: bool
 ) -> Iterator[tuple[str, Value]]:
     """The values of one direction; a side that counted nothing of it prints zeros."""
     receiving, sending = f"end.sum_received{suffix}", f"end.sum_sent{suffix}"
@@ -265,7 +265,7 @@ def _flow(
             yield f"{prefix}sender_congestion", congestion
 
 
-def _started_at(output: _Output) -> str:
+def _started_at(output: _Iperf3Output) -> str:
     seconds = output.number("start.timestamp.timesecs", _LATEST_S)
     if seconds is None:
         return ""

@@ -1,7 +1,7 @@
 """A first look at a POSIX host by one command: its system, its user, and an installed probe.
 
-``sh`` on the host reads a script from its standard input, so that the login's own shell has nothing
-to quote, and finally becomes the agent. A host that does not answer as expected is asked step by
+``sh`` on the host reads a script from its standard input, and finally becomes the agent. So the
+login's own shell has nothing to quote. A host that does not answer as expected is asked step by
 step instead (system.py, deploy.py).
 """
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 LOOK_S = 3.0
 """Time limit of a look; a slower host is asked step by step."""
 
-# The script has the mark apart from its words: a login that only echoes its input never prints
-# them together.
+# The script contains the mark and the word after it in different places (``m=MARK``, ``$m:begin``),
+# so a login that only echoes its input never prints ``MARK:begin``.
 _SCRIPT = """\
 m={mark}
 echo "$m:begin"
@@ -55,7 +55,7 @@ class FirstLook:
     sums: Mapping[str, str]
     """Path of each probe → SHA-256 of its content."""
     old: frozenset[str]
-    """Paths of the files that were not changed for days."""
+    """Paths of the files whose last change is more than the given days ago."""
     mark: str
     process: SshProcess
 
@@ -91,7 +91,8 @@ class FirstLook:
 
 
 def first_look(host: Host, transport: SshTransport, folder: str, days: int) -> FirstLook | None:
-    """The facts from one command; ``None`` if the host answers otherwise, or too late.
+    """The facts from one command; ``None`` for a Windows host, if the command cannot be started, or
+    if the host does not answer as expected and in time.
 
     ``folder``: where a probe would be. Raises HostGone if the connection ends.
     """

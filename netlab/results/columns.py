@@ -37,7 +37,9 @@ COLUMNS: Mapping[str, Column] = {
     "sent_bit_per_s": Column(
         "Float64", "bit/s", "sent (UDP) or acknowledged (TCP) payload, by the sender's clock"
     ),
-    "sent_messages": Column("Int64", "", "send calls that succeeded, over the whole test"),
+    "sent_messages": Column(
+        "Int64", "", "messages that the send calls accepted, over the whole test"
+    ),
     "received_messages": Column("Int64", "", "distinct messages received, over the whole test"),
     "lost_messages": Column(
         "Int64",
@@ -55,13 +57,16 @@ COLUMNS: Mapping[str, Column] = {
     "mss_bytes": Column("Int64", "byte", "effective MSS: TCP payload per segment"),
     "tcp_timestamps": Column("boolean", "", "whether TCP timestamps were in use"),
     "same_host": Column(
-        "boolean", "", "whether server and client are one host: no traffic on a cable"
+        "boolean", "", "whether server and client are on one machine: no traffic on a cable"
     ),
     "congestion_chosen": Column(
         "boolean", "", "whether the system lets a program choose the requested congestion control"
     ),
     "common_window": Column(
-        "boolean", "", "with both directions: whether data flowed in each during the whole window"
+        "boolean",
+        "",
+        "whether data flowed during the whole common window, in each direction of the trial; "
+        "NA: no common window",
     ),
     "connected_by": Column("string", "", "server or client: the side that connected"),
     "setup_ns": Column("Int64", "ns", "time from netlab's request until the streams are open"),
@@ -200,7 +205,6 @@ PREFIXES: Mapping[str, str] = {
 _KNOWN = columns_of(COLUMNS_OF)
 
 _SOMETIMES: Mapping[str, Column] = {
-    "common_window": Column("boolean", "", "whether data flowed during the whole common window"),
     "common_window_trials": Column("Int64", "", "number of trials in the common window"),
     "common_window_open_ns": Column(
         "Int64",
@@ -211,7 +215,8 @@ _SOMETIMES: Mapping[str, Column] = {
     "clock_drift_ns": Column(
         "Int64",
         "ns",
-        "drift of a host's clock against the controller's until the window's end; 0: not detected",
+        "least drift against the controller's clock that is proven by a reading before the window "
+        "and one after the trial; the larger value of the two hosts; 0: none is proven",
     ),
     "gap_count": Column("Int64", "", "number of unusually long times without data (gaps)"),
     "gap_total_ns": Column("Int64", "ns", "total length of the gaps"),

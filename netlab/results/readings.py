@@ -134,7 +134,7 @@ class Reading:
 
     @property
     def message_bytes(self) -> int | None:
-        """Bytes handed to one send call."""
+        """Bytes of one message."""
         size = self.settings.get("message_bytes")
         return size if isinstance(size, int) else None
 

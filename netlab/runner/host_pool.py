@@ -21,7 +21,7 @@ from netlab.runner.absence import Absence
 from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.hosts.fact_notes import FactNotes
 from netlab.runner.hosts.host_agents import HostAgents
-from netlab.runner.hosts.host_notes import described, peers_of, routes_of
+from netlab.runner.hosts.host_notes import host_descriptions, peers_of, routes_of
 from netlab.runner.hosts.path_checks import PathChecks, groups_without_overlap
 from netlab.runner.observers import active_observers
 from netlab.runner.preflight import Preflight, is_own_address, preflight, preflight_mirror
@@ -289,9 +289,9 @@ class HostPool:
 
     # Notes of the run folder
 
-    def described(self) -> dict[str, Any]:
+    def host_descriptions(self) -> dict[str, Any]:
         """Each host as it was found. A change between sessions is noted, not refused."""
-        return described(self._pairs.values(), self._hosts.agents)
+        return host_descriptions(self._pairs.values(), self._hosts.agents)
 
     def returned(self) -> frozenset[str]:
         """Names of the hosts that came back since the last call."""

@@ -144,11 +144,11 @@ def _measure(
         _note_session(folder, options, matrix, pool)
         progress.measures_here = pool.measures_here
         progress.warn(pool.warnings)
-        noted = set(pool.described())
+        noted = set(pool.host_descriptions())
 
         def note_new_hosts() -> None:
-            if not noted.issuperset(pool.described()):
-                noted.update(pool.described())
+            if not noted.issuperset(pool.host_descriptions()):
+                noted.update(pool.host_descriptions())
                 progress.measures_here = pool.measures_here
                 _note_session(folder, options, matrix, pool)
 
@@ -228,5 +228,5 @@ def _note_session(folder: RunFolder, options: Options, matrix: Matrix, pool: Hos
             seed=matrix.seed,
             pause_s=matrix.pause_s,
             quiet=matrix.quiet and asdict(matrix.quiet),
-            hosts=pool.described(),
+            hosts=pool.host_descriptions(),
         )

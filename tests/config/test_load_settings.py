@@ -235,11 +235,26 @@ def test_the_sides_of_a_comparison_name_settings_of_the_load_by_themselves(load:
 
 FAULTS = [
     # Keys in the wrong place, and no keys at all.
-    ("    streams: 5", "5:5: tests[0].streams: a `latency_under_load` test has it under `load`"),
-    ("    congestion: bbr", "5:5: tests[0].congestion: a `latency_under_load` test has it under"),
-    ("    load: {idle: 5s}", "5:12: tests[0].load.idle: a `latency_under_load` test has it beside"),
-    ("    load: {duration: 5s}", "5:12: tests[0].load.duration: a `latency_under_load` test has"),
-    ("    load: {ip: 6}", "5:12: tests[0].load.ip: a `latency_under_load` test has it beside"),
+    (
+        "    streams: 5",
+        "5:5: tests[0].streams: in a `latency_under_load` test this setting belongs under `load`",
+    ),
+    (
+        "    congestion: bbr",
+        "5:5: tests[0].congestion: in a `latency_under_load` test this setting belongs under",
+    ),
+    (
+        "    load: {idle: 5s}",
+        "5:12: tests[0].load.idle: in a `latency_under_load` test this setting belongs next",
+    ),
+    (
+        "    load: {duration: 5s}",
+        "5:12: tests[0].load.duration: in a `latency_under_load` test this setting belongs next",
+    ),
+    (
+        "    load: {ip: 6}",
+        "5:12: tests[0].load.ip: in a `latency_under_load` test this setting belongs next",
+    ),
     ("    load: {streamz: 5}", "5:12: tests[0].load.streamz: unknown key; did you mean `streams`?"),
     (
         "    load: {count: 5}",

@@ -177,7 +177,11 @@ def test_an_unknown_version_is_read_as_far_as_it_is_understood() -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.integers() | st.text(max_size=8),
+    st.none()
+    | st.booleans()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.integers()
+    | st.text(max_size=8),
     lambda part: (
         st.lists(part, max_size=3) | st.dictionaries(st.text(max_size=8), part, max_size=3)
     ),

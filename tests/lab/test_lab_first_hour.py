@@ -155,7 +155,7 @@ def test_measure_prints_a_figure_a_second_and_then_why(cable: lab.LabState, home
     )
     assert len(seconds) == 3
     assert re.search(
-        r"^9[\d.]+ Mbit/s, of payload: (9\d\.\d|100\.0) % of the wire ceiling", process.stdout
+        r"^9[\d.]+ Mbit/s of payload: (9\d\.\d|100\.0) % of the wire ceiling", process.stdout
     )
     assert "at the wire’s limit, at least 98 % of" in process.stdout.splitlines()[1]
     (folder,) = (home / "runs").iterdir()
@@ -167,7 +167,7 @@ def test_measure_prints_a_figure_a_second_and_then_why(cable: lab.LabState, home
     ("options", "pattern"),
     [
         (("--latency",), r"a round trip, on average\n50 % within .*99 % within "),
-        (("--both",), r"to server, of payload: .*\n.*to client, of payload: "),
+        (("--both",), r"of payload to server: .*\n.*of payload to client: "),
         (("--udp", "--size", "1472", "--reverse"), r"of payload: (9\d\.\d|100\.0) % of the wire"),
         (("--ipv6",), r"of payload: (9\d\.\d|100\.0) % of the wire"),
     ],

@@ -25,7 +25,7 @@ HOSTS = {
 }
 """As the tutorial calls them → as ssh knows them here."""
 SHAPES: dict[str, str] = {
-    "netlab measure lab@": r"bit/s, of payload(: [\d.]+ % of the wire ceiling)?[\s\S]*more: netlab",
+    "netlab measure lab@": r"bit/s of payload(: [\d.]+ % of the wire ceiling)?[\s\S]*more: netlab",
     "netlab init": r"lab\.yaml: 3 hosts; first\.yaml: a first matrix",
     "netlab plan": r"\d+ cells x 3 trials = \d+ trials",
     "netlab run": r"mean throughput, Mbit/s",

@@ -79,8 +79,8 @@ class MessageTest(CongestedTest):
 
     message_bytes: int = setting(
         "message_size", SIZE, label=_("message size, bytes"), asks=(Ask("message"),),
-        about="Bytes handed to one send call: a message, or a request.",
-        column="bytes handed to one send call")
+        about="Bytes of one message, or of a request.",
+        column="bytes of one message")
     nodelay: bool = setting(
         "nodelay", default=False, only_of="TCP", label=_("TCP_NODELAY"),
         asks=(Ask("nodelay", when=True),), about="TCP_NODELAY: small messages are sent at once.",
@@ -168,8 +168,8 @@ class Directed:
         "receive_from", Or("socket"), default=None, only_of="UDP", label=_("received from"),
         absent=_("the socket"), asks=(Ask("from", "receive"),), need=Need("capture", of="receiver"),
         about="UDP only, polling or spinning: packet takes frames before the receiver's IP.",
-        column="where the receiver takes UDP messages from: packet, frames before its IP; "
-        "NA: the test's own socket")
+        column="where the receiver takes UDP messages from: packet, whole frames, before the "
+        "receiver's IP and UDP process them; NA: the test's own socket")
 
 
 @of_settings

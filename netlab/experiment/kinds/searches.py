@@ -57,8 +57,9 @@ class ThroughputSearch(Directed, EveryTest):
         column="bytes of a frame with header and FCS")
     search_duration_s: float | None = setting(
         "search_duration", WINDOW, default=None, label=_("search duration"),
-        about="Length of the trials before the confirmation.",
-        column="length of a trial before the confirmation; NA: same as duration_s")
+        about="Length of each step of the search before the resulting rate is confirmed.",
+        column="length of each step of the search before the resulting rate is confirmed; "
+        "NA: same as duration_s")
     burst: int | None = setting(
         "burst", Whole(1, 100_000), default=None,
         about="Most frames that a delayed sender sends back to back.",
@@ -94,8 +95,8 @@ class ThroughputSearch(Directed, EveryTest):
     residual_s: float = setting(
         "residual", NumberWithUnit("seconds", 0.001, 60, "2s"), default=2.0,
         label=_("wait for residual frames"),
-        about="Time without an arriving frame after which missing frames count as lost.",
-        column="time without an arriving frame after which missing frames count as lost")
+        about="Missing frames count as lost when no frame has arrived for this time.",
+        column="missing frames count as lost when no frame has arrived for this time")
     settle_s: float = setting(
         "settle", PAUSE, default=5.0, label=_("pause between trials"),
         about="Time between two trials of a search.", column="time between two trials of a search")

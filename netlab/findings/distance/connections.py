@@ -95,13 +95,13 @@ def _buffers(
         if isinstance(text := flow.get("sender_tcp_end_options"), str) and text
     ]
     return BuffersInEffect(
-        tuned=size is None,
+        auto_tuning=size is None,
         send_bytes=_least(sample.send_buffer_bytes for sample in samples),
         receive_bytes=_least(
             as_whole(flow.get("receiver_receive_buffer_bytes")) for flow in values
         ),
         announced_bytes=max(windows, default=None),
-        scaled=all("wscale" in names for names in options) if options else None,
+        window_scaling=all("wscale" in names for names in options) if options else None,
     )
 
 

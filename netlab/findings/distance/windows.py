@@ -1,7 +1,8 @@
 """How much data of a connection may be in flight, by the buffers at its ends. Pure.
 
-For each buffer bounds are known, and sometimes a likely value between them. A buffer also counts
-the system's own structures, whose size depends on how the segments are passed to the card.
+For each buffer a lower and an upper bound are known, and sometimes a likely value between them. The
+size of a buffer includes the system's own structures. Their size depends on how the segments are
+passed to the card.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ RECEIVE_SHARE = 0.5
 segments fill their structures."""
 SENT_SHARE, SENT_LEAST, SENT_MOST = 0.45, 0.4, 0.63
 """Share of a Linux send buffer that is in flight if each segment has its own structure, as on cards
-without segmentation offload: likely, least and most. 1448 of 2304 bytes are payload, and a program
-resumes writing only when a third is free. Measured at 20 and 50 ms: 0.42 to 0.47 of effective
-buffers of 128 and 512 KiB."""
+without segmentation offload: likely, least and most. A full segment takes 2304 bytes of the buffer,
+of which 1448 are payload, and a program resumes writing only when a third of the buffer is free.
+Measured at round trips of 20 and 50 ms: 0.42 to 0.47 of effective buffers of 128 and 512 KiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,20 +48,22 @@ UNKNOWN = InFlight(least=0, most=math.inf)
 class BuffersInEffect:
     """What is known about the two buffers of a connection; ``None``: not known."""
 
-    tuned: bool
+    auto_tuning: bool
     """Whether the systems choose the sizes: none was requested."""
     send_bytes: int | None = None
     receive_bytes: int | None = None
     announced_bytes: int | None = None
     """The largest window that the sender saw; ``None`` also if a full queue may have closed it."""
-    scaled: bool | None = None
+    window_scaling: bool | None = None
     """Whether both ends scale their windows."""
 
 
 def by_receiver(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
     """What the receiver's window may become; ``facts`` are those of its host."""
-    in_flight = _tuned(buffers, facts) if buffers.tuned else _fixed(buffers)
-    if buffers.scaled is False:
+    in_flight = (
+        _auto_tuned_window(buffers, facts) if buffers.auto_tuning else _fixed_window(buffers)
+    )
+    if buffers.window_scaling is False:
         return InFlight(
             least=min(in_flight.least, UNSCALED_BYTES),
             most=min(in_flight.most, UNSCALED_BYTES),
@@ -69,7 +72,7 @@ def by_receiver(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
     return in_flight
 
 
-def _tuned(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
+def _auto_tuned_window(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
     announced_bytes, most = buffers.announced_bytes or 0, largest_of(facts.get("tcp_rmem"))
     if most is None:
         return InFlight(least=announced_bytes, most=math.inf)
@@ -78,7 +81,7 @@ def _tuned(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
     )
 
 
-def _fixed(buffers: BuffersInEffect) -> InFlight:
+def _fixed_window(buffers: BuffersInEffect) -> InFlight:
     size, announced_bytes = buffers.receive_bytes, buffers.announced_bytes
     if size is None:
         return InFlight(least=0, most=math.inf)
@@ -92,11 +95,11 @@ def by_sender(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
     limit = largest_of(facts.get("tcp_wmem"))
     if limit is None:
         return UNKNOWN
-    size = limit if buffers.tuned else buffers.send_bytes
+    size = limit if buffers.auto_tuning else buffers.send_bytes
     if size is None:
         return UNKNOWN
     if segments_one_by_one(facts):
-        likely = None if buffers.tuned else SENT_SHARE * size
+        likely = None if buffers.auto_tuning else SENT_SHARE * size
         return InFlight(least=SENT_LEAST * size, most=SENT_MOST * size, likely=likely)
     return InFlight(least=SENT_LEAST * size, most=size)
 
@@ -107,7 +110,7 @@ def segments_one_by_one(facts: Mapping[str, Any]) -> bool:
     return isinstance(offloads, str) and not {"tso", "gso"} & set(offloads.split(","))
 
 
-def largest_of(three: object) -> int | None:
+def largest_of(sizes: object) -> int | None:
     """The largest of the three sizes of ``tcp_rmem`` or ``tcp_wmem``: auto-tuning's limit."""
-    words = three.split() if isinstance(three, str) else []
+    words = sizes.split() if isinstance(sizes, str) else []
     return int(words[2]) if len(words) == 3 and words[2].isdecimal() else None

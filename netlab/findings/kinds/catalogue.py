@@ -313,7 +313,8 @@ note(
         "{difference} Mbit/s"),
     rule="single_trials:unrepeated", rank=63, says_of_what=True,
     advice=_("repeat each cell at least three times, better five"),
-    section=RUN, condition="two pairings with one trial per cell: no test can tell them apart")
+    section=RUN, condition="two pairings with one trial per cell: no statistical test can show "
+        "whether they differ")
 # fmt: on
 
 # The last rows: rules run, and findings are sorted, in the order of the table.

@@ -38,11 +38,11 @@ warning(
     "slower-link", _("{rate_limit_bit_per_s} on the wire"),
     says=(
         _("a link of {rate_limit_bit_per_s} {direction}, but the matrix states "
-            "{link_rate_bit_per_s}: {trials} of {of_trials} trials, with {columns} kinds of "
-            "messages, stop at this rate on the wire"),
+            "{link_rate_bit_per_s}: {trials} of {of_trials} trials, with {columns} combinations "
+            "of protocol and message size, reach this rate on the wire and no more"),
         _("a link of {rate_limit_bit_per_s}, but the matrix states {link_rate_bit_per_s}: "
-            "{trials} of {of_trials} trials, with {columns} kinds of messages, stop at this "
-            "rate on the wire")),
+            "{trials} of {of_trials} trials, with {columns} combinations of protocol and message "
+            "size, reach this rate on the wire and no more")),
     rank=2, limit=_("a slower link"), section=_SECTION,
     advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
         "link"),
@@ -57,11 +57,11 @@ warning(
     "shaper", _("{rate_limit_bit_per_s} in bytes of {counted}"),
     says=(
         _("a shaper or policer limits the rate {direction} to {rate_limit_bit_per_s}, counted "
-            "in {counted}: {trials} of {of_trials} trials, with {columns} kinds of messages, "
-            "stop at this rate"),
+            "in {counted}: {trials} of {of_trials} trials, with {columns} combinations of "
+            "protocol and message size, reach this rate and no more"),
         _("a shaper or policer limits the rate to {rate_limit_bit_per_s}, counted in {counted}: "
-            "{trials} of {of_trials} trials, with {columns} kinds of messages, stop at this "
-            "rate")),
+            "{trials} of {of_trials} trials, with {columns} combinations of protocol and message "
+            "size, reach this rate and no more")),
     rank=2, limit=_("a shaper or policer"), section=_SECTION,
     advice=_("look for a rate limit on the path: in a switch, a router or a host's queue"),
     condition="as `slower-link`, but the rate in bytes of frames (with or without FCS) or of IP "

@@ -15,8 +15,9 @@ warning(
     _("{both_ways_bit_per_s} with every peer ({one_peer} and {other_peer}), both ways; others "
         "{others_bit_per_s}: consistent with a link of {as_link_rate_bit_per_s} at that host, "
         "but the matrix states {link_rate_bit_per_s}"),
-    _("{both_ways_bit_per_s} with every peer, both ways; others {others_bit_per_s}: as over a "
-        "link of {as_link_rate_bit_per_s}, but the matrix states {link_rate_bit_per_s}"),
+    _("{both_ways_bit_per_s} with every peer, both ways; others {others_bit_per_s}: this fits a "
+        "link of {as_link_rate_bit_per_s} at that host, but the matrix states "
+        "{link_rate_bit_per_s}"),
     _("{both_ways_bit_per_s} with every peer ({one_peer} and {other_peer}), both ways; others "
         "{others_bit_per_s}: consistent with a slow host"),
     _("{both_ways_bit_per_s} with every peer, both ways; others {others_bit_per_s}"),
@@ -57,9 +58,9 @@ warning(
     _("all {pairs} pairs reach {throughput_bit_per_s}, {ceiling_share} of what a link of "
         "{link_rate_bit_per_s} carries: no host stands out"),
     rank=3, section=SECTION,
-    condition="all pairs of at least three hosts are within that margin of each other, none "
-        "reaches 98 % of the ceiling (both ways at once: 96 %) under any settings, and at least "
-        "half of the trials have no limit of a host",
+    condition="the throughputs of all pairs of at least three hosts differ by no more than the "
+        "margin of `slow-host`, no pair reaches 98 % of the ceiling (both ways at once: 96 %) "
+        "under any settings, and in at least half of the trials no host was found to be the limit",
     advice=_("check what all of them share, such as the switch, and the stated rate of the link"))
 note(
     "far-host",

@@ -43,8 +43,8 @@ note(
     advice=_("leave the first trial out of the means, or set a `warm_up` before each trial"))
 warning(
     "periodic-dips",
-    _("{in_trials}: the rate falls by {depth_share} every {period_ns}"),
-    _("the rate falls by {depth_share} every {period_ns}"),
+    _("{in_trials}: the rate dips by {depth_share} once every {period_ns}"),
+    _("the rate dips by {depth_share} once every {period_ns}"),
     rule="over_time.dips:dips", rank=13, section=SECTION,
     condition="in more than half of a cell's trials, the series of at least 40 intervals has a "
         "period, from 3 intervals to a quarter of the window, by its autocorrelation (Box and "
@@ -53,10 +53,10 @@ warning(
     advice=_("look for something with this period: a timer, a CPU quota, a scan, other traffic"))
 note(
     "congestion-dips",
-    _("{in_trials}: the rate falls by {depth_share} every {period_ns}, with "
-        "{resent_segments} sent again: TCP’s congestion control"),
-    _("the rate falls by {depth_share} every {period_ns}, with {resent_segments} sent "
-        "again: TCP’s congestion control"),
+    _("{in_trials}: the rate dips by {depth_share} once every {period_ns}, and "
+        "TCP sent {resent_segments} again: TCP’s congestion control"),
+    _("the rate dips by {depth_share} once every {period_ns}, and TCP sent "
+        "{resent_segments} again: TCP’s congestion control"),
     rank=74, section=SECTION,
     condition="as `periodic-dips`, and TCP sent segments again in each of these trials",
     advice=_("TCP probes the rate of the path this way: check the queue before the slowest link"))

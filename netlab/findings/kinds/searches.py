@@ -209,16 +209,16 @@ note(
     advice=_("messages of this length have the least header overhead"))
 note(
     "byte-more",
-    _("{in_trials}: one byte more than {payload_message_bytes} costs {cost_share} of "
-        "throughput: {whole_bit_per_s} before, {next_bit_per_s} after; the second frame alone "
-        "costs {wire_cost_share}"),
-    _("one byte more than {payload_message_bytes} costs {cost_share} of throughput: "
-        "{whole_bit_per_s} before, {next_bit_per_s} after; the second frame alone costs "
+    _("{in_trials}: with messages longer than {payload_message_bytes} bytes throughput is "
+        "{cost_share} lower, {next_bit_per_s} instead of {whole_bit_per_s}; the framing of a "
+        "second frame explains {wire_cost_share}"),
+    _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
+        "{next_bit_per_s} instead of {whole_bit_per_s}; the framing of a second frame explains "
         "{wire_cost_share}"),
-    _("{in_trials}: one byte more than {payload_message_bytes} costs {cost_share} of throughput: "
-        "{whole_bit_per_s} before, {next_bit_per_s} after"),
-    _("one byte more than {payload_message_bytes} costs {cost_share} of throughput: "
-        "{whole_bit_per_s} before, {next_bit_per_s} after"),
+    _("{in_trials}: with messages longer than {payload_message_bytes} bytes throughput is "
+        "{cost_share} lower, {next_bit_per_s} instead of {whole_bit_per_s}"),
+    _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
+        "{next_bit_per_s} instead of {whole_bit_per_s}"),
     rule="searches.byte_more:byte_more", rank=67, section=PAYLOADS,
     condition="in a UDP sweep, the median of the two sizes above the payload is lower than that of "
         "the three sizes up to it, by at least 1 % and by at least twice the spread on either "

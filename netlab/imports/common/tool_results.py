@@ -54,19 +54,21 @@ def import_results(
     parse: Parse,
     *,
     names: Mapping[str, str],
+    decode: Callable[[bytes, str], str] = text_of,
     **context: Unpack[TableContext],
 ) -> Path:
     """Make the run folder ``into`` out of the outputs in files, or in all files of folders.
 
-    ``names`` maps addresses to the names of hosts. Tests with the same settings between the same
-    hosts are trials of one cell, in the order of their starts. Raises MatrixError with every fault
-    as ``file:line:column``, UsageError, StoreError, LockedError.
+    ``names`` maps addresses to the names of hosts, ``decode`` makes the text out of a file's bytes
+    (its second argument is the file's name for faults). Tests with the same settings between the
+    same hosts are trials of one cell, in the order of their starts. Raises MatrixError with every
+    fault as ``file:line:column``, UsageError, StoreError, LockedError.
     """
     files = {path: read_table(path) for path in _files(paths)}
     results = [
         result
         for path, data in files.items()
-        for result in parse(text_of(data, str(path)), str(path))
+        for result in parse(decode(data, str(path)), str(path))
     ]
     tests = [result for result in results if "protocol" in result.settings]
     if not tests:
@@ -134,7 +136,7 @@ def _remarks(result: ToolResult) -> Iterator[str]:
     """What of an output is in no record."""
     yield from result.unread
     if "protocol" not in result.settings:
-        yield f"no test began: {result.detail or 'its settings are not stated'}"
+        yield f"not imported: {result.detail or 'its settings are not stated'}"
 
 
 def _merged(results: Iterable[ToolResult]) -> list[ToolResult]:

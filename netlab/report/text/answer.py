@@ -50,7 +50,7 @@ def _figures(run: Analysis) -> Iterator[str]:
 
 def _of_stream(sample: StreamSample) -> str:
     flow_name = f" {sample.flow}" if sample.flow else ""
-    text = f"{format_rate(sample.throughput_bit_per_s)}{flow_name}, of payload"
+    text = f"{format_rate(sample.throughput_bit_per_s)} of payload{flow_name}"
     ceiling = sample.ceiling_bit_per_s
     if ceiling is None or sample.same_host:
         return text

@@ -14,8 +14,9 @@ Pairs = Collection[tuple[Host, Host]]
 """Server and client of each pairing."""
 
 
-def described(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, Any]:
-    """Each host as in the inventory and in its agent's greeting; mirrors as in the inventory."""
+def host_descriptions(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, Any]:
+    """Each host with its data from the inventory and from its agent's ``hello``; a mirror with its
+    data from the inventory only."""
     mirrors = {
         server.name: {
             "os": server.os,

@@ -144,7 +144,7 @@ def _sum(plan: Planned) -> str:
     rounds_ = f"{len(plan.fewest)} to {len(plan.rounds)} rounds"
     if len(plan.fewest) == len(plan.rounds):
         rounds_ = many(len(plan.rounds), "round")
-    blocks = f", shuffled in blocks with seed {matrix.seed}" if matrix.order == "shuffled" else ""
+    blocks = f", in shuffled order (seed {matrix.seed})" if matrix.order == "shuffled" else ""
     word = "trial" if per_cell == "1" else "trials"
     if not cells_to_measure:
         return "No cell can be measured"

@@ -48,7 +48,7 @@ def test_one_slow_host_of_three_is_named_and_no_pair() -> None:
 def test_with_four_hosts_the_slow_one_is_certain() -> None:
     (result,) = findings_of(MadeMesh(HOSTS[:4], sends={"linux-c": 0.2}, receives={"linux-c": 0.2}))
     assert "with every peer, both ways; others 94." in statement(result)
-    assert "as over a link of" in statement(result)
+    assert "this fits a link of" in statement(result)
 
 
 def test_one_slow_direction_is_distinguished_from_both() -> None:

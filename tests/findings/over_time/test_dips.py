@@ -59,7 +59,7 @@ def test_dips_are_reported_with_period_depth_and_number_of_trials() -> None:
     flat = series(100, 10, 0, noise=0.01)
     (finding,) = findings_of(run([series(100, 10, 0.4, seed=n) for n in (1, 2)] + [flat]))
     assert finding.kind is Kind.PERIODIC_DIPS
-    assert statement(finding).startswith("in 2 of 3 trials: the rate falls by 4")
+    assert statement(finding).startswith("in 2 of 3 trials: the rate dips by 4")
     assert statement(finding).endswith("every 1 s")
     assert finding.trials == ((finding.cells[0], 1), (finding.cells[0], 2))
 

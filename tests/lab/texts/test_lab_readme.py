@@ -26,7 +26,7 @@ LOGINS = {"lab@192.0.2.11": "linux-a", "lab@192.0.2.12": "linux-b"}
 """README's hosts → as ssh knows them here."""
 TEST_ADDRESSES = {"198.51.100.1": "linux-a", "198.51.100.2": "linux-b"}
 SHAPES = {
-    "measure": r"bit/s, of payload(: [\d.]+ % of the wire ceiling)?[\s\S]*more: netlab report",
+    "measure": r"bit/s of payload(: [\d.]+ % of the wire ceiling)?[\s\S]*more: netlab report",
     "init": r"lab\.yaml: 2 hosts; first\.yaml: a first matrix",
     "hosts": r"red[\s\S]*blue",
     "plan": r"416 cells",

@@ -301,7 +301,7 @@ def test_the_facts_in_c_are_the_documented_ones() -> None:
     fact_names: set[str] = set()
     linux: set[str] = set()
     for path in sources("src/platform/**/*.c"):
-        names = set(re.findall(WRITER + r"\(out, \"([a-z0-9_]+)\"", code(path)))
+        names = set(re.findall(WRITER + r"\(\s*out, \"([a-z0-9_]+)\"", code(path)))
         fact_names |= names
         if path.parent.name == "linux":
             linux |= names
@@ -317,7 +317,7 @@ def test_every_key_that_a_record_can_have_is_documented() -> None:
     record_keys: set[str] = set()
     for path in sources("src/**/*.c"):
         if not is_of_platform(path):
-            record_keys |= set(re.findall(WRITER + r"\(&?record, \"([a-z0-9_]+)\"", code(path)))
+            record_keys |= set(re.findall(WRITER + r"\(\s*&?record, \"([a-z0-9_]+)\"", code(path)))
     assert record_keys - documented == set()
     assert len(record_keys) > 50
 

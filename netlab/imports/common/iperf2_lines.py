@@ -1,0 +1,349 @@
+"""Lines of iperf 2, its text and its rows of ``-y C``: the streams of each program's output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from netlab.errors import Fault, MatrixError
+from netlab.imports.common.iperf2_streams import PORT, End, Iperf2Block, Iperf2Figures, Iperf2Stream
+from netlab.imports.common.tool_results import bounded
+
+BOTH_WAYS = "a test in both directions is not read"
+_BOUNCES = "a test with --bounceback is not read"
+_UNCLEAR = "rows with the server first: of iperf 2.0, or of a server that sent (--reverse)"
+_SHOWN = 5
+"""So many lines that are not understood are quoted; the others are counted."""
+
+_NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)"
+_LABEL = r"\[ {0,8}(\*?)(SUM(?:-[0-9]{1,6})?|[0-9]{1,9})\] {0,8}"
+_HEAD = re.compile(
+    r"(Client connecting to|Server listening on) (?:(\S{1,100}), )?(TCP|UDP) ports? ([0-9]{1,5})"
+)
+_FLOWS = re.compile(r"\(([0-9]{1,6})(?:/[0-9]{1,6})? flows")
+_PEER = re.compile(
+    rf"{_LABEL}local (\S{{1,100}}) port ([0-9]{{1,5}}) "
+    r"connected with (\S{1,100}) port ([0-9]{1,5})(?![0-9])"
+)
+_ROW = re.compile(
+    rf"{_LABEL}{_NUMBER}- {{0,8}}{_NUMBER} sec {{1,8}}{_NUMBER} ([KMGTP]?)(Byte|bit)s {{1,8}}"
+    rf"{_NUMBER} ([KMGTP]?)(Byte|bit)s/sec"
+)
+_LOSS = re.compile(
+    rf"(?: {{1,16}}{_NUMBER} ms)? {{1,16}}([0-9]{{1,15}})/ {{0,16}}([0-9]{{1,15}}) \("
+)
+_SENT = re.compile(rf"{_LABEL}Sent ([0-9]{{1,15}}) datagrams")
+_REPORT = re.compile(rf"{_LABEL}Server Report:")
+_BUFFER = re.compile(rf"(?:TCP window|UDP buffer) size: {{1,8}}{_NUMBER} ([KMG]?)Byte(.{{0,80}})")
+_REQUEST = re.compile(rf"requested {{1,8}}{_NUMBER} ([KMG]?)Byte")
+_MESSAGE = re.compile(r"(?:Sending|Write buffer size:) {1,8}([0-9]{1,9}) [Bb]yte")
+_TOS = re.compile(r"TOS (?:will be )?set to 0x([0-9a-fA-F]{1,2})(?![0-9a-fA-F])")
+_DATE = re.compile(r" on ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8})(?:\.[0-9]{1,6})? \((?:UTC|GMT)\)")
+_MSS = re.compile(r"(?:icwnd/mss/irtt=[0-9]{1,9}/|MSS=)([0-9]{1,5})[/)]")
+_VERSION = re.compile(r"\(peer ([0-9][0-9a-z.-]{0,20})\)")
+_ERROR = re.compile(r"(?i)^error\b|\b(?!shutdown)[a-z]{1,20} failed\b|\brefused\b|\bunreachable\b")
+_DECORATION = re.compile(
+    r"-{20}|\[ ID\]|\[SUM-cnt\]|Binding to|Read buffer|Receiving|Joining|Setting multicast|"
+    r"\[SUM(?:-[0-9]{1,6})?\] Sent|TCP congestion|\[ {0,3}CT\]"
+)
+_SPAN = re.compile(rf"{_NUMBER}- {{0,4}}{_NUMBER}")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_SIDE = re.compile(r"(?i)(?<![a-z])(?:client|server)(?![a-z])")
+_POWER = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+_BASIC = (
+    *("time", "srcaddress", "srcport", "dstaddr", "dstport", "transferid"),
+    *("interval", "bytes", "speed"),
+)
+_OF_UDP = ("jitter", "errors", "datagrams", "errpercent", "outoforder")
+
+
+class Iperf2Output:
+    """The lines of a file, one after another, and what they say."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        words = _SIDE.findall(Path(file).name)
+        self._side = words[-1].lower() if words else ""
+        self._columns: tuple[str, ...] = ()
+        self._rows: Iperf2Block | None = None
+        self._streams: dict[tuple[object, ...], Iperf2Stream] = {}
+        self._reports: set[str] = set()
+        self._count = 0
+        self._oddities: list[str] = []
+        self.blocks: list[Iperf2Block] = []
+        self.loose_errors: list[str] = []
+        """Errors before anything else."""
+
+    @property
+    def unread(self) -> list[str]:
+        """What is not understood, a sentence each."""
+        more = self._count - len(self._oddities)
+        return [*self._oddities, *([f"{more} more lines are not understood"] if more else [])]
+
+    def read(self, number: int, line: str, *, is_cut: bool) -> None:
+        """A further line that is not empty; ``is_cut``: no line feed follows it."""
+        if line.startswith("time,srcaddress,"):
+            self._columns = tuple(line.split(","))
+        elif line[:14].isdecimal() and line.count(",") >= 8:
+            if is_cut:  # a number or columns may be missing
+                self._leave(number, line, "is left out, as no line feed ends it")
+            else:
+                self._row(number, line)
+        elif head := _HEAD.match(line):
+            self._head(head, line)
+        elif not self._is_read(number, line):
+            self._leave(number, line)
+
+    def _leave(self, number: int, line: str, reason: str = "is not understood") -> None:
+        self._count += 1
+        if self._count <= _SHOWN:
+            self._oddities.append(f"line {number} {reason}: {line[:60]!r}")
+
+    def _is_read(self, number: int, line: str) -> bool:
+        """Read a line of text; whether it is understood."""
+        block = self.blocks[-1] if self.blocks else None
+        if _ERROR.search(line) and "WARN" not in line:
+            if block is None:
+                self.loose_errors.append(line[:200])
+            else:
+                block.errors.append((number, line[:200]))
+            return True
+        if block is None or not block.is_text:
+            return _DECORATION.match(line) is not None
+        if peer := _PEER.match(line):
+            self._stream(block, number, peer, line)
+            return True
+        if row := _ROW.match(line):
+            return self._line(block, number, row, line[row.end() :])
+        if report := _REPORT.match(line):
+            self._reports.add(report[1] + report[2])
+            return True
+        return self._is_count(line) or _is_setting(block, line) or bool(_DECORATION.match(line))
+
+    def _is_count(self, line: str) -> bool:
+        """Read how many datagrams a stream sent; whether the line says it."""
+        sent = _SENT.match(line)
+        stream = self._streams.get((sent[1] + sent[2],)) if sent else None
+        if sent is None or stream is None:
+            return False
+        stream.sent_messages = int(sent[3])
+        return True
+
+    def _head(self, head: re.Match[str], line: str) -> None:
+        flows = _FLOWS.search(line)
+        block = Iperf2Block(
+            is_client=head[1].startswith("Client"),
+            is_text=True,
+            protocol=head[3],
+            address=head[2] or "",
+            port=int(head[4]),
+            flows=int(flows[1]) if flows else 0,
+        )
+        self.blocks.append(block)
+        self._streams.clear()
+        self._reports.clear()
+
+    def _stream(self, block: Iperf2Block, number: int, peer: re.Match[str], line: str) -> None:
+        """A connection that begins."""
+        name = peer[1] + peer[2]
+        local, remote = (peer[3].partition("%")[0], int(peer[4])), (peer[5], int(peer[6]))
+        is_reverse = bool(peer[1]) or "(reverse)" in line
+        stream = Iperf2Stream(
+            name=name,
+            protocol=block.protocol,
+            client=local if block.is_client else remote,
+            server=remote if block.is_client else local,
+            is_sender=block.is_client != is_reverse,
+            first=number,
+            last=number,
+            started_at=_started_at(line),
+        )
+        if "(bb " in line:
+            stream.flaw = _BOUNCES
+        elif "(full-duplex)" in line or (block.is_client and local[1] == block.port != remote[1]):
+            stream.flaw = BOTH_WAYS
+        if mss := _MSS.search(line):
+            stream.mss_bytes = int(mss[1])
+        version = _VERSION.search(line)
+        if version and not version[1].startswith(("2.0.", "2.1.", "2.2.")):
+            self._leave(number, version[1], "has a version that is not known, read all the same")
+        block.streams.append(stream)
+        self._streams[(name,)] = stream
+
+    def _line(self, block: Iperf2Block, number: int, row: re.Match[str], more: str) -> bool:
+        figures = _of_text(row, more if block.protocol == "UDP" else "")
+        if figures is None:
+            return False
+        if row[2].startswith("SUM"):
+            block.sums.append((len(block.streams), figures))
+            return True
+        name = row[1] + row[2]
+        stream = self._streams.get((name,))
+        if stream is None:
+            return False
+        if name in self._reports:
+            self._reports.discard(name)
+            stream.report = figures
+            stream.last = number
+        elif not stream.is_ended_by(figures):
+            stream.add(number, figures)
+        else:
+            return False
+        return True
+
+    def _row(self, number: int, line: str) -> None:
+        """A row of ``-y C``."""
+        fields = line.split(",")
+        columns = self._columns or (_BASIC if len(fields) == 9 else _BASIC + _OF_UDP)
+        is_whole = len(fields) == len(columns) or (self._columns and len(fields) >= 10)
+        names = dict(zip(columns, fields, strict=False))
+        figures = _of_row(names) if is_whole else None
+        ports = [names.get(name, "") for name in ("srcport", "dstport")]
+        name = names.get("transferid", "")
+        is_sum = name == "-1"
+        if figures is None or (not is_sum and not all(map(_WHOLE.fullmatch, ports))):
+            self._leave(number, line, "is left out, as it is no row or has unlike figures")
+            return
+        if is_sum:
+            if self._rows is not None:
+                self._rows.sums.append((len(self._rows.streams), figures))
+            return
+        ends = ((names["srcaddress"][:100], int(ports[0])), (names["dstaddr"][:100], int(ports[1])))
+        protocol = "UDP" if "datagrams" in names else "TCP"
+        key = (*ends, name)
+        stream = self._streams.get(key)
+        if stream is not None and (stream.protocol, protocol) == ("TCP", "UDP"):
+            stream.protocol = protocol  # iperf 2.0 prints short rows of what a client sent
+            stream.report = figures
+            stream.last = number
+            return
+        if stream is None or stream.is_ended_by(figures):
+            stream = self._streams[key] = self._row_stream(number, ends, name, protocol)
+        stream.add(number, figures)
+        stream.end_time = _end_time(names["time"])
+
+    def _row_stream(
+        self, number: int, ends: tuple[End, End], name: str, protocol: str
+    ) -> Iperf2Stream:
+        """A stream of rows that begins; MatrixError if nobody says who printed it."""
+        sender, receiver = ends
+        is_reverse = sender[1] == PORT != receiver[1]
+        is_client = self._side == "client"
+        if {"writecnt", "readcnt"} & set(self._columns):
+            is_client = is_reverse == ("readcnt" in self._columns)
+        elif not self._side:
+            sentence = (
+                "a row of -y C does not say whether the client or the server printed it: "
+                "name the file so, such as test.client.csv"
+            )
+            raise MatrixError([Fault(self._file, number, 1, "", sentence)])
+        if self._rows is None or self._rows.is_client != is_client:
+            self._rows = Iperf2Block(is_client=is_client, is_text=False)
+            self.blocks.append(self._rows)
+        stream = Iperf2Stream(
+            name=name,
+            protocol=protocol,
+            client=receiver if is_reverse else sender,
+            server=sender if is_reverse else receiver,
+            is_sender=is_client != is_reverse,
+            first=number,
+            last=number,
+        )
+        if is_reverse and not is_client and not self._columns:
+            stream.flaw = _UNCLEAR
+        self._rows.streams.append(stream)
+        return stream
+
+
+def _is_setting(block: Iperf2Block, line: str) -> bool:
+    """Read a setting of a program; whether the line is one."""
+    settings = block.settings
+    if message := _MESSAGE.match(line):
+        if block.is_client and int(message[1]):
+            settings["message_bytes"] = int(message[1])
+    elif buffer := _BUFFER.match(line):
+        size = _REQUEST.search(buffer[3]) or buffer
+        size_bytes = round(float(size[1]) * 1024 ** _POWER[size[2]])
+        if "(default)" not in buffer[3] and size_bytes:
+            settings["socket_buffer_bytes"] = size_bytes
+    elif tos := _TOS.match(line):
+        if int(tos[1], 16):
+            settings["dscp"] = int(tos[1], 16) >> 2
+        if "nodelay" in line:
+            settings["nodelay"] = True
+    else:
+        return False
+    return True
+
+
+def _of_text(row: re.Match[str], more: str) -> Iperf2Figures | None:
+    """The figures of a line of text."""
+    start, end, amount, rate = (float(row[number]) for number in (3, 4, 5, 8))
+    unit = 8.0 * 1024 ** _POWER[row[9]] if row[10] == "Byte" else 1000.0 ** _POWER[row[9]]
+    data = 8.0 * 1024 ** _POWER[row[6]] if row[7] == "Byte" else 1000.0 ** _POWER[row[6]]
+    if end <= start or bounded(rate * unit) is None:
+        return None
+    loss = _LOSS.match(more)
+    return Iperf2Figures(
+        start_s=start,
+        seconds=end - start,
+        rate_bit_per_s=rate * unit,
+        bits=amount * data,
+        packets=int(loss[3]) if loss else None,
+        losses=int(loss[2]) if loss else None,
+        jitter_ms=float(loss[1]) if loss and loss[1] else None,
+        step_bit_per_s=unit / 10 ** len(row[8].partition(".")[2]),
+    )
+
+
+def _of_row(names: Mapping[str, str]) -> Iperf2Figures | None:
+    """The figures of a row; ``None`` if its rate is not that of its data and its time."""
+    text = names.get("interval") or f"{names.get('istart')}-{names.get('iend')}"
+    span = _SPAN.fullmatch(text)
+    amounts = [names.get(name, "") for name in ("bytes", "speed")]
+    if span is None or not all(map(_WHOLE.fullmatch, amounts)):
+        return None
+    start, end = float(span[1]), float(span[2])
+    bits, rate = 8.0 * int(amounts[0]), float(amounts[1])
+    seconds = bits / rate if rate > 0 and bits > 0 else end - start
+    tolerance_s = 0.11 + ((end - start) / rate if rate > 0 else 0.0)
+    if abs(seconds - (end - start)) > tolerance_s or bounded(rate) is None or bits < 0:
+        return None
+    counts = {
+        name: int(names[name]) if _WHOLE.fullmatch(names.get(name, "")) else None
+        for name in ("errors", "datagrams", "outoforder")
+    }
+    jitter = names.get("jitter", "")
+    return Iperf2Figures(
+        start_s=start,
+        seconds=seconds,
+        rate_bit_per_s=rate,
+        bits=bits,
+        packets=counts["datagrams"],
+        losses=counts["errors"],
+        jitter_ms=float(jitter) if re.fullmatch(_NUMBER, jitter) else None,
+        reorders=counts["outoforder"],
+    )
+
+
+def _started_at(line: str) -> str:
+    """When a connection began, if the line has it in UTC."""
+    date = _DATE.search(line)
+    if date is None:
+        return ""
+    try:
+        time = datetime.strptime(date[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    except ValueError:
+        return ""
+    return time.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _end_time(text: str) -> datetime | None:
+    """The time of a row; iperf 2.1.8 prints 1970 for the last one."""
+    try:
+        time = datetime.strptime(text[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return time if time.year > 1970 else None

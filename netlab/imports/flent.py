@@ -1,0 +1,398 @@
+"""Import: a run folder out of what flent wrote, ``.flent`` and ``.flent.gz``.
+
+The streams of netperf become a test ``stream``, with both directions if flent had both. Their rate
+is the mean that netperf printed, which is what the receiver took in, in either direction; several
+streams of a direction are added. The averages and sums that flent computes are of its own
+sampling, so they are not read.
+
+Each series of pings becomes a test ``round_trip``. It began before the streams and ended after
+them (5 s each by default), so its mean is not the mean under load; its settings ``streams`` and
+``direction`` are those of the streams that it ran beside. Echoes of ping and fping have the
+protocol ICMP, and a file has them one by one. Of netperf's UDP_RR a file has only the mean: the
+inverse of a rate of transactions. It does not fit ``latency_under_load``, which has round trips
+of UDP or TCP by phase.
+
+The format is version 4, as flent 2.0 to 2.3 writes it
+(https://github.com/tohojo/flent/blob/master/doc/data-format.rst); other versions are read as far
+as they are understood.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import math
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Unpack
+
+from netlab.errors import Fault, MatrixError
+from netlab.experiment.records import Value
+from netlab.imports import CommandOption, Importer
+from netlab.imports.common.csv_table import text_of
+from netlab.imports.common.run_writer import TableContext
+from netlab.imports.common.tool_results import ToolResult, bounded, host_names, import_results
+from netlab.stats.histogram import BITS, bucket_of
+
+MAX_TEXT_BYTES = 64 * 2**20
+"""A longer text is an attack: an hour of rrul has less than 20 MB."""
+
+MAX_SERIES = 2000
+
+_GZIP = b"\x1f\x8b"
+_VERSION = 4
+_MAX_MEMBERS = 8
+_MAX_MS = 1e9
+_MAX_TRIPS = 10**6
+_TEST = re.compile(r" -t (TCP_STREAM|TCP_MAERTS|UDP_RR) ")
+_MARK = re.compile(r" -Y 0x([0-9a-f]{1,2})[, ]")
+_CONGESTION = re.compile(r"[A-Za-z0-9_.-]{1,32}")
+_PREFIXES = {"TCP_STREAM": "to_server_", "TCP_MAERTS": "to_client_"}
+
+_NAMES = {"TCP upload": "TCP_STREAM", "TCP download": "TCP_MAERTS", "Ping (ms) UDP": "UDP_RR"}
+"""Start of a series' name → the test of netperf, where the file does not have its command."""
+
+
+def text_of_flent(data: bytes, file: str) -> str:
+    """The text of a file, decompressed if it is gzip. MatrixError if it is cut or too long."""
+    return text_of(_inflated(data, file) if data.startswith(_GZIP) else data, file)
+
+
+def _inflated(data: bytes, file: str) -> bytes:
+    """The content of a gzip file; its length is bounded while it is decompressed."""
+    parts: list[bytes] = []
+    room = MAX_TEXT_BYTES + 1
+    while data.startswith(_GZIP):
+        inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        try:
+            part = inflater.decompress(data, room)
+        except zlib.error as error:
+            raise _fault(file, f"damaged gzip data: {error}") from None
+        room -= len(part)
+        if room <= 0:
+            limit = MAX_TEXT_BYTES // 2**20
+            raise _fault(file, f"more than {limit} MiB when it is decompressed")
+        if not inflater.eof:
+            raise _fault(file, "the gzip data are cut")
+        parts.append(part)
+        if len(parts) > _MAX_MEMBERS:
+            raise _fault(file, "too many gzip members")
+        data = inflater.unused_data
+    return b"".join(parts)
+
+
+def _fault(file: str, sentence: str, line: int = 1, column: int = 1) -> MatrixError:
+    return MatrixError([Fault(file, line, column, "", sentence)])
+
+
+def parse_flent(text: str, file: str) -> tuple[ToolResult, ...]:
+    """The streams and the pings in a file. Pure. MatrixError with the place if it is not JSON."""
+    return tuple(_FlentRun(_document(text, file), file).results())
+
+
+def _document(text: str, file: str) -> Mapping[str, Any]:
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise _fault(file, f"not JSON: {error.msg}", error.lineno, error.colno) from None
+    except (ValueError, RecursionError) as error:
+        sentence = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise _fault(file, f"not JSON of flent: {sentence}") from None
+    if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
+        raise _fault(file, "no output of flent: it has no `metadata`")
+    if not isinstance(document.get("results"), dict):
+        raise _fault(file, "no output of flent: it has no `results`")
+    return document
+
+
+def _refuse_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no number")
+
+
+class _FlentRun:
+    """A file: its metadata, its series, and what of them is not understood."""
+
+    def __init__(self, document: Mapping[str, Any], file: str) -> None:
+        self._file = file
+        self._metadata: Mapping[str, Any] = document["metadata"]
+        raw = document.get("raw_values")
+        self._raw: Mapping[str, Any] = raw if isinstance(raw, dict) else {}
+        self._unread: list[str] = []
+        self._by_test: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+        version = document.get("version")
+        if version != _VERSION:
+            word = repr(version)[:20] if isinstance(version, int | float | str) else "unstated"
+            self._unread.append(f"format version {word}: read as far as it is understood")
+        if bounded(self._metadata.get("FAILED_RUNNERS"), 1.0):
+            self._unread.append("flent says that some of its programs failed")
+        self._sort(document["results"])
+
+    def _sort(self, results: Mapping[str, Any]) -> None:
+        """Sort the series by the kind of test that made them."""
+        descriptions = self._metadata.get("SERIES_META")
+        if not isinstance(descriptions, dict):
+            descriptions = {}
+        for name in sorted(results)[:MAX_SERIES]:
+            series = descriptions.get(name)
+            series = series if isinstance(series, dict) else {}
+            if "COMPUTED_LATE" in series or name.endswith((" avg", " sum", " totals")):
+                continue
+            test = _test_of(name, series)
+            if test:
+                self._by_test.setdefault(test, []).append((name, series))
+            else:
+                self._unread.append(f"the series {name[:60]!r} is not understood")
+        if len(results) > MAX_SERIES:
+            self._unread.append(f"more than {MAX_SERIES} series: the rest is left out")
+
+    def results(self) -> Iterator[ToolResult]:
+        """The result of the streams, then one of each series of pings."""
+        servers = self._metadata.get("HOSTS")
+        if isinstance(servers, list) and len({_text(server) for server in servers}) > 1:
+            yield self._result("stream", {}, {}, detail="its series have several servers")
+            return
+        prefixes = [prefix for test, prefix in _PREFIXES.items() if test in self._by_test]
+        load = self._load(prefixes)
+        if prefixes:
+            yield self._streams(prefixes, load)
+        for test in ("PING", "IRTT", "UDP_RR"):
+            for name, series in self._by_test.get(test, ()):
+                yield self._pings(test, name, series, load)
+        if not prefixes and not {"PING", "IRTT", "UDP_RR"} & self._by_test.keys():
+            yield self._result("stream", {}, {}, detail="no series that netlab understands")
+
+    def _result(
+        self,
+        test: str,
+        settings: Mapping[str, Value],
+        values: Mapping[str, Value],
+        *,
+        reason: str = "not-recorded",
+        detail: str | None = None,
+    ) -> ToolResult:
+        unread, self._unread = tuple(self._unread), []
+        return ToolResult(
+            file=self._file,
+            test=test,
+            server=_text(self._metadata.get("HOST")),
+            client=self._client(),
+            settings=settings,
+            values=values,
+            started_at=self._started_at(),
+            reason=reason if detail else None,
+            detail=detail,
+            unread=unread,
+        )
+
+    def _client(self) -> str:
+        """The address from which flent reached the server, or the name of its machine."""
+        egress = self._metadata.get("EGRESS_INFO")
+        address = _text(egress.get("src")) if isinstance(egress, dict) else ""
+        try:
+            ipaddress.ip_address(address)
+        except ValueError:
+            return _text(self._metadata.get("LOCAL_HOST"))
+        return address
+
+    def _started_at(self) -> str:
+        """When flent started; older versions state no time zone, so their time is not known."""
+        try:
+            time = datetime.fromisoformat(_text(self._metadata.get("TIME")))
+            if time.tzinfo is None:
+                return ""
+            utc = time.astimezone(UTC).isoformat(timespec="microseconds")
+        except (ValueError, OverflowError):
+            return ""
+        return utc.replace("+00:00", "Z")
+
+    def _settings(self, protocol: str, length: str) -> dict[str, Value]:
+        settings: dict[str, Value] = {"protocol": protocol}
+        seconds = bounded(self._metadata.get(length), 0.0, 1e7)
+        if seconds:
+            settings["duration_s"] = seconds
+        version = self._metadata.get("IP_VERSION")
+        if version in (4, 6) and isinstance(version, int):
+            settings["ip_version"] = version
+        return settings
+
+    def _load(self, prefixes: Sequence[str]) -> dict[str, Value]:
+        """Direction and number of the streams."""
+        if not prefixes:
+            return {}
+        counts = [len(self._by_test[test]) for test in _PREFIXES if test in self._by_test]
+        directions = {"to_server_": "client-sends", "to_client_": "server-sends"}
+        load: dict[str, Value] = {
+            "direction": "both" if len(prefixes) > 1 else directions[prefixes[0]]
+        }
+        if len(set(counts)) == 1:
+            load["streams"] = counts[0]
+        else:
+            self._unread.append(f"{counts[0]} streams to the server, {counts[1]} to the client")
+        return load
+
+    def _streams(self, prefixes: Sequence[str], load: Mapping[str, Value]) -> ToolResult:
+        """All streams as one test, because they ran at once."""
+        settings = {**self._settings("TCP", "LENGTH"), **load}
+        streams = [pair for test in _PREFIXES for pair in self._by_test.get(test, ())]
+        sizes = {_whole(series.get("SEND_SIZE"), 2**40) for _, series in streams}
+        if len(sizes) == 1 and (size := sizes.pop()):
+            settings["message_bytes"] = size
+        marks = {_whole(series.get("DATA_TOS"), 255) for _, series in streams}
+        if len(marks) > 1:
+            self._unread.append("the streams have different DSCPs: read without one")
+        elif mark := marks.pop():
+            settings["dscp"] = mark >> 2
+        values: dict[str, Value] = {}
+        segments = {_whole(series.get("TCP_MSS"), 65535) for _, series in streams}
+        if len(segments) == 1 and (segment := segments.pop()):
+            values["mss_bytes"] = segment
+        for test, prefix in _PREFIXES.items():
+            values |= self._flow(test, prefix if len(prefixes) > 1 else "")
+        failures = [
+            name
+            for name, series in streams
+            if not bounded(series.get("MEAN_VALUE")) or series.get("UNITS") != "Mbits/s"
+        ]
+        if failures:
+            detail = f"no mean in Mbits/s of {failures[0][:60]!r}"
+            return self._result("stream", settings, {}, detail=detail)
+        return self._result("stream", settings, values)
+
+    def _flow(self, test: str, prefix: str) -> dict[str, Value]:
+        """The values of one direction."""
+        flow = [series for _, series in self._by_test.get(test, ())]
+        if not flow:
+            return {}
+        rates = [bounded(series.get("MEAN_VALUE")) or 0.0 for series in flow]
+        values: dict[str, Value] = {
+            f"{prefix}throughput_bit_per_s": round(1e6 * math.fsum(rates), 3)
+        }
+        seconds = {bounded(series.get("ELAPSED_TIME"), 0.0, 1e7) for series in flow}
+        if len(seconds) == 1 and (elapsed_s := seconds.pop()):
+            values[f"{prefix}elapsed_ns"] = round(1e9 * elapsed_s)
+        words = {_text(series.get("CONG_CONTROL")) for series in flow}
+        if len(words) == 1 and _CONGESTION.fullmatch(word := words.pop()):
+            values[f"{prefix}sender_congestion"] = word
+        return values
+
+    def _pings(
+        self, test: str, name: str, series: Mapping[str, Any], load: Mapping[str, Value]
+    ) -> ToolResult:
+        """One series of round trips."""
+        protocol = "ICMP" if test == "PING" else "UDP"
+        settings = {**self._settings(protocol, "TOTAL_LENGTH"), **load}
+        mark = _MARK.search(_text(series.get("COMMAND")))
+        if mark and int(mark[1], 16) >> 2:
+            settings["dscp"] = int(mark[1], 16) >> 2
+        mean_ms = bounded(series.get("MEAN_VALUE"), 0.0, _MAX_MS)
+        if not mean_ms:
+            detail = f"no mean of {name[:60]!r}"
+            return self._result("round_trip", settings, {}, detail=detail)
+        values: dict[str, Value] = {"rtt_mean_ns": round(1e6 * mean_ms, 3)}
+        if test == "UDP_RR":
+            values["transactions_per_s"] = round(1e3 / mean_ms, 6)
+            elapsed_s = bounded(series.get("ELAPSED_TIME"), 0.0, 1e7)
+            if elapsed_s:
+                values["elapsed_ns"] = round(1e9 * elapsed_s)
+            return self._result("round_trip", settings, values)
+        form = "RTT_{}" if test == "IRTT" else "{}_VALUE"
+        for word in ("min", "max"):
+            extreme_ms = bounded(series.get(form.format(word.upper())), 0.0, _MAX_MS)
+            if extreme_ms is not None:
+                values[f"rtt_{word}_ns"] = round(1e6 * extreme_ms)
+        sent, answered = (_whole(series.get(f"PACKETS_{word}")) for word in ("SENT", "RECEIVED"))
+        if sent and answered and answered <= sent:
+            values["lost_messages"] = sent - answered
+        return self._result("round_trip", settings, {**values, **self._trips(name)})
+
+    def _trips(self, name: str) -> dict[str, Value]:
+        """The round trips that the file has one by one."""
+        points = self._raw.get(name)
+        if not isinstance(points, list) or len(points) > _MAX_TRIPS:
+            return {}
+        times = [
+            bounded(point.get("val"), 0.0, _MAX_MS)
+            for point in points
+            if isinstance(point, dict) and point.get("val") is not None
+        ]
+        counts: dict[int, int] = {}
+        for time_ms in times:
+            if time_ms is None:
+                self._unread.append(f"{name[:60]!r} has a round trip that is out of range")
+                return {}
+            bucket = bucket_of(round(1e6 * time_ms))
+            counts[bucket] = counts.get(bucket, 0) + 1
+        if not counts:
+            return {}
+        return {
+            "transactions": len(times),
+            "rtt_count": len(times),
+            "rtt_histogram": [number for pair in sorted(counts.items()) for number in pair],
+            "rtt_histogram_bits": BITS,
+        }
+
+
+def _test_of(name: str, series: Mapping[str, Any]) -> str:
+    """The test of netperf, PING or IRTT; empty if it is another program's series."""
+    runner = _text(series.get("RUNNER"))
+    if runner in ("PingRunner", "IrttRunner"):
+        return runner.removesuffix("Runner").upper()
+    if runner not in ("", "NetperfDemoRunner"):
+        return ""
+    if match := _TEST.search(_text(series.get("COMMAND"))):
+        # The command, not the name: `--swap-up-down` exchanges the directions under their names.
+        return match[1]
+    if name.startswith("Ping (ms) ICMP"):
+        return "PING"
+    return next((test for start, test in _NAMES.items() if name.startswith(start)), "")
+
+
+def _text(value: Any) -> str:
+    """A text; empty if it is none, or not one that every file can hold."""
+    return value[:4096] if isinstance(value, str) and value.isprintable() else ""
+
+
+def _whole(value: Any, most: float = 2**53) -> int | None:
+    number = bounded(value, 0.0, most)
+    return None if number is None else int(number)
+
+
+def import_flent(
+    paths: tuple[Path, ...],
+    into: Path,
+    *,
+    names: Mapping[str, str] | None = None,
+    **context: Unpack[TableContext],
+) -> Path:
+    """Make the run folder ``into`` out of files of flent; returns ``into``.
+
+    ``names``: address → name of the host. Raises as ``tool_results.import_results`` does.
+    """
+    return import_results(
+        paths, into, parse_flent, names=names or {}, decode=text_of_flent, **context
+    )
+
+
+IMPORTER = Importer(
+    read=import_flent,
+    is_of_files=True,
+    help="""Make a run folder out of files of flent, and its report.
+
+    FILES are .flent or .flent.gz, or folders of them. The TCP streams of a file are one test, with
+    the rates of both directions; each series of pings is a test of round trips. Tests with the
+    same settings between the same hosts are trials of one cell.
+    """,
+    options=(
+        CommandOption(
+            "names",
+            "--name",
+            "Name of the host with an address (may be repeated).",
+            metavar="ADDRESS=NAME",
+            repeated=True,
+            convert=host_names,
+        ),
+    ),
+)

@@ -1,0 +1,389 @@
+"""Import: a run folder out of what neper printed, on the client or the server.
+
+It reads the ``key=value`` lines of ``tcp_stream``, ``udp_stream``, ``tcp_rr``, ``udp_rr`` and
+``tcp_crr``. The lines do not name the program: its options tell which one it was. A file may have
+several outputs, and each begins with ``VERSION``.
+
+Throughput is the rate of the side that read, in bit/s: ``local_throughput`` of that side, or
+``remote_throughput`` of the other. Transactions per second are those of the client. Only the
+client times the transactions, and in whole nanoseconds. In ``tcp_crr`` a transaction lasts from
+one answer to the next, with the connection between them. The server does not know how many flows
+and seconds were requested, so these settings come from the client.
+
+Both outputs of one test have nothing in common that is unique, so they are two results. Only the
+client's names the server. The clock is one without a date, so a result has no time.
+
+The format is that of neper 1.1, since 2019 (``thread.c``, ``stream.c``, ``rr.c``,
+https://github.com/google/neper); other versions are read as far as they are understood.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Unpack
+
+from netlab.errors import Fault, MatrixError
+from netlab.experiment.records import Value
+from netlab.imports import CommandOption, Importer
+from netlab.imports.common.run_writer import TableContext
+from netlab.imports.common.tool_results import ToolResult, bounded, host_names, import_results
+
+_KNOWN = re.compile(r"1\.[01]\.[0-9]{1,3}")
+_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_.]{0,60})=(.*)")
+_NUMBER = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,12})?")
+MAX_LINE_CHARACTERS = 4096
+MAX_OUTPUTS = 10_000
+MAX_ERRORS = 20
+"""Lines without a key that are searched for an error."""
+
+_COMMON = frozenset({"client", "test_length", "num_flows"})
+"""Options of all programs, printed after those that tell the program."""
+
+_PERCENTILES = {
+    "latency_p50": "rtt_p50_ns",
+    "latency_p90": "rtt_p90_ns",
+    "latency_p99": "rtt_p99_ns",
+    "latency_p99.9": "rtt_p99_9_ns",
+    "latency_p99.99": "rtt_p99_99_ns",
+}
+_OTHER_OPTIONS = {
+    **{"num_threads": "1", "num_ports": "1", "num_clients": "1", "delay": "0", "noburst": "0"},
+    **{"max_pacing_rate": "0", "zerocopy": "0", "rx_zerocopy": "0", "skip_rx_copy": "0"},
+    **{"edge_trigger": "0", "no_cork": "0", "nonblocking": "0", "tcp_fastopen": "0"},
+    **{"tcp_tx_delay": "0", "pin_cpu": "0", "pin_numa": "0", "invalid_secret_count": "0"},
+}
+"""What changes a test and is no setting of netlab → its default."""
+
+_REASONS = {
+    "connection refused": "connect-refused",
+    "no route to host": "unreachable",
+    "network is unreachable": "unreachable",
+    "timed out": "connect-timeout",
+    "could not connect": "connect-refused",
+    "address already in use": "address-in-use",
+    "could not bind": "address-in-use",
+    "connection reset": "peer-vanished",
+    "broken pipe": "peer-vanished",
+    "read error": "peer-vanished",
+    "handshake mismatch": "peer-vanished",
+}
+"""Words in an error of neper → the reason."""
+
+
+def parse_neper(text: str, file: str) -> tuple[ToolResult, ...]:
+    """The tests in an output. Pure. MatrixError with the place where no output of neper is."""
+    outputs = list(_outputs(text, file))
+    results = tuple(_result(output, file) for output in outputs)
+    if not any("protocol" in result.settings for result in results):
+        line = outputs[0].line if outputs else 1
+        sentence = "no output of neper, or its beginning alone: it does not have the options"
+        raise MatrixError([Fault(file, line, 1, "", sentence)])
+    return results
+
+
+class _NeperOutput:
+    """The lines of one program; what is not understood is remembered."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.unread: list[str] = []
+        self.errors: list[str] = []
+        self.fields: dict[str, str] = {}
+        self._ambiguities: set[str] = set()
+        self._strange_lines = 0
+
+    def add(self, number: int, line: str) -> None:
+        """Take a line: a key with its value, or a sentence of an error."""
+        match = _LINE.fullmatch(line) if len(line) <= MAX_LINE_CHARACTERS else None
+        if match is None:
+            self._strange_lines += 1
+            if len(self.errors) < MAX_ERRORS:
+                self.errors.append(line[:200])
+            if self._strange_lines == 1:
+                self.unread.append(f"line {number} is not understood: {line[:60]!r}")
+        elif self.fields.setdefault(match[1], match[2]) != match[2]:
+            self._ambiguities.add(match[1])
+
+    def close(self) -> None:
+        """Say how much was not understood."""
+        if self._strange_lines > 1:
+            self.unread.append(f"{self._strange_lines - 1} more lines are not understood")
+
+    def text(self, name: str) -> str:
+        """The value of a key; empty if it is absent."""
+        return self.fields.get(name, "")[:200]
+
+    def number(self, name: str, least: float = 0.0, most: float = 1e15) -> Decimal | None:
+        """A number; ``None`` if it is absent or none, which is remembered."""
+        word = self.fields.get(name)
+        if word is None:
+            return None
+        if name in self._ambiguities:
+            self.unread.append(f"`{name}` is left out: it has several values")
+            return None
+        number = Decimal(word) if _NUMBER.fullmatch(word) else None
+        if number is None or bounded(float(number), least, most) is None:
+            self.unread.append(f"`{name}` is left out: {word[:40]!r} is out of range")
+            return None
+        return number
+
+    def whole(self, name: str, least: float, most: float) -> int | None:
+        """A whole number; ``None`` if it is absent or none, which is remembered."""
+        number = self.number(name, least, most)
+        if number is None or number == int(number):
+            return None if number is None else int(number)
+        self.unread.append(f"`{name}` is left out: {number} is not whole")
+        return None
+
+    def is_set(self, name: str) -> bool:
+        """Whether an option is on."""
+        return self.fields.get(name) == "1"
+
+
+def _outputs(text: str, file: str) -> Iterator[_NeperOutput]:
+    """The outputs in a text, one after another."""
+    output: _NeperOutput | None = None
+    count = 0
+    *lines, rest = text.split("\n")
+    for number, raw in enumerate(lines, 1):
+        line = raw.rstrip("\r")
+        if not line.strip():
+            continue
+        if output is None or (line.startswith("VERSION=") and output.fields):
+            if output is not None:
+                output.close()
+                yield output
+            count += 1
+            if count > MAX_OUTPUTS:
+                sentence = f"more than {MAX_OUTPUTS} outputs"
+                raise MatrixError([Fault(file, number, 1, "", sentence)])
+            output = _NeperOutput(number)
+        output.add(number, line)
+    if output is None:
+        return
+    if rest.strip():
+        # A number that lost its last digits looks like a number.
+        sentence = "has no line end: it may be cut, and is not read"
+        output.unread.append(f"line {len(lines) + 1} {sentence}")
+    output.close()
+    yield output
+
+
+def _test(output: _NeperOutput) -> str | None:
+    """The kind of measurement; ``None`` if the options are not those of a known program."""
+    names = output.fields.keys()
+    if not names >= _COMMON or output.fields["client"] not in ("0", "1"):
+        return None
+    if "request_size" in names:
+        # tcp_crr is tcp_rr without a delay between its requests.
+        return "round_trip" if "delay" in names else "connect"
+    return "stream" if "buffer_size" in names else None
+
+
+def _result(output: _NeperOutput, file: str) -> ToolResult:
+    version = output.text("VERSION")
+    test = _test(output)
+    settings: dict[str, Value] = {}
+    values: dict[str, Value] = {}
+    reason: str | None = "not-recorded"
+    detail: str | None = f"the output from line {output.line} on does not have the options"
+    if test is not None:
+        if not _KNOWN.fullmatch(version):
+            sentence = "is not known: read as far as it is understood"
+            output.unread.append(f"version {version[:40]!r} of neper {sentence}")
+        settings = _settings(output, test)
+        values = dict(_stream(output, settings) if test == "stream" else _round_trips(output))
+        reason, detail = _failure(output, test, values)
+        _add_remarks(output)
+    local = output.text("local_hosts")
+    return ToolResult(
+        file=file,
+        test=test or "stream",
+        server=output.text("host"),
+        client=local if "," not in local else "",
+        settings=settings,
+        values=values if reason is None else {},
+        reason=reason,
+        detail=detail,
+        unread=tuple(output.unread),
+    )
+
+
+def _add_remarks(output: _NeperOutput) -> None:
+    for name, default in _OTHER_OPTIONS.items():
+        word = output.fields.get(name, default)
+        if word != default:
+            output.unread.append(f"`{name}` is {word[:40]!r}: netlab has no setting for it")
+    if not output.is_set("client"):
+        output.unread.append(
+            "the output of a server: if the client's is imported as well, the test is there twice"
+        )
+
+
+def _settings(output: _NeperOutput, test: str) -> dict[str, Value]:
+    """What was requested, as far as this side knows it."""
+    is_client = output.is_set("client")
+    is_tcp = bool({"num_ports", "tcp_fastopen"} & output.fields.keys())
+    settings: dict[str, Value] = {"protocol": "TCP" if is_tcp else "UDP"}
+    names = {"message_bytes": "request_size", "response_bytes": "response_size"}
+    if test == "stream":
+        settings["direction"] = _direction(output)
+        # The size of the side that reads is that of its receive calls.
+        writes = output.is_set("enable_write") if is_tcp else is_client
+        names = {"message_bytes": "buffer_size"} if writes else {}
+    if is_client:
+        names["streams"] = "num_flows"
+    for name, option in names.items():
+        number = output.whole(option, 1, 2**31)
+        if number is not None:
+            settings[name] = number
+    if is_client:
+        _add_length(output, settings)
+        # With separate sockets for the directions, neper counts each.
+        if output.is_set("split_bidir") and "streams" in settings:
+            settings["streams"] = max(1, int(str(settings["streams"])) // 2)
+        port = output.whole("source_port", -1, 65535)
+        if port is not None and port > 0:
+            settings["source_port"] = port
+    if output.is_set("no_delay"):
+        settings["nodelay"] = True
+    if congestion := output.text("congestion_control"):
+        settings["congestion"] = congestion
+    if version := _ip_version(output):
+        settings["ip_version"] = version
+    return settings
+
+
+def _add_length(output: _NeperOutput, settings: dict[str, Value]) -> None:
+    """The requested duration; a negative one is a number of transactions."""
+    length = output.whole("test_length", -1e10, 1e7)
+    if length is not None and length > 0:
+        settings["duration_s"] = float(length)
+    elif length:
+        settings["count"] = -length
+
+
+def _direction(output: _NeperOutput) -> str:
+    reads, writes = output.is_set("enable_read"), output.is_set("enable_write")
+    if reads and writes:
+        return "both"
+    # udp_stream has neither option.
+    client_reads = reads if output.is_set("client") else writes
+    return "server-sends" if client_reads else "client-sends"
+
+
+def _ip_version(output: _NeperOutput) -> int | None:
+    versions = [version for version in (4, 6) if output.is_set(f"ipv{version}")]
+    if len(versions) == 1:
+        return versions[0]
+    try:
+        return ipaddress.ip_address(output.text("host").partition("%")[0]).version
+    except ValueError:
+        return None
+
+
+def _stream(output: _NeperOutput, settings: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
+    """What the readers took in; a side that reads nothing prints zero."""
+    is_client = output.is_set("client")
+    direction = settings["direction"]
+    for side, flow in (("local", is_client), ("remote", not is_client)):
+        rate = output.number(f"{side}_throughput")
+        if not rate:
+            continue
+        if direction == "both":
+            prefix = "to_client_" if flow else "to_server_"
+        elif flow == (direction == "server-sends"):
+            prefix = ""
+        else:
+            output.unread.append(f"`{side}_throughput` is of a direction that was not requested")
+            continue
+        yield f"{prefix}throughput_bit_per_s", float(rate)
+        if side == "local":
+            yield from _elapsed(output, prefix)
+
+
+def _round_trips(output: _NeperOutput) -> Iterator[tuple[str, Value]]:
+    """What the client counted and timed. The server prints zeros for times."""
+    is_client = output.is_set("client")
+    rate = output.number("throughput" if is_client else "remote_throughput")
+    if rate:
+        yield "transactions_per_s", float(rate)
+    if count := output.whole("num_transactions", 0, 2**53):
+        yield "transactions", count
+    if not is_client:
+        return
+    yield from _elapsed(output, "")
+    mean_s = output.number("latency_mean", 0, 1e6)
+    if not mean_s:
+        return
+    yield "rtt_mean_ns", float(mean_s * 10**9)
+    names = {"latency_min": "rtt_min_ns", "latency_max": "rtt_max_ns", **_PERCENTILES}
+    for name, column in names.items():
+        seconds = output.number(name, 0, 1e6)
+        if seconds is not None:
+            yield column, round(seconds * 10**9)
+
+
+def _elapsed(output: _NeperOutput, prefix: str) -> Iterator[tuple[str, Value]]:
+    """The time between the first and the last event of this side."""
+    start_s, end_s = output.number("time_start"), output.number("time_end")
+    if start_s is not None and end_s is not None and start_s < end_s < start_s + 10**7:
+        yield f"{prefix}elapsed_ns", round((end_s - start_s) * 10**9)
+
+
+def _failure(
+    output: _NeperOutput, test: str, values: Mapping[str, Value]
+) -> tuple[str | None, str | None]:
+    """Reason and detail if there is no result."""
+    endings = ("throughput_bit_per_s", "transactions_per_s", "rtt_mean_ns")
+    if any(name.endswith(endings) for name in values):
+        return None, None
+    for error in output.errors:
+        for words, reason in _REASONS.items():
+            if words in error.lower():
+                return reason, error
+    if output.fields.keys() >= {"local_throughput", "remote_throughput"}:
+        reason = "no-traffic" if test == "stream" else "no-answer"
+        return reason, "neper printed a rate of 0"
+    return "not-recorded", "neper printed no rate"
+
+
+def import_neper(
+    paths: tuple[Path, ...],
+    into: Path,
+    *,
+    names: Mapping[str, str] | None = None,
+    **context: Unpack[TableContext],
+) -> Path:
+    """Make the run folder ``into`` out of outputs of neper; returns ``into``.
+
+    ``names``: address → name of the host. Raises as ``tool_results.import_results`` does.
+    """
+    return import_results(paths, into, parse_neper, names=names or {}, **context)
+
+
+IMPORTER = Importer(
+    read=import_neper,
+    is_of_files=True,
+    help="""Make a run folder out of what neper printed, and its report.
+
+    FILES are outputs of tcp_stream, udp_stream, tcp_rr, udp_rr or tcp_crr, or folders of them.
+    The client's output has more than the server's. Import only one of the two: they are not
+    recognised as one test. Tests with the same settings between the same hosts are trials of one
+    cell.
+    """,
+    options=(
+        CommandOption(
+            "names",
+            "--name",
+            "Name of the host with an address (may be repeated).",
+            metavar="ADDRESS=NAME",
+            repeated=True,
+            convert=host_names,
+        ),
+    ),
+)

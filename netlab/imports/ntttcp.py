@@ -1,0 +1,276 @@
+"""Import: a run folder out of the XML of ntttcp (``-xml``) and of ntttcp-for-linux (``-x``).
+
+There are no recorded outputs: the format is that of the code of ntttcp 5.40 for Windows
+(https://github.com/microsoft/ntttcp, ``PrintOutput``) and of ntttcp-for-linux 1.4.3
+(https://github.com/microsoft/ntttcp-for-linux, ``write_result_into_xml_file``), which calls itself
+5.33-linux whatever its version is.
+
+``ntttcpr`` is what the receiver counted, so it has a throughput; ``ntttcps`` is what the sender
+handed over. The rate is read in bytes a second, or in mbps (10^6 bit/s): an MB is 2^20 bytes on
+Windows and 10^6 on Linux. Times of the parameters are milliseconds on Windows and seconds on Linux.
+On Linux, the ``send_socket_buff`` of a sender is the length of its send calls. The two outputs of
+a test have nothing in common by which to recognise them, so they are two results.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Unpack
+from xml.parsers import expat
+
+from netlab.errors import Fault, MatrixError
+from netlab.experiment.records import Value
+from netlab.imports import CommandOption, Importer
+from netlab.imports.common.run_writer import TableContext
+from netlab.imports.common.tool_results import ToolResult, bounded, host_names, import_results
+
+_ROOT = "<netlab>"
+"""A file that ntttcp appended to has several roots; expat reads one, so they are laid into it."""
+
+_DECLARATION = re.compile(r"\s*<\?xml [^<>]{0,200}\?>")
+_KNOWN = re.compile(r"5\.[0-9]{1,2}|5\.33-linux")
+_NUMBER = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?")
+_MAX_DEPTH = 16
+_MAX_TEXT = 4096
+_ROLES = {"ntttcpr": "receiver", "ntttcps": "sender"}
+
+
+class _NtttcpOutput:
+    """One output: its texts by path, such as ``parameters/udp`` and ``throughput mbps``."""
+
+    def __init__(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self.is_receiver = _ROLES[tag] == "receiver"
+        self.computer = attributes.get("computername", "")[:200]
+        self.version = attributes.get("version", "")[:40]
+        self.texts: dict[str, str] = {}
+        self.threads = 0
+        self.unread: list[str] = []
+
+    @property
+    def is_linux(self) -> bool:
+        """Whether ntttcp-for-linux wrote it."""
+        return self.version.endswith("-linux")
+
+    def number(self, path: str) -> float | None:
+        """A number from 0; ``None`` if it is absent or none, which is remembered."""
+        text = self.texts.get(path, "").strip()
+        if not text or text.startswith("-"):
+            return None  # -1 means that nothing was requested
+        number = bounded(float(text)) if _NUMBER.fullmatch(text) else None
+        if number is None:
+            self.unread.append(f"`{path}` is left out: {text[:40]!r} is no number in range")
+        return number
+
+    def truth(self, path: str) -> bool | None:
+        """A truth value; ``None`` if it is absent."""
+        return {"true": True, "false": False}.get(self.texts.get(path, "").strip().lower())
+
+
+class _Reader:
+    """Reads XML without entities and document types; only what an output states is kept."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._file = file
+        self._outputs: list[_NtttcpOutput] = []
+        self._path: list[str] = []
+        self._key = ""
+        self._parts: list[str] = []
+        self._size = 0
+        match = _DECLARATION.match(text)
+        blank = "" if match is None else re.sub(r"[^\n]", " ", match[0])
+        self._text = f"{_ROOT}{blank}{text[len(blank) :]}</netlab>"
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._data
+        parser.StartDoctypeDeclHandler = self._refuse
+        parser.EntityDeclHandler = self._refuse
+        self._parser = parser
+
+    def outputs(self) -> list[_NtttcpOutput]:
+        """The outputs in the order of the file; MatrixError with the place of a fault."""
+        try:
+            self._parser.Parse(self._text, True)
+        except expat.ExpatError as error:
+            sentence = expat.ErrorString(error.code)
+            raise self._fault(
+                f"not XML of ntttcp: {sentence}", error.lineno, error.offset
+            ) from None
+        except UnicodeEncodeError:
+            raise self._fault("not XML: a text contains half a surrogate pair", 1, 0) from None
+        return self._outputs
+
+    def _fault(self, sentence: str, line: int, offset: int) -> MatrixError:
+        """A fault at a place of the file, without the root that was laid around it."""
+        column = offset + 1 - (len(_ROOT) if line == 1 else 0)
+        return MatrixError([Fault(self._file, line, max(1, column), "", sentence)])
+
+    def _here(self, sentence: str) -> MatrixError:
+        parser = self._parser
+        return self._fault(sentence, parser.CurrentLineNumber, parser.CurrentColumnNumber)
+
+    def _refuse(self, *_: object) -> None:
+        raise self._here("a document type or an entity: ntttcp writes none")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._path.append(tag)
+        if len(self._path) > _MAX_DEPTH:
+            raise self._here("nested too deeply")
+        if tag in _ROLES:
+            if any(outer in _ROLES for outer in self._path[:-1]):
+                raise self._here(f"{tag} within another output")
+            self._outputs.append(_NtttcpOutput(tag, attributes))
+        elif len(self._path) == 2 and tag != "samples":
+            raise self._here(
+                f"no output of ntttcp -xml: {tag[:40]!r} is neither ntttcps nor ntttcpr"
+            )
+        self._parts, self._size = [], 0
+        inner = self._inner()
+        metric = attributes.get("metric", "")
+        self._key = f"{inner} {metric}" if inner == "throughput" else inner
+
+    def _inner(self) -> str:
+        """The path within an output; empty if it is none that is read."""
+        depth = next((n for n, tag in enumerate(self._path) if tag in _ROLES), len(self._path))
+        return "/".join(self._path[depth + 1 :])
+
+    def _data(self, text: str) -> None:
+        self._size += len(text)
+        if self._key and self._size <= _MAX_TEXT:
+            self._parts.append(text)
+
+    def _end(self, tag: str) -> None:
+        inner = self._inner()
+        if self._outputs and inner == "thread":
+            self._outputs[-1].threads += 1
+        elif self._outputs and self._key and not inner.startswith("thread/"):
+            self._outputs[-1].texts.setdefault(self._key, "".join(self._parts))
+        self._path.pop()
+        self._key, self._parts, self._size = "", [], 0
+
+
+def parse_ntttcp(text: str, file: str) -> tuple[ToolResult, ...]:
+    """The outputs in a file. Pure. MatrixError with the place where it is not XML of ntttcp."""
+    outputs = _Reader(text, file).outputs()
+    if not outputs:
+        raise MatrixError([Fault(file, 1, 1, "", "no output of ntttcp -xml is in it")])
+    return tuple(_result(output, file) for output in outputs)
+
+
+def _result(output: _NtttcpOutput, file: str) -> ToolResult:
+    if not _KNOWN.fullmatch(output.version):
+        output.unread.append(
+            f"version {output.version!r} is not known: read as far as it is understood"
+        )
+    settings = dict(_settings(output))
+    rate = _rate(output)
+    values: dict[str, Value] = {}
+    reason: str | None = None
+    detail: str | None = None
+    if rate is None:
+        reason, detail = "not-recorded", "the output has no throughput"
+    elif rate == 0:
+        reason, detail = "no-traffic", "ntttcp counted no byte"
+    elif output.is_receiver:
+        values["throughput_bit_per_s"] = rate
+        elapsed_s = output.number("realtime")
+        if elapsed_s and elapsed_s < 1e7:
+            values["elapsed_ns"] = round(1e9 * elapsed_s)
+    else:
+        values["sent_bit_per_s"] = rate
+    if output.truth("parameters/latency_measurement"):
+        output.unread.append("the times of single calls (-lm) are left out")
+    if output.number("parameters/throughput_Bpms"):
+        output.unread.append("the limit of the rate (-thr) is left out: it is that of a thread")
+    other = output.texts.get("parameters/sender_name", "").strip()[:200]
+    sender = "" if other in ("NA", "(null)") else other
+    return ToolResult(
+        file=file,
+        test="stream",
+        server=output.computer if output.is_receiver else "",
+        client=sender if output.is_receiver else output.computer,
+        settings=settings,
+        values=values,
+        reason=reason,
+        detail=detail,
+        unread=tuple(output.unread),
+    )
+
+
+def _rate(output: _NtttcpOutput) -> float | None:
+    """The throughput in bit/s, from the most exact of its figures."""
+    bytes_per_s = output.number("throughput Bps")
+    if bytes_per_s is not None:
+        return 8 * bytes_per_s
+    megabits = output.number("throughput mbps")
+    return None if megabits is None else bounded(1e6 * megabits)
+
+
+def _settings(output: _NtttcpOutput) -> Iterator[tuple[str, Value]]:
+    """What was requested, as far as the output states it."""
+    udp = output.truth("parameters/udp")
+    if udp is None:
+        output.unread.append("the output does not state whether it is of TCP or UDP")
+        return
+    yield "protocol", "UDP" if udp else "TCP"
+    yield "direction", "client-sends"
+    ipv6 = output.truth("parameters/use_ipv6")
+    if ipv6 is not None:
+        yield "ip_version", 6 if ipv6 else 4
+    per_second = 1 if output.is_linux else 1000
+    for name, path in (("duration_s", "run_time"), ("warm_up_s", "warmup_time")):
+        number = output.number(f"parameters/{path}")
+        if number and number < 1e10:
+            yield name, number / per_second
+    size_path = "parameters/send_socket_buff" if output.is_linux else "bufferLen"
+    size = output.number(size_path)
+    if size and size <= 2**40 and not output.is_receiver:
+        yield "message_bytes", int(size)
+    side = "recv" if output.is_receiver else "send"
+    buffer_bytes = None
+    if not output.is_linux:
+        buffer_bytes = output.number(f"parameters/{side}_socket_buff")
+    if buffer_bytes and buffer_bytes <= 2**40:
+        yield "socket_buffer_bytes", int(buffer_bytes)
+    connections = output.number("conns_tested") if output.is_linux else output.threads
+    if connections and connections <= 10**6:
+        yield "streams", int(connections)
+
+
+def import_ntttcp(
+    paths: tuple[Path, ...],
+    into: Path,
+    *,
+    names: Mapping[str, str] | None = None,
+    **context: Unpack[TableContext],
+) -> Path:
+    """Make the run folder ``into`` out of outputs of ntttcp; returns ``into``.
+
+    ``names``: name or address in the output → name of the host. Raises as
+    ``tool_results.import_results`` does.
+    """
+    return import_results(paths, into, parse_ntttcp, names=names or {}, **context)
+
+
+IMPORTER = Importer(
+    read=import_ntttcp,
+    is_of_files=True,
+    help="""Make a run folder out of the XML of ntttcp or ntttcp-for-linux, and its report.
+
+    FILES are outputs of receivers or senders, or folders of them. Only a receiver's output has a
+    throughput. Tests with the same settings between the same hosts are trials of one cell.
+    """,
+    options=(
+        CommandOption(
+            "names",
+            "--name",
+            "Name of the host with a computer name or an address (may be repeated).",
+            metavar="COMPUTER=NAME",
+            repeated=True,
+            convert=host_names,
+        ),
+    ),
+)

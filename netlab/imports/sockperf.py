@@ -1,0 +1,354 @@
+"""Import: a run folder out of what a client of sockperf printed.
+
+It reads the modes ping-pong (``pp``), under-load (``ul``), playback (``pb``) and throughput
+(``tp``), with or without terminal colours. A file may have several outputs, and each begins with
+the version.
+
+sockperf counts one way as half of a round trip. So each of its latencies is doubled, unless it was
+started with ``--full-rtt`` and prints round trips. The percentiles 25, 75 and 99.999 and the
+deviations are left out: netlab has no columns for them. Counts and times are those of the "valid
+duration", which leaves out the warm-up and the end.
+
+In throughput mode only the sender counts, so the rate is ``sent_bit_per_s`` and there is no
+throughput. Its MBps and Mbps are 2^20 bytes and 2^20 bits, its GBps and Gbps 1000 times as much.
+A figure of nine decimals is in MBps, also where sockperf up to 3.7 prints GBps.
+
+sockperf prints neither the size nor the rate of the messages of round trips, nor the client, nor
+the time. The format is that of sockperf 2.7 to 3.10 (``client.cpp``,
+https://github.com/Mellanox/sockperf); other versions are read as far as they are understood.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Unpack
+
+from netlab.errors import Fault, MatrixError
+from netlab.experiment.records import Value
+from netlab.imports import CommandOption, Importer
+from netlab.imports.common.run_writer import TableContext
+from netlab.imports.common.tool_results import ToolResult, bounded, host_names, import_results
+
+_WHOLE = "([0-9]{1,12})"
+_THREE = r"([0-9]{1,12}\.[0-9]{3})"
+"""A number with all its decimals, so that a cut one is no number."""
+
+_LINES = {
+    name: re.compile(pattern)
+    for name, pattern in {
+        "version": r"== version #(\S{1,60}) ==",
+        "address": rf"\[ ?{_WHOLE}\] IP = (\S{{1,60}}) +PORT = +{_WHOLE} # (TCP|UDP)",
+        "total": rf"\[Total Run\] RunTime={_THREE} sec; (?:Warm up time={_WHOLE} msec; )?"
+        rf"(?:Warm up packets={_WHOLE}; )?SentMessages={_WHOLE}; ReceivedMessages={_WHOLE}"
+        r"(?:; SkippedMessages=[0-9]{1,20})?",
+        "valid": rf"\[Valid Duration\] RunTime={_THREE} sec; SentMessages={_WHOLE}; "
+        rf"ReceivedMessages={_WHOLE}",
+        "mean": rf"====> avg-(latency|lat|rtt)= *{_THREE} \(std-dev=.*",
+        "summary": rf"Summary: (?:Latency|Round trip)(?: of burst of {_WHOLE} messages)? is "
+        rf"{_THREE} usec",
+        "dropped": rf"# dropped messages = {_WHOLE}; # duplicated messages = {_WHOLE}; "
+        rf"# out-of-order messages = {_WHOLE}",
+        "percentile": r"---> percentile +([0-9]{1,3}\.[0-9]{2,3}) = +" + _THREE,
+        "extreme": rf"---> <(MIN|MAX)> observation = +{_THREE}",
+        "count": rf"Total of {_WHOLE} messages sent in {_THREE} sec"
+        r"(?: \([0-9]{1,20} messages skipped\))?",
+        "sizes": rf"NOTE: test was performed, using msg-size={_WHOLE}(?:, mps={_WHOLE})?\. .*",
+        "bandwidth": r"Summary: BandWidth is [0-9.]{1,30} ([MG])Bps "
+        r"\(([0-9]{1,12}\.(?:[0-9]{9}|[0-9]{3})) [MG]bps\)",
+    }.items()
+}
+_FIGURES = re.compile(
+    r"Total Run|Valid Duration|avg-|Summary: (?!Message)|dropped messages|percentile +[0-9]"
+    r"|observation =|messages sent|average msg-size|IP =|ADDR ="
+)
+"""Words of lines that have a figure or a setting."""
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
+_KNOWN = re.compile(r"(2\.[789]|3\.[0-9]|3\.10)([^0-9].*)?")
+_WHOLE_END = re.compile(r"(?:\.[0-9]{3}|[.)]|usec|sec\])\Z")
+"""The end of a last line that is whole, although it has no line end."""
+
+_MEBI = 2**20
+_UNSUPPORTED_OPTION = "It could be that this option is not"
+"""sockperf goes on after an error with these words."""
+
+_COLUMNS = {
+    "50": "rtt_p50_ns",
+    "90": "rtt_p90_ns",
+    "99": "rtt_p99_ns",
+    "99.9": "rtt_p99_9_ns",
+    "99.99": "rtt_p99_99_ns",
+}
+_REASONS = {
+    "connection refused": "connect-refused",
+    "no route to host": "unreachable",
+    "network is unreachable": "unreachable",
+    "timed out": "connect-timeout",
+    "connect timeout": "connect-timeout",
+    "address already in use": "address-in-use",
+    "forcibly closed": "peer-vanished",
+    "connection reset": "peer-vanished",
+    "message too long": "message-too-long",
+    "taking too long": "deadline",
+    "no messages were received": "no-answer",
+    "no messages were sent": "no-traffic",
+    "no valid observations": "too-few-messages",
+    "end before test start": "too-few-messages",
+}
+"""Words in a line of sockperf → the reason; the last four are no errors and end its figures."""
+
+_ENDINGS = tuple(_REASONS)[-4:]
+MAX_LINE_CHARACTERS = 4096
+MAX_OUTPUTS = 10_000
+MAX_REMARKS = 20
+
+
+def parse_sockperf(text: str, file: str) -> tuple[ToolResult, ...]:
+    """The tests in an output. Pure. MatrixError with the place if it is none of sockperf."""
+    results = tuple(_result(output, file) for output in _outputs(text, file))
+    if not results:
+        sentence = "no output of sockperf: no line begins with its name"
+        raise MatrixError([Fault(file, 1, 1, "", sentence)])
+    return results
+
+
+class _SockperfOutput:
+    """The parts of one output; what is not understood is remembered."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, re.Match[str]] = {}
+        self.percentiles: dict[str, str] = {}
+        self.extremes: dict[str, str] = {}
+        self.addresses = 0
+        self.is_server = False
+        self.is_answered = False
+        """Whether the client waits for answers: not in throughput mode."""
+        self.error = ""
+        self.unread: list[str] = []
+        self._is_first_server = True
+
+    def add(self, number: int, line: str) -> None:
+        """Take a line without colours."""
+        if "Printing statistics for Server No: " in line and not line.endswith(": 0"):
+            self._is_first_server = False
+            self.remark("the figures of more servers than the first are left out")
+        self.is_server |= "[SERVER]" in line
+        self.is_answered |= "() to block on socket(s)" in line or "[Total Run]" in line
+        if not self._is_first_server:
+            return
+        plain = line.removeprefix("sockperf: ").strip()
+        lower = plain.lower()
+        if _UNSUPPORTED_OPTION in plain:
+            self.remark(f"line {number}: {plain[:160]}")
+            return
+        if "sockperf: ERROR: " in line or any(words in lower for words in _ENDINGS):
+            self.error = self.error or plain.rpartition("ERROR: ")[2][:200]
+            return
+        for name, pattern in _LINES.items():
+            if match := pattern.fullmatch(plain):
+                self._keep(name, match)
+                return
+        if _FIGURES.search(plain):
+            self.remark(f"line {number} is not understood: {plain[:60]!r}")
+
+    def _keep(self, name: str, match: re.Match[str]) -> None:
+        self.addresses += name == "address"
+        table = {"percentile": self.percentiles, "extreme": self.extremes}.get(name)
+        if table is not None:
+            key = f"{Decimal(match[1]).normalize():f}" if name == "percentile" else match[1]
+            if table.setdefault(key, match[2]) != match[2]:
+                self.remark(f"{name} {key} has several values: the first is read")
+        elif self.parts.setdefault(name, match).groups() != match.groups() and name != "address":
+            self.remark(f"a second line of this kind is left out: {match[0][:60]!r}")
+
+    def remark(self, sentence: str) -> None:
+        """Remember what is not read."""
+        if len(self.unread) < MAX_REMARKS and sentence not in self.unread:
+            self.unread.append(sentence)
+
+    def part(self, name: str, group: int) -> str:
+        """A part of a line; empty if it is absent."""
+        match = self.parts.get(name)
+        return (match[group] or "") if match else ""
+
+
+def _outputs(text: str, file: str) -> Iterator[_SockperfOutput]:
+    """The outputs in a text, one after another."""
+    output: _SockperfOutput | None = None
+    count = 0
+    lines = text.split("\n")
+    for number, raw in enumerate(lines, 1):
+        line = _COLOUR.sub("", raw[:MAX_LINE_CHARACTERS]).rstrip()
+        is_version = line.removeprefix("sockperf:").lstrip().startswith("== version #")
+        if is_version or (output is None and line.startswith("sockperf")):
+            if output is not None:
+                yield output
+            count += 1
+            if count > MAX_OUTPUTS:
+                sentence = f"more than {MAX_OUTPUTS} outputs"
+                raise MatrixError([Fault(file, number, 1, "", sentence)])
+            output = _SockperfOutput()
+        if output is None or not line:
+            continue
+        if len(raw) > MAX_LINE_CHARACTERS:
+            output.remark(f"line {number} is longer than {MAX_LINE_CHARACTERS} characters")
+        elif number == len(lines) and not _WHOLE_END.search(line):
+            # A number that lost its last digits looks like a number.
+            output.remark(f"line {number} has no line end: it may be cut, and is not read")
+        else:
+            output.add(number, line)
+    if output is not None:
+        yield output
+
+
+def _result(output: _SockperfOutput, file: str) -> ToolResult:
+    version = output.part("version", 1)
+    if not _KNOWN.fullmatch(version):
+        sentence = "is not known: read as far as it is understood"
+        output.remark(f"version {version!r} of sockperf {sentence}")
+    if output.addresses > 1:
+        output.remark(f"the server has {output.addresses} addresses: only the first is named")
+    is_throughput = not output.is_answered and "mean" not in output.parts
+    settings = {} if output.is_server else dict(_settings(output, is_throughput=is_throughput))
+    values = dict(_sender_counts(output) if is_throughput else _round_trips(output))
+    reason, detail = _failure(output, values)
+    return ToolResult(
+        file=file,
+        test="stream" if is_throughput else "round_trip",
+        server=output.part("address", 2),
+        client="",
+        settings=settings,
+        values=values if reason is None else {},
+        reason=reason,
+        detail=detail,
+        unread=tuple(output.unread),
+    )
+
+
+def _failure(output: _SockperfOutput, values: Mapping[str, Value]) -> tuple[str | None, str | None]:
+    """Reason and detail if there is no result."""
+    if output.is_server:
+        return "not-recorded", "the output of a server of sockperf has no figures"
+    if output.error:
+        lower = output.error.lower()
+        reasons = (reason for words, reason in _REASONS.items() if words in lower)
+        return next(reasons, "unknown-error"), output.error
+    if "address" not in output.parts:
+        return "not-recorded", "sockperf printed no address and protocol of the server"
+    if "sent_bit_per_s" in values or "rtt_mean_ns" in values:
+        return None, None
+    return "not-recorded", "sockperf printed no rate and no mean latency above 0"
+
+
+def _settings(output: _SockperfOutput, *, is_throughput: bool) -> Iterator[tuple[str, Value]]:
+    """What was requested, as far as the output states it."""
+    if "address" not in output.parts:
+        return
+    yield "protocol", output.part("address", 4)
+    try:
+        yield (
+            "ip_version",
+            ipaddress.ip_address(output.part("address", 2).partition("%")[0]).version,
+        )
+    except ValueError:
+        output.remark("the server is no address of IP")
+    if is_throughput:
+        yield "direction", "client-sends"
+    if size := int(output.part("sizes", 1) or 0):
+        yield "message_bytes", size
+    if rate := int(output.part("sizes", 2) or 0):
+        yield "message_rate_per_s", float(rate)
+    if warm_up_ms := int(output.part("total", 2) or 0):
+        yield "warm_up_s", warm_up_ms / 1000
+    if burst := int(output.part("summary", 1) or 0):
+        yield "outstanding", burst
+
+
+def _sender_counts(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
+    """What the sender counted; nothing tells what arrived."""
+    if count := output.part("count", 1):
+        yield "sent_messages", int(count)
+    word = output.part("bandwidth", 2)
+    if not word:
+        return
+    decimals = len(word.partition(".")[2])
+    factor = 1000 if output.part("bandwidth", 1) == "G" and decimals == 3 else 1
+    rate = bounded(float(Decimal(word) * factor * _MEBI))
+    if rate is None:
+        output.remark(f"the bandwidth is left out: {word!r} is out of range")
+    elif rate > 0:
+        yield "sent_bit_per_s", rate
+
+
+def _round_trips(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
+    """What the client measured, as whole round trips."""
+    if count := int(output.part("valid", 3) or 0):
+        yield "transactions", count
+    if seconds := Decimal(output.part("valid", 1) or 0):
+        yield "elapsed_ns", round(seconds * 10**9)
+    names = ("lost_messages", "duplicate_messages", "reordered_messages")
+    for group, name in enumerate(names, 1):
+        if word := output.part("dropped", group):
+            yield name, int(word)
+    mean = Decimal(output.part("mean", 2) or 0)
+    if not mean:
+        return
+    messages, answers = (int(output.part("total", group) or 0) for group in (4, 5))
+    if messages > 2 * answers > 0:
+        output.remark(
+            f"a test under load, whose rate and size are not stated: {messages} messages and "
+            f"{answers} answers"
+        )
+    unit_ns = 1000 if output.part("mean", 1) == "rtt" else 2000
+    yield "rtt_mean_ns", float(mean * unit_ns)
+    figures = {
+        "rtt_min_ns": output.extremes.get("MIN"),
+        "rtt_max_ns": output.extremes.get("MAX"),
+        **{column: output.percentiles.get(share) for share, column in _COLUMNS.items()},
+    }
+    for column, figure in figures.items():
+        if figure is not None:
+            yield column, round(Decimal(figure) * unit_ns)
+    if "MIN" not in output.extremes:
+        output.remark("the output ends early: it has no shortest latency")
+
+
+def import_sockperf(
+    paths: tuple[Path, ...],
+    into: Path,
+    *,
+    names: Mapping[str, str] | None = None,
+    **context: Unpack[TableContext],
+) -> Path:
+    """Make the run folder ``into`` out of outputs of sockperf; returns ``into``.
+
+    ``names``: address → name of the host. Raises as ``tool_results.import_results`` does.
+    """
+    return import_results(paths, into, parse_sockperf, names=names or {}, **context)
+
+
+IMPORTER = Importer(
+    read=import_sockperf,
+    is_of_files=True,
+    help="""Make a run folder out of what clients of sockperf printed, and its report.
+
+    FILES are outputs of sockperf ping-pong, under-load or throughput, or folders of them. sockperf
+    does not print the size of a round trip's message: import tests of different sizes, or with
+    different load, into different folders. Tests with the same settings between the same hosts are
+    trials of one cell.
+    """,
+    options=(
+        CommandOption(
+            "names",
+            "--name",
+            "Name of the host with an address (may be repeated).",
+            metavar="ADDRESS=NAME",
+            repeated=True,
+            convert=host_names,
+        ),
+    ),
+)

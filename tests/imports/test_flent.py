@@ -1,0 +1,249 @@
+"""Files of flent, recorded from the tool itself, and files that are cut or wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.errors import MatrixError, UsageError
+from netlab.findings.analysis import load
+from netlab.imports import flent
+from netlab.imports.flent import import_flent, parse_flent, text_of_flent
+from netlab.stats.histogram import from_pairs
+
+SAMPLES = Path(__file__).parent / "samples"
+UPLOAD = "flent-tcp_upload.flent.gz"
+RRUL = "flent-rrul.flent.gz"
+OVERHEAD_BYTES = 14 + 52 + 24
+"""Of a frame: Ethernet, IPv4 and TCP with timestamps, and what the shaper counts beside a frame."""
+
+
+def document(name: str) -> Any:
+    return json.loads(gzip.decompress((SAMPLES / name).read_bytes()))
+
+
+UPLOAD_TEXT = json.dumps(document(UPLOAD))
+
+
+def parsed(data: Any) -> Any:
+    return parse_flent(json.dumps(data), "x")
+
+
+def test_the_payload_is_what_the_kernel_s_queue_counted() -> None:
+    data = document(UPLOAD)
+    stream, _ = parsed(data)
+    values = stream.values
+    payload_bytes = values["throughput_bit_per_s"] / 8 * values["elapsed_ns"] / 1e9
+    egress = data["metadata"]["EGRESS_INFO"]
+    counts = [
+        [int(word) for word in re.findall(r"Sent ([0-9]+) bytes ([0-9]+) pkt", egress[name][0])[0]]
+        for name in ("tc_stats_pre", "tc_stats_post")
+    ]
+    wire_bytes, frames = (after - before for before, after in zip(*counts, strict=True))
+    assert payload_bytes == pytest.approx(wire_bytes - frames * OVERHEAD_BYTES, rel=0.01)
+
+
+def test_an_upload_is_a_stream_and_a_series_of_pings(tmp_path: Path) -> None:
+    shutil.copy(SAMPLES / UPLOAD, tmp_path / UPLOAD)
+    run = load(import_flent((tmp_path / UPLOAD,), tmp_path / "run", names={"198.18.0.2": "nas"}))
+    stream, ping = run.records
+    assert stream.settings == {
+        "protocol": "TCP",
+        "duration_s": 5.0,
+        "ip_version": 4,
+        "direction": "client-sends",
+        "streams": 1,
+        "message_bytes": 16384,
+    }
+    assert stream.values == {
+        "throughput_bit_per_s": 93.65e6,
+        "elapsed_ns": 5_050_000_000,
+        "mss_bytes": 1448,
+        "sender_congestion": "bbr",
+    }
+    assert (stream.server, stream.client) == ("nas", "198.18.0.3")
+    assert stream.started_at == "2026-11-22T06:21:20.832252Z"
+    assert (ping.test, ping.settings["protocol"]) == ("round_trip", "ICMP")
+
+
+def test_single_pings_agree_with_the_figures_of_the_program() -> None:
+    _, ping = parsed(document(UPLOAD))
+    values = ping.values
+    histogram = from_pairs(values["rtt_histogram"])
+    assert (histogram.count, values["rtt_count"], values["transactions"]) == (75, 75, 75)
+    assert histogram.mean == pytest.approx(values["rtt_mean_ns"], rel=0.01)
+    assert (values["rtt_min_ns"], values["rtt_max_ns"]) == (34_000, 873_000)
+
+
+def test_rrul_is_one_stream_test_in_both_directions_and_four_series_of_pings() -> None:
+    stream, *pings = parsed(document(RRUL))
+    assert (stream.settings["direction"], stream.settings["streams"]) == ("both", 4)
+    assert stream.values["to_server_throughput_bit_per_s"] == pytest.approx(91.22e6)
+    assert stream.values["to_client_throughput_bit_per_s"] == pytest.approx(90.28e6)
+    assert not {"dscp"} & stream.settings.keys() and "DSCP" in stream.unread[0]
+    kinds = [(ping.settings["protocol"], ping.settings.get("dscp")) for ping in pings]
+    assert kinds == [("ICMP", None), ("UDP", None), ("UDP", 8), ("UDP", 46)]
+    assert all(ping.settings["direction"] == "both" for ping in pings)
+    assert pings[1].values["transactions_per_s"] == pytest.approx(14389.49)
+    assert "rtt_max_ns" not in pings[1].values
+
+
+def test_the_command_not_the_name_states_the_direction() -> None:
+    data = document(UPLOAD)
+    series = data["metadata"]["SERIES_META"]["TCP upload"]
+    series["COMMAND"] = series["COMMAND"].replace("TCP_STREAM", "TCP_MAERTS")
+    assert parsed(data)[0].settings["direction"] == "server-sends"
+    del series["COMMAND"]
+    assert parsed(data)[0].settings["direction"] == "client-sends"
+
+
+def test_a_stream_without_a_figure_is_a_failure() -> None:
+    for figure in (None, 0, -1, 1e308, "93", True):
+        data = document(UPLOAD)
+        data["metadata"]["SERIES_META"]["TCP upload"]["MEAN_VALUE"] = figure
+        stream, ping = parsed(data)
+        assert (stream.reason, stream.values) == ("not-recorded", {})
+        assert ping.reason is None
+
+
+def test_an_unknown_version_and_series_are_named() -> None:
+    data = document(UPLOAD)
+    data["version"] = 5
+    data["results"]["qdisc backlog"] = []
+    data["metadata"]["SERIES_META"]["qdisc backlog"] = {"RUNNER": "TcRunner"}
+    stream, _ = parsed(data)
+    assert stream.values["throughput_bit_per_s"] == 93.65e6
+    assert len(stream.unread) == 2
+
+
+def test_several_servers_and_no_series_are_no_results(tmp_path: Path) -> None:
+    data = document(UPLOAD)
+    data["metadata"]["HOSTS"] = ["192.0.2.1", "192.0.2.2"]
+    (tmp_path / "a.flent").write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(UsageError, match="several servers"):
+        import_flent((tmp_path / "a.flent",), tmp_path / "run")
+    data = document(UPLOAD)
+    data["results"] = {}
+    (result,) = parsed(data)
+    assert (result.settings, result.reason) == ({}, "not-recorded")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "out.flent:1:1"),
+        ('{"metadata": {},\n "x": }', "out.flent:2:7"),
+        ('{"metadata": {}}', "no `results`"),
+        ('{"start": {}, "end": {}}', "no `metadata`"),
+        ('{"metadata": {"x": NaN}}', "NaN is no number"),
+        ('{"metadata": ' + 100_000 * "[", "nested too deeply"),
+    ],
+)
+def test_what_is_no_file_of_flent_is_refused_with_its_place(text: str, sentence: str) -> None:
+    with pytest.raises(MatrixError) as excinfo:
+        parse_flent(text, "out.flent")
+    assert sentence in str(excinfo.value)
+
+
+def test_compressed_data_are_bounded_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = (SAMPLES / UPLOAD).read_bytes()
+    assert json.loads(text_of_flent(data, "x")) == document(UPLOAD)
+    monkeypatch.setattr(flent, "MAX_TEXT_BYTES", 2**20)
+    with pytest.raises(MatrixError, match="more than 1 MiB"):
+        text_of_flent(gzip.compress(bytes(2**22)), "x")
+    with pytest.raises(MatrixError, match="more than 1 MiB"):
+        text_of_flent(2 * gzip.compress(bytes(2**20 - 100)), "x")
+    for cut in (2, 9, 500, len(data) - 1):
+        with pytest.raises(MatrixError, match="gzip data are cut"):
+            text_of_flent(data[:cut], "x")
+    with pytest.raises(MatrixError, match="too many gzip members"):
+        text_of_flent(100 * gzip.compress(b""), "x")
+    with pytest.raises(MatrixError, match="not UTF-8"):
+        text_of_flent(gzip.compress(b"\xff"), "x")
+
+
+@given(at=st.integers(0, 4000), byte=st.integers(0, 255))
+def test_a_damaged_compressed_file_is_a_fault_or_is_read(at: int, byte: int) -> None:
+    data = bytearray((SAMPLES / UPLOAD).read_bytes())
+    data[at] = byte
+    try:
+        parse_flent(text_of_flent(bytes(data), "x"), "x")
+    except MatrixError:
+        return
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.integers()
+    | st.text(max_size=8),
+    lambda part: (
+        st.lists(part, max_size=3) | st.dictionaries(st.text(max_size=8), part, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def _check(data: Callable[[], str]) -> None:
+    try:
+        results = parse_flent(data(), "x")
+    except MatrixError:
+        return
+    for result in results:
+        assert (result.reason is None) == bool(result.values)
+
+
+@given(
+    part=JSON,
+    path=st.sampled_from(
+        [
+            "version",
+            "results",
+            "raw_values",
+            "raw_values/Ping (ms) ICMP",
+            "raw_values/Ping (ms) ICMP/0",
+            "metadata/HOST",
+            "metadata/HOSTS",
+            "metadata/TIME",
+            "metadata/LENGTH",
+            "metadata/EGRESS_INFO",
+            "metadata/SERIES_META",
+            "metadata/SERIES_META/TCP upload",
+            "metadata/SERIES_META/TCP upload/COMMAND",
+            "metadata/SERIES_META/TCP upload/SEND_SIZE",
+            "metadata/SERIES_META/Ping (ms) ICMP/MIN_VALUE",
+        ]
+    ),
+)
+def test_any_part_may_be_anything(part: Any, path: str) -> None:
+    data = json.loads(UPLOAD_TEXT)
+    *parents, last = path.split("/")
+    place = data
+    for name in parents:
+        place = place[name]
+    place[0 if last == "0" else last] = part
+    _check(lambda: json.dumps(data))
+
+
+@given(
+    begin=st.integers(0, len(UPLOAD_TEXT)),
+    length=st.integers(0, 400),
+    piece=st.text(max_size=20) | st.sampled_from(["1e308", "NaN", "-1", "\0", "{}"]),
+    doubled=st.booleans(),
+)
+def test_a_mutated_file_is_a_fault_or_a_result(
+    begin: int, length: int, piece: str, doubled: bool
+) -> None:
+    end = begin + length
+    middle = 2 * UPLOAD_TEXT[begin:end] if doubled else piece
+    _check(lambda: UPLOAD_TEXT[:begin] + middle + UPLOAD_TEXT[end:])

@@ -1,0 +1,200 @@
+"""Outputs of nuttcp, recorded from the tool itself, and outputs that are cut or wrong."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.errors import MatrixError, UsageError
+from netlab.findings.analysis import load
+from netlab.imports.nuttcp import IMPORTER, import_nuttcp, parse_nuttcp
+
+SAMPLES = Path(__file__).parent / "samples"
+ETHERNET_BYTES = 14
+HEADERS_BYTES = {"TCP": 52, "UDP": 28}
+"""Of IPv4 and TCP with timestamps, or UDP."""
+NAMES = ["nuttcp-parse.txt", "nuttcp-reverse.txt", "nuttcp-tcp.txt", "nuttcp-udp.txt"]
+
+
+def sample(name: str) -> str:
+    return (SAMPLES / name).read_text(encoding="utf-8")
+
+
+def truths() -> dict[str, Mapping[str, str]]:
+    with (SAMPLES / "truth.csv").open(encoding="utf-8", newline="") as file:
+        return {row["file"]: row for row in csv.DictReader(file)}
+
+
+def imported(folder: Path, *names: str, **more: Any) -> Any:
+    for name in names:
+        shutil.copy(SAMPLES / name, folder / name)
+    paths = tuple(folder / name for name in names)
+    return load(import_nuttcp(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
+
+
+@pytest.mark.parametrize("name", ["nuttcp-parse.txt", "nuttcp-tcp.txt", "nuttcp-udp.txt"])
+def test_the_payload_is_what_the_kernel_counted_on_the_wire(name: str) -> None:
+    (result,) = parse_nuttcp(sample(name), name)
+    payload_bytes = float(str(result.values["throughput_bit_per_s"])) / 8
+    payload_bytes *= float(str(result.values["elapsed_ns"])) / 1e9
+    truth = truths()[name]
+    header_bytes = ETHERNET_BYTES + HEADERS_BYTES[str(result.settings["protocol"])]
+    frames = int(truth["server_interface_received_frames"])
+    counted_bytes = int(truth["server_interface_received_bytes"]) - frames * header_bytes
+    assert payload_bytes == pytest.approx(counted_bytes, rel=0.01)
+
+
+def test_data_to_the_client_are_what_its_interface_received() -> None:
+    (result,) = parse_nuttcp(sample("nuttcp-reverse.txt"), "x")
+    payload_bytes = float(str(result.values["throughput_bit_per_s"])) / 8 * 2.01
+    counted_bytes = int(truths()["nuttcp-reverse.txt"]["client_interface_received_bytes"])
+    assert payload_bytes * 1514 / 1448 == pytest.approx(counted_bytes, rel=0.01)
+    assert "direction" not in result.settings
+
+
+def test_each_figure_comes_from_its_place(tmp_path: Path) -> None:
+    run = imported(tmp_path, "nuttcp-parse.txt", names={"server": "nas"})
+    (record,) = run.records
+    assert record.settings == {"protocol": "UDP"}
+    assert (record.server, record.client) == ("nas", "client")
+    assert record.values == {
+        "throughput_bit_per_s": 48075500,
+        "printed_mbit_per_s": "48.0755",
+        "printed_step_bit_per_s": 100,
+        "elapsed_ns": 2_000_000_000,
+        "received_messages": 8153,
+        "lost_messages": 0,
+        "sent_messages": 8153,
+    }
+
+
+def test_the_text_has_the_same_figures_and_its_intervals_are_no_results() -> None:
+    (udp,) = parse_nuttcp(sample("nuttcp-udp.txt"), "x")
+    (tcp,) = parse_nuttcp(sample("nuttcp-tcp.txt"), "x")
+    assert (udp.settings, tcp.settings) == ({"protocol": "UDP"}, {"protocol": "TCP"})
+    assert udp.values["throughput_bit_per_s"] == 48044800
+    assert udp.values["sent_messages"] == 8153
+    assert tcp.values["throughput_bit_per_s"] == 94121400
+    assert (udp.unread, tcp.unread) == ((), ())
+
+
+def test_losses_are_counted() -> None:
+    line = (
+        "  8.0000 MB /   2.00 sec =   33.5544 Mbps 99 %TX 1 %RX 2000 / 7698 drop/pkt 25.98 %loss\n"
+    )
+    (result,) = parse_nuttcp(line, "x")
+    counts = {name: result.values[name] for name in ("received_messages", "lost_messages")}
+    assert counts == {"received_messages": 5698, "lost_messages": 2000}
+
+
+def test_several_outputs_in_files_are_trials_of_their_cells(tmp_path: Path) -> None:
+    text = sample("nuttcp-tcp.txt")
+    (tmp_path / "out.txt").write_text(text + text + sample("nuttcp-udp.txt"), encoding="utf-8")
+    run = load(import_nuttcp((tmp_path,), tmp_path / "run"))
+    assert sorted((record.settings["protocol"], record.trial) for record in run.records) == [
+        ("TCP", 1),
+        ("TCP", 2),
+        ("UDP", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("  0.0000 MB / 2.00 sec = 0.0000 Mbps 99 %TX 0 %RX 8153 / 8153 drop/pkt 100.00 %loss\n",
+         "no-traffic"),
+        ("megabytes=0.0000 real_seconds=2.00 rate_Mbps=0.0000 tx_cpu=9 rx_cpu=0 retrans=0\n",
+         "no-traffic"),
+        ("nuttcp-t: v6.1.2: Error: server not ACKing data\n" + "  1.0000 MB / 2.00 sec = 4.1943 "
+         "Mbps 9 %TX 0 %RX 0 retrans\n", "peer-vanished"),
+        ("    5.7318 MB /   1.00 sec =   48.0799 Mbps     0 /  4083 ~drop/pkt  0.00 ~%loss\n",
+         "not-recorded"),
+    ],
+)  # fmt: skip
+def test_what_is_no_result_is_a_failure_without_a_figure(text: str, reason: str) -> None:
+    (result,) = parse_nuttcp(text, "x")
+    assert (result.reason, dict(result.values)) == (reason, {})
+    assert "protocol" in result.settings
+
+
+def test_without_a_protocol_there_is_no_result(tmp_path: Path) -> None:
+    (tmp_path / "out.txt").write_text("1.0000 MB / 2.00 sec = 4.1943 Mbps 9 %TX 0 %RX\n")
+    with pytest.raises(UsageError, match="neither TCP nor UDP"):
+        import_nuttcp((tmp_path / "out.txt",), tmp_path / "run")
+    (tmp_path / "out.txt").write_text("nuttcp-t: v6.1.2: Error: connect: Connection refused\n")
+    with pytest.raises(UsageError, match="Connection refused"):
+        import_nuttcp((tmp_path / "out.txt",), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "empty"),
+        ("\n\n  iperf Done.\n", "x:3:3: no output of nuttcp"),
+        ("a" * 5000, "longer than 4096"),
+        ("nuttcp-t: v6.1.2: socket\n", "long form"),
+        ("megabytes=NaN real_seconds=2.00 rate_Mbps=1e308 tx_cpu=0 rx_cpu=0", "no output"),
+        ("  -1.0000 MB / 2.00 sec = 4.0 Mbps 9 %TX 0 %RX 0 retrans\n", "no output"),
+    ],
+)
+def test_what_is_no_output_is_refused_with_its_place(text: str, sentence: str) -> None:
+    with pytest.raises(MatrixError) as excinfo:
+        parse_nuttcp(text, "x")
+    assert sentence in str(excinfo.value)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cut_output_has_the_figures_of_the_whole_one_or_none(name: str) -> None:
+    text = sample(name)
+    (whole,) = parse_nuttcp(text, name)
+    for end in range(len(text)):
+        try:
+            results = parse_nuttcp(text[:end], name)
+        except MatrixError:
+            continue
+        assert all(result.values.items() <= whole.values.items() for result in results)
+
+
+def test_strange_lines_are_named_and_their_number_is_bounded() -> None:
+    (result,) = parse_nuttcp("what\0\n" * 100 + sample("nuttcp-tcp.txt"), "x")
+    assert len(result.unread) == 4 and "97 more" in result.unread[-1]
+
+
+def test_the_time_is_linear() -> None:
+    start = time.process_time()
+    digits = ("1" * 4000 + "\n") * 500 + (" " * 4000 + "\n") * 200
+    with pytest.raises(MatrixError):
+        parse_nuttcp(digits + ("x =" * 1000 + "\n") * 200, "x")
+    assert time.process_time() - start < 5
+
+
+def test_the_command_takes_names_of_hosts() -> None:
+    (option,) = IMPORTER.options
+    assert option.convert is not None and option.convert(("server=nas",)) == {"server": "nas"}
+
+
+PIECES = st.sampled_from(["", " ", "\n", "\0", "-", "NaN", "1e308", "9" * 400, "=", "é", "%RX"])
+
+
+@given(name=st.sampled_from(NAMES), data=st.data())
+def test_a_mutated_output_does_no_worse_than_a_fault(name: str, data: st.DataObject) -> None:
+    text = sample(name)
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 40)))
+        piece = data.draw(st.one_of(PIECES, st.just(text[start:end] * 2)))
+        text = text[:start] + piece + text[end:]
+    try:
+        results = parse_nuttcp(text, "x")
+    except MatrixError:
+        return
+    for result in results:
+        assert (result.reason is None) == ("throughput_bit_per_s" in result.values)
