@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from netlab.experiment.rate_search import TryVerdict
 
 STARVED_SHARE = 0.001
-"""Share of the requested rate by which a sender may stay below it, if half a step is less."""
+"""How far a sender may stay below the requested rate, as a share of that rate; half a step is
+allowed if that is more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Counts:
     received_span_ns: int
     """From the first frame's arrival to the last one's; 0 for fewer than two."""
     own_drops: int = 0
-    """Its frames that the measuring hosts dropped, according to their counters."""
+    """Frames of this direction that the measuring hosts dropped, according to their counters."""
 
     @property
     def lost(self) -> int:
@@ -69,8 +70,8 @@ class Criteria:
 
     @property
     def most_queue_ns(self) -> int:
-        """The most that frames may take longer to come out than to go in: half a step of the
-        trial's length.
+        """How much longer frames may take to come out than to go in: the trial's length times half
+        of ``step_share``.
         """
         return round(1e9 * self.duration_s * self.step_share / 2)
 
@@ -82,7 +83,8 @@ class Criteria:
 
 
 def shared_drops(losses: Sequence[int], shared: int) -> tuple[int, ...]:
-    """Each direction's certain share of the drops that hosts count for all directions together.
+    """For each direction, how many of the drops certainly belong to it, where hosts count the
+    drops of all directions together.
 
     ``losses``: unexplained lost frames of each direction. Drops that may belong to another
     direction never excuse a direction's loss.

@@ -36,7 +36,9 @@ THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "line_rate_from": Column(
         "string", "", "source of the line rate: setting, link (of the matrix) or interface"
     ),
-    "line_frames_per_s": Column("Float64", "1/s", "most frames of this size that the line carries"),
+    "line_frames_per_s": Column(
+        "Float64", "1/s", "largest number of frames of this size that the line can carry per second"
+    ),
     "frames_per_s": Column(
         "Float64", "1/s", "highest rate that passed, in each direction; NA: even the lowest failed"
     ),

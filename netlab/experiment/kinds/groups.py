@@ -34,7 +34,7 @@ class EveryTest(Settings):
     """Settings of all tests."""
 
     protocol: Literal["TCP", "UDP"] = setting(
-        "protocol", about="Transport protocol.", column="TCP or UDP")
+        "protocol", about="Transport protocol.", column="TCP or UDP; ICMP in imported pings")
     ip_version: Literal[4, 6] = setting(
         "ip", default=4, label=_("IP version"), need=Need("ipv6", at=6),
         about="Version of the Internet Protocol.", column="4 or 6")

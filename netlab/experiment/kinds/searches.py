@@ -62,8 +62,8 @@ class ThroughputSearch(Directed, EveryTest):
         "NA: same as duration_s")
     burst: int | None = setting(
         "burst", Whole(1, 100_000), default=None,
-        about="Most frames that a delayed sender sends back to back.",
-        column="most frames that a delayed sender sends back to back; "
+        about="Largest number of frames that a delayed sender sends back to back.",
+        column="largest number of frames that a delayed sender sends back to back; "
         "NA: 32, or the frames of 1 ms if these are fewer")
     acceptable_loss: float = setting(
         "acceptable_loss", NumberWithUnit("share", 0, 0.1, "0.001 %"), default=0.0,

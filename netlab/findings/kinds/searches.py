@@ -187,7 +187,8 @@ warning(
     condition="the search ended below the MTU of the sender’s interface: a router reported the "
         "limit to the sender, or an interface dropped what its system sent [RFC 1191; RFC "
         "8201]. For TCP also stated if the negotiated segment size leaves the link’s MTU unused",
-    advice=_("use one MTU on the whole path, or state the one that it has"))
+    advice=_("use the same MTU on the whole path, or state the path’s MTU in the matrix (`link`, "
+        "`mtu`)"))
 warning(
     "fragments-lost",
     _("{way} messages of {next_message_bytes} bytes do not arrive, although the sender may "

@@ -7,14 +7,15 @@ from netlab.messages import _
 # fmt: off
 
 _STATED = (
-    "an interface of one of the two hosts counted more in one direction from w0 to w1 than can "
-    "be our own traffic (TCP: segments in and out of every socket, including those sent again; "
-    "UDP: send calls with their fragments; each frame padded, with check sequence and VLAN tag; "
-    "10 kB and 10 kB/s of control connections), by more than 1 % of the link, 5 % of ours, and "
-    "twice our rate times the longest time between two changes of the counters. Not stated if "
-    "at most as many extra frames came as we lost, each as long as ours, and the link had room "
-    "or data stopped: a host drops such frames behind its interface (a packet filter) and "
-    "counts them nowhere; ")
+    "in one direction of the window (w0 to w1), an interface of one of the two hosts counted more "
+    "bytes than our own traffic can explain. The excess is more than each of these: 1 % of the "
+    "link, 5 % of our traffic, and twice our rate times the longest time between two changes of "
+    "the counters. Our traffic is, for TCP, the segments in and out of every socket, including "
+    "those sent again; for UDP, the send calls with their fragments. Each frame is counted "
+    "padded, with check sequence and VLAN tag; control connections count as 10 kB and 10 kB/s. "
+    "The finding is not stated if both of these hold: there were no more extra frames than "
+    "frames that we lost, each as long as ours; and either the link had room or data stopped. A "
+    "host may drop such frames behind its interface (a packet filter) and count them nowhere. ")
 
 warning(
     "other-traffic",
@@ -24,8 +25,8 @@ warning(
     limit=_("other traffic on the link"), figures=("other_bit_per_s", "link_filled_share"),
     advice=_("stop the other traffic on that interface, or measure on a dedicated link"),
     section="The bottleneck of a stream",
-    condition=_STATED + "and together with ours it fills at least 98 % of the link (IEEE 802.3 "
-        "framing). Also stated if no rule except `not-determined` holds, and what others "
+    condition=_STATED + "Together with ours the other traffic fills at least 98 % of the link "
+        "(IEEE 802.3 framing). Also stated if no rule except `not-determined` holds, and what others "
         "probably used (at least 3 % of the link, twice what the counters may be off) is the "
         "largest part of what is missing, and is at least three quarters of it together with "
         "the ends' waits for a CPU")
@@ -38,4 +39,4 @@ note(
     advice=_("the link was not full: the other traffic did not limit the streams, but may have "
         "delayed them"),
     section="The bottleneck of a stream",
-    condition=_STATED + "and the link has room left; one finding per host and direction")
+    condition=_STATED + "The link must have room left; one finding per host and direction")
