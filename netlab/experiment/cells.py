@@ -59,7 +59,7 @@ def _key_words(setup: TestSettings) -> tuple[str, ...]:
 DEFAULTS: Mapping[str, Level] = {
     name: level for test in reversed([*SETUPS]) for name, level in DEFAULTS_OF[test].items()
 }
-"""Default of each setting; that of a stream if the kinds of test differ."""
+"""Default of each setting; if the kinds of test have different defaults, that of a stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Rule:
 
     when: Mapping[str, frozenset[Level]]
     then: Mapping[str, Level]
-    """The settings they get; empty for an exclusion."""
+    """The settings that these cells get; empty for an exclusion."""
 
     def matches(self, combination: Mapping[str, Level]) -> bool:
         """Whether the rule applies to a combination of settings (with its ``pairing``)."""
@@ -80,7 +80,9 @@ RuleKind = Literal["replace", "exclude", "override"]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """One test of a matrix: the product of its axes, and the rules applied to it in this order."""
+    """One test of a matrix: the product of its axes, and the rules that are applied to it in this
+    order.
+    """
 
     test: str
     axes: Mapping[str, tuple[Level, ...]]
@@ -93,12 +95,12 @@ class Grid:
 
     @property
     def rules(self) -> tuple[tuple[RuleKind, tuple[Rule, ...]], ...]:
-        """Its rules by kind, in the order in which they are applied."""
+        """The rules of the grid by kind, in the order in which they are applied."""
         return ("replace", self.replace), ("exclude", self.exclude), ("override", self.override)
 
     @property
     def size(self) -> int:
-        """Combinations of its axes, before any rule, for one pairing."""
+        """Number of combinations of the axes for one pairing, before any rule."""
         product = 1
         for levels in self.axes.values():
             product *= len(levels)
@@ -130,7 +132,7 @@ class Expansion:
 
 
 def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
-    """The cells of ``grids`` for ``pairings``, and the first problem of each kind and place."""
+    """The cells of ``grids`` for ``pairings``, and the first problem of each kind in each place."""
     cells: dict[Cell, int] = {}
     problems: dict[object, Problem] = {}
     matching_rules: set[tuple[int, str, int]] = set()
@@ -165,8 +167,8 @@ def _combinations(
 ) -> Iterator[dict[str, Level]]:
     """The settings of a grid's cells after its rules, without settings that do not apply.
 
-    Combinations that differ only in settings that do not apply to them (UDP has no congestion
-    control) are one cell. Combinations that rules make equal are a problem.
+    Combinations that differ only in settings that do not apply to them are one cell. For example,
+    UDP has no congestion control. If rules make combinations equal, this is a problem.
     """
     names = tuple(grid.axes)
     earlier: set[tuple[Level, ...]] = set()
@@ -204,7 +206,7 @@ def _made_equal(
     axes = [name for name, levels in grid.axes.items() if len(levels) > 1]
     cell = ", ".join(f"{name} {combination[name]}" for name in axes)
     message = f"makes two cells equal, such as {combination['pairing']}: {cell}"
-    # If no rule changed this combination, an earlier rule turned another one into it.
+    # If no rule changed this combination, an earlier rule made another one equal to it.
     kind, rule = last or ("replace" if grid.replace else "override", 0)
     return Problem(index, kind, message, rule=rule)
 
@@ -219,7 +221,7 @@ def _idle_rules(
 
 
 def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:
-    """The settings with defaults for those that do not apply to the cell's protocol."""
+    """The settings; those that do not apply to the cell's protocol have their defaults."""
     idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP
     defaults = DEFAULTS_OF[test]
     return {name: defaults[name] if name in idle else level for name, level in settings.items()}

@@ -19,7 +19,7 @@ OF_A_CELL = ("pairing", "test")
 class Comparison:
     """Pairs of cells that differ in the named settings only.
 
-    Both sides name the same settings, by their field (``message_bytes``), ``pairing``, ``test``.
+    Both sides name the same fields: settings (``message_bytes``), ``pairing`` or ``test``.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Comparison:
         return [(index, partner) for index, partner in pairs if partner is not None]
 
     def fault(self, cells: Sequence[Mapping[str, Level]]) -> str | None:
-        """Why this compares nothing among ``cells``; ``None`` if it compares something."""
+        """Why there is nothing to compare among ``cells``; ``None`` if there is something."""
         if self.baseline.keys() != self.contender.keys():
             return "both sides name the same settings, with a value each"
         if self.baseline == self.contender:

@@ -1,7 +1,7 @@
 """Estimate: how long a plan takes, and which part of that cannot be predicted. Pure.
 
-A count without a rate does not fix the time. The link's rate gives the least time for so many
-messages; hosts may be slower.
+A number of messages without a rate does not determine the time. The minimum time follows from the
+link's rate; hosts may be slower.
 
 The **least** time of a search is that of a search whose first try is the result. The **most** time
 assumes that the path keeps to one limit, that every step halves the range, and that each size or
@@ -33,13 +33,15 @@ from netlab.experiment.rate_search import CONFIRMATIONS, FAILURES, RateGrid
 from netlab.experiment.schedule import Round, is_together
 
 LEARN_S = 0.1
-"""Time before a trial of a rate in which frames do not count: the device learns from them."""
+"""Time at the beginning of a try in which frames do not count: the device learns addresses from
+them."""
 LATENCY_LOAD_SHARES = (0.1, 0.5, 0.9, 1.0)
 """Loads, as shares of the rate found, under which round trips are timed."""
 AROUND_S = 0.2
-"""Time of that load before the first request that counts, and after the last one."""
+"""Time under this load before the first request that counts, and after the last one."""
 LOSS_STEPS = 10
-"""Most rates at which frame loss is measured; two rates in a row without loss end it."""
+"""Maximum number of rates at which frame loss is measured; two rates in a row without loss end
+it."""
 LONGEST_BURST_S = 2.0
 """A device that forwards a burst of this length forwards any burst."""
 LEAST_BURST_FRAMES = 2
@@ -51,9 +53,9 @@ SETTLE_TCP_S = 1.0
 _GUESSES = 2
 """Sizes tried before halving begins: the interface's limit, and one byte more."""
 _AGAIN = 3
-"""Bursts of a search that begins with the result of the search before it."""
+"""Number of bursts in a search that begins with the result of an earlier search."""
 _SWEPT = {"TCP": (14, 14), "UDP": (14, 16)}
-"""Least and most sizes of a sweep around a payload of at least a hundred bytes."""
+"""Minimum and maximum number of sizes in a sweep around a payload of at least a hundred bytes."""
 
 _BARE_SEGMENT_BYTES = ethernet.packet_wire_bytes(1)
 """Wire bytes of a segment without payload: its headers and options fit into the shortest frame."""
@@ -68,13 +70,15 @@ class Estimate:
     longest_s: float
     """Time of the longest trial."""
     at_link_rate: int
-    """Trials bounded by a count, calculated with the link's rate: they may take longer."""
+    """Number of trials whose length is a count, calculated with the link's rate: they may take
+    longer."""
     counted: int
-    """Trials bounded by a count without a known link; not in the time."""
+    """Number of trials whose length is a count, on an unknown link; not in the time."""
     searching: int
-    """Trials that are searches; the time has their least or most time, as requested."""
+    """Number of trials that are searches; the time includes their least or most time, as
+    requested."""
     unbounded: int = 0
-    """Searches whose time depends on an unknown line rate; not in the time."""
+    """Number of searches whose time depends on an unknown line rate; not in the time."""
 
 
 def estimate(
@@ -85,8 +89,9 @@ def estimate(
     pause_s: float,
     at_least: bool = False,
 ) -> Estimate:
-    """The time of rounds one after the other, with ``pause_s`` between two of them. Searches count
-    with their most time, or with the least one if ``at_least``.
+    """The time of successive rounds, with ``pause_s`` between two of them.
+
+    Searches count with their most time, or with their least time if ``at_least``.
     """
     time_s = longest_s = 0.0
     at_link_rate = counts = searching = unbounded = number = 0
@@ -134,10 +139,10 @@ def window_s(setup: TestSettings) -> float | None:
 
 
 def least_s(cell: Cell, link: Link | None) -> float | None:
-    """The least time of a search, or of a trial bounded by a count: at the link's rate and without
-    any other wait.
+    """The least time of a search, or of a trial whose length is a count.
 
-    ``None`` without a count, or without a link.
+    For a count: at the link's rate and without any other wait. ``None`` without a count, or without
+    a link.
     """
     setup = cell.setup
     if isinstance(setup, SEARCHES):
@@ -159,7 +164,7 @@ def least_s(cell: Cell, link: Link | None) -> float | None:
         # SYN and its answer; the last segment of the handshake travels with the request.
         there_and_back_s += cables * 2 * 8 * _BARE_SEGMENT_BYTES / link.rate_bit_per_s
     else:
-        # Several under way share the cables: the busiest way, and the mirror, set the pace.
+        # Several requests under way share the cables: the busiest direction, or the mirror, limits.
         busiest_s = max(request_s, answer_s, setup.mirror_hold_s)
         there_and_back_s = max(there_and_back_s / setup.outstanding, busiest_s)
     return setup.warm_up_s + setup.count * there_and_back_s
@@ -204,8 +209,9 @@ class Bounds:
 def bounds_of(
     setup: ThroughputSearch | PayloadSearch, line_rate_bit_per_s: float | None, turns: int = 1
 ) -> Bounds | None:
-    """The bounds of one search; ``None`` if they depend on an unknown line rate. ``turns``: number
-    of pairs that search together and send their bursts one after the other.
+    """The bounds of one search; ``None`` if they depend on an unknown line rate.
+
+    ``turns``: number of pairs that search together and send their bursts one after the other.
     """
     if isinstance(setup, PayloadSearch):
         return _of_payload(setup)
@@ -222,10 +228,10 @@ def bounds_of(
 
 
 def rate_tries(setup: ThroughputSearch) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The least and most tries of a search, each as (before the confirmation, of it).
+    """The least and most tries of a search, each as (tries before the confirmation, tries of it).
 
-    The line rate is tried, then as many rates as halving the grid takes; all except the result may
-    fail.
+    The line rate is tried first, then as many rates as it takes to halve the grid down to one rate.
+    All except the result may fail.
     """
     grid = RateGrid(Fraction(repr(setup.resolution)))
     decided = 1 + math.ceil(math.log2(grid.size))
@@ -267,7 +273,9 @@ def _of_further(setup: ThroughputSearch, rate_bit_per_s: float | None, turns: in
 
 
 def _of_payload(setup: PayloadSearch) -> Bounds:
-    """Both directions: a size that passes takes a round trip, a lost one its time-out."""
+    """Bounds for both directions: a size that passes takes a round trip, a lost one takes its
+    time-out.
+    """
     least, most = LEAST_MESSAGE_BYTES[setup.protocol], ethernet.MAX_DATAGRAM_BYTES[setup.ip_version]
     silent = _GUESSES + math.ceil(math.log2(most - least + 1))
     if setup.protocol == "UDP":

@@ -1,7 +1,7 @@
 """Expectations: bounds that a matrix's author sets, and the cells that they apply to. Pure.
 
-An expectation is one bound on one quantity. ``of`` names what a limit is relative to: a share of
-the wire ceiling is a different figure in each cell.
+An expectation is one bound on one quantity. ``of`` names the unit of the limit. If this is the wire
+ceiling, the same share is a different figure in each cell.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Of = Literal["bit/s", "ceiling", "share", "ns", "bytes", "1/s", "line rate", "ba
 """Unit of a limit: a physical unit, a share of something, or a number of findings."""
 
 SEVERITIES = ("warning", "note")
-"""Words that mean every kind of that severity, instead of the name of a kind."""
+"""Words that mean every kind of finding with that severity, instead of the name of one kind."""
 
 NAMES: Mapping[What, str] = {
     "throughput": "throughput",
@@ -60,9 +60,9 @@ class Expectation:
     """In the unit ``of``; 0 to 1 for a share."""
     of: Of
     when: When = field(default_factory=dict)
-    """The cells that match all of it; empty: every cell."""
+    """The cells to which it applies: those that match all of these; empty: every cell."""
     unless: When = field(default_factory=dict)
-    """The cells left out: those that match all of it; empty: none."""
+    """The cells that are left out: those that match all of these; empty: none."""
     forbidden: str = ""
     """For ``no``: a kind of finding, or a severity."""
 
@@ -77,12 +77,13 @@ class Expectation:
         return _agrees(cell, self.when) and not (self.unless and _agrees(cell, self.unless))
 
     def is_met_by(self, figure: float) -> bool:
-        """Whether a figure in the unit ``of`` keeps to the bound."""
+        """Whether a figure in the unit ``of`` is within the bound."""
         return figure >= self.limit if self.bound == "at least" else figure <= self.limit
 
     def words(self, figure: float) -> str:
-        """A figure in the form of the limit: ``94.1 % of the ceiling``; near the limit with as many
-        digits as distinguish it from the limit.
+        """A figure in the form of the limit, such as ``94.1 % of the ceiling``.
+
+        A figure near the limit has as many digits as are needed to distinguish it from the limit.
         """
         if figure == self.limit or abs(figure - self.limit) > _NEAR * self.limit:
             return self._short(figure)
@@ -120,7 +121,7 @@ class Expectation:
 
 
 _NEAR = 0.01
-"""A figure whose distance from the limit is less than this share of the limit is near."""
+"""A figure is near the limit if it differs from the limit by less than this share of the limit."""
 
 _WRITTEN: Mapping[Of, tuple[float, str]] = {
     "bit/s": (1e6, " Mbit/s"),
@@ -137,8 +138,8 @@ _WRITTEN: Mapping[Of, tuple[float, str]] = {
 
 
 def _agrees(cell: Mapping[str, Level], conditions: When) -> bool:
-    """Whether a cell has one of the values of each named setting. A setting that its kind of test
-    does not have matches no value, not even the host's default.
+    """Whether each named setting of a cell has one of the given values. A setting that its kind of
+    test does not have matches no value, not even the host's default.
     """
     fields = FIELDS[str(cell["test"])] | {"pairing", "test"}
     return all(name in fields and cell.get(name) in levels for name, levels in conditions.items())

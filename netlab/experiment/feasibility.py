@@ -19,16 +19,18 @@ from netlab.experiment.kinds.latency_under_load import OUTSTANDING_MOST
 from netlab.experiment.settings import Level
 
 UDP_MOST_BYTES = {4: 65507, 6: 65527}
-"""Most payload bytes of one UDP message, by IP version."""
+"""Maximum payload bytes of one UDP message, by IP version."""
 
 SEQUENCE_BYTES = 16
-"""Least UDP message with room for a sequence number; a shorter answer names no request."""
+"""Minimum length of a UDP message that holds a sequence number; a shorter answer cannot be assigned
+to its request."""
 
 STREAMS_WITH_A_THREAD = 64
-"""Most streams of one test with a thread each; more streams share one thread per CPU."""
+"""Maximum number of streams of one test with a thread each; more streams share one thread per
+CPU."""
 
 ADAPTIVE_WARM_UP_S = 0.1
-"""Least warm-up in which a receiver can try both receive calls: docs/protocol.md."""
+"""Minimum warm-up in which a receiver can try both receive calls: docs/protocol.md."""
 
 _OF_AN_AGENT = ("server_receive", "server_cpu", "udp_checksum")
 """Settings of the server's probe, which an echo service (RFC 862) does not have."""
@@ -43,14 +45,15 @@ class SentMessages:
 
     protocol: str
     message_bytes: int | None
-    """Bytes sent at once; ``None``: enough to fill TCP's longest segments."""
+    """Bytes per send call; ``None``: enough to fill TCP's longest segments."""
     whole: bool = False
     """Whether a UDP message must stay in one packet."""
 
 
 def sent_by(end: str, setup: TestSettings) -> SentMessages | None:
-    """What the ``client`` or the ``server`` sends; ``None``: only acknowledgements, or any size in
-    a search for the longest packet.
+    """What the ``client`` or the ``server`` sends.
+
+    ``None``: only acknowledgements, or messages of any size in a search for the longest packet.
     """
     if isinstance(setup, PayloadSearch):
         return None
@@ -94,8 +97,8 @@ def faults_of(setup: TestSettings) -> Iterator[SettingFault]:
 
 
 def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
-    """The settings other than defaults that a setup requests of its server, but that an echo
-    service cannot follow.
+    """The settings that a setup requests of its server, but that an echo service cannot follow;
+    without defaults.
     """
     defaults = {**setup.defaults(), "opening": "client-connects"}
     return tuple(

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PLACES = ("interface", "queue", "softnet", "socket")
-"""Where a host drops frames: its interfaces; the queues in front of them; the CPUs' backlog, which
-is counted for the whole machine; the receiving socket."""
+"""Where a host drops frames: at its interfaces; in the queues before them; in the backlog of the
+CPUs, which is counted for the whole machine; at the receiving socket."""
 
 WAYS = ("sent", "received")
-"""Directions of pause frames (IEEE 802.3 annex 31B): an interface asks its neighbour to wait, or is
-asked to wait. They hide loss: a full queue fills the queue before it instead of dropping frames."""
+"""Directions of pause frames (IEEE 802.3 annex 31B), by which an interface asks its neighbour to
+wait, or is asked to wait. Pause frames hide loss: instead of dropping frames, a full queue makes
+the queue before it fill."""
 
 HOSTS = ("client", "server", *(f"observed_{number}" for number in range(1, 10)))
 """Keys of the hosts of a trial in its record: its ends, and the observed hosts."""
@@ -40,19 +41,19 @@ _ABOVE_OTHERS = frozenset(
         *("ipip", "sit", "gre", "gretap", "erspan", "ip6tnl", "ip6gre", "ip6gretap"),
     }
 )
-"""Linux' names of drivers whose interfaces send and receive through another interface."""
+"""Linux' names of drivers whose interfaces send and receive through other interfaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """How busy a host's CPUs were, all of them and the busiest one; shares from 0 to 1."""
+    """How busy a host's CPUs were, all of them together and the busiest one; shares from 0 to 1."""
 
     busy_share: float
     busiest_core_share: float
     busiest_core: int
-    """Its number in the system's numbering."""
+    """Number of the busiest core, as the system counts cores."""
     steal_share: float | None = None
-    """Share of all CPU time that a hypervisor gave to others; ``None``: unknown."""
+    """Share of all CPU time that a hypervisor gave to other machines; ``None``: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Counters:
     ticks: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     """Number of a CPU → (busy, all) so far, in the system's own unit."""
     pauses: Mapping[str, int] = field(default_factory=dict)
-    """Way of ``WAYS`` → pause frames of its interfaces, since these came up."""
+    """Way of ``WAYS`` → pause frames of the host's interfaces, since these came up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Watched:
     name: str
     """Name of the host."""
     cpu: Cpu | None
-    """``None``: not reported, or the time was too short."""
+    """Load of its CPUs; ``None``: not reported, or the time was too short."""
     dropped: Mapping[str, int]
     """Place of ``PLACES`` → frames; a place that is not counted is absent."""
     pauses: Mapping[str, int] = field(default_factory=dict)
@@ -82,10 +83,10 @@ class Watched:
 
     @property
     def dropped_on_the_way(self) -> int:
-        """Frames that it dropped between the sender's queue and a receiver's socket: by an
-        interface, by the backlog behind it, or counted by both.
+        """Frames that it dropped between the sender's queue and a receiver's socket: at an
+        interface, in the backlog behind it, or counted in both places.
 
-        Drops of a sender's own queue are not included: they are reported to the sender, and those
+        Drops in a sender's own queue are not included: they are reported to the sender, and these
         frames were never sent.
         """
         return max(self.dropped.get("interface", 0), self.dropped.get("softnet", 0))
@@ -94,8 +95,8 @@ class Watched:
 def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> Counters:
     """The counters in the `facts` of one host, one mapping for each of its routes under test.
 
-    An interface of several routes is counted once. ``softnet``: whether the backlog is this host's
-    own.
+    An interface of several routes is counted once. ``softnet``: whether the backlog counter is that
+    of this host alone.
     """
     by_interface = {str(route.get("route_interface", "")): route for route in facts}
     drops: dict[str, int] = {}
@@ -116,10 +117,11 @@ def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> 
 
 
 def drops_in(facts: Mapping[str, Any]) -> Counters:
-    """The counters of drops in the `facts` of one route, without counters that miss drops.
+    """The drop counters in the `facts` of one route, without counters that miss some drops.
 
-    An interface without a queue has no drops in one. An interface on top of others (a VLAN, a bond,
-    a bridge, a tunnel) does not count their drops, so its counters are left out.
+    An interface without a queue cannot drop frames in a queue. An interface on top of others (a
+    VLAN, a bond, a bridge, a tunnel) does not count the drops of these others, so its counters are
+    left out.
     """
     counters = counters_in([facts])
     drops = dict(counters.dropped)
@@ -153,7 +155,7 @@ def _grown(first_counts: Mapping[str, int], last_counts: Mapping[str, int]) -> d
 def cpu_between(first_reading: Counters, last_reading: Counters) -> Cpu | None:
     """CPU load between two readings; ``None`` if no time passed or the CPUs are unknown.
 
-    CPUs that were added or removed meanwhile, or whose counts decreased, are left out.
+    CPUs that were added or removed in between, or whose counts decreased, are left out.
     """
     spans = {
         number: (busy - first_reading.ticks[number][0], total - first_reading.ticks[number][1])
@@ -180,7 +182,7 @@ def cpu_in(result: Mapping[str, Any]) -> Cpu | None:
 
 
 def busiest(hosts: Iterable[Watched]) -> Watched | None:
-    """The host with the busiest CPU of all; ``None`` if no CPU load is known."""
+    """The host with the busiest CPU; ``None`` if no CPU load is known."""
     hosts_with_cpu = [host for host in hosts if host.cpu is not None]
     return max(
         hosts_with_cpu,

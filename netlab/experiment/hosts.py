@@ -14,7 +14,7 @@ from netlab.messages import _
 
 LOOPBACK = ("127.0.0.1", "::1")
 OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD", "X": _("another system")}
-"""Letter of a pairing → operating system. No probe runs on X: such a host is only a mirror."""
+"""Letter of a pairing → operating system. On X no probe runs: such a host can only be a mirror."""
 
 OS_OF_PROBE = {"linux": "L", "windows": "W", "macos": "M", "freebsd": "F"}
 """A probe's name of its system → letter."""
@@ -51,7 +51,7 @@ class Host:
     addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Name of a test network → this host's addresses in it, at most one of each IP version."""
     machine: str | None = None
-    """Name of the machine that runs this system, if it can run another one as well."""
+    """Name of the machine that runs this system, if the machine can run another system as well."""
     port_range: tuple[int, int] | None = None
     """Ports that its firewall admits."""
     host_key: str | None = None
@@ -63,18 +63,21 @@ class Host:
     shares: tuple[str, ...] = ()
     """Names of links and switches that its traffic shares with other hosts."""
     only_network: str | None = None
-    """The only network in which it is reached, if a role of a pairing names one."""
+    """The only network in which the host is reached, if a role of a pairing names one."""
 
     @property
     def machine_name(self) -> str:
-        """The machine that it runs on; its own name if it does not share one."""
+        """Name of the machine on which it runs; the host's own name if the machine has no other
+        system.
+        """
         return self.machine or self.name
 
     def address(self, network: str | None, ip_version: int = 4) -> str:
-        """The test address in a network (``None``: the first named); UsageError without one.
+        """The host's test address in a network (``None``: the first named); UsageError if it has
+        none.
 
-        A mirror has only its echo address, whatever the network's name. A network named by the
-        pairing takes precedence over that of a cell.
+        A mirror has only its echo address, whatever the network's name. If a pairing names a
+        network, this takes precedence over the network of a cell.
         """
         if self.mirror is not None:
             if _version_of(self.mirror.address) == ip_version:
@@ -130,11 +133,11 @@ class Inventory:
     def candidates(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
         """Every (server, client) for ``pairing``, the first choice first.
 
-        For a named pair there is only that pair. Otherwise these are the servers and clients with
-        the right letters in the inventory's order, mirrors after the servers that can do more. A
-        machine never measures with its own other system, a mirror is never the client, and an
-        observed host is neither. A pairing by name means its two hosts, which may be one machine
-        or the same host.
+        A named pair has only one choice. For letters, the choices are the servers and clients with
+        these systems, in the inventory's order, with mirrors after other servers. Two systems of
+        one machine never measure with each other, a mirror is never the client, and an observed
+        host is neither. A pairing by name means its two hosts, which may be on one machine or be
+        the same host.
         """
         if is_by_name(pairing):
             return self._by_name(pairing)
@@ -179,10 +182,10 @@ class Inventory:
         return replace(host, only_network=role.network)
 
     def every_pairing(self, roles: Iterable[str] | None, *, inside: bool) -> tuple[str, ...]:
-        """Each ordered pair of ``roles`` (``None``: of all hosts except those observed); UsageError
-        for an unknown host.
+        """Each ordered pair of ``roles`` (``None``: all hosts except observed ones).
 
-        ``inside``: also the pairs within one machine, including each host with itself.
+        UsageError for an unknown host. ``inside``: also the pairs within one machine, including
+        each host with itself.
         """
         everyone = [host.name for host in self.hosts if host.name not in self.observed]
         names = everyone if roles is None else list(roles)
@@ -201,8 +204,8 @@ class Inventory:
         return Match(pairing, server.machine_name, client.machine_name, shares)
 
     def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
-        """The pair of hosts. A host without a named network uses that of the other host, if it has
-        an address there.
+        """The pair of hosts. If only one of them names a network, the other one uses it too, if it
+        has an address there.
         """
         server, client = (self.role(str(role)) for role in roles_of(pairing))
         if client.mirror is not None:
@@ -216,7 +219,9 @@ class Inventory:
         return f"{pairing} needs {self.wanting(pairing)}"
 
     def wanting(self, pairing: str) -> str:
-        """The hosts that the inventory lacks for a pairing of letters, such as a Windows host."""
+        """The hosts that a pairing of letters needs but the inventory lacks, such as a Windows
+        host.
+        """
         server, client = pairing[0], pairing[1]
         usable = [host for host in self.hosts if host.name not in self.observed]
         systems = {host.os for host in usable}
@@ -233,8 +238,8 @@ class Inventory:
         """The hosts to connect to: the first choice of each pairing, and its possible replacements;
         none for a pairing without hosts in the inventory.
 
-        Replacements are included only if a machine can run several systems: the system needed may
-        be away while another one answers.
+        Replacements are included only if a machine can run several systems: the machine may be
+        running another system than the one needed.
         """
         names: dict[str, None] = {}
         for pairing in pairings:
@@ -257,7 +262,9 @@ def _a_host(letter: str) -> str:
 
 
 def kept_busy(pair: tuple[Host, Host]) -> frozenset[str]:
-    """Names of everything that a pair occupies: its machines, and the links that they share."""
+    """Names of everything that a pair occupies: its machines, and the links that they share with
+    others.
+    """
     server, client = pair
     inside = server.machine_name == client.machine_name
     shared = () if inside else (*server.shares, *client.shares)

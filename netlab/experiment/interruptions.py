@@ -3,8 +3,8 @@
     the gaps that a probe recorded, except those that congestion or a slow pace explains
     → interruption
 
-docs/findings.md defines when gaps are an interruption (``data-stopped``), docs/protocol.md what a
-gap is. Old records without gaps have no interruptions.
+docs/findings.md defines which gaps are an interruption (``data-stopped``), docs/protocol.md what a
+gap is. Old records have no gaps, so they have no interruptions.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from netlab.experiment.records import FLOWS, Record, Status, as_number
 LONG_NS = 500_000_000
 SHORT_NS = 250_000_000
 LEAST_NS = 100_000_000
-"""Least time without data that is an interruption: in a long window; in one under
-``SHORT_WINDOW_NS``; and the minimum for shorter ones, where ``SHARE`` of the window decides."""
+"""Minimum times without data for an interruption. The first holds for long windows. In a window
+under ``SHORT_WINDOW_NS`` the minimum is ``SHARE`` of the window, but at most the second and at
+least the third of these times."""
 SHORT_WINDOW_NS = 5_000_000_000
 SHARE = 0.05
 
@@ -29,21 +30,21 @@ RTOS = 1.5
 ROUND_TRIPS = 1.5
 """A gap of at most this many round trips counts as TCP waiting for acknowledgements."""
 UNTOLD_RTO_US = 300_000
-"""Assumed retransmission time-out if the system does not report it: the least one of Windows."""
+"""Assumed retransmission time-out if the system does not report it: the minimum of Windows."""
 DUE_TIMES = 20
 """A gap among paced messages lasts at least this many of their intervals."""
 
 HALF = 0.5
-"""Least share of the time without data that a cause must account for."""
+"""Minimum share of the time without data that a cause must explain."""
 ROBBED = 0.9
-"""The same for stolen CPU time, which also occurs in small parts."""
+"""The same minimum for stolen CPU time, which also occurs in small parts."""
 
 TRIES = 3
-"""Attempts at a trial in total, if a host or a cable interrupted it."""
+"""Maximum number of attempts at a trial, if a host or a cable interrupted it."""
 
 
 class Cause(StrEnum):
-    """What stopped the data, if the record proves it; each cause is in a host or a cable."""
+    """What stopped the data, if the record proves it. Each cause is in a host or a cable."""
 
     SUSPENDED = "suspended"
     """A host was suspended."""
@@ -83,7 +84,7 @@ Gap = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """The values of one flow: of the end that receives data, and of the other one."""
+    """The values of one flow: those of the end that receives data, and those of the other end."""
 
     values: Mapping[str, Any]
     settings: Mapping[str, Any]
@@ -105,7 +106,7 @@ class _Flow:
 
     @property
     def least_ns(self) -> float:
-        """Least time without data that is an interruption of this flow."""
+        """Minimum time without data for an interruption of this flow."""
         asked_s = self.asked("duration_s")
         return least_ns((self.number("elapsed_ns") or 0) if asked_s is None else 1e9 * asked_s)
 
@@ -119,7 +120,7 @@ class _Flow:
         return [(a, a + n) for a, n in zip(pairs[::2], pairs[1::2], strict=False)]
 
     def grown(self, end: str, name: str) -> float | None:
-        """Growth of a counter of that end's TCP over its window; ``None``: unknown."""
+        """Growth of a counter of this end's TCP over its window; ``None``: unknown."""
         begin = self.number(f"{end}_tcp_begin_{name}")
         end_count = self.number(f"{end}_tcp_end_{name}")
         return None if begin is None or end_count is None else end_count - begin
@@ -150,7 +151,7 @@ _REQUESTS = {
     "message_rate_per_s": "request_rate_per_s",
     "timeout_s": "request_timeout_s",
 }
-"""Setting of a round trip → the setting of round trips that run along with a load."""
+"""Setting of a round trip → the same setting of the round trips that run under a load."""
 
 
 def _flow_of(record: Record, prefix: str, taking: str, giving: str) -> _Flow:
@@ -173,7 +174,7 @@ def asks_again(record: Record) -> bool:
 
 
 def least_ns(window_ns: float) -> float:
-    """Least time without data that is an interruption in a window of that length."""
+    """Minimum time without data for an interruption in a window of this length."""
     if window_ns >= SHORT_WINDOW_NS:
         return LONG_NS
     return min(SHORT_NS, max(LEAST_NS, SHARE * window_ns))
@@ -184,7 +185,7 @@ def _interruption(flow: _Flow) -> Interruption | None:
 
 
 def _stop(flow: _Flow) -> Interruption | None:
-    """The interruption made of the gaps that no pace, no loss and no round trip explains."""
+    """The interruption by the gaps that neither the pace, nor loss, nor a round trip explains."""
     listed = flow.intervals(f"{flow.taking}_gaps")
     gaps, cause, end = _gaps_with_cause([gap for gap in listed if not _is_pace(gap, flow)], flow)
     if not gaps:
@@ -211,8 +212,9 @@ def _stop(flow: _Flow) -> Interruption | None:
 def _gaps_with_cause(gaps: Sequence[Gap], flow: _Flow) -> tuple[Sequence[Gap], Cause | None, str]:
     """The gaps that count, and what stopped the data in them.
 
-    A cause is first sought for the gaps that loss and round trips do not explain. Among many gaps
-    of one round trip each, a process that stopped for a second would account for too small a share.
+    A cause is first sought for the gaps that loss and round trips do not explain. If many gaps of
+    one round trip each were included, a process that stopped for a second would explain too small a
+    share of them.
     """
     rest = [gap for gap in gaps if not _is_loss(gap, flow)]
     cause, end = _cause_of(rest, flow)
@@ -226,7 +228,9 @@ def _gaps_with_cause(gaps: Sequence[Gap], flow: _Flow) -> tuple[Sequence[Gap], C
 
 
 def _suspension(flow: _Flow) -> Interruption | None:
-    """The suspension of the end that receives data: its clock stopped, so its marks show no gap."""
+    """The suspension of the end that receives data: its clock stopped as well, so its times show no
+    gap.
+    """
     suspended_ns = flow.number(f"{flow.taking}_suspended_ns") or 0
     if suspended_ns < flow.least_ns:
         return None
@@ -254,7 +258,7 @@ def _is_pace(gap: Gap, flow: _Flow) -> bool:
 
 
 def _is_loss(gap: Gap, flow: _Flow) -> bool:
-    """Whether a lost message explains the gap, or TCP that sends one window per round trip."""
+    """Whether a lost message explains the gap, or a TCP window that is sent once per round trip."""
     if flow.test == "connect":  # lost first packets of connections are not counted
         return True
     if flow.settings.get("protocol") != "TCP":
@@ -262,7 +266,7 @@ def _is_loss(gap: Gap, flow: _Flow) -> bool:
             flow.taking == "client" and (_number(flow.values.get("lost_messages")) or 0) > 0
         )
         return has_losses and _length_of(gap) <= RTOS * 1e9 * (flow.asked("timeout_s") or 0)
-    # Of round trips the segments of either way may be lost.
+    # For round trips, segments of both directions may be lost.
     ends = flow.ends if flow.taking == "client" else (flow.giving,)
     lossy = [end for end in ends if _retransmitted(end, flow)]
     rtos_us = [flow.number(f"{end}_tcp_end_rto_us") or UNTOLD_RTO_US for end in lossy]
@@ -298,14 +302,14 @@ def _was_suspended(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
 
 
 def _was_robbed(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
-    """Whether all its CPUs were stolen for nearly as long as data stopped."""
+    """Whether all CPUs of the end were stolen for nearly as long as data stopped."""
     share = flow.number(f"{end}_host_steal_share") or 0
     window_ns = flow.number(f"{end}_elapsed_ns") or flow.number("elapsed_ns") or 0
     return share * window_ns >= ROBBED * _length_ns(gaps)
 
 
 def _stood_still(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
-    """Whether its ticks were late while data stopped."""
+    """Whether the ticks of the end were late while data stopped."""
     # A mirror's ticks count from the first request; the client's window begins after the warm-up.
     ahead_ns = round(1e9 * (flow.asked("warm_up_s") or 0)) if end == "server" else 0
     late = [(a - ahead_ns, b - ahead_ns) for a, b in flow.intervals(f"{end}_late_ticks")]
@@ -313,11 +317,11 @@ def _stood_still(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
 
 
 def _did_not_take(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
-    """Whether its queue was full after the gap although data arrived all the time: TCP's window was
-    closed, or the socket dropped datagrams.
+    """Whether the end's queue was full after the gap although data arrived all the time: TCP's
+    window was closed, or the socket dropped datagrams.
 
-    A full queue alone proves nothing: after a loss, or while a neighbour is resolved again, all
-    waiting data arrives at once.
+    A full queue alone proves nothing: after a loss, or while a neighbour's address is resolved
+    again, all waiting data arrives at once.
     """
     full = flow.values.get(f"{flow.prefix}{end}_gap_queue_full")
     if end != "receiver" or not isinstance(full, list | tuple) or 1 not in full:

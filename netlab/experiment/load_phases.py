@@ -27,7 +27,7 @@ SETTLED_SPREAD = 0.1
 """The load has settled if ``SETTLED_INTERVALS`` successive intervals differ by at most this share
 of their mean."""
 LEAST_S = 2.0
-"""Least time from the beginning of the load to the loaded phase."""
+"""Minimum time from the beginning of the load to the loaded phase."""
 
 PERCENTILES: Mapping[str, Fraction] = {
     "p50": Fraction(1, 2),
@@ -51,7 +51,7 @@ class Trip:
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Edges of the phases in ns, from the first request; a record has them by these names."""
+    """Begin and end of the phases in ns, from the first request; records use the same names."""
 
     idle_open_ns: int
     load_open_ns: int
@@ -68,7 +68,7 @@ class Phases:
 
 @dataclass(frozen=True, slots=True)
 class PhaseTrips:
-    """The round trips of one phase, sorted; lost ones count as longer than any."""
+    """The round trips of one phase, sorted; lost ones count as longer than all others."""
 
     answered_ns: Sequence[int]
     lost: int
@@ -79,7 +79,9 @@ class PhaseTrips:
         return len(self.answered_ns) + self.lost
 
     def percentile_ns(self, share: Fraction) -> int | None:
-        """The percentile of a share (0 to 1) of all requests; ``None`` if that one was lost."""
+        """The percentile of a share (0 to 1) of all requests; ``None`` if the request at it was
+        lost.
+        """
         rank = math.ceil(share * self.count)
         return self.answered_ns[rank - 1] if 0 < rank <= len(self.answered_ns) else None
 
@@ -105,8 +107,8 @@ def trips_within(trips: Sequence[Trip], begin_ns: int, end_ns: int) -> PhaseTrip
 def settled_s(interval_bytes: Sequence[int], interval_s: float, load_s: float) -> float:
     """Begin of the loaded phase, in seconds after the begin of the load.
 
-    It is the end of three successive intervals of 0.5 s within 10 %; at least 2 s, at most half of
-    the load's time. ``interval_bytes``: sum of all flows.
+    It is the end of three successive intervals of 0.5 s that differ by at most 10 %; at least 2 s,
+    at most half of the load's time. ``interval_bytes``: sum of all flows.
     """
     latest_s = load_s / 2
     width = max(1, round(INTERVAL_S / interval_s))
@@ -121,8 +123,10 @@ def settled_s(interval_bytes: Sequence[int], interval_s: float, load_s: float) -
 
 
 def drained_ns(trips: Sequence[Trip], last_sent_ns: int, latest_ns: int) -> int:
-    """Time of the first answer to a request that was due after the load's last message. By then a
-    queue that keeps the order has sent everything before it. ``latest_ns`` without such an answer.
+    """Time of the first answer to a request that was due after the load's last message.
+
+    A queue that keeps the order has sent everything before this request by then. ``latest_ns`` if
+    there is no such answer.
     """
     back = [
         trip.at_ns + trip.ns for trip in trips if trip.ns is not None and trip.at_ns >= last_sent_ns
@@ -156,7 +160,7 @@ def phase_figures(trips: Sequence[Trip], phases: Phases) -> Iterator[tuple[str, 
 def connection_figures(
     connections: Sequence[Trip], phases: Phases
 ) -> Iterator[tuple[str, int | float]]:
-    """As ``phase_figures``, for connections; there are few of them: median and longest."""
+    """As ``phase_figures``, for connections. There are few of them, so only median and longest."""
     for phase in PHASES:
         of_phase = trips_within(connections, *phases.of(phase))
         yield f"{phase}_connections", of_phase.count
@@ -175,9 +179,9 @@ def responsiveness_per_minute(
 
     For each of the last four intervals of 5 s the mean of ``Foreign = 60000 / ((TM(tcp_f) +
     TM(http_f)) / 2)`` and ``Loaded = 60000 / TM(http_l)``, in ms; then the mean of the intervals. A
-    connection with its request is ``tcp_f`` and ``http_f`` together; ``load_rtts``, TCP's own
-    round-trip times of the load's connections, are used for ``http_l``. ``None`` for a load that is
-    shorter than these intervals, or if an interval has fewer than two of either.
+    connection with its request is used for ``tcp_f`` and ``http_f`` together. TCP's own round-trip
+    times of the load's connections, ``load_rtts``, are used for ``http_l``. ``None`` for a load
+    that is shorter than these intervals, or if an interval has fewer than two values of either.
     """
     if load_end_ns - load_ns < RPM_INTERVALS * RPM_INTERVAL_NS:
         return None

@@ -28,7 +28,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class LongPath:
-    """A longer path, containing the measured one, that TCP is to fill."""
+    """A longer path that contains the measured one; the findings estimate whether TCP would fill
+    it.
+    """
 
     rtt_s: float
     rate_bit_per_s: float
@@ -49,9 +51,9 @@ class Matrix:
     grids: tuple[Grid, ...]
     """The tests: axes and rules."""
     repeats: int
-    """Trials of a cell whose test has no number of its own; with ``until`` the maximum."""
+    """Trials of a cell whose test has no number of its own; with ``until``, the maximum."""
     until: StopRule | None
-    """The rule that ends the trials of a cell; ``None``: ``repeats`` of them."""
+    """The rule that ends the trials of a cell; ``None``: each cell has ``repeats`` trials."""
     quiet: StealRule | None
     """The rule by which disturbed trials are repeated; ``None``: they are not."""
     pause_s: float
@@ -61,7 +63,8 @@ class Matrix:
     parallel: bool
     """Whether pairings that share no host may run at the same time."""
     observe: tuple[str, ...]
-    """Names of observed hosts, which are neither end: searches record their load and drops."""
+    """Names of observed hosts, which are neither server nor client: searches record their load and
+    drops."""
     scale: float
     """Factor by which ``--set scale`` multiplied every ``count``; 1 by default."""
     comparisons: tuple[Comparison, ...]
@@ -69,11 +72,11 @@ class Matrix:
     target: LongPath | None
     """The longer path that the findings estimate; ``None``: none."""
     content: dict[str, Any]
-    """The data by which two matrices are the same, as plain JSON: link, pairings, tests, repeats.
+    """The data that identify a matrix, as plain JSON: link, pairings, tests, repeats.
 
-    Not included: title, hosts, observed hosts, order, pause, repeated trials, comparisons,
-    expectations, the longer path, the notation of an axis, and the order of its values.
-    """
+    Two matrices with equal data are the same. Not included: title, hosts, observed hosts, order,
+    pause, repeated trials, comparisons, expectations, the longer path, the notation of an axis, and
+    the order of its values."""
     content_hash: str
     """SHA-256 of ``content``, in hex."""
     has_inventory: bool
@@ -81,14 +84,15 @@ class Matrix:
     own_repeats: Mapping[Cell, int] = field(repr=False)
     """Trials of the cells whose test has ``repeats`` of its own."""
     common_window: bool = True
-    """Whether streams that run at the same time start together and are cut by one window."""
+    """Whether streams that run at the same time start together and are measured in one common
+    window."""
 
     def repeats_of(self, cell: Cell) -> int:
         """Trials of a cell; the maximum if it has an ``until``."""
         return self.own_repeats.get(cell, self.repeats)
 
     def fewest_of(self, cell: Cell) -> int:
-        """The fewest trials that a cell can have."""
+        """The minimum number of trials of a cell."""
         until = self.until_of(cell)
         return self.repeats_of(cell) if until is None else until.at_least
 

@@ -1,9 +1,8 @@
 """Pairings: two systems by their letters (``WL``), or two hosts by name (``nas+laptop``). Pure.
 
-The server comes first. A role of a pairing by name is a host, or a host in one of its networks:
-``nas+guest@bridge`` reaches the host guest at its test address in the network ``bridge``, one of
-its networks. The letters of a pairing mean any hosts with these systems; a name means that host
-only.
+The server comes first. A role of a pairing by name is a host, or a host in one of its networks: in
+``nas+guest@bridge``, the host guest is reached at its test address in its network ``bridge``. The
+letters of a pairing mean any hosts with these systems; a name means only the host of that name.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Role:
 
     host: str
     network: str | None = None
-    """The network in which it is reached; ``None``: that of the cell."""
+    """The network in which the host is reached; ``None``: the network of the cell."""
 
     def __str__(self) -> str:
         return self.host if self.network is None else f"{self.host}{AT}{self.network}"

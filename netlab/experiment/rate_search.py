@@ -2,8 +2,8 @@
 
     grid of rates → the next rate, from all tries so far → the highest rate, with its bounds
 
-The rates are fixed, so that two searches can agree: equal steps up to the line rate, which is tried
-first. Then the search narrows down the edge, and confirms the result.
+The grid of rates is fixed, so that two searches can agree: equal steps up to the line rate, which
+is tried first. Then the search narrows the range around the limit, and confirms the result.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from fractions import Fraction
 from typing import Literal
 
 TryVerdict = Literal["passed", "lost", "absorbed", "tester-loss", "generator-bound"]
-"""Verdict on one try: every frame arrived as fast as it was sent; frames were lost; all arrived,
-but out of a growing queue; frames were lost, and the measuring hosts dropped as many; fewer frames
-were sent than requested.
-"""
+"""Verdict on one try. In this order: every frame arrived, as fast as it was sent; frames were lost;
+all arrived, but from a growing queue; frames were lost, and the measuring hosts dropped as many;
+fewer frames were sent than requested."""
 
 VERDICTS: tuple[TryVerdict, ...] = ("passed", "lost", "absorbed", "tester-loss", "generator-bound")
 """A verdict's index is its number in records."""
@@ -27,16 +26,17 @@ SearchLimit = Literal["line rate", "device", "generator-bound", "receiver-bound"
 """What limits the result: the line rate itself; the device; our sender; our receiver."""
 
 FAILURES = 2
-"""Failed tries after which a rate fails, out of at most ``FAILURES`` + 1 tries."""
+"""Number of failed tries after which a rate fails, of at most ``FAILURES`` + 1 tries."""
 CONFIRMATIONS = 2
-"""Passed tries of full length that make a rate a result."""
+"""Number of passed tries of full length that confirm a rate as the result."""
 INVALID = 3
-"""Tries with frames lost in our receiver after which a rate cannot be judged."""
+"""Number of tries with frames lost in our receiver after which a rate cannot be judged."""
 STARVED = 3
-"""Tries in which our sender did not reach the rate after which it cannot be judged."""
+"""Number of tries in which our sender did not reach the rate after which the rate cannot be
+judged."""
 
 _BEYOND = 2
-"""Steps above a hinted rate that are tried before halving."""
+"""Number of steps above a hinted rate that are tried before halving."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class RateGrid:
 
     @property
     def size(self) -> int:
-        """Number of the highest rate, the line rate; the lowest has number 1."""
+        """Number of the highest rate, the line rate; the lowest rate has number 1."""
         return math.ceil(1 / self.resolution)
 
     def share(self, number: int) -> Fraction:
@@ -63,7 +63,7 @@ class RateGrid:
 
     def below(self, share: float) -> int:
         """The highest rate that does not exceed a share of the line rate; 0 if there is none."""
-        # The share was measured: a rate that it misses by rounding only is included.
+        # The share was measured: a rate that exceeds it only by rounding is included.
         return max(0, min(self.size, math.floor(share / float(self.resolution) + 1e-6)))
 
 
@@ -74,7 +74,7 @@ class RateTry:
     number: int
     """Number of the rate in the grid."""
     full: bool
-    """Whether it had the full length of a result."""
+    """Whether it had the full length that a result requires."""
     verdict: TryVerdict
     forwarded_share: float | None = None
     """The rate at which frames arrived, as a share of the line rate; ``None``: unknown."""
@@ -93,10 +93,10 @@ class SearchResult:
     """The result of a search."""
 
     number: int | None
-    """The highest rate that holds; ``None``: not even the lowest does."""
+    """The highest rate that the device holds; ``None``: it does not even hold the lowest."""
     upper: int | None
-    """The lowest higher rate that does not hold or could not be judged; ``None``: there is none up
-    to the line rate."""
+    """The lowest higher rate that does not hold or could not be judged; ``None``: all rates up to
+    the line rate hold."""
     limit: SearchLimit
     """Why the result is not higher."""
     monotone: bool
@@ -116,7 +116,8 @@ class Search:
     holds: int = 0
     """The highest rate that passed so far; 0: none."""
     upper: int = 0
-    """The lowest rate that did not pass; one above the grid: all passed."""
+    """The lowest rate that did not pass; if all passed, the number after the last rate of the
+    grid."""
     limit: SearchLimit = "line rate"
     """Why ``upper`` did not pass."""
     confirming: bool = False
@@ -148,7 +149,7 @@ class Search:
         return now._confirmed(decided) if now.confirming else now._narrowed(decided)
 
     def _decided(self, rate: NextRate) -> SearchLimit | Literal["holds"] | None:
-        """The decision on a rate from its tries; ``None``: one more is needed."""
+        """The decision on a rate from its tries; ``None``: one more try is needed."""
         verdicts = [
             rate_try.verdict
             for rate_try in self.tries
@@ -181,7 +182,9 @@ class Search:
         return now if again is None else now._confirmed(again)
 
     def _between(self) -> int:
-        """A rate between ``holds`` and ``upper``: near the rate of arrivals, else half-way."""
+        """A rate between ``holds`` and ``upper``: near the rate at which frames arrived, or
+        half-way.
+        """
         for rate_try in reversed(self.tries):
             if rate_try.forwarded_share is None or rate_try.verdict == "passed":
                 continue
@@ -192,7 +195,9 @@ class Search:
         return (self.holds + self.upper) // 2
 
     def _confirmed(self, decided: SearchLimit | Literal["holds"]) -> Search:
-        """The state after a decision at full length; a rate that does not hold: one step down."""
+        """The state after a decision at full length. If the rate does not hold, the next lower one
+        is tried.
+        """
         if decided == "holds":
             return self._end(self.at)
         lower = self.at - 1
@@ -214,8 +219,9 @@ class Search:
         return dataclasses.replace(self, at=0, holds=number or 0, result=result)
 
     def _monotone(self, number: int) -> bool:
-        """Whether no try contradicts the result. A short try that passed above it does not: its
-        length explains it.
+        """Whether no try contradicts the result.
+
+        A short try that passed above the result does not contradict it: its length explains it.
         """
         higher = any(t.number > number and t.full and t.verdict == "passed" for t in self.tries)
         lower = any(t.number < number and t.verdict in ("lost", "absorbed") for t in self.tries)

@@ -14,7 +14,8 @@ from typing import Any
 from netlab.messages import Message, _, sentence_case
 
 Value = str | int | float | bool | list[int] | list[float]
-"""Types of a record's values. Never NaN, never a sentinel: an unknown value is absent."""
+"""Types of a record's values. NaN and special values are not allowed: an unknown value is
+absent."""
 
 SCHEMA = 1
 """Version of a record's JSON and of the run folder around it; every record has it.
@@ -37,7 +38,9 @@ PREFIXES: Mapping[str, str] = {name: prefix for prefix, name in FLOWS.items()}
 
 
 def server_sends(settings: Mapping[str, Any], prefix: str) -> bool:
-    """Whether the server sends the flow of that prefix; the only flow of a test has none."""
+    """Whether the server sends the flow with this prefix; the prefix is empty for a test with one
+    flow.
+    """
     return prefix == "to_client_" or settings.get("direction") == "server-sends"
 
 
@@ -62,7 +65,7 @@ class Reason:
     impossible: bool
     """The host, the path or the protocol refuses the cell."""
     lasting: bool = False
-    """Whether it always will: a system or a protocol can never do it."""
+    """Whether the reason is permanent: a system or a protocol can never do it."""
 
     @property
     def words(self) -> str:
@@ -149,8 +152,9 @@ def utc_now() -> str:
 
 
 def utc_of(text: object) -> datetime | None:
-    """A wall clock as ``utc_now`` writes it, in UTC; ``None`` for any other text, or one without a
-    time zone."""
+    """A wall clock as ``utc_now`` writes it, in UTC; ``None`` for any other text, or for a time
+    without a time zone.
+    """
     try:
         time = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
     except ValueError:
@@ -159,7 +163,7 @@ def utc_of(text: object) -> datetime | None:
 
 
 def reason_of(word: str) -> str:
-    """The reason of the closed list for a probe's error word; ``unknown-error`` for other words."""
+    """The reason in the closed list for a probe's error word; ``unknown-error`` for other words."""
     return word if word in REASONS else "unknown-error"
 
 
@@ -197,7 +201,7 @@ class Record:
         """Whether a resumed run keeps it: it is a result, or can never be measured.
 
         A resumed run repeats a trial that was impossible because of an MTU, a buffer or a system
-        call that failed (``errno``): the host or the path may have changed.
+        call that failed (``errno``): the host or the path may have changed since.
         """
         if self.status is Status.IMPOSSIBLE:
             reason = REASONS.get(self.reason or "")
@@ -206,7 +210,7 @@ class Record:
 
 
 HEADLINE_ENDINGS = ("throughput_bit_per_s", "transactions_per_s", "frames_per_s")
-"""A record without a result must not have values with these endings: a failure is no number."""
+"""A record without a result must not have values with these endings: a failure has no figure."""
 
 
 def to_json(record: Record) -> str:
@@ -309,7 +313,9 @@ def refuse_constant(name: str) -> None:
 
 
 def check_text(text: str) -> None:
-    """Raise ValueError, with a sentence, for half a surrogate pair, which no file can hold."""
+    """Raise ValueError, with a sentence, for half a surrogate pair, which cannot be stored in a
+    file.
+    """
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ValueError(_("a text contains half a surrogate pair"))
 
@@ -330,7 +336,7 @@ def _check(record: Record) -> None:
 
 
 _PLAIN = frozenset({str, int, bool})
-"""Types of nearly all values: what is of one of them may be in a record."""
+"""Types of nearly all values: a value of one of them is allowed in a record."""
 
 
 def _check_values(record: Record) -> None:
@@ -344,7 +350,7 @@ def _check_values(record: Record) -> None:
 
 
 def _check_failure(record: Record) -> None:
-    """A failure is never a number."""
+    """Raise ValueError if a record without a result has a figure."""
     if record.status is not Status.OK:
         for name in record.values:
             if name.endswith(HEADLINE_ENDINGS):

@@ -35,7 +35,7 @@ def demands(cell: Cell) -> tuple[Demand, ...]:
 
 
 def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[Demand, ...]:
-    """The demands that its ends do not meet; an unknown end meets all."""
+    """The demands that its ends do not meet; an unknown end is assumed to meet all."""
     return tuple(
         demand
         for demand in demands(cell)
@@ -79,7 +79,7 @@ _FIRST = (
 """Demands that are reported first if a host lacks several, in this order."""
 
 _BY_ITSELF: Mapping[str, Mapping[str, Level]] = {"payload_search": {"dont_fragment": True}}
-"""Further needs of a kind of test, as the setting with the same need."""
+"""Further demands of a kind of test, as the setting that has the same demand."""
 
 
 def _is_of(cell: Cell, role: EndName, party: str) -> bool:

@@ -4,9 +4,9 @@ A round is a matching: no machine, and no shared link or switch, is in two of it
 machines meet each other once, this is a round robin; its rounds are those of the circle method
 (Kirkman, Cambridge and Dublin Math. J. 2, 1847): for n machines, n even, the meeting of i and j is
 in round i + j modulo n - 1. Each meeting, in the circle's order, takes the earliest round in which
-all its needs are free. If every pair meets once each way, this gives the circle's own rounds. If
-some machines have several hosts, the plan is not always the shortest one, but never twice as long
-as its busiest machine requires.
+all its needs are free. If every pair meets once in each direction, the result is the circle's own
+rounds. If some machines have several hosts, the plan is not always the shortest one, but never more
+than twice as long as the meetings of its busiest machine.
 
 Meetings within one machine use no cable and load the machine more than any other: they have rounds
 of their own, after all others.
@@ -63,7 +63,7 @@ def _in_circle(matches: Sequence[Match]) -> list[Match]:
         machine for match in matches for machine in (match.server_machine, match.client_machine)
     )
     seats = {name: seat for seat, name in enumerate(names)}
-    # With an odd number one seat is empty: a machine that meets it has no meeting in that round.
+    # With an odd number, one seat is empty: the machine that would meet it pauses in that round.
     last = len(seats) - 1 + len(seats) % 2
     times: dict[tuple[str, str], int] = {}
     keyed: list[tuple[tuple[int, int, bool], Match]] = []
@@ -73,7 +73,7 @@ def _in_circle(matches: Sequence[Match]) -> list[Match]:
         circle = (2 * lower_seat if upper_seat == last else lower_seat + upper_seat) % max(1, last)
         again = times.get(ends, 0)
         times[ends] = again + 1
-        # In half of a round's meetings the server has the lower seat: no host is always the server.
+        # The server has the lower seat in half of a round's meetings: no host is always the server.
         backward = (seats[ends[0]] == lower_seat) == ((lower_seat + upper_seat) % 2 == 0)
         keyed.append(((again, circle, backward), match))
     keyed.sort(key=lambda pair: pair[0])

@@ -1,8 +1,8 @@
 """Trials → Rounds: the order of trials, and which of them run at the same time. Pure.
 
-The trials of one number are a **block**: every cell once, except cells whose trials have ended
-(stopping.py). Blocks follow each other whatever the order within them, so that a drift in the lab
-affects all cells alike.
+The trials with the same number are a **block**: every cell once, except cells whose trials have
+ended (stopping.py). Blocks are measured one after the other, whatever the order within them, so
+that a drift in the lab affects all cells alike.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Trial:
 
     cell: Cell
     number: int
-    """From 1; the number of its block."""
+    """From 1; also the number of its block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Trials that run at the same time, on hosts that no two of them share."""
+    """Trials that run at the same time; no two of them share a host."""
 
     trials: tuple[Trial, ...]
 

@@ -1,8 +1,8 @@
 """A setting of a test: its whole description in one row, which is also its field. Pure.
 
-The rows are in ``kinds/``; the class of a row decides which kinds of test have the setting. The row
-has its key in a matrix and its reader, its column of the frame, its label in reports, the keys that
-are sent to the probes, and the capabilities that these need.
+The rows are in ``kinds/``; the class of a row determines which kinds of test have the setting. The
+row contains its key in a matrix and its reader, its column of the frame, its label in reports, the
+keys that are sent to the probes, and the capabilities that these keys need.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class CpuList:
 
     largest: int = 4095
     most: int = 64
-    """CPUs of one list."""
+    """Maximum number of CPUs in one list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Or:
 
 
 Reader = Whole | NumberWithUnit | HostWord | CpuList | Or | None
-"""``None``: read by the type of the field, a choice of words or yes and no."""
+"""How a setting is read; ``None``: by the type of its field, a choice of words or yes and no."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class SettingRow:
     only_of: Literal["TCP", "UDP"] | None = None
     """The only protocol to which it applies; ``None``: both."""
     excludes: str | None = None
-    """The field that it cannot be combined with: setting one removes the other."""
+    """The field with which it cannot be combined: if one is set, the other is removed."""
     steps: bool = True
     """Whether an axis of numbers may be given as evenly spaced steps."""
     field: str = ""
@@ -156,7 +156,7 @@ class Settings:
     """Base of all classes of settings."""
 
     in_files = ""
-    """Its fields in the order in which files of runs have them; newer ones follow."""
+    """The order of its fields in the files of runs; newer fields follow."""
 
     @classmethod
     @cache

@@ -1,7 +1,7 @@
-"""The number of trials of a cell, the rule that ends them, and which are repeated. Pure.
+"""The number of trials of a cell, the rule that ends them, and the trials that are repeated. Pure.
 
 All decisions follow from the records alone, in the order of the trials. So an interrupted run, and
-any later reader of its folder, decide in the same way.
+any later reader of its folder, make the same decisions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ JUDGED = (
     "payload_bytes",
     "frames_per_s",
 )
-"""Values of a record whose means must be precise, each by itself, if the record has them."""
+"""Values of a record whose means must be precise, each of them separately, if the record has
+them."""
 
 STEAL = "_host_steal_share"
 """Ending of the names of values with the share of a host's CPU time that a hypervisor stole."""
@@ -35,13 +36,13 @@ class StopRule:
     """A cell is measured until its mean is precise at two successive checks."""
 
     within: float
-    """Half the interval's width, as a share of the mean."""
+    """Half the interval's width as a share of the mean, at most."""
     confidence: float
     """Confidence of Student’s interval; the true coverage is slightly less (``stats.precise``)."""
     at_least: int
-    """Fewest trials of a cell, at least 3."""
+    """Minimum number of trials of a cell, at least 3."""
     at_most: int
-    """Most trials of a cell; one that is not precise then is reported."""
+    """Maximum number of trials of a cell; if it is not precise after these, this is reported."""
 
     def __str__(self) -> str:
         share, confidence = (
@@ -59,12 +60,12 @@ class StealRule:
     """
 
     steal: float
-    """The largest share that may be stolen of all CPUs of a host over the window."""
+    """Maximum share of the CPU time of all CPUs of a host that may be stolen during the window."""
     tries: int
-    """Attempts at a trial in total, at least 2; the last one counts in any case."""
+    """Maximum number of attempts at a trial, at least 2; the last attempt counts in any case."""
 
     def is_disturbed(self, record: Record) -> bool:
-        """Whether a trial has a result, and more CPU time was stolen of a host meanwhile."""
+        """Whether a trial has a result, but more CPU time of a host was stolen than allowed."""
         return record.status is Status.OK and any(
             name.endswith(STEAL) and (_number(record, name) or 0) > self.steal
             for name in record.values
@@ -91,13 +92,14 @@ class CellProgress:
     ended: bool
     """Whether no further trials will be requested."""
     precise: bool | None = None
-    """``False``: all trials are recorded, the cell is not precise. ``None``: not judged (yet)."""
+    """``False``: all trials are recorded, but the cell is not precise. ``None``: not judged
+    (yet)."""
 
 
 def outline(record: Record) -> Record:
     """The record with only the values that rules use: a run has tens of thousands of records.
 
-    A record in which data stopped keeps all values: whether it is repeated depends on them.
+    A record in which data stopped keeps all values, because they determine whether it is repeated.
     """
     if any(interruptions(record)):
         return record
@@ -112,11 +114,11 @@ def outline(record: Record) -> Record:
 def progress_of(rule: int | StopRule, latest: Mapping[int, Record]) -> CellProgress:
     """The progress of a cell by its rule: a number of trials, or a ``StopRule``.
 
-    ``latest`` has the valid record of each trial.
+    ``latest``: the valid record of each trial.
 
     Failed trials have no value, and no other trial replaces them: a resumed run repeats them. No
-    further trials are requested while more trials failed than have a result, or if the host or the
-    protocol refuses the cell.
+    further trials are requested while more trials have failed than have a result, or if the host or
+    the protocol refuses the cell.
     """
     if isinstance(rule, int):
         return CellProgress(rule, ended=True)
@@ -156,5 +158,5 @@ def _number(record: Record, name: str) -> float | None:
 
 @lru_cache(maxsize=1 << 16)
 def _tight(values: tuple[float, ...], within: float, confidence: float) -> bool:
-    """``stats.precise``, cached: every block checks again all trials before it."""
+    """``stats.precise``, cached: each block checks all earlier trials again."""
     return stats.precise(values, within, confidence)

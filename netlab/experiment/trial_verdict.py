@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from netlab.experiment.rate_search import TryVerdict
 
 STARVED_SHARE = 0.001
-"""How far a sender may stay below the requested rate, as a share of that rate; half a step is
-allowed if that is more."""
+"""Share of the requested rate by which a sender may stay below it; if half a step is more, half a
+step is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +29,25 @@ class Counts:
     received_span_ns: int
     """From the first frame's arrival to the last one's; 0 for fewer than two."""
     own_drops: int = 0
-    """Frames of this direction that the measuring hosts dropped, according to their counters."""
+    """Frames of this direction that the measuring hosts dropped, by their counters."""
 
     @property
     def lost(self) -> int:
-        """Frames that went out and did not arrive."""
+        """Frames that were sent and did not arrive."""
         return max(0, self.sent - self.received)
 
     def sent_per_s(self) -> float | None:
-        """Frames per second that went out; ``None`` for fewer than two."""
+        """Frames sent per second; ``None`` for fewer than two."""
         return _per_s(self.sent, self.sent_span_ns)
 
     def received_per_s(self) -> float | None:
-        """Frames per second that arrived; ``None`` for fewer than two."""
+        """Frames received per second; ``None`` for fewer than two."""
         return _per_s(self.received, self.received_span_ns)
 
     def queue_ns(self, line_per_s: float) -> int:
         """How much longer the frames took to come out than to go in.
 
-        A sender as fast as its link hands frames to its own queue before they can leave. So the
+        A sender as fast as its link passes frames to its own queue before they can leave. So the
         time to go in is at least the time that the link needs for them.
         """
         least_ns = round(1e9 * max(0, self.sent - 1) / line_per_s)
@@ -70,8 +70,8 @@ class Criteria:
 
     @property
     def most_queue_ns(self) -> int:
-        """How much longer frames may take to come out than to go in: the trial's length times half
-        of ``step_share``.
+        """Maximum time by which frames may take longer to come out than to go in: the trial's
+        length times half of ``step_share``.
         """
         return round(1e9 * self.duration_s * self.step_share / 2)
 
@@ -83,14 +83,14 @@ class Criteria:
 
 
 def shared_drops(losses: Sequence[int], shared: int) -> tuple[int, ...]:
-    """For each direction, how many of the drops certainly belong to it, where hosts count the
-    drops of all directions together.
+    """For each direction, how many of the drops certainly belong to it, if hosts count the drops of
+    all directions together.
 
     ``losses``: unexplained lost frames of each direction. Drops that may belong to another
     direction never excuse a direction's loss.
     """
     if shared >= sum(losses):
-        # All losses are covered; the remaining drops change nothing, and go to the first direction.
+        # All losses are explained; the remaining drops have no effect and go to the first one.
         return tuple(
             frames + (shared - sum(losses) if place == 0 else 0)
             for place, frames in enumerate(losses)
@@ -104,7 +104,7 @@ def judge(accounts: Sequence[Counts], criteria: Criteria) -> TryVerdict:
 
 
 def worst(verdicts: Iterable[TryVerdict]) -> TryVerdict:
-    """The verdict on all directions, or pairs of hosts, that one trial had.
+    """The verdict on all directions, or all pairs of hosts, of one trial.
 
     A fault of the device outweighs one of the tester: a rate at which the device lost or queued
     frames is too high for it, even if another direction could not be judged.
@@ -115,13 +115,15 @@ def worst(verdicts: Iterable[TryVerdict]) -> TryVerdict:
 
 
 def forwarded_share(accounts: Sequence[Counts], criteria: Criteria) -> float | None:
-    """The slower direction's rate of arrivals, as a share of the line's; ``None``: unknown."""
+    """The rate at which frames arrived in the slower direction, as a share of the line rate;
+    ``None``: unknown.
+    """
     slower = least(counts.received_per_s() for counts in accounts)
     return None if slower is None else slower / criteria.line_per_s
 
 
 def least(values: Iterable[float | None]) -> float | None:
-    """The least value; ``None`` if one of them is unknown."""
+    """The smallest value; ``None`` if one of them is unknown."""
     every = list(values)
     known_values = [value for value in every if value is not None]
     return min(known_values) if len(known_values) == len(every) else None

@@ -68,7 +68,7 @@ def findings(run: Analysis) -> tuple[Finding, ...]:
 
 
 class RunEvidence:
-    """The evidence for rules: each parameter of a rule has the name of one of these attributes."""
+    """The evidence for rules: each attribute has the name that rules use for their parameter."""
 
     def __init__(self, run: Analysis) -> None:
         self.run = run
@@ -100,8 +100,8 @@ class RunEvidence:
 
     @cached_property
     def reported_limits(self) -> tuple[Finding, ...]:
-        """The same, except limits of links that a slow host, pair or mesh already explains, and
-        congestion on them.
+        """The same, without limits of links that a slow host, pair or mesh already explains, and
+        without congestion on such links.
         """
         of_mesh = OF_LINKS | {Kind.CONGESTION}
         return tuple(
@@ -122,14 +122,14 @@ class RunEvidence:
 
     @cached_property
     def explained(self) -> frozenset[str]:
-        """The cells for which a limit explains why most of their trials are below the ceiling."""
+        """The cells in which a limit explains why most trials are below the ceiling."""
         return cells_mostly(
             (finding for finding in self.limited if finding.kind.explains), self.samples
         )
 
     @cached_property
     def of_hosts(self) -> frozenset[str]:
-        """The cells in which a host limits most trials, not the link."""
+        """The cells in which a host, not the link, limits most trials."""
         return cells_mostly(
             (finding for finding in self.limited if finding.kind.of_host), self.samples
         )
@@ -152,7 +152,7 @@ class RunEvidence:
 
     @cached_property
     def routes(self) -> dict[str, list[Mapping[str, Any]]]:
-        """Host → facts of its further interfaces that some record names."""
+        """Host → facts of its other interfaces, if records name them."""
         interfaces = {
             str(record.values[name])
             for record in self.run.records

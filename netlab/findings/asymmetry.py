@@ -11,14 +11,15 @@ from netlab.findings.series import Point, Series
 from netlab.stats import median
 
 FAR = 2.0
-"""The median of the faster direction is more than so many times that of the slower one."""
+"""A direction is far slower if the other direction's median is more than this many times its
+own."""
 
 
 def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Finding, ...]:
     """Pairings that carry less than half of what the same ends carry in the other direction.
 
-    Under the same settings, over the socket buffers for which both have a figure. ``of_mesh`` are
-    the cells that a finding about the mesh already calls slow.
+    Cells with the same settings are compared, at the socket buffers for which both directions have
+    a figure. ``of_mesh``: the cells that a finding about the mesh already calls slow.
     """
     groups = {one_series.group: one_series for one_series in series if one_series.test == "stream"}
     findings = []

@@ -10,18 +10,20 @@ from netlab.findings.series import Point, Series
 from netlab.stats import median
 
 NO_EFFECT = 0.01
-"""Most share by which the largest figure of a series is above the smallest: scatter, as in the rule
-for outliers."""
+"""Maximum share by which the largest figure of a series without an effect exceeds the smallest:
+scatter, as in the rule for outliers."""
 
 LEAST_LEVELS = 4
-"""Least sizes with a figure for a statement about the axis."""
+"""Minimum number of sizes with a figure for a statement about the axis."""
 
 ENDS = ("sender", "receiver", "client", "server")
 SIDES = ("send", "receive")
 
 
 def buffers(series: Iterable[Series]) -> tuple[Finding, ...]:
-    """Findings about capped or doubled buffers, cells of the same point, axes without effect."""
+    """Findings about capped or doubled buffers, cells with equal effective buffers, and axes
+    without effect.
+    """
     all_series = tuple(series)
     return (
         *_reported(all_series, "capped", Kind.BUFFER_CAPPED),
@@ -32,7 +34,7 @@ def buffers(series: Iterable[Series]) -> tuple[Finding, ...]:
 
 
 def _reported(series: Sequence[Series], suffix: str, kind: Kind) -> list[Finding]:
-    """One finding per pairing about what the systems report to have done to requested buffers."""
+    """One finding per pairing about what the systems report that they did to requested buffers."""
     cells: dict[str, dict[str, Point]] = {}
     ends_of: dict[str, dict[str, None]] = {}
     for one_series in series:
@@ -67,7 +69,7 @@ def _most_effective(points: Iterable[Point]) -> dict[str, float | None]:
 
 
 def _effective(point: Point) -> Mapping[str, int]:
-    """Buffer → its effective size; without buffers that are not known."""
+    """Buffer → its effective size; buffers of unknown size are left out."""
     sizes_of: dict[str, int] = {}
     for end in ENDS:
         for side in SIDES:
@@ -109,7 +111,7 @@ def _same_points(series: Sequence[Series]) -> list[Finding]:
 
 
 def _no_effect(series: Series) -> Finding | None:
-    """The finding that figures hardly differ over all buffers, except for outliers."""
+    """The finding that the figures hardly differ between the buffer sizes, outliers excepted."""
     points_with_values = [point for point in series.on_axis if point.values]
     outliers: set[str] = set()
     if not _are_alike(points_with_values):

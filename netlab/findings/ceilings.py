@@ -1,7 +1,7 @@
 """Ceilings: findings from the position of a series under the wire ceiling alone. Pure.
 
-They are stated if nothing recorded shows more: a fall from the ceiling without an explanation, TCP
-figures that only fit under the ceiling without timestamps, and figures that fit under no ceiling.
+They are stated only if the records give no better explanation: a fall below the ceiling, TCP
+figures that fit only under the ceiling without timestamps, and figures above every ceiling.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from netlab.stats import median, median_absolute_deviation
 from netlab.stats.outliers import STEP_LIMIT, TO_DEVIATION
 
 LEAST_FULL, LEAST_FALLEN = 4, 3
-"""Least cells at the ceiling that show what the series can reach, and least lower cells behind
-them: two adjacent ones are a step."""
+"""Minimum number of cells at the ceiling, which show what the series can reach, and minimum number
+of lower cells after them: two adjacent lower cells are a step."""
 
 
 def falls(series: Iterable[Series], explained: Collection[str]) -> tuple[Finding, ...]:
-    """Series that run at the wire ceiling and fall below it towards the largest buffers.
+    """Series that reach the wire ceiling and fall below it towards the largest buffers.
 
-    ``explained`` are the cells whose limit the records show: they get no finding of this kind.
+    ``explained``: cells whose limit the records show. They get no finding of this kind.
     """
     return tuple(
         result for one_series in series if (result := _fall(one_series, explained)) is not None
@@ -34,7 +34,8 @@ def falls(series: Iterable[Series], explained: Collection[str]) -> tuple[Finding
 def without_timestamps(series: Iterable[Series], *, imported: bool) -> tuple[Finding, ...]:
     """TCP without recorded options whose figures suggest that timestamps were off.
 
-    Most of its cells are above the ceiling with timestamps, and none is above that without them.
+    Most cells of such a series are above the ceiling with timestamps, and none is above the ceiling
+    without them.
     """
     tolerance = above_tolerance(imported=imported)
     return tuple(
@@ -82,7 +83,7 @@ def _fall(series: Series, explained: Collection[str]) -> Finding | None:
     full = [point for point in wired if _share(point) >= full_share]
     if len(full) < LEAST_FULL:
         return None
-    # The cells behind the last one at the ceiling.
+    # The cells after the last one at the ceiling.
     fallen = wired[wired.index(full[-1]) + 1 :]
     figures = [_middle(point) for point in full]
     median_figure = median(figures)

@@ -15,7 +15,8 @@ TOLERANCE = 0.02
 """Share of the requested time by which a window may differ from it."""
 
 _LONGEST_NS = ("receiver_longest_gap_ns", "rtt_max_ns")
-"""A window ends with a message, an answer or its time-out: it may be longer by one of them."""
+"""A window ends with a message, an answer or its time-out, so it may be longer than requested by
+one of these times."""
 
 
 def off_time(series: Iterable[Series], statements: StatedFacts) -> tuple[Finding, ...]:
@@ -60,7 +61,7 @@ def _measured(pairing: str, points: Sequence[Point]) -> Finding | None:
 
 
 def _times(record: Record, prefix: str) -> tuple[float, float, float] | None:
-    """Requested time, elapsed time, and what the last message may add, in seconds.
+    """Requested time, elapsed time, and the time that the last message may add, in seconds.
 
     ``None`` if they are not known.
     """

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 _REQUESTS_S = 1.0
 _OTHER_WAY = {"to_server_": "to_client_", "to_client_": "to_server_"}
 _WINDOW_OF_SEGMENTS = 4
-"""With a smaller window, Linux cuts smaller segments than the path would carry."""
+"""If the window is smaller than this many segments, Linux cuts smaller segments than the path would
+carry."""
 
 
 def samples(run: Run) -> tuple[StreamSample, ...]:
     """The evidence of each flow of each stream that is ok, in the plan's order.
 
-    For an import, that is only its share of the wire ceiling.
+    For an import, the only evidence is the share of the wire ceiling.
     """
     return tuple(
         sample
@@ -62,7 +63,7 @@ class _FlowValues:
         return value if isinstance(value, str) else None
 
     def grown(self, name: str) -> int | None:
-        """The growth of a counter of the sender's TCP over its window."""
+        """The growth of a counter of the sender's TCP over the sender's window."""
         begin, end = self.whole(f"sender_tcp_begin_{name}"), self.whole(f"sender_tcp_end_{name}")
         return None if begin is None or end is None or end < begin else end - begin
 
@@ -218,7 +219,7 @@ def _account(fields: _FlowValues) -> TcpAccount:
 
 
 def _losses(fields: _FlowValues, protocol: str) -> Losses:
-    """Lost messages over UDP; over TCP only the segments that the other direction sent again."""
+    """Lost messages over UDP; over TCP, only segments that the other direction retransmitted."""
     if protocol != "UDP":
         resent = _other_way(fields).grown("total_retrans") if fields.prefix else 0
         return Losses(other_way=resent)
@@ -253,7 +254,9 @@ def _drops(fields: _FlowValues, record: Record, *, server_sends: bool) -> OwnDro
 
 
 def _between_readings_s(fields: _FlowValues, settings: Mapping[str, Any]) -> float:
-    """Time between the readings of the counters, just outside the test: stages and requests."""
+    """Maximum time between the two readings of the counters, which are taken just outside the test:
+    its stages, and the requests to the probes.
+    """
     stages = (fields.number(name) for name in ("setup_ns", "elapsed_ns", "drain_ns"))
     stages_s = sum(stage for stage in stages if stage is not None) / 1e9
     return (number(settings.get("warm_up_s")) or 0) + stages_s + _REQUESTS_S
@@ -271,14 +274,16 @@ def _path_mtu_bytes(fields: _FlowValues, protocol: str, settings: Mapping[str, A
     if pmtu is None or mss is None or window is None or window < _WINDOW_OF_SEGMENTS * mss:
         return pmtu
     version = ip_version_of(settings)
-    # If unknown, timestamps may be in use: without them the path would seem narrower.
+    # If options are unknown, assume timestamps: otherwise the path would seem narrower than it is.
     timestamps = fields.values.get(fields.prefix + "tcp_timestamps") is not False
     headers = pmtu - mss_of(pmtu, ip_version=version, timestamps=timestamps)
     return min(pmtu, mss + headers)
 
 
 def _mtu(fields: _FlowValues, link: Link | None) -> int | None:
-    """The MTU of the path, if it is known to be smaller than the link's; otherwise the link's."""
+    """The MTU of the path if it is known to be smaller than the link's, otherwise the MTU of the
+    link.
+    """
     path = fields.whole("sender_path_mtu_bytes")
     if link is None:
         return None
@@ -309,8 +314,9 @@ def ceiling_of(
 ) -> float | None:
     """The wire ceiling of one flow in payload bit/s; ``None`` if the link is not known.
 
-    If it is not known whether TCP timestamps were in use, it is the lower one, with timestamps,
-    unless ``highest`` is set. A path with a smaller MTU than the link has its own ceiling.
+    If it is not known whether TCP timestamps were in use, the result is the lower ceiling, that
+    with timestamps; with ``highest``, it is the one without them. A path with a smaller MTU than
+    the link has its own ceiling.
     """
     size = settings.get("message_bytes")
     if link is None or values.get("same_host") is True or not isinstance(size, int):

@@ -1,7 +1,7 @@
 """Findings: typed statements about a run, each with its evidence. Pure.
 
-kinds/catalogue.py has all kinds of findings. Findings are computed from records and from nothing
-else, separately from printing. If the evidence is missing, there is no finding.
+kinds/catalogue.py lists all kinds of findings. Findings are computed from records only, and printed
+elsewhere. If the evidence is missing, there is no finding.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ __all__ = ["Finding", "Group", "Kind", "finding"]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Cells that differ only in other settings, such as the socket buffer.
+    """Cells that differ only in settings that are not listed here, such as the socket buffer.
 
-    A field that a finding does not depend on is empty: a finding about a host has no pairing.
+    If a finding does not depend on a field, the field is empty: a finding about a host has no
+    pairing.
     """
 
     pairing: str = ""
@@ -28,7 +29,8 @@ class Group:
     message_bytes: int | None = None
     flow: str = ""
     conditions: tuple[tuple[str, str | int | float | bool | None], ...] = ()
-    """Further settings that distinguish it from other groups of the run, with their values."""
+    """Further settings that distinguish the group from other groups of the run, with their
+    values."""
     host: str = ""
 
     def __str__(self) -> str:
@@ -50,7 +52,8 @@ class Finding:
     words: Mapping[str, str] = field(default_factory=dict)
     """Evidence that is not a number: names, facts before and after, a source."""
     trials: tuple[tuple[str, int], ...] = ()
-    """(cell, trial) of each trial that shows it; empty if it is not about single trials."""
+    """(cell, trial) of each trial that shows the finding; empty if it is not about single
+    trials."""
     sentence: str = field(default="", compare=False)
     """The finding as an English sentence; only for a run that ``netlab.load`` has read."""
 

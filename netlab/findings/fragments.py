@@ -18,9 +18,10 @@ from netlab.findings.series import Point, Series
 
 
 def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
-    """One finding per message size and IP version: it is about the link, whoever sends over it.
+    """One finding per message size and IP version, since it is about the link, not about its
+    senders.
 
-    Only for cells that have a result, sent over a wire with a known MTU.
+    Only for cells that have a result and were sent over a wire with a known MTU.
     """
     cells: dict[tuple[Group, IpVersion, int], dict[str, None]] = {}
     for one_series in series:

@@ -15,14 +15,14 @@ from netlab.ethernet import (
 
 
 class Accounting(Enum):
-    """What a bottleneck counts for each IP packet."""
+    """The bytes that a bottleneck counts for each IP packet."""
 
     WIRE = "wire"
-    """The frame with preamble and gap, all that keeps the wire busy: a link."""
+    """The frame with preamble and gap, which is the time that it occupies the wire: a link."""
     FRAME = "frame"
-    """The frame, header to FCS, 64 bytes at least: a policer of a switch."""
+    """The frame from its header to the FCS, at least 64 bytes: a policer of a switch."""
     HEADED = "headed"
-    """Header and packet, no FCS, not padded: a shaper of Linux (tbf, htb)."""
+    """The Ethernet header and the packet, without FCS and padding: a shaper of Linux (tbf, htb)."""
     PACKET = "packet"
     """The IP packet: a policer of a router."""
 
@@ -66,14 +66,16 @@ STEPS_BIT_PER_S = tuple(
 """Rates that links negotiate (IEEE 802.3)."""
 
 STEP_BELOW, STEP_ABOVE = 0.02, 0.005
-"""Share by which a rate at such a step may be below it, and above it."""
+"""Shares by which a measured rate may be below, and above, a rate that links negotiate."""
 
 UNLIKE_STATED = 0.9
-"""Largest share of the stated rate that counts as another step."""
+"""Maximum share of the stated rate at which a rate counts as a different one."""
 
 
 def step_of(rate_bit_per_s: float, stated_bit_per_s: float) -> float | None:
-    """The step below the stated rate that a rate on the wire reaches; ``None`` if there is none."""
+    """The rate that links negotiate, below the stated one, at which a rate on the wire is; ``None``
+    if there is none.
+    """
     return next(
         (
             step

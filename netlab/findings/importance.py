@@ -1,4 +1,4 @@
-"""Importance: the order in which a report states the kinds of findings. Pure."""
+"""Importance: the order in which a report states the findings, by kind. Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from netlab.findings.finding import Finding, Kind
 def leading_kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
     """The kinds that a report may state first, by their rank.
 
-    Warnings about limits of streams share one place, that of the first of them. Among them, the
-    one that cost the run most comes first: its share of the ceiling, over all trials that show it.
+    Warnings about limits of streams share one place in the order, that of the first of them. Among
+    these, the one that cost the run most comes first: its share of the ceiling, over all trials
+    that show it.
     """
     costs: dict[Kind, float] = {}
     for finding in findings:

@@ -16,14 +16,16 @@ from netlab.findings.series import Point, Series
 from netlab.findings.traffic.interfaces import LOOPBACK
 
 FAR_BELOW = 0.11
-"""Most of the ceiling that a pairing reaches if it is far below its link: links negotiate a tenth
-of their rate, and the clocks add a little."""
+"""Maximum share of the ceiling for a pairing that is far below its link: links negotiate a tenth of
+their rate, and the clocks add a little."""
 
 SEVERAL = 3
-"""Least cells at one rate that links negotiate; with different ceilings two are enough."""
+"""Minimum number of cells at one rate that links negotiate; if their ceilings differ, two cells are
+enough."""
 
 LARGE_MESSAGE_BYTES = 700
-"""Some message of a pairing must be at least half a frame: a host may send too few small ones."""
+"""Some message of a pairing must be at least half a frame long: a host may be too slow to send
+enough small ones."""
 
 STEADY = (
     *("kernel", "boot_id", "machine_id", "cpu_model", "cpu_count", "virtual", "governor", "turbo"),
@@ -36,7 +38,8 @@ STEADY = (
     *("interface_queues_rx", "interface_queues_tx", "interface_carrier"),
     *("udp_fast_send_threshold_bytes", "udp_default_receive_window_bytes", "tcp_1323_options"),
 )
-"""Facts that only a change of the host alters; without counters and self-tuning values."""
+"""Facts that change only if someone changes the host; counters and self-tuning values are left
+out."""
 
 Facts = Mapping[str, Sequence[Mapping[str, Any]]]
 """Host → its facts in the order in which they were recorded."""
@@ -52,9 +55,9 @@ def links(
     """One finding per pairing that reaches at most a tenth of what its link carries, or at most
     another rate that links negotiate.
 
-    ``of_hosts`` are the cells that a host limits: if the best cell is one of them, the link is not
-    suspected. ``slower_links`` are pairings that already have such a finding, and ``of_mesh`` the
-    cells that a finding about the mesh already calls slow.
+    ``of_hosts``: cells that a host limits. If the best cell is one of them, the link is not
+    suspected. ``slower_links``: pairings that already have such a finding. ``of_mesh``: cells that
+    a finding about the mesh already calls slow.
     """
     if link is None:
         return ()
@@ -111,8 +114,8 @@ def hosts(
 ) -> tuple[Finding, ...]:
     """Findings from the facts of each host.
 
-    ``wired`` are the hosts that measured over a cable. The interfaces of other hosts do not matter.
-    ``routes`` has the facts of the interfaces behind their other test addresses.
+    ``wired``: the hosts that measured over a cable; the interfaces of other hosts do not matter.
+    ``routes``: the facts of the interfaces behind further test addresses of the hosts.
     """
     return (
         *(result for host in facts for result in _changed(host, facts[host])),
@@ -128,9 +131,9 @@ def hosts(
 
 
 def _changed(host: str, readings: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
-    """Facts that differ between the readings; an absent fact shows nothing.
+    """Facts that differ between the readings; a missing fact proves nothing.
 
-    An interface's facts are compared only while the route goes over the same one.
+    An interface's facts are compared only while the route uses the same interface.
     """
     changes: dict[str, str] = {}
     for name in STEADY:

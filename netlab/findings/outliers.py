@@ -1,4 +1,4 @@
-"""Outliers: cells far off their neighbours, and trials far off the other trials of their cell.
+"""Outliers: cells far from their neighbours, and trials far from the other trials of their cell.
 
 The rules and their sources are in ``netlab.stats.outliers``. Nothing is dropped: each finding has
 the mean with and without the outlier, and the median. Pure.
@@ -30,7 +30,7 @@ def outliers_of(series: Series) -> tuple[tuple[Outlier, Point], ...]:
 
 def _of(series: Series) -> Iterator[Finding]:
     strays = outliers_of(series)
-    # The mean leaves out all outliers: without only one of two it would still be wrong.
+    # The mean leaves out all outliers: it would still be wrong if only one of two were left out.
     outlier_points = [point for stray, point in strays if stray.kind == "outlier"]
     for stray, point in strays:
         if stray.kind == "outlier":

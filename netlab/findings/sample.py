@@ -10,19 +10,19 @@ from netlab.results.tcp_series import TcpSeries
 from netlab.stats.histogram import Histogram, middle_of
 
 WINDOW_NS = 200_000_000
-"""Least window for shares of CPU time: kernels count it in ticks of 1 to 16 ms."""
+"""Minimum window for shares of CPU time: kernels count it in ticks of 1 to 16 ms."""
 
 ORDINARY = 0.98
-"""Share of ordinary calls: all except the longest fiftieth. An interrupt or another program makes a
-few calls long, which is not the cost of a call."""
+"""Share of the send calls that count as ordinary: all except the longest fiftieth. A few calls are
+long because of an interrupt or another program."""
 
 SAMPLES = 50
-"""Least timed send calls for a statement about their length."""
+"""Minimum number of timed send calls for a statement about their length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamEnd:
-    """What one end reports of itself and of its host, over its own window; ``None``: not known."""
+    """What one end reports about itself and its host, for its own window; ``None``: not known."""
 
     host: str = ""
     window_ns: int | None = None
@@ -34,7 +34,7 @@ class StreamEnd:
     """Periods of a CPU quota; 0: no quota."""
     throttled_periods: int | None = None
     throttled_ns: int | None = None
-    """Time in which a quota made it wait, summed over all CPUs."""
+    """Time in which a quota made the end wait, summed over all CPUs."""
     steal_share: float | None = None
     """Share of all CPUs' time that the hypervisor gave to other machines."""
     busiest_core: int | None = None
@@ -42,7 +42,8 @@ class StreamEnd:
     cpu: int | None = None
     """The CPU to which it is pinned."""
     spins: bool = False
-    """Whether it keeps its CPU busy whatever arrives: a spinning receiver, a paced sender."""
+    """Whether it keeps its CPU busy even if nothing arrives: a spinning receiver, a paced
+    sender."""
     clock_ppm: float | None = None
     """How much faster the monotonic clock ran than the undisciplined one, in ppm."""
     clock_step_ns: int | None = None
@@ -72,9 +73,9 @@ class StreamEnd:
 
     @property
     def waited_share(self) -> float:
-        """Share of the window in which it had no CPU, for any reason; 0 if none is known.
+        """Share of the window in which it had no CPU, for any reason; 0 if no reason is known.
 
-        The reasons overlap, so the largest counts.
+        The reasons overlap, so the largest share counts.
         """
         throttled = self._share(self.throttled_ns)
         quota = self.throttled_share if throttled is None else min(1.0, throttled)
@@ -91,12 +92,12 @@ class TcpAccount:
     busy_us: int | None = None
     """Time with data to send, or unacknowledged data."""
     rwnd_limited_us: int | None = None
-    """Part of that time in which the receiver's window held it back."""
+    """Part of the busy time in which the receiver's window held it back."""
     sndbuf_limited_us: int | None = None
-    """Part of that time in which the send buffer held it back."""
+    """Part of the busy time in which the send buffer held it back."""
     retransmissions: int | None = None
     window_bytes: int | None = None
-    """The receiver's window as last announced; the larger of begin and end."""
+    """The receiver's last announced window, at the beginning or the end, whichever is larger."""
     min_rtt_us: int | None = None
     rtt_us: int | None = None
     """Smoothed, at the end of the window."""
@@ -113,7 +114,7 @@ class Losses:
     local: int | None = None
     """Messages that the sender's system refused or dropped; not counted as sent."""
     other_way: int | None = 0
-    """Messages of the other direction lost at the same time; over TCP, segments sent again."""
+    """Messages of the other direction lost at the same time; over TCP, retransmitted segments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,12 +123,13 @@ class OwnDrops:
 
     sender_interface: int | None = None
     sender_queue: int | None = None
-    """Drops in front of that interface, including those that its send calls reported."""
+    """Drops in the queue of the sender's interface, including those that send calls reported."""
     receiver_interface: int | None = None
     receiver_backlog: int | None = None
-    """Drops in the backlog of the CPUs behind that interface (softnet)."""
+    """Drops in the backlog of the CPUs behind the receiver's interface (softnet)."""
     sender_backlog: int | None = None
-    """The same at the sender: no loss, but shows whether its host counts all drops."""
+    """The same at the sender. These drops are no loss, but show whether the host counts all
+    drops."""
     reassembly: int | None = None
     """Messages that the receiver's system could not reassemble."""
     between_s: float = 0.0
@@ -135,20 +137,21 @@ class OwnDrops:
 
 
 LINK_FULL = 0.98
-"""Least share of the link that all traffic in one direction of an interface fills if the link is
-full."""
+"""A link is full if all traffic in one direction of an interface is at least this share of the
+link's rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherTraffic:
-    """Traffic of others that an interface of one of the hosts carried in one direction."""
+    """Traffic of others in one direction of an interface of one of the hosts."""
 
     host: str
     receiving: bool
     bit_per_s: float
     """As the interface counts it, from the Ethernet header to the end of the packet."""
     filled_share: float
-    """Share of the link on the wire, with ours; above 1 by the uncertainty of the bounds."""
+    """Share of the link that all traffic fills on the wire, including ours; it may exceed 1 by the
+    uncertainty of the bounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,18 +168,20 @@ class StreamSample:
     flow: str = ""
     """``to server`` or ``to client`` if the test sends both ways."""
     conditions: str = ""
-    """Its other settings, as text: with equal ``conditions``, only the message size differs."""
+    """Its other settings, as text: samples with equal ``conditions`` differ only in message
+    size."""
     imported: bool = False
-    """Whether it comes from a document: what is not printed there is not known."""
+    """Whether it comes from a document: values that are not printed in the document are not
+    known."""
     throughput_bit_per_s: float
     """Measured at the receiver."""
     ceiling_bit_per_s: float | None
-    """Wire ceiling; the lowest that the TCP options can leave."""
+    """Wire ceiling; the lowest that is possible with the TCP options, if these are not known."""
     highest_ceiling_bit_per_s: float | None = None
-    """The highest that they can leave."""
+    """The highest wire ceiling that is possible with the TCP options."""
     resolution_share: float = 0.0
-    """Uncertainty of throughput, if the receiver's calls were long for its window; otherwise 0, and
-    throughput is known to 0.1 %."""
+    """Uncertainty of the throughput, if the receiver's calls were long compared with its window.
+    Otherwise 0: the throughput is known to 0.1 %."""
     same_host: bool = False
     """Whether both ends are on one host: no wire was used."""
     stopped_share: float = 0.0
@@ -203,7 +208,7 @@ class StreamSample:
     receive_calls: int | None = None
     """Receive calls that did not wait."""
     empty_receives: int | None = None
-    """Those of them that found no data."""
+    """Those of ``receive_calls`` that found no data."""
     tcp: TcpAccount = TcpAccount()
     tcp_series: TcpSeries | None = None
     """The sender's tcp_info over its window."""
@@ -211,7 +216,7 @@ class StreamSample:
     """The rate of the sender's TCP while its data flowed: streams/plateau.py."""
     losses: Losses = Losses()
     drops: OwnDrops = OwnDrops()
-    """Of both directions, if the test sends both ways."""
+    """Drops of both directions, if the test sends both ways."""
     congestion: str | None = None
     """The sender's congestion control."""
     congestion_asked: bool = False
@@ -219,12 +224,12 @@ class StreamSample:
     packets_a_message: int | None = None
     """IP packets per UDP message; not known for TCP, which cuts its own segments."""
     others: tuple[OtherTraffic, ...] = ()
-    """Traffic of others, of both hosts and directions; also empty if nothing shows it."""
+    """Traffic of others on both hosts, in both directions; also empty if it cannot be detected."""
     likely_others_share: float = 0.0
-    """Share of the link that others probably used in the direction of its data, even if that is too
-    little to be told from ours; 0 if not known."""
+    """Share of the link that others probably used in the direction of its data, even if their
+    traffic is too little to be distinguished from ours; 0 if not known."""
     others_doubt_share: float = 0.0
-    """Share of the link that may be ours in that, because the counters lag."""
+    """Part of ``likely_others_share`` that may be our own traffic, because the counters lag."""
     path_mtu_bytes: int | None = None
     """The path MTU to the receiver, as the sender's system knows it."""
     link_mtu_bytes: int | None = None
@@ -243,9 +248,10 @@ class StreamSample:
 
     @property
     def filled_by_others(self) -> OtherTraffic | None:
-        """The other traffic that filled the link, the largest if there are several.
+        """The other traffic that filled the link; the largest if there are several.
 
-        In the direction of its data; TCP's acknowledgements need the other direction as well.
+        In the direction of its data; for TCP also in the other direction, which carries the
+        acknowledgements.
         """
         back = self.protocol == "TCP" and not self.flow
         full = [
@@ -257,7 +263,7 @@ class StreamSample:
 
     @property
     def reported_others(self) -> OtherTraffic | None:
-        """The same; otherwise the most other traffic in its data's direction, with room left."""
+        """The same. If no link was full, the largest other traffic in the direction of its data."""
         in_direction = (traffic for traffic in self.others if self._is_of_data(traffic))
         return self.filled_by_others or max(
             in_direction, key=lambda traffic: traffic.bit_per_s, default=None
@@ -279,12 +285,12 @@ class StreamSample:
 
     @property
     def missing_share(self) -> float:
-        """What throughput lacks of the ceiling, as a share of it; 1 if the ceiling is not known."""
+        """Missing throughput, as a share of the wire ceiling; 1 if the ceiling is not known."""
         return 1 - (self.ceiling_share or 0)
 
     @property
     def longest_wait_share(self) -> float:
-        """Share of the window without a CPU, of the end that waited longer."""
+        """Share of the window without a CPU, of the end for which it is larger."""
         return max(end.waited_share for end in self.ends)
 
     @property
@@ -296,13 +302,15 @@ class StreamSample:
 
     @property
     def sent_bit_per_s(self) -> float | None:
-        """The rate that the send calls accepted."""
+        """The rate at which the send calls accepted data."""
         per_s = self.calls_per_s
         return None if per_s is None else 8 * self.message_bytes * per_s
 
     @property
     def delivered_share(self) -> float | None:
-        """What arrived, as a share of what the send calls accepted; near 1 if nothing is lost."""
+        """Received data as a share of the data that the send calls accepted; near 1 if nothing is
+        lost.
+        """
         sent_rate = self.sent_bit_per_s
         return None if not sent_rate else self.throughput_bit_per_s / sent_rate
 
@@ -349,7 +357,7 @@ class StreamSample:
 
     @property
     def cwnd_limited_us(self) -> int | None:
-        """Time in which TCP had data and neither window nor buffer held it back."""
+        """Time in which TCP had data to send, and neither window nor buffer held it back."""
         tcp = self.tcp
         if tcp.busy_us is None or tcp.rwnd_limited_us is None or tcp.sndbuf_limited_us is None:
             return None

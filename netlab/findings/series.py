@@ -48,14 +48,14 @@ class Point:
 
     @cached_property
     def lowest_ceiling(self) -> float | None:
-        """Wire ceiling in payload bit/s, with those possible TCP options that leave the least;
+        """Wire ceiling in payload bit/s, with the possible TCP options that take the most room;
         ``None`` if it is not known.
         """
         return self._ceiling(highest=False)
 
     @cached_property
     def highest_ceiling(self) -> float | None:
-        """The same with the options that leave the most."""
+        """The same with the possible TCP options that take the least room."""
         return self._ceiling(highest=True)
 
     def _ceiling(self, *, highest: bool) -> float | None:
@@ -88,13 +88,13 @@ class Point:
 
     @cached_property
     def middle(self) -> float | None:
-        """Their median, which one stray trial does not move; ``None`` if there are none."""
+        """The median of the values, which one outlier does not move; ``None`` if there are none."""
         values = self.values
         return median(values) if values else None
 
     @cached_property
     def mean(self) -> float | None:
-        """Their mean, as in the tables."""
+        """The mean of the values, as in the tables."""
         values = self.values
         return sum(values) / len(values) if values else None
 
@@ -115,7 +115,7 @@ class Point:
         return any(name in self.settings for name in _PACED)
 
     def of(self, name: str) -> tuple[Value, ...]:
-        """This value of each trial that is ok and has it."""
+        """This value of each trial that is ok and has the value."""
         return tuple(record.values[name] for record in self._ok if name in record.values)
 
     def of_flow(self, name: str) -> tuple[Value, ...]:
@@ -134,7 +134,7 @@ class Series:
 
     @cached_property
     def on_axis(self) -> tuple[Point, ...]:
-        """The points with a requested buffer size: the others have no place on the axis."""
+        """The points with a requested buffer size: the others have no position on the axis."""
         return tuple(point for point in self.points if point.buffer_bytes is not None)
 
     @cached_property
@@ -189,7 +189,9 @@ def _flows(cell: PlannedCell) -> Iterable[tuple[str, str]]:
 
 
 def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
-    """Pairing, protocol and message size of a cell, with the settings that vary in its run."""
+    """Pairing, protocol and message size of a cell, with the other settings that differ within its
+    run.
+    """
     size = cell.settings.get("message_bytes")
     return Group(
         pairing=cell.pairing,
@@ -201,7 +203,7 @@ def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
 
 
 def varying(cells: Sequence[PlannedCell]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """(test, protocol) → the settings that differ between its cells, except the group's own."""
+    """(test, protocol) → the settings that differ between its cells, except those of the group."""
     kinds: dict[tuple[str, str], list[PlannedCell]] = {}
     for cell in cells:
         kinds.setdefault((cell.test, _protocol(cell)), []).append(cell)

@@ -1,4 +1,4 @@
-"""Unrepeated: comparisons that one trial a cell cannot decide. Pure."""
+"""Unrepeated: comparisons that cannot be decided because each cell has one trial. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from netlab.findings.series import Series
 from netlab.stats import compare, mean
 
 MAX_PAIRINGS = 6
-"""With more pairings, a list of all pairs of pairings is of no use."""
+"""Maximum number of pairings for which all pairs of pairings are listed: a longer list is of no
+use."""
 
 ColumnGroup = Group
 """Cells of a pairing in one column of a table: a group without its pairing."""
@@ -22,8 +23,8 @@ def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
     """One finding per protocol and two pairings whose cells have one trial each.
 
     The later pairing of the plan is compared with the earlier one. The evidence is the difference
-    of the column means over the cells that both have; ``netlab.stats.compare`` cannot tell for any
-    of these cells.
+    of the column means over the cells that both have; ``netlab.stats.compare`` gives "cannot tell"
+    for each of these cells.
     """
     figures: dict[str, dict[str, dict[ColumnGroup, dict[int | None, tuple[str, float]]]]] = {}
     for one_series in series:

@@ -1,4 +1,4 @@
-"""In how many trials something was seen, as text. Pure."""
+"""Text about the number of trials in which something was seen. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from netlab.messages import counted
 
 
 def in_trials(count: int, number: int) -> dict[str, str]:
-    """The word ``in_trials``: in how many trials of a cell; empty if the cell has one trial."""
+    """The word ``in_trials``: the number of affected trials of a cell; empty if the cell has one
+    trial.
+    """
     if number < 2:
         return {}
     return {

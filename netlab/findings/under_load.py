@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 TEST = "latency_under_load"
 
 FULL = 0.9
-"""Least share of the wire ceiling for a full path."""
+"""Minimum share of the wire ceiling for a path to count as full."""
 
 LEAST_LOST, TIMES_IDLE = 5, 10
-"""Least requests lost under load, and least ratio of their share to the share lost before."""
+"""Minimum number of requests lost under load, and minimum ratio of their share to the share that
+was lost before the load."""
 
 TrialEvidence = Mapping[str, float | None]
 TrialRule = Callable[[Record, Link | None], TrialEvidence | None]
@@ -146,7 +147,7 @@ def _throughputs(record: Record) -> dict[str, float]:
 
 
 def _share(record: Record, link: Link | None) -> float | None:
-    """Share of the wire ceiling, of the better direction; ``None`` if it is not known."""
+    """Share of the wire ceiling that the better direction reaches; ``None`` if it is not known."""
     shares = []
     for prefix, rate in _throughputs(record).items():
         ceiling = ceiling_of(record.settings, record.values, prefix, link)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 CLOCK_PPM = 100
-"""Most ppm by which two clocks of one host may differ."""
+"""Maximum difference between two clocks of one host, in ppm."""
 
 SAVING = frozenset({"powersave", "ondemand", "conservative", "schedutil"})
 """Governors that change a CPU's frequency with its load."""
@@ -68,7 +68,7 @@ def _congestion(samples: Iterable[StreamSample]) -> Iterator[Finding]:
 
 
 def _clock_steps(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Hosts whose wall clock was set during a trial: once is enough, as no jitter is that long."""
+    """Hosts whose wall clock was set during a trial. One is enough: no jitter is that large."""
     steps: dict[str, dict[str, int]] = {}
     for sample in samples:
         for end in sample.ends:
@@ -109,7 +109,9 @@ _TAKEN = frozenset({Kind.SENDER_STARVED, Kind.RECEIVER_STARVED, Kind.STOLEN_CPU}
 
 
 def _is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:
-    """Whether others used its CPU, although neither that nor its own quota limited the stream."""
+    """Whether other machines or programs used the end's CPU, although neither they nor its own
+    quota limited the stream.
+    """
     waited = starved(end) and not throttled(end)
     return (waited or robbed(end)) and limit_of(sample) not in _TAKEN
 
@@ -120,7 +122,9 @@ def _of_hosts(
     rule: Callable[[StreamSample, StreamEnd], bool],
     figures: Mapping[str, Callable[[StreamEnd], float | None]],
 ) -> Iterator[Finding]:
-    """One finding per host, over the cells in which more than half of the trials show it there."""
+    """One finding per host, over the cells in which more than half of the trials show it for this
+    host.
+    """
     hosts: dict[str, dict[str, list[tuple[StreamSample, StreamEnd]]]] = {}
     for sample in samples:
         for end in sample.ends:

@@ -1,8 +1,9 @@
-"""Allows the hosts' account every congestion control that this kernel has.
+"""Allows the account of the hosts to use every congestion control that this kernel has.
 
-The account is not root, and the kernel allows ordinary users only some congestion controls. This
-list belongs to the whole machine, not to a namespace. So the first lab extends it and the last one
-restores it; the original list is saved before the change.
+The account is not root, and the kernel allows ordinary users only some congestion controls. The
+kernel's list of allowed congestion controls belongs to the whole machine, not to a namespace.
+Therefore the first lab extends the list and the last lab restores it. The original list is saved
+before the change.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Finds by trial what this machine lacks for a lab, with the command that installs it.
+"""Tries on this machine what a lab needs, and names the command that installs what is missing.
 
-Each trial runs in its own namespaces, which end with it; the machine is not changed.
+Each try runs in its own namespaces, which end with the try. The machine is not changed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LabNeed:
     needed_for: str
     what: str
     remedy: str | None
-    """One line with a command that fixes it; None if nothing is missing."""
+    """One line with a command that installs what is missing; None if nothing is missing."""
 
     def as_text(self) -> str:
         """One line."""
@@ -101,7 +101,9 @@ def _trial(needed_for: str, need: str, script: str, module: str | None = None) -
 
 
 def _remedy(reason: str, module: str | None) -> str:
-    """What fixes it, by the message of the failed program; ``module``: the kernel module for it."""
+    """The remedy for the error message of a failed program; ``module``: the kernel module that the
+    program needs.
+    """
     if "not permitted" in reason or "ermission denied" in reason:
         return RIGHTS
     if "No space left" in reason:

@@ -1,9 +1,10 @@
-"""Sets up one host of the lab and becomes its sshd. A standalone script: it imports no netlab.
+"""Sets up one host of the lab and executes its sshd. A standalone script: it imports no netlab.
 
 It runs inside the host's network, mount, process and host-name namespaces. It waits on standard
 input for the description of the host (one JSON line), gives the host an /etc/passwd, a home and a
-/run that are invisible outside, and then executes sshd. The process that starts it records its
-process number first; if that process dies, input ends without a line and this script ends too.
+/run that are invisible outside, and then executes sshd. The process that starts this script first
+records the script's process number. If the starting process dies, the input ends without a line,
+and this script ends too.
 
 A host with Windows programs also gets a drive C, and its wine starts before its sshd.
 
@@ -34,7 +35,7 @@ UNIX_FOLDERS = (
 
 
 def main() -> None:
-    """Wait for the host's description, settle in, and become sshd."""
+    """Wait for the host's description, set the host up, and execute sshd."""
     line = sys.stdin.readline()
     if not line.endswith("\n"):
         raise SystemExit("netlab: the process that made this lab has ended")
@@ -174,12 +175,14 @@ def memory(path: str, options: str) -> None:
 
 
 def mount(*words: str) -> None:
-    """Mount, or end with the mount program's error on standard error."""
+    """Mount a file system; if that fails, exit with the error of the mount program on standard
+    error.
+    """
     subprocess.run(["mount", *words], check=True)
 
 
 def write(path: Path, text: str, mode: int) -> Path:
-    """Write a file that has its mode before it has content."""
+    """Write a file; its mode is set before its content is written."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "w") as file:
         file.write(text)

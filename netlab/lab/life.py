@@ -73,7 +73,7 @@ class LabState:
         }
 
     def as_text(self) -> str:
-        """The same for people."""
+        """The state as text for people."""
         if self.plan is None:
             return f"lab {self.name}: not up"
         options = self.plan.options
@@ -145,9 +145,10 @@ def _sends_frames(host: LabHost, options: LabOptions) -> bool:
 def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabState:
     """Make a lab: namespaces, cables, an sshd per host, and the inventory. It takes 2 s at most.
 
-    Windows hosts take a few seconds more, and the first ones on a machine another ten; ``say`` gets
-    a message about that. Raises UsageError for a name in use or impossible options, HostError if
-    this machine cannot have a lab. In case of an error everything made so far is removed.
+    Windows hosts take a few seconds more, and the first ones on a machine take another ten; ``say``
+    is called with a message about this delay. Raises UsageError for a name in use or impossible
+    options, HostError if this machine cannot have a lab. In case of an error everything made so far
+    is removed.
     """
     options.check()
     _require_root()
@@ -196,8 +197,8 @@ def status(name: str = "lab") -> LabState:
 
 
 def broken_pieces(of: LabState) -> dict[str, str]:
-    """Faults of a lab that was started: host, ``switch``, ``router`` or ``lab`` → what is wrong:
-    which part is missing, that its sshd has ended, or why a login fails.
+    """Faults of a lab that was started. Key: a host, ``switch``, ``router`` or ``lab``; value: the
+    missing part, a sentence that its sshd has ended, or the reason why a login fails.
     """
     if of.plan is None:
         return {}

@@ -28,7 +28,7 @@ SYSCTLS = (
     "net.ipv6.conf.default.accept_dad=0",
     # Only measurement traffic on the cable.
     "net.ipv6.conf.default.router_solicitations=0",
-    # A lossy trial must not seed the next one's congestion window.
+    # The loss of one trial must not affect the congestion window of the next trial.
     "net.ipv4.tcp_no_metrics_save=1",
 )
 SWITCH_SYSCTLS = ("net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1")

@@ -14,12 +14,12 @@ from netlab.units import format_rate, plain_figures
 MOST_LINUX_HOSTS = 6
 MOST_WINDOWS_HOSTS = 4
 UIDS_A_LAB = 8
-"""Account numbers reserved for a lab: one per host, and one more."""
+"""Number of user ids reserved for a lab: one per host, and one more."""
 ENDS_OF_A_ROUTER = 2
 TOPOLOGIES = ("cable", "star", "router")
 LEAST_IPV6_MTU_BYTES = 1280
 LEAST_CPU_SHARE = 0.01
-"""Share of one CPU: 1 ms in each period of the kernel, the least that it accepts."""
+"""Minimum share of one CPU: 1 ms in each period, the minimum that the kernel accepts."""
 MOST_CPU_SHARE = 64.0
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?")
@@ -35,7 +35,7 @@ def check_name(name: str) -> None:
 
 def linux_of(in_all: int, windows: int, *, routed: bool) -> int:
     """Number of Linux hosts in a lab with ``in_all`` hosts (``--number``); UsageError if no lab can
-    have so many.
+    have this number.
     """
     least, most = 2 + windows, min(MOST_LINUX_HOSTS + windows, UIDS_A_LAB - 1)
     if routed:
@@ -55,7 +55,7 @@ class LabOptions:
 
     name: str = "lab"
     rate: float | None = None
-    """Rate of the test cable in bit/s, Ethernet framing included; None: as fast as the CPU."""
+    """Rate of the test cable in bit/s, Ethernet framing included; None: only the CPU limits it."""
     mtu: int = 1500
     """Bytes, 68 to 65535; below 1280 the cable has no IPv6."""
     queue_frames: int | None = None
@@ -67,14 +67,16 @@ class LabOptions:
     windows: int = 0
     """Number of hosts with Windows programs, besides the Linux ones; 0 to 4."""
     linux: int | None = None
-    """Number of Linux hosts, 2 to 6; None: 2, or with a router as many as its two ends leave."""
+    """Number of Linux hosts, 2 to 6. None: 2, or with a router its ends that are not Windows
+    hosts."""
     second_rate: float | None = None
     """Rate in bit/s of a second cable, to a second switch; None: there is none."""
     second_hosts: tuple[str, ...] = ()
     """The hosts that have a second cable; empty: all."""
     topology: str = "cable"
-    """``cable``: straight between two hosts; more hosts have one cable each to a switch, as two
-    have with ``star``. ``router``: a device that forwards is between the two."""
+    """``cable``: one cable directly between two hosts; with more hosts, each host has one cable to
+    a switch. ``star``: a switch for two hosts as well. ``router``: a forwarding device between the
+    two hosts."""
     device_rate: float | None = None
     """Rate in bit/s that the router forwards each way; None: that of its cables."""
     device_queue_frames: int | None = None

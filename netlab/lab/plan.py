@@ -28,21 +28,22 @@ POOLS = (
     ("10.219.{slot}.0/24", "10.218.{slot}.0/24"),
     ("172.29.{slot}.0/24", "172.28.{slot}.0/24"),
 )
-"""Management network and test network, IPv4, in order of preference."""
+"""Pairs of a management network and a test network, IPv4, in order of preference."""
 TEST_IPV6 = "fd6e:6c61:62{slot:02x}::/64"
 """Unique local addresses (RFC 4193) that spell "nlab"."""
 
 FIRST_UID = 59000
-"""Below the numbers that Debian and systemd assign; one per host, so that labs do not share."""
+"""First user id of the labs, below the ids that Debian and systemd assign. Each host has its own
+id, so that no two labs share one."""
 SECOND = "second"
 """Name of the second test network, and of each host's interface in it."""
 ROUTER = "router"
-"""Name of the device of that topology, as an inventory has it."""
+"""Name of the forwarding device in the topology ``router``, as in an inventory."""
 ACCOUNT = "netlab"
 """The account for logins."""
 DEFAULT_QUEUE_FRAMES = 1000
 DEFAULT_DEVICE_QUEUE_FRAMES = 50
-"""Queue of a router: short enough to lose frames within a trial of a second."""
+"""Queue of a router in frames: short enough to lose frames within a trial of one second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,10 @@ class LabHost:
 
     name: str
     os: str
-    """Operating system letter: L, or W for one whose programs are Windows programs."""
+    """Operating system letter: L, or W for a host whose programs are Windows programs."""
     namespace: str
     port: str
-    """The root namespace's end of its management link, an interface name."""
+    """Name of the interface at the root namespace's end of its management link."""
     management_address: str
     user: str
     uid: int
@@ -133,7 +134,7 @@ class LabPlan:
 
     @property
     def place(self) -> Place:
-        """Its address ranges."""
+        """The address ranges of the lab."""
         return self.slot, str(ipaddress.ip_interface(self.controller_address).network)
 
     @property
@@ -190,12 +191,13 @@ def make_plan(
     taken_slots: Iterable[int],
     places: Mapping[str, Place] | None = None,
 ) -> LabPlan:
-    """Plan the hosts and cables: one cable between two hosts, else one from each to a device.
+    """Plan the hosts and cables: one cable between two hosts, or one cable from each host to a
+    device.
 
     ``routes``: networks that this machine has routes to. ``taken_slots``: slots of other labs and
     of interfaces that have our names. ``places``: address ranges of labs when they were up last, by
-    name; a lab prefers its own again, and another lab's come last. Raises HostError if every pool
-    is in use.
+    name. A lab prefers the ranges that it had before; those of other labs come last. Raises
+    HostError if every pool is in use.
     """
     candidates = _wanted(options.name, dict(places or {}))
     slot, management, test = _free_networks(candidates, list(routes), frozenset(taken_slots))

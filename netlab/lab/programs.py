@@ -57,7 +57,7 @@ class Missing:
 
     programs: tuple[str, ...]
     packages: tuple[str, ...]
-    """Debian's names, each once."""
+    """The Debian packages that contain them, each once."""
 
     def __bool__(self) -> bool:
         return bool(self.programs)

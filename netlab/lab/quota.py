@@ -1,8 +1,8 @@
 """A CPU quota for a host: one control group for all its processes, of version 1 or 2.
 
-The kernel gives the group a limited CPU time in each period; when it is used up, the processes wait
-for the next period (throttling). Work outside processes has no quota: frames are forwarded and
-received in softirq, on the core on which the sender runs.
+The kernel gives the group a limited CPU time in each period. When this time is used up, the
+processes wait for the next period (throttling). Work outside processes has no quota: frames are
+forwarded and received in softirq, on the core on which the sender runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from netlab.lab.plan import LabHost
 
 ROOT = Path("/sys/fs/cgroup")
 PERIOD_US = 100_000
-"""The default of the kernel and of containers."""
+"""Period of the quota in µs; the default of the kernel and of containers."""
 GONE_S = 5.0
 POLL_S = 0.01
 
@@ -100,8 +100,8 @@ def remedy(root: Path = ROOT) -> str | None:
 def make(host: LabHost, share: float, root: Path = ROOT) -> ControlGroup:
     """Make the group of a host, limited to this share of one CPU. HostError if that is impossible.
 
-    In version 2 the root group must delegate the controller to its groups. If it did not, it does
-    so from now on, which limits nobody.
+    In version 2 the root group must delegate the controller to its groups. If it does not, this
+    function makes it delegate the controller, which limits no process.
     """
     cpu_controller = controller(root)
     if cpu_controller is None:

@@ -22,7 +22,7 @@ from netlab.lab.programs import run
 
 PLACE = "place.json"
 MOST_BYTES = 65536
-"""A key has some 400 bytes."""
+"""Maximum length of a kept file; a key has about 400 bytes."""
 OTHERS_MAY_ANYTHING = 0o077
 OTHERS_MAY_WRITE = 0o022
 
@@ -58,7 +58,8 @@ def keep(plan: LabPlan, source: Path, keys: Iterable[str]) -> None:
         for key in keys:
             with suppress(FileExistsError):
                 _write(folder, key, (source / key).read_bytes())
-        # The addresses differ from the kept ones if the machine now has a route into those.
+        # The addresses differ from the kept ones if the machine now has a route into the kept
+        # ranges.
         with suppress(FileNotFoundError):
             os.unlink(PLACE, dir_fd=folder)
         _write(folder, PLACE, json.dumps(plan.place).encode())
@@ -94,7 +95,7 @@ def forget(name: str) -> None:
 
 @contextmanager
 def _folder(name: str | None, *, make: bool = False) -> Iterator[int | None]:
-    """The open folder of a lab, or of all labs without a name; ``None`` if there is none."""
+    """The open folder of a lab, or without a name that of all labs; ``None`` if there is none."""
     labs = root()
     steps = [labs.parent.name, labs.name, *([] if name is None else [name])]
     descriptors: list[int] = []

@@ -30,7 +30,8 @@ from netlab.lab.windows import SHELL as WINDOWS_SHELL
 
 INSIDE = Path(__file__).with_name("inside.py")
 READY_S = 30.0
-"""A Linux host takes 0.1 s; the first Windows program on a busy machine takes seconds."""
+"""Time limit for a host to be ready. A Linux host takes 0.1 s; the first Windows program on a busy
+machine takes seconds."""
 CONNECT_S = 5
 LOGIN_S = 20.0
 """Time limit of a login by `lab status`: a program under wine starts slowly."""
@@ -131,7 +132,7 @@ def start(
             env=environment(),
         )
     # The process waits for its first line until its number is saved. So `down` knows every process
-    # of the lab, wherever this one is killed.
+    # of the lab, at whatever point netlab's own process is killed.
     write_started(_pid_file(host, folder), started(process.pid))
     try:
         with cast(IO[bytes], process.stdin) as pipe:
@@ -208,7 +209,7 @@ def lives(host: LabHost, folder: Path) -> bool:
 
 
 def why_silent(host: LabHost, ssh_config: Path) -> str | None:
-    """Why a login to the host fails, in the words of ssh; ``None`` if it succeeds."""
+    """Why a login to the host fails, as ssh reports it; ``None`` if the login succeeds."""
     ssh = shutil.which("ssh", path=SEARCH_PATH)
     if ssh is None:
         return None  # without ssh this cannot be tried
@@ -234,8 +235,8 @@ def why_silent(host: LabHost, ssh_config: Path) -> str | None:
 def stop(host: LabHost, folder: Path) -> None:
     """End the host's sshd and every process under it, and wait until they have ended.
 
-    Foreign processes in the network namespace stay: they are in another process namespace. A number
-    that meanwhile belongs to another process is left alone.
+    Foreign processes in the network namespace stay: they are in another process namespace. If the
+    number of an ended process now belongs to another process, that process is left alone.
     """
     process = read_started(_pid_file(host, folder))
     if process is not None and process.lives():

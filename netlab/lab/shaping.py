@@ -19,10 +19,12 @@ HEADER_BYTES = 14
 OVERHEAD_BYTES = 24
 """Framing that the kernel does not count: FCS 4, preamble and start of frame 8, gap 12."""
 LEAST_FRAME_BYTES = 84
-"""The shortest frame on the wire: 64, and preamble, start and gap."""
+"""Minimum number of bytes that a frame takes on the wire: 64, plus 20 for preamble, start of frame
+and gap."""
 LEAST_TABLE_SLOTS = 2048
 MOST_TABLE_SLOTS = 16384
-"""tc sends 16 bit a slot in one netlink message of 64 KiB at most."""
+"""Maximum number of slots in the size table: tc sends 16 bits per slot, all in one netlink message
+of at most 64 KiB."""
 BURST_S = 256e-6
 """Depth of the bucket as a time: two full frames at 100 Mbit/s. The timer that refills it is late
 by tens of microseconds, so a fixed number of bytes would reduce the rate of a fast cable."""
@@ -35,7 +37,8 @@ class Shape:
     rate_bit_per_s: int
     burst_bytes: int
     limit_bytes: int
-    """Length of the queue: full frames as they are on the wire; short frames count their bytes."""
+    """Length of the queue: the number of full frames times their bytes on the wire. A short frame
+    takes only its own bytes."""
     table_mtu_bytes: int
     table_slots: int
 

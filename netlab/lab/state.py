@@ -1,7 +1,7 @@
 """A lab's folder under /run: its plan, its keys, its processes; and the lock on all labs.
 
-A reboot empties /run and removes namespaces alike. Only root can access the folder, because it has
-the client's key. It also reserves the name: ``up`` makes it first, ``down`` removes it last.
+A reboot empties /run and also removes the namespaces. Only root can access the folder, because it
+has the client's key. It also reserves the name: ``up`` makes it first, ``down`` removes it last.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from netlab.errors import HostError, UsageError
 from netlab.lab.plan import LabPlan, plan_from_json
 
 ROOT = Path("/run/netlab")
-"""Folder of all labs of this machine. There is one only, so that ``down`` finds every lab."""
+"""Folder of all labs of this machine. There is only one, so that ``down`` finds every lab."""
 
 PLAN = "plan.json"
 COMPLETE = "complete"
@@ -90,7 +90,7 @@ def names() -> tuple[str, ...]:
 
 
 def write_plan(folder: Path, plan: LabPlan) -> None:
-    """Save the plan atomically; no piece of it may be made before."""
+    """Save the plan atomically; no piece of the lab may be made before this call."""
     _write_whole(folder / PLAN, json.dumps(plan.as_json(), indent=2) + "\n")
 
 
@@ -134,7 +134,9 @@ def forget(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A process that we started, with data that distinguish it from a later one of its number."""
+    """A process that we started, with data that distinguish it from a later process of the same
+    number.
+    """
 
     pid: int
     start_ticks: int
@@ -173,7 +175,9 @@ def read_started(file: Path) -> Started | None:
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process started; None if none of this number is running (a zombie is not)."""
+    """When a process started; None if no process of this number is running (a zombie is not
+    running).
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

@@ -16,7 +16,7 @@ from netlab.lab.plan import ACCOUNT
 from netlab.lab.wine import LAUNCH_ON_C, loader, wine_environment, wineserver
 
 PREFIX = Path("/run/netlab-host/wine")
-"""Inside the host only."""
+"""Path of the wine prefix; it exists only inside the host."""
 SHELL = "/run/netlab-host/shell"
 MACHINE_KEY = r"HKLM\SOFTWARE\Microsoft\Cryptography"
 
@@ -43,8 +43,8 @@ def wish_of(template: Path) -> Mapping[str, Any]:
         "shell": SHELL,
         "shell_text": SHELL_TEXT.format(environment=words, loader=loader(), launch=launch),
         "environment": environment,
-        # The server starts first and stays: it makes the sockets of all programs. The first program
-        # starts Windows' services, which takes a second. It sets a unique MachineGuid, by which
-        # programs distinguish machines; the template's would be the same on all hosts.
+        # wineserver starts first and keeps running: it makes the sockets of all programs. The first
+        # program starts Windows' services, which takes a second. It sets a unique MachineGuid, by
+        # which programs distinguish machines; the template's would be the same on all hosts.
         "programs": [[wineserver(), "--persistent"], [loader(), *number_the_machine]],
     }

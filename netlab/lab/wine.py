@@ -25,7 +25,8 @@ HALF_MADE = "half-made-"
 LAUNCH = Path(__file__).with_name("launch.c")
 LAUNCH_ON_C = "windows/netlab/launch.exe"
 TEMPLATE_S = 240.0
-"""Ten seconds on an idle machine; a virus scanner or a busy machine may need much longer."""
+"""Time limit for making the template. It takes ten seconds on an idle machine, and may take much
+longer with a virus scanner or on a busy machine."""
 
 MAKE_TEMPLATE = r"""
 # A private network, account file and /tmp, invisible outside.
@@ -66,7 +67,7 @@ def wineserver() -> str:
 
 
 def wine_environment(prefix: Path) -> dict[str, str]:
-    """The complete environment of wine's programs: it becomes the Windows environment."""
+    """The complete environment of wine's programs: Windows programs get it as their environment."""
     return {
         "WINEPREFIX": str(prefix),
         "WINESERVER": wineserver(),

@@ -1,7 +1,8 @@
 """Captures frames on a host during an exchange: tcpdump runs there, its capture is read here.
 
-netlab installs nothing and takes no rights: if tcpdump is missing or may not capture, there is no
-capture. On a remote host tcpdump runs under `timeout`, so that it ends after a lost connection.
+netlab installs nothing and gives itself no rights: if tcpdump is missing or is not allowed to
+capture, there is no capture. On a remote host tcpdump runs under `timeout`, so that it ends after a
+lost connection.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ LIFE_S = 60
 KEPT_BYTES = 96
 """Bytes kept of each frame: its headers."""
 CAPTURE_MOST_BYTES = 1 << 22
-"""Largest capture; later bytes are dropped."""
+"""Maximum length of a capture; later bytes are dropped."""
 DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
 """Interfaces whose names need no quoting in any shell."""
 
@@ -51,7 +52,7 @@ class Capture:
         self._reader.start()
 
     def await_listening(self, host: str) -> None:
-        """Wait until it captures; NoCapture with its last message if it does not."""
+        """Wait until tcpdump captures; NoCapture with tcpdump's last message if it does not."""
         give_up = time.monotonic() + READY_S
         while "listening on" not in self._process.stderr_tail():
             status = self._process.wait(0.0)

@@ -2,8 +2,8 @@
 
 Each receiver has its own clock, and rates of different windows are never added. The controller
 measures the offset of each agent's clock from its own (by the fastest of several exchanges). It
-then sends start, opening and closing as times of that clock, far enough ahead for every request to
-arrive in time.
+then sends each agent the times of start, opening and closing by the agent's own clock, early enough
+for every request to arrive in time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AHEAD_A_TRIAL_S = 0.005
 """Additional lead for each further trial of a round."""
 
 SETTLE_S = 0.1
-"""Least time that all flows send before their common window opens."""
+"""Minimum time for which all flows send before their common window opens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,9 @@ class CommonWindow:
         return max(self._offset_of(agent).bound_ns for agent in agents)
 
     def drift_ns(self, *agents: Agent) -> int:
-        """Least proven drift of these agents' clocks against the controller's since the window was
-        set, ns; 0 if the exchanges prove none. Asks the agents; raises ``HostGone``.
+        """The minimum drift, in ns, that the exchanges prove: of these agents' clocks against the
+        controller's, since the window was set; 0 if none is proven. Asks the agents; raises
+        ``HostGone``.
         """
         drifts = [0]
         for agent in agents:
@@ -112,7 +113,7 @@ def common_window(
 ) -> CommonWindow:
     """A window for streams of equal duration; a stream with a count cannot have one.
 
-    It first measures the agents' clocks, with an ``executor`` all at the same time. Raises
+    It first measures the agents' clocks; with an ``executor``, all of them at the same time. Raises
     ``HostGone`` if a host is lost meanwhile.
     """
     unique_agents = list({id(agent): agent for agent in agents}.values())

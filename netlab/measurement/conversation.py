@@ -48,7 +48,7 @@ class ConversationEnd:
     result: Mapping[str, Any] | None = None
     fault: ProbeError | None = None
     skipped_lines: int = field(init=False)
-    """Number of lines that are no records and that its host had printed before."""
+    """Number of lines without a record that its host had printed before this conversation."""
 
     def __post_init__(self) -> None:
         self.skipped_lines = self.agent.skipped_lines
@@ -156,9 +156,9 @@ def drive(
 ) -> None:
     """Run conversations at the same time until all have ended.
 
-    Raises ProbeError if one of them has no result, HostGone if a host is lost.
-    ``deadline_s``: time limit of the tests at the probes. ``on_begun`` is called after the requests
-    to the listening sides: its own requests do not delay them, and nobody sends yet.
+    Raises ProbeError if one of them has no result, HostGone if a host is lost. ``deadline_s``: time
+    limit of the tests at the probes. ``on_begun`` is called after the requests to the listening
+    sides and before any end sends. Requests that it makes therefore delay nothing.
     """
     drive = _Drive(conversations)
     try:
@@ -201,8 +201,8 @@ class _Drive:
                 self._abort()
 
     def end(self) -> None:
-        """End the remaining tests. Without that, the other end of a lost connection would continue
-        into the time of the next trial.
+        """End the remaining tests. Otherwise the other end of a lost connection would continue into
+        the time of the next trial.
         """
         self._abort()
         give_up = time.monotonic() + ENDS_S
@@ -262,7 +262,9 @@ def _raise_worst(conversations: Sequence[Conversation]) -> None:
 
 
 def _rank(fault: ProbeError) -> int:
-    """The lowest rank explains most. `stopped` explains nothing: netlab itself stopped that end."""
+    """The rank of a fault: the lowest one explains the most. `stopped` explains nothing: netlab
+    itself stopped that end.
+    """
     if REASONS[reason_of(fault.word)].impossible:
         return 0
     if fault.word == "stopped":

@@ -21,22 +21,23 @@ class Ends:
     """The two hosts of a pairing, with their agents."""
 
     server: Agent | None
-    """``None`` if the server runs no agent and only echoes."""
+    """``None`` if the server runs no agent and only sends back what it receives."""
     client: Agent
     same_host: bool
     """Whether both are on one machine and in one network namespace, so that no cable is used."""
     connected_by: Mapping[str, str] = field(default_factory=dict)
     """Protocol → the side that connects, ``client`` or ``server``; by default the client."""
     mirror: Mirror | None = None
-    """Address and port of the echo, if the server runs no agent."""
+    """Address and port of the echo service, if the server runs no agent."""
     mirror_name: str = ""
-    """Host name of the echo."""
+    """Name of the host with the echo service."""
     networks: Mapping[str, str] = field(default_factory=dict)
     """``server`` or ``client`` → its network, if the pairing names one."""
     window: CommonWindow | None = None
     """The window of all trials that run at the same time; ``None``: this trial has its own."""
     participant: Participant | None = None
-    """Its participant among the pairs that search together; ``None``: it searches alone."""
+    """The part of these two hosts in a search of several pairs (rendezvous.py); ``None``: they
+    search alone."""
     captures: Path | None = None
     """Folder for captured frames, created if missing; ``None``: they are not kept."""
     link_rate_bit_per_s: float | None = None
@@ -62,8 +63,8 @@ class Ends:
         return self.agent_of_server if end == "server" else self.client
 
     def connects(self, protocol: str) -> str:
-        """The side that connects: ``client`` or ``server``. Its system decides about TCP
-        timestamps, and with them about the MSS.
+        """The side that connects: ``client`` or ``server``. The system of this side decides whether
+        TCP uses timestamps, and thus how long the MSS is.
         """
         return self.connected_by.get(protocol, "client")
 
@@ -97,13 +98,13 @@ class SoFar:
     payload_bytes: int
     """Payload that the receiver has counted since the first message, warm-up included."""
     elapsed_s: float
-    """Time since that end began."""
+    """Time since the end that reports this began."""
     messages: int = 0
     """Messages received; for round trips, the answers."""
 
     @property
     def rate_bit_per_s(self) -> float:
-        """Goodput so far; 0 before anything has passed."""
+        """Throughput so far; 0 before any payload has arrived."""
         return 8 * self.payload_bytes / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
     def since(self, baseline: SoFar | None) -> SoFar:
@@ -129,8 +130,8 @@ def so_far(record: Mapping[str, Any], flow: str = "") -> SoFar:
 
 
 def connected_as_set(setup: TestSettings) -> dict[str, str]:
-    """Protocol → the side that connects by the settings, ``client`` or ``server``; empty if the
-    settings leave it open, so that the check of firewalls decides.
+    """Protocol → the side that connects according to the settings, ``client`` or ``server``; empty
+    if the settings leave it open, so that the check of firewalls decides.
     """
     opening = setup.opening if isinstance(setup, Stream | RoundTrip) else None
     return {} if opening is None else {setup.protocol: opening.removesuffix("-connects")}

@@ -15,14 +15,15 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """Name that it is found by."""
+        """The name by which it is found."""
 
     @property
     def tests(self) -> Collection[str]:
         """The kinds of test that it can measure."""
 
     def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-        """Run one trial on its two hosts; returns its record, a failure with its reason.
+        """Run one trial on its two hosts and return its record: a result, or a failure with its
+        reason.
 
         Raises ``HostGone`` if one of the hosts is lost: then nothing is known about the trial.
         """

@@ -41,7 +41,9 @@ class Flow(Conversation):
         return next(side for side in self.sides if side.verb == "receive")
 
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """The receiver's window ends the sender; the sender's count ends the receiver."""
+        """Stop the sender after the receiver's `window`; stop the receiver after the sender's
+        `result`.
+        """
         kind = record["type"]
         if kind == "window" and side is self.receiver:
             if not self.stopped and not self.sender.ended:
@@ -70,7 +72,7 @@ def keys_of(stream: Stream, verb: str, end: str, agent: Agent, token: str) -> di
 
 
 def deadline_s(stream: Stream) -> float:
-    """Time limit in seconds of a trial with these settings at the probe."""
+    """The probe's time limit, in seconds, for a trial with these settings."""
     if stream.duration_s is None:
         return COUNT_DEADLINE_S
     return stream.warm_up_s + stream.duration_s + PROBE_SLACK_S

@@ -3,8 +3,8 @@
 The CPU load of an end is its probe's own figure, over the window of the trial. For an observed host
 it is the difference between a reading just before the streams are opened and a reading as soon as
 the last frame has been sent. Drops are the difference between the first reading and a reading after
-the last frame has arrived or is given up. An observed host that does not answer has no figures; the
-trial is measured anyway.
+the last frame has arrived or counts as lost. An observed host that does not answer has no figures;
+the trial is measured anyway.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from netlab.remote.pending import Pending
 
 WHOSE = ("client", "server")
 SOCKET_DROPS = ("queue_drops", "udp_receive_buffer_errors")
-"""Drops of the receiver's own socket, and of all sockets of its system: both may count a frame."""
+"""Drops of the receiver's own socket, and of all sockets of its system: both may count the same
+frame."""
 
 
 def share_a_machine(agents: Sequence[Agent]) -> bool:
@@ -127,9 +128,9 @@ class DropWatch:
     """The drops of both hosts of a stream and the pause frames of their interfaces, from before the
     stream is opened until after its end; for TCP until its sender is told to stop.
 
-    The requests go out together with the stream's own, so that they take no extra time. Figures
-    that do not belong to the stream or do not exist are left out: a device other than the one the
-    stream is bound to, counters that a system does not have, a host that is lost.
+    The requests go out together with the stream's own, so that they take no extra time. Some
+    figures are left out: those of a device other than the one that the stream is bound to, counters
+    that a system does not have, and all figures of a lost host.
     """
 
     ends: Ends
@@ -166,7 +167,8 @@ class DropWatch:
             if not self._is_of_stream(end, facts):
                 drops = {place: n for place, n in drops.items() if place == "softnet"}
                 pauses = {}
-            # The backlog is shared by the hosts of one machine: only a count of 0 holds for each.
+            # The backlog is shared by the hosts of one machine: only a count of 0 is valid for each
+            # of them.
             if several and drops.get("softnet"):
                 del drops["softnet"]
             values |= {f"{end}_{place}_dropped_frames": n for place, n in drops.items()}

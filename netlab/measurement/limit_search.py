@@ -1,6 +1,6 @@
-"""The search for the largest message that passes: bisection that also uses sizes in refusals. Pure.
+"""The search for the largest message that arrives: a bisection that also uses reported sizes. Pure.
 
-The caller passes the function that tries a size.
+The caller provides the function that tries a size. A size passes if a message of this size arrives.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def find_limit(
     guesses: Sequence[int] = (),
     beyond: Evidence = "protocol",
 ) -> Limit:
-    """The largest size from ``least_bytes`` to ``most_bytes`` for which ``attempt`` passes.
+    """The largest size from ``least_bytes`` to ``most_bytes`` for which ``attempt`` succeeds.
 
     ``guesses`` are tried first, each with its successor; a refusal that names a size adds a guess.
     ``beyond``: why nothing larger than ``most_bytes`` is tried. Each size is tried at most once; a

@@ -31,7 +31,7 @@ class Netprobe:
     tests: Collection[str] = _VALUES_OF.keys()
 
     def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-        """Measure one trial; a ``ProbeError`` becomes its record."""
+        """Measure one trial; a ``ProbeError`` leads to a record of a failure."""
         values_of = _VALUES_OF[trial.cell.test]
         return record_of_trial(trial, ends, attempt, lambda: values_of(trial, ends, live))
 

@@ -1,4 +1,4 @@
-"""One direction of a path in a payload search: it is tried by a few round trips of one size."""
+"""One direction of a path in a payload search. A size is tried by a few round trips."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ UNHEARD: Mapping[str, Mapping[str, Evidence]] = {
     "UDP": {"no-answer": "timeout", "no-buffers": "dropped"},
 }
 """Reason of a probe whose messages are lost → the evidence. Linux reports `no-buffers` if its
-interface drops a message that its system took for short enough."""
+interface drops a message that its system had accepted as short enough."""
 
 SETTLE_S = {"TCP": SETTLE_TCP_S, "UDP": 10.0}
-"""Time of a try beyond its time-out. A UDP probe itself reports that no answer came. Over TCP,
-unacknowledged data end with the deadline of the try."""
+"""Time that a try may take beyond its time-out. A UDP probe itself reports that no answer came.
+Over TCP, a try with unacknowledged data ends only at its deadline."""
 
 
 @dataclass(slots=True)
@@ -87,7 +87,8 @@ class Direction:
         """Whether a UDP message too long for one packet passes if it may be fragmented, and what
         both hosts counted of its fragments.
 
-        They do not count a message that must not be fragmented, whether it passes or not.
+        The hosts count no fragments of a message that must not be fragmented, whether it arrives or
+        not.
         """
         try:
             self.exchange(message_bytes, whole=False)

@@ -66,7 +66,7 @@ class _DirectionResult:
 
 
 def _search_udp(path: Direction) -> _DirectionResult:
-    """Search with messages that may not be fragmented."""
+    """Search with messages that must not be fragmented."""
     version = path.setup.ip_version
     headers_bytes = IP_BYTES[version] + UDP_BYTES
     most_bytes = MAX_DATAGRAM_BYTES[version]
@@ -86,7 +86,7 @@ def _search_udp(path: Direction) -> _DirectionResult:
 
 
 def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable[[int], SizeTry]:
-    """The function that tries one size of a message that may not be fragmented."""
+    """The function that tries one size of a message that must not be fragmented."""
     headers_bytes = IP_BYTES[path.setup.ip_version] + UDP_BYTES
 
     def attempt(message_bytes: int) -> SizeTry:
@@ -120,8 +120,9 @@ def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable
 def _search_tcp(path: Direction) -> _DirectionResult:
     """Search with segments: one as long as the connection's MSS, and shorter ones if that fails.
 
-    A small window also keeps segments short (loopback). Then the MSS is read after the connection
-    has carried more, and taken as the result, because one message does not fill such a segment.
+    A small window also keeps segments short, for example on the loopback. In this case the result
+    is the MSS, read after the connection has carried more data, because one message does not fill
+    such a segment.
     """
     asking_bytes = LEAST_MESSAGE_BYTES["TCP"]
     path.exchange(asking_bytes)
@@ -147,7 +148,8 @@ def _search_tcp(path: Direction) -> _DirectionResult:
         result, _ = path.results[message_bytes]
         segment_bytes = result.get("tcp_end_snd_mss", message_bytes)
         if segment_bytes < message_bytes:
-            # It passed in pieces: meanwhile the system learnt that its segments are too long.
+            # The message arrived in shorter segments: the system has learnt that longer ones are
+            # lost.
             is_reported = result.get("tcp_end_pmtu", 0) < first.get("tcp_open_pmtu", 0)
             evidence: Evidence = "icmp" if is_reported else "timeout"
             return SizeTry(message_bytes, False, evidence, segment_bytes)
@@ -174,7 +176,9 @@ def _search_tcp(path: Direction) -> _DirectionResult:
 
 
 def _bound_by_window(result: Mapping[str, Any]) -> bool:
-    """Whether a small window of the peer keeps segments short: Linux fills at most half of it."""
+    """Whether a small window of the peer keeps segments short: Linux sends segments of at most half
+    of this window.
+    """
     segment_bytes, window_bytes = result.get("tcp_end_snd_mss"), result.get("tcp_end_snd_wnd")
     return bool(segment_bytes and window_bytes and 2 * segment_bytes >= window_bytes - 1)
 
@@ -220,7 +224,7 @@ def _captured(path: Direction, payload_bytes: int, trial: Trial, way: str = "") 
             pcap = capture_during(path.ends.agent_of_server, *path.addresses, exchange)
             values |= of_frames(prefix, pcap)
         except (NoCapture, ProbeError) as error:
-            # The first message may be captured already; fragments may not pass a firewall.
+            # The first message may be captured already; a firewall may drop fragments.
             return values | {"captured": len(values) > 1, "capture_reason": str(error)}
         if path.ends.captures is not None:
             keep(

@@ -16,7 +16,8 @@ MAGIC = {
     b"\xa1\xb2\xc3\xd4": ">",
     b"\xa1\xb2\x3c\x4d": ">",
 }
-"""First bytes of a file → byte order; one pair for stamps in µs, one for stamps in ns."""
+"""First bytes of a file → byte order: two entries for timestamps in µs, two for timestamps in
+ns."""
 ETHERNET = 1
 """Link type whose frames begin with the 14 bytes of an Ethernet header."""
 

@@ -1,8 +1,9 @@
-"""Pairs of hosts that search together at one rate: each trial begins and is judged for all pairs.
+"""Pairs of hosts that search together at one rate: each trial begins at the same time for all, and
+its verdict is that of all pairs.
 
 Each pair is measured by its own thread, which waits for the others before and after each trial. A
 pair that leaves before the first meeting is left out. If a pair leaves later, the trial is void:
-the result of the others would be of fewer pairs.
+the result of the remaining pairs would be that of fewer pairs.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class ExchangedResults(Generic[Contribution]):
     said: tuple[Contribution, ...]
     """The contributions, the pair's own first."""
     over_ns: int
-    """When the last pair arrived, by the controller's clock: the same for all."""
+    """When the last pair arrived, by the controller's clock; the same value for all pairs."""
 
 
 class Rendezvous:

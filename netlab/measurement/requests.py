@@ -1,4 +1,4 @@
-"""The keys of the request to an end of a test, from its settings, row by row."""
+"""Makes the keys of the request to one end of a test from the rows of its settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def can(agent: Agent, capability: str) -> bool:
 def request_keys(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, Any]:
     """The keys for an end with these roles: a verb, ``server`` or ``client``, ``connect``.
 
-    An optional setting that its system does not support is left out.
+    An optional setting that the system of this end does not support is left out.
     """
     keys: dict[str, Any] = {}
     for name in setup.names():
@@ -32,7 +32,8 @@ def request_keys(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, An
 
 
 def heeds(row: SettingRow, protocol: str, agent: Agent) -> bool:
-    """Whether an end applies a setting: its protocol has it, and its system supports it.
+    """Whether an end applies a setting: the protocol has the setting, and the system of this end
+    supports it.
 
     Windows, for example, lets no program choose its congestion control; the record shows that.
     """

@@ -119,7 +119,9 @@ def flow_values(flow: Flow, stream: Stream, connected_by: str) -> dict[str, Valu
 
 
 def _of_all_flows(flows: list[Flow], window: CommonWindow | None, ends: Ends) -> dict[str, Value]:
-    """Values of the common window. Rates may be added only if each flow sent over all of it."""
+    """Values of the common window. Rates may be added only if each flow sent during the whole
+    window.
+    """
     if window is None:
         return {}
     agents = ends.agent_of_server, ends.client
@@ -141,7 +143,7 @@ def _of_all_flows(flows: list[Flow], window: CommonWindow | None, ends: Ends) ->
 
 
 def _drift(window: CommonWindow, agents: tuple[Agent, Agent]) -> dict[str, Value]:
-    """The drift of the agents' clocks; empty if a host is lost now, which keeps the result."""
+    """The drift of the agents' clocks; empty if a host is lost now: the result is kept."""
     try:
         return {"clock_drift_ns": window.drift_ns(*agents)}
     except (HostGone, ProbeError):

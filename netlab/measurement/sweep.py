@@ -12,7 +12,7 @@ from netlab.measurement import stream
 from netlab.measurement.ends import Ends, OnGoodput
 
 STREAM_MOST_BYTES = 1 << 24
-"""Largest message of one send call of a TCP stream."""
+"""Maximum message size of one send call of a TCP stream."""
 
 
 def sweep(
@@ -70,7 +70,7 @@ def sizes_around(payload_bytes: int, protocol: str, ip_version: IpVersion) -> tu
 def _in_two_fragments(payload_bytes: int, ip_version: IpVersion) -> int:
     """The longest UDP message in two packets of the MTU that ``payload_bytes`` fills.
 
-    Some systems cut so that the last packet takes up to 7 bytes more.
+    Some systems fragment so that the last packet carries up to 7 bytes more.
     """
     room = payload_bytes + UDP_BYTES - FRAGMENT_HEADER_BYTES[ip_version]
     return 2 * (room // 8 * 8) - UDP_BYTES

@@ -22,18 +22,18 @@ from netlab.version import VERSION
 PROTOCOL = 1
 HEARTBEAT_S = 2.0
 SILENCE_S = 30.0
-"""A host that sends nothing for this long is lost; a living one answers every heartbeat."""
+"""A host that sends nothing for this long is lost; a running agent answers every heartbeat."""
 HELLO_S = 60.0
 """Time limit of the greeting: a first start may have to wait for a virus scanner."""
 SAY_S = 3.0
 """If the greeting takes longer than this, a message says what netlab waits for."""
 ANSWER_S = 10.0
 CLOCK_S = 5.0
-"""Time limit of all further exchanges of one clock offset after the first one."""
+"""Time limit of all exchanges for one clock offset after the first exchange."""
 GOODBYE_S = 2.0
 """Time for the agent to end after a `quit`."""
 SKIPPED_MOST = 1 << 20
-"""Limit of all bytes that are no record: a login's banner is shorter."""
+"""Maximum number of all bytes that are no record: a login's banner is shorter."""
 EXCHANGES = 16
 HOST_BYTES_AT_ONCE, HOST_BYTES_PER_S = 16 << 20, 4 << 20
 HOST_RECORDS_AT_ONCE, HOST_RECORDS_PER_S = 20_000, 5_000
@@ -105,7 +105,7 @@ class Agent:
         """Connect to a host, install the right probe there, start its agent and greet it.
 
         Raises HostError and its subclasses. ``on_event`` gets messages about slow steps; several
-        threads call it. If another thread closes ``connections``, it ends at once with HostGone.
+        threads call it. If another thread closes ``connections``, this raises HostGone at once.
         """
         from netlab.remote.deploy import places
 
@@ -294,7 +294,7 @@ class Agent:
             self._write_lock.release()
 
     def _beat(self) -> None:
-        """Keep the lease, and detect a host that no longer answers."""
+        """Renew the lease, and detect a host that no longer answers."""
         while not self._closing.wait(HEARTBEAT_S):
             silent_s = time.monotonic() - self._heard_at
             if silent_s > self._silence_s:
@@ -308,7 +308,7 @@ class Agent:
                 return
 
     def _on_write_error(self, error: Exception) -> None:
-        """Mark the host as lost. First give the reader time, which may know how the probe ended."""
+        """Mark the host as lost. First wait for the reader, which may learn how the probe ended."""
         if threading.current_thread() is not self._reader:
             self._reader.join(1.0)
         self._mark_lost(f"{self.host.name}: the connection broke ({error})")
@@ -344,7 +344,7 @@ class Agent:
         self._mark_lost(f"{self.host.name}: the probe {_ended(status)}{self._last_words()}")
 
     def _deliver(self, record: Mapping[str, Any], now_s: float) -> None:
-        """Validate a record and pass it to its request, which its last record ends."""
+        """Validate a record and pass it to its request; the last record ends the request."""
         request_id = record.get("id")
         with self._lock:
             pending = self._pending.get(request_id) if isinstance(request_id, str) else None
@@ -393,7 +393,7 @@ class Agent:
 
 
 def _ended(status: int | None) -> str:
-    """An exit status in words. Below 0 it is a signal's number, from a shell 128 + its number."""
+    """An exit status in words. For a signal it is -number, or from a shell 128 + number."""
     if status is None:
         return "ended"
     number = -status if status < 0 else status - 128

@@ -26,12 +26,13 @@ TESTS = frozenset({"receive", "send", "ask", "mirror"})
 """Verbs that begin a test: only they have several records."""
 TEST_RECORDS_AT_ONCE = 64
 TEST_RECORDS_PER_S = 16
-"""Limits for the records of one test: `progress` once a second, and at most four other types."""
+"""Limits for the records of one test: `progress` once a second, and records of at most four other
+types."""
 TRIPS_RECORDS = 527
-"""Additional records at the end of a test that reports single round trips: a million in all, 1900
-per record."""
+"""Additional records at the end of a test that reports single round trips: a million round trips,
+1900 in each record."""
 KEYS_MOST = 512
-"""Limit of the keys of one record; a result has some 130. Each becomes a column."""
+"""Maximum number of keys in one record; a result has about 130. Each key is a column."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 _OF_TESTS = frozenset({"ready", "progress", "window", "trips", "result", "error"})
@@ -49,7 +50,7 @@ class Allowance:
         self._at_s: float | None = None
 
     def takes(self, amount: float, now_s: float) -> bool:
-        """Take an amount if it is available now; whether it was."""
+        """Take an amount if it is available now; returns whether it was."""
         passed_s = 0.0 if self._at_s is None else max(0.0, now_s - self._at_s)
         self._at_s = now_s
         self._left = min(self._most, self._left + passed_s * self._per_s)
@@ -98,7 +99,7 @@ def bad_answer(record: Mapping[str, Any], fault: str) -> dict[str, Any]:
 def fault_in_record(record: Mapping[str, Any], keys: tuple[str, ...] = ()) -> str | None:
     """The first fault of a record as a sentence without a full stop; ``None``: it is valid.
 
-    ``keys``: those that it must have.
+    ``keys``: the keys that the record must have.
     """
     kind = excerpt(str(record["type"]))
     if len(record) > KEYS_MOST:
@@ -255,7 +256,7 @@ _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
     (_FLAG, "receive_buffer_doubled send_buffer_capped receive_buffer_capped"),
     (_PORT, "port local_port peer_port"),
     (_PORTS, "ports"),
-    # A test that never sent and a rate without a limit have the largest number of 64 bits.
+    # The largest 64-bit number stands for a test that never sent, and for a rate without a limit.
     (_WIDE, "first_send_ns network_id wall_step_ns"),
 )
 _KIND_OF = {name: kind for kind, names in _KINDS for name in names.split()}

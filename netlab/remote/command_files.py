@@ -31,8 +31,8 @@ _TYPES = {"d": stat.S_IFDIR, "l": stat.S_IFLNK, "-": stat.S_IFREG}
 class CommandFiles:
     """Files of a POSIX host by simple commands, each on its own channel.
 
-    Every shell takes their words without quoting, and output of the login before or after an answer
-    does no harm.
+    The words of these commands need no quoting in any shell. Output of the login before or after an
+    answer is ignored.
     """
 
     def __init__(self, transport: SshTransport, host_label: str) -> None:
@@ -41,7 +41,7 @@ class CommandFiles:
         self._shown = host_label
 
     def seen(self, path: str) -> FileSeen:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         output = self._run("ls", "-ldn", path).text
         files = list(files_listed(output))
         if not files:
@@ -49,39 +49,39 @@ class CommandFiles:
         return files[-1][1]
 
     def make_folder(self, path: str) -> None:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         self._run("mkdir", "-m", "700", path)
 
     def remove_folder(self, path: str) -> None:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         self._run("rmdir", path)
 
     def read(self, path: str, size_bytes: int) -> bytes:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         return self._run("cat", path, most_bytes=size_bytes + NOISE_MOST_BYTES).stdout
 
     def write(self, path: str, data: bytes) -> None:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         self._run("dd", f"of={path}", "bs=65536", data=data)
 
     def allow_start(self, path: str) -> None:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         self._run("chmod", "700", path)
 
     def rename(self, path: str, new: str) -> None:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         self._run("mv", "-f", path, new)
 
     def remove(self, path: str) -> None:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         self._run("rm", "-f", path)
 
     def touch(self, path: str) -> None:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         self._run("touch", path)
 
     def older(self, folder: str, days: int) -> list[str]:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         output = self._run("find", folder, "-type", "f", "-mtime", f"+{days}").text
         lines = (line.strip() for line in output.splitlines())
         start = f"{folder}/"
@@ -104,7 +104,9 @@ class CommandFiles:
 
 
 def files_listed(output: str) -> Iterator[tuple[str, FileSeen]]:
-    """The file of each line of `ls -ldn`, with the last word: its path, unless it is a link."""
+    """The last word and the file of each line of `ls -ldn`; the word is the path, except for a
+    link.
+    """
     for kind, permissions, uid, size, tail in _LISTED.findall(output):
         mode = _TYPES.get(kind, 0) | _mode(permissions)
         yield tail.split()[-1] if tail.split() else "", FileSeen(mode, int(uid), int(size))

@@ -174,7 +174,7 @@ def _windows_places(
 
 
 def _windows_home(sftp: Sftp, name: str, binary: bytes, refusals: list[str]) -> str | None:
-    """The home, once its cache holds the probe."""
+    """The path of the home after the probe was put into its cache; ``None`` if that was refused."""
     try:
         _put(sftp, CACHE, name, binary, None)
         return sftp.whole_path(".")

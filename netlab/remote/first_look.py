@@ -1,8 +1,8 @@
 """A first look at a POSIX host by one command: its system, its user, and an installed probe.
 
-``sh`` on the host reads a script from its standard input, and finally becomes the agent. So the
-login's own shell has nothing to quote. A host that does not answer as expected is asked step by
-step instead (system.py, deploy.py).
+``sh`` on the host reads a script from its standard input, and finally executes the agent. Therefore
+no word of a command needs quoting for the login's own shell. A host that does not answer as
+expected is asked step by step instead (system.py, deploy.py).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class FirstLook:
         )
 
     def become_agent(self, path: str) -> SshProcess | None:
-        """Turn the host's shell into the agent; ``None`` if that fails."""
+        """Let the host's shell execute the agent; ``None`` if that fails."""
         try:
             self.process.write(_BECOME.format(path=path).encode("ascii"), LOOK_S)
             # Wait for the agent: the shell would read anything that is sent before it starts.

@@ -50,4 +50,4 @@ class HostFiles(Protocol):
         """Set the time of the last change to now, which marks the file as in use."""
 
     def older(self, folder: str, days: int) -> list[str]:
-        """Names of the files that were not changed for so many days."""
+        """Names of the files that were not changed for this number of days."""

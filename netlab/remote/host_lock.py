@@ -23,7 +23,7 @@ class LockOwner:
     folder: str
 
     def __str__(self) -> str:
-        # A probe keeps some 250 bytes of it, so the ids come first.
+        # A probe keeps about 250 bytes of this text, so the ids come first.
         return f"run {self.run}, session {self.session}, in {self.folder}"
 
     def is_this_session(self, holder: str) -> bool:
@@ -53,9 +53,10 @@ def lock_host(
 ) -> None:
     """Lock an agent's host for this controller until the agent ends; LockedError with the holder.
 
-    It waits for another holder until ``give_up_s``, by the monotonic clock. ``patience`` is called
-    after each refusal and may extend the wait, counted from this call. Raises HostGone if the host
-    is lost meanwhile, HostError if it cannot be locked.
+    If another controller holds the lock, this waits until ``give_up_s`` by the monotonic clock.
+    ``patience`` is called after each refusal and may extend the wait; its seconds count from the
+    beginning of the wait. Raises HostGone if the host is lost meanwhile, HostError if it cannot be
+    locked.
 
     To lock several hosts, take them in the order of ``Agent.identity``, so that two controllers
     never wait for each other. Two agents with one identity share one lock.

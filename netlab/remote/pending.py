@@ -27,8 +27,8 @@ ADVICE = {
 what can be changed at the host."""
 
 LOGGED = ("hello", "facts", "lock", "unlock")
-"""Requests whose answers are logged. The others belong to a trial, which has a record, or repeat
-without end."""
+"""Requests whose answers are logged. The other requests belong to a trial, which has its own
+record, or are repeated all the time."""
 _LOG = logging.getLogger(__name__)
 
 DETAIL_CHARACTERS = 500

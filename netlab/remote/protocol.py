@@ -13,7 +13,7 @@ from netlab.terminal import excerpt
 BAD_ANSWER = "bad-answer"
 """Reason of a trial whose probe sent invalid records."""
 LINE_MOST_BYTES = 1 << 16
-"""Longest record; a longer line is dropped."""
+"""Maximum length of a record; a longer line is dropped."""
 
 
 def request_line(request_id: str, verb: str, keys: Mapping[str, Any]) -> bytes:
@@ -56,7 +56,7 @@ class RecordReader:
 
 
 def record_in(line: bytes) -> dict[str, Any] | bytes:
-    """The record that a line is or ends with; the line if there is none.
+    """The record that a line consists of or ends with; the line itself if it has no record.
 
     A prompt or a colour code may precede the record. A host may write its own names in another
     encoding, or the whole line in a 16-bit encoding.
@@ -92,5 +92,5 @@ def _broken(text: bytes, line: bytes) -> dict[str, Any] | bytes:
 
 
 def _encoded(value: Any) -> str:
-    """A value without spaces and control characters: they become ``%XX``."""
+    """A value without spaces and control characters: they are written as ``%XX``."""
     return quote(str(value), safe="/:,.[]@+~=-_") or "%00"

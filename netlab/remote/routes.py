@@ -11,7 +11,7 @@ from netlab.errors import HostError
 from netlab.remote.agent import Agent
 
 PACKETS = {"TCP": 3, "UDP": 1}
-"""Protocol → least number of packets that its check sends, each way."""
+"""Protocol → minimum number of packets that its check sends, each way."""
 COUNTERS_S = 3.0
 """Time limit for counters: some drivers update them only every second or two."""
 
@@ -67,10 +67,11 @@ def check_route(end: RouteEnd, peer: Far) -> Mapping[str, Any]:
 def check_counters(
     end: RouteEnd, peer: Far, first_facts: Mapping[str, Any], passed: set[str]
 ) -> str | None:
-    """Check that the interface of the route counted the packets that passed, in and out.
+    """Check that the counters of the route's interface include the packets of the check, in and
+    out.
 
-    ``passed``: the protocols that passed. Returns a sentence if the host does not report counters.
-    Raises HostError if they do not show the packets.
+    ``passed``: the protocols whose packets arrived. Returns a sentence if the host does not report
+    counters. Raises HostError if the counters do not include the packets.
     """
     interface = first_facts.get("route_interface")
     least_packets = sum(PACKETS[protocol] for protocol in passed)

@@ -1,7 +1,7 @@
 """Files of a host over SFTP, version 3 (draft-ietf-secsh-filexfer-02), as far as a probe needs it.
 
 netlab has its own client because a host may send anything, or nothing: each reply has a time limit
-and a length limit, and data that are no SFTP lead to one kind of error.
+and a length limit, and data that are no SFTP raise one type of error, SftpBroken.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from netlab.terminal import excerpt
 REPLY_S = 10.0
 """Time limit of a whole reply."""
 PACKET_MOST_BYTES = 1 << 18
-"""Largest packet, as in OpenSSH."""
+"""Maximum length of a packet, as in OpenSSH."""
 PIECE_BYTES = 1 << 15
 """Bytes of a file per request; every server accepts this size."""
 UNDERWAY_MOST = 32
-"""Number of requests that may wait for a reply: 1 MiB."""
+"""Maximum number of requests that wait for a reply; together they transfer 1 MiB."""
 ENTRIES_MOST = 10_000
-"""Largest number of files in a folder; the probe's own has a few."""
+"""Maximum number of files in a folder; the probe's own folder has a few."""
 DAY_S = 86400
 
 # Requests and replies.
@@ -71,19 +71,19 @@ class Sftp:
     # The methods of HostFiles
 
     def seen(self, path: str) -> FileSeen:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         return self._parsed(_Fields.attributes, self._ask(_LSTAT, _text(path), _ATTRS))
 
     def make_folder(self, path: str) -> None:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         self._order(_MKDIR, _text(path) + struct.pack(">II", _HAS_MODE, 0o700))
 
     def remove_folder(self, path: str) -> None:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         self._order(_RMDIR, _text(path))
 
     def read(self, path: str, size_bytes: int) -> bytes:
-        """As HostFiles has it; a file that has become shorter is returned as it is."""
+        """As in HostFiles; a file that has become shorter is returned as it is."""
         with self._open(path, _FOR_READING) as handle:
             return self._pieces(handle, size_bytes)
 
@@ -110,7 +110,7 @@ class Sftp:
         return b"".join(data for _, data in sorted(pieces.items()))
 
     def write(self, path: str, data: bytes) -> None:
-        """As HostFiles has it: never through a link or into an existing file."""
+        """As in HostFiles: never through a link or into an existing file."""
         with self._open(path, _NEW_FILE, 0o600) as handle:
             underway: list[int] = []
             for offset in range(0, len(data), PIECE_BYTES):
@@ -123,7 +123,7 @@ class Sftp:
                 self._done(request)
 
     def allow_start(self, path: str) -> None:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         self._order(_SETSTAT, _text(path) + struct.pack(">II", _HAS_MODE, 0o700))
 
     def rename(self, path: str, new: str) -> None:
@@ -138,16 +138,16 @@ class Sftp:
             self._order(_RENAME, paths)
 
     def remove(self, path: str) -> None:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         self._order(_REMOVE, _text(path))
 
     def touch(self, path: str) -> None:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         now = int(time.time())
         self._order(_SETSTAT, _text(path) + struct.pack(">III", _HAS_TIMES, now, now))
 
     def older(self, folder: str, days: int) -> list[str]:
-        """As HostFiles has it."""
+        """As in HostFiles."""
         limit = time.time() - days * DAY_S
         return [
             name

@@ -34,7 +34,8 @@ WRITE_S = 10.0
 STATUS_S = 5.0
 """Time for a command's exit status to arrive after the end of its output."""
 FREED_S = 5.0
-"""How long after a channel ended a host may still count it (MaxSessions of sshd_config(5))."""
+"""Time for which a host may still count a channel that has ended (MaxSessions of
+sshd_config(5))."""
 FULL = (2, 4)
 """Codes of a refused channel: SSH_OPEN_CONNECT_FAILED, which OpenSSH sends beyond MaxSessions, and
 SSH_OPEN_RESOURCE_SHORTAGE."""
@@ -42,7 +43,7 @@ SSH_OPEN_RESOURCE_SHORTAGE."""
 WRITE_BYTES = 1 << 15
 ROOM_POLL_S = 0.005
 UNLINKED_S = 0.2
-"""Longest time between the end of a connection's channels and its own end."""
+"""Maximum time between the end of a connection's channels and the end of the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,9 @@ class SshTransport:
 
     @contextmanager
     def deadline(self, seconds: float, sentence: str) -> Iterator[None]:
-        """A time limit for the context; then the connection ends, with a HostError."""
+        """A time limit for the context; after this time the connection ends, and HostError is
+        raised.
+        """
         expired = threading.Event()
 
         def expire() -> None:
@@ -292,7 +295,7 @@ class SshProcess:
             return self._channel.recv(65536)
 
     def read_all(self, most_bytes: int, timeout_s: float) -> bytes:
-        """All output up to a limit; TimeoutError, with the end of it, if it takes too long."""
+        """All output up to a limit; TimeoutError, with the last output, if it takes too long."""
         give_up = time.monotonic() + timeout_s
         answer = b""
         while len(answer) < most_bytes:
@@ -343,7 +346,9 @@ class SshProcess:
         return None if status < 0 else status
 
     def is_connected(self) -> bool:
-        """Whether its connection exists; paramiko notices the end of one a moment later."""
+        """Whether its connection exists; paramiko notices the end of a connection with a short
+        delay.
+        """
         give_up = time.monotonic() + UNLINKED_S
         transport = self._channel.get_transport()
         while transport is not None and transport.is_active():

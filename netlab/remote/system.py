@@ -1,4 +1,4 @@
-"""The system of a host and the shell that takes its commands: asked from the host, not guessed."""
+"""The system of a host and the shell that runs its commands, as the host itself reports them."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ STDERR_KEPT_BYTES = 65536
 """Size of the part of standard error that is kept: the end of it."""
 
 LAST_WORDS_S = 0.5
-"""How long the last output of a program may arrive after its end is known."""
+"""Time for the last output of a program to arrive after its end is known."""
 
 
 class Process(Protocol):
@@ -33,7 +33,7 @@ class Process(Protocol):
         """Wait for its end; its exit status, or ``None`` if it still runs after the timeout."""
 
     def is_connected(self) -> bool:
-        """Whether the connection to it exists; then the program itself has ended."""
+        """Whether the connection still exists; if so, an end of the output is the program's end."""
 
     def kill(self) -> None:
         """End it if possible, and release its resources."""

@@ -12,10 +12,11 @@ REFUSED_PAUSE_S = 15.0
 """The same after a refused login: some hosts lock out a client that tries too often."""
 
 MOST_PAUSE_S = 60.0
-"""Longest pause between two tries. Each pause is twice the one before."""
+"""Maximum pause between two tries. Each pause is twice as long as the one before."""
 
 PATIENCE_S = 600.0
-"""How long, counted from the loss, a run with nothing else to measure waits for a host."""
+"""Time, counted from the loss of a host, for which a run with nothing else to measure waits for
+it."""
 
 
 @dataclass(frozen=True, slots=True)

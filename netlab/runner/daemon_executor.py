@@ -24,7 +24,7 @@ class DaemonExecutor(Executor):
     """Runs each call in its own daemon thread, which does not keep the process alive."""
 
     def __init__(self, most: int | None = None) -> None:
-        """``most``: number of calls that run at the same time, from 1; ``None``: all of them."""
+        """``most``: maximum number of calls at the same time, at least 1; ``None``: no maximum."""
         self._room = None if most is None else threading.Semaphore(most)
         self._started: list[Future[Any]] = []
 

@@ -1,4 +1,4 @@
-"""How a signal ends the process: the first one in order and within a time, the second at once.
+"""How a signal ends the process: the first in order and within a time limit, the second at once.
 
 The first signal raises ``Interrupted`` in the main thread, but never during a write that must be
 complete. The system writes the number of each signal into a socket, and a separate thread reads
@@ -45,8 +45,8 @@ _held: int | None = None
 def interruptible(within_s: float = END_S) -> Iterator[None]:
     """Turn the first ending signal into ``Interrupted``; the process ends within ``within_s``.
 
-    For the main thread. An ignored signal stays ignored (nohup). After ``Interrupted`` left the
-    context, the time limit still applies to what the process does then.
+    Only the main thread can call this. An ignored signal stays ignored (nohup). After
+    ``Interrupted`` has left the context, the time limit still applies to the rest of the process.
     """
     numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
     ending = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]

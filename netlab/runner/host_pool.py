@@ -1,4 +1,4 @@
-"""The hosts of a run with their agents: which pairs of them measure, and which are away."""
+"""The hosts of a run with their agents: which pairs of hosts measure, and which hosts are away."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class HostPool:
     """All hosts of a run: it connects to each one, locks it, and checks each pair once.
 
     If the hosts of a pairing are away or refuse the login, the other pairings are measured.
-    Entering it raises ``HostError`` if no pairing can be measured, ``LockedError`` if another run
-    measures with one of the hosts.
+    Entering the context raises ``HostError`` if no pairing can be measured, ``LockedError`` if
+    another run measures with one of the hosts.
     """
 
     def __init__(
@@ -124,11 +124,11 @@ class HostPool:
         if not self._hosts.closing:
             self._hosts.close(CLOSE_S)
 
-    # State for the spine
+    # State for run.py
 
     @property
     def unreachable(self) -> tuple[str, ...]:
-        """A sentence for each host that is away and not replaced by a system of its machine."""
+        """A sentence for each host that is away, unless another system of its machine runs."""
         return tuple(
             absence.sentence
             for name, absence in list(self._hosts.absences.items())
@@ -159,11 +159,11 @@ class HostPool:
         return kept_busy(pair)
 
     def match_of(self, pairing: str) -> Match:
-        """The match of a pairing by name: what it needs to itself."""
+        """The match of a pairing by name, with what the pairing needs exclusively."""
         return self._inventory.match(pairing)
 
     def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
-        """The agents now at both ends of a cell; empty if one of them is missing."""
+        """The current agents at both ends of a cell; empty if one of them is missing."""
         pair = self._pairs.get(cell.pairing, ())
         names = [host.name for host in pair if host.name not in self._hosts.absences]
         agents = tuple(self._hosts.agents[name] for name in names if name in self._hosts.agents)
@@ -198,8 +198,8 @@ class HostPool:
     def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
         """Why ``cell`` cannot be measured now; ``None`` if it can.
 
-        Its hosts must be free: if one of them came back, the pair is checked again first. Raises
-        ``HostGone`` if a host is lost meanwhile.
+        No trial must be using its hosts: if one of them came back, the pair is checked again first.
+        Raises ``HostGone`` if a host is lost meanwhile.
         """
         pair = self._pairs.get(cell.pairing)
         if pair is None:
@@ -212,8 +212,8 @@ class HostPool:
         )
 
     def refusals(self, cells: Iterable[Cell]) -> Counter[str]:
-        """Why the login's account may not measure some cells, with the number of cells for each
-        reason. By the facts that were noted last.
+        """Why the login's account is not allowed to measure some cells, with the number of cells
+        for each reason. The answer is from the facts that were noted last.
         """
         obstacles = (
             beyond_account(cell, pair, self._facts.values)

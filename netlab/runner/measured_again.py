@@ -1,7 +1,7 @@
-"""Trials that are repeated although they have a result, and why: in notes and in messages.
+"""Trials that are repeated although they have a result, and notes and messages with the reasons.
 
 The matrix requests repeats of trials that lost CPU time to a hypervisor (`quiet`). An interruption
-with a proven cause in a host or a cable is always a reason, up to its number of attempts.
+with a proven cause in a host or a cable is always a reason, up to a maximum number of attempts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RepeatRule:
     quiet: StealRule | None
 
     def asks(self, record: Record) -> bool:
-        """Whether another attempt must follow this one."""
+        """Whether another attempt must follow this record."""
         return self._is_disturbed(record) or asks_again(record)
 
     def _is_disturbed(self, record: Record) -> bool:
@@ -66,7 +66,7 @@ class RepeatRule:
 def stopped_for_good(record: Record) -> bool:
     """Whether data had stopped when the window of a trial closed.
 
-    Such a trial is half a result, no better than a failure of the next attempt.
+    Such a result is incomplete, and no better than a failure of the next attempt.
     """
     flags = (value for name, value in record.values.items() if name.endswith(CLOSED_BY_SILENCE))
     return 1 in flags

@@ -3,10 +3,10 @@
     send the longest packet that the sender's interface takes → if it is lost, search the longest
     that arrives
 
-A path may carry less than the interfaces at its ends: jumbo frames into a switch without them, a
-tunnel, a router that drops long packets. If a router reports that to the sender's system (ICMP),
-TCP and messages that may be fragmented continue in shorter packets. If no router reports it, each
-way to send messages is tried by itself.
+The path MTU may be below the MTU of the interfaces at both ends, because of a switch without jumbo
+frames, a tunnel, or a router that drops long packets. If a router reports that to the sender's
+system (ICMP), TCP and messages that may be fragmented continue in shorter packets. If no router
+reports it, each way to send messages is tried separately.
 """
 
 from __future__ import annotations
@@ -34,15 +34,18 @@ from netlab.measurement.payload_search import DOUBTS, whole_messages
 from netlab.measurement.requests import can
 
 USUAL_MTU_BYTES = (1500, 1504, 1450, 1400, 1492, 1420, 1476, 1480, 1280, 4470, 9000)
-"""Tried first: Ethernet (also with a tag), VXLAN, PPPoE, WireGuard, GRE, the minimum of IPv6."""
+"""MTUs that are tried first: Ethernet (also with a tag), VXLAN, PPPoE, WireGuard, GRE, the minimum
+of IPv6."""
 
 FIRST_TIMEOUT_S = 1.0
 """Timeout of a message before the round-trip time is known."""
 ROUND_TRIPS, LEAST_TIMEOUT_S = 4, 0.1
-"""Timeout of a message: so many times the longest round trip seen, and at least so many seconds."""
+"""Timeout of a message: the first number times the longest round trip so far, but at least the
+second number in seconds."""
 
 TCP_S = 3.0
-"""Time for a segment that the path drops: Linux with tcp_mtu_probing needs it to send less."""
+"""Time limit for a segment that the path drops: Linux with tcp_mtu_probing needs this time to
+change to shorter segments."""
 
 WITHIN_S = 10.0
 """Time limit of the search in one direction; a longer search has no result."""
@@ -65,11 +68,11 @@ class NarrowPath:
     """Longest IP packet that passes."""
     interface_mtu_bytes: int
     is_reported: bool
-    """Whether the sender's system knows it: from a router, or from its own routes."""
+    """Whether the sender's system knows this path MTU: from a router, or from its own routes."""
     whole_passes: bool
-    """Whether a UDP message as long as the interface takes arrives if it may be fragmented."""
+    """Whether a UDP message of the interface's maximum length arrives if it may be fragmented."""
     pieces_pass: bool
-    """Whether a longer UDP message arrives, which its own system fragments."""
+    """Whether a longer UDP message arrives, which the sender's system fragments."""
     segments_pass: bool
     """Whether TCP's longest segments arrive, or shorter ones in their place."""
 
@@ -163,8 +166,8 @@ def _usual_bytes(headers_bytes: int) -> list[int]:
 def _within(
     seconds: float, most_bytes: int, attempt: Callable[[int], SizeTry]
 ) -> Callable[[int], SizeTry]:
-    """``attempt`` with a time limit. A lost message of the largest size, on which all depends, is
-    always sent again.
+    """``attempt`` with a time limit. A lost message of the largest size is always sent again,
+    because the result depends on it.
     """
     give_up = time.monotonic() + seconds
 
@@ -199,7 +202,7 @@ def _passes(path: Direction, message_bytes: int) -> bool:
 
 
 def _segments_pass(path: Direction, mtu_bytes: int, interface_mtu_bytes: int) -> bool:
-    """Whether TCP segments pass that are as long as the interfaces of both ends take."""
+    """Whether TCP segments arrive that are as long as the interfaces of both ends allow."""
     over = path.ends.reversed()
     far_mtu_bytes = Direction(path.setup, over).interface_mtu_bytes()
     if min(interface_mtu_bytes, far_mtu_bytes or interface_mtu_bytes) <= mtu_bytes:
@@ -209,7 +212,7 @@ def _segments_pass(path: Direction, mtu_bytes: int, interface_mtu_bytes: int) ->
     try:
         tcp.exchange(least_bytes)
         mss_bytes = [result[_MSS] for result in tcp.results[least_bytes] if _MSS in result]
-        # One segment only: what a card cuts up may be dropped for other reasons.
+        # Only one segment: data that a network card splits may be dropped for other reasons.
         tcp.exchange(max([least_bytes, *mss_bytes[:1]]) if mss_bytes else interface_mtu_bytes)
     except ProbeError:
         return False

@@ -82,12 +82,12 @@ class Preflight:
 
 
 def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = None) -> Preflight:
-    """Check two hosts: send packets between all pairs of their test addresses in one network and
-    of one IP version. First one packet of each protocol each way, then the longest, over UDP.
-    ``pair``: the hosts as a pairing sees them, if the pairing names the networks.
+    """Check two hosts: send packets between all pairs of their test addresses in one network and of
+    one IP version. First come one packet of each protocol each way, then the longest packets, over
+    UDP. ``pair``: the hosts as a pairing sees them, if the pairing names the networks.
 
     Raises HostError if the traffic would not take the test network, or if no pair of addresses
-    exists. A missing address does not stop cells that use another one.
+    exists. A missing address does not affect cells that use another address.
     """
     faults: list[Blocked | ReversedProtocol] = []
     narrow: list[NarrowPath] = []

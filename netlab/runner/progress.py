@@ -1,8 +1,8 @@
 """The progress of a run as a person sees it: on standard error, never on standard output.
 
 On a terminal it is a bar, elsewhere a line from time to time. While a trial measures with the cores
-of this machine nothing is drawn: drawing is work that would disturb the measurement. The person
-chooses the amount: nothing, the important events, or every trial as it ends.
+of this machine nothing is drawn: drawing is work that would disturb the measurement. The user
+chooses what is shown: nothing, the important events, or every trial as it ends.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from netlab.measurement.ends import SoFar
 
 QUIET_S = 10.0
-"""Least time between two lines if standard error is no terminal."""
+"""Minimum time between two lines if standard error is no terminal."""
 
 SHORT_S = 0.05
-"""A shorter interval carries too little for a figure."""
+"""A shorter interval has too little data for a figure."""
 
 BAR_COLUMNS = 24
 """Width of the bar, on a terminal of 120 columns and more."""
@@ -207,7 +207,7 @@ class Progress:
             self._bar = None
 
     def _time_of(self, cell: Cell) -> float:
-        """Duration by the settings; for a count without a rate, the least time on the link."""
+        """Duration by the settings; for a count without a rate, the minimum time on the link."""
         asked_s = window_s(cell.setup)
         known_s = least_s(cell, self._link) if asked_s is None else asked_s
         is_open = known_s is None or isinstance(cell.setup, SEARCHES)
@@ -227,7 +227,9 @@ class Progress:
         return self._left_s + (max(overhead_s, 0.0) + self._pause_s) * len(self._windows_s)
 
     def _state(self, activity: str, now: str = "") -> str:
-        """The state of the run; ``now``: the current figure, first for a narrow terminal."""
+        """The state of the run; ``now``: the current figure, which comes first in case the terminal
+        is narrow.
+        """
         failures = f", {self._failed} failed" if self._failed else ""
         time_left = format_seconds(round(self._time_left_s()))
         last = f"; last: {self._last}" if self._last else ""
@@ -266,7 +268,7 @@ class Progress:
         if self._quiet:
             return
         line = screen_of(sys.stderr).fitted(printable(text))
-        # A terminal that is gone must not cost a result.
+        # The loss of the terminal must not cause the loss of a result.
         with suppress(OSError, ValueError):
             if self._bar is not None:
                 from rich.text import Text

@@ -1,4 +1,4 @@
-"""The spine: from a matrix file to a run folder that holds a record of every cell."""
+"""The steps of a run, from a matrix file to a run folder that holds a record of every cell."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class Outcome:
     counts: Mapping[str, int]
     """Trials of the selected pairings by status; those not measured yet are pending."""
     unreachable: tuple[str, ...]
-    """A sentence for each host that is away and that no other system of its machine replaces."""
+    """A sentence for each host that is away, unless another system of the same machine runs in its
+    place."""
     resume_command: str
     """The command that resumes the run."""
 

@@ -47,7 +47,7 @@ CAPTURES = "captures"
 """Name of the folder for frames captured on a host, in the run folder."""
 
 LOSSES_MOST = 5
-"""A trial that loses its host more often is not repeated: it may be what makes the host fail."""
+"""A trial that loses its host more often is not repeated, because it may cause the losses."""
 
 LAST_RECORDS_S = 0.5
 """Time for running trials to end after their agents have ended."""
@@ -97,7 +97,7 @@ class Session:
             # Running trials end with their agents; the end does not wait for a host.
             finished = {future for future in futures if future.done()}
             self.pool.close()
-            # A full disk takes no record; whatever else ends a session loses no result.
+            # A full disk takes no record. Any other end of a session loses no result.
             if isinstance(error, Exception) and not isinstance(error, StoreError):
                 self._keep_finished(futures, finished)
             raise

@@ -90,13 +90,14 @@ def _needs_agent(cell: Cell) -> str | None:
     if setup.mirror_hold_s:
         return "it cannot be told to wait before it answers"
     ignored = [ROWS[name].key for name, _level in untold(setup)]
-    return f"it cannot be told {', '.join(ignored)}" if ignored else None
+    return f"it cannot follow the settings {', '.join(ignored)}" if ignored else None
 
 
 def beyond_account(
     cell: Cell, pair: HostPair, values: Mapping[str, HostValues]
 ) -> Unmeasured | None:
-    """The reason if a host has the cell's congestion control but the account may not choose it.
+    """The reason if a host has the cell's congestion control but does not let the account choose
+    it.
 
     Root may allow it later. Because of the error number the record is not final, and each session
     checks again.
@@ -139,8 +140,8 @@ def no_way(cell: Cell, pair: HostPair, checks: Preflight) -> Unmeasured | None:
 def _too_long(
     cell: Cell, pair: HostPair, addresses: tuple[str, str], checks: Preflight
 ) -> Unmeasured | None:
-    """The reason if the cell's packets are longer than the path MTU and are not cut up. Such a cell
-    would otherwise lose 100 % of its messages.
+    """The reason if the cell's packets are longer than the path MTU and nothing shortens them. Such
+    a cell would otherwise lose 100 % of its messages.
     """
     server, client = (host.name for host in pair)
     for end, direction in (("client", addresses[::-1]), ("server", addresses)):

@@ -85,7 +85,7 @@ def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:
 
 
 def inspect(host: Host, notify: Callable[[str], None] | None = None) -> InspectedHost:
-    """Connect to a host and inspect it; a fault becomes a sentence, never an exception."""
+    """Connect to a host and inspect it; a fault is returned as a sentence and never raised."""
     if host.mirror is not None:
         mirror = f"{host.mirror.address}, port {host.mirror.port}; a run checks it from its client"
         return InspectedHost(
@@ -165,7 +165,8 @@ def _test_address(
         return
     route = facts.get("route_interface")
     if route is None and agent.host.os == "W":
-        # Windows may not report its routes; the check before a run shows whether packets pass.
+        # Windows does not always report its routes; the check before a run shows whether packets
+        # pass.
         return
     if route != device:
         leaves = f"leave by {route}" if route else "have no route"

@@ -1,4 +1,4 @@
-"""The boundary around a trial: an error in it becomes the record of this trial only.
+"""Limits an error in a trial to this trial: its record then states the error.
 
 The fault of a host gives the reason of the record. A defect of netlab has the reason ``internal``,
 and its traceback is saved in the run folder.

@@ -1,6 +1,7 @@
-"""Statistics of trials, a room a concern. Pure; each function cites its source.
+"""Statistics of trials; each module has one subject. Pure; each function cites its source.
 
-The unit is the trial. Intervals within a trial are autocorrelated and are never replicates.
+The unit is the trial. Intervals within a trial are autocorrelated, so they are never used as
+replicates.
 """
 
 from netlab.stats.comparison import (

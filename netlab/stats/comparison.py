@@ -1,9 +1,9 @@
 """Comparison of two sets of trials: different, equivalent within a margin, or inconclusive. Pure.
 
-Throughputs and times are compared as ratios: on their logarithms, where one percent up and one
+Throughputs and times are compared as ratios, by their logarithms, so that one percent up and one
 percent down have equal weight. Trials of one run are paired by their block, so that a drift of the
-lab cancels out. Trials of two runs are not paired, and two runs are made at two times: no test over
-their trials can separate a change of the environment from the effect being compared.
+lab cancels out. Trials of two runs are not paired. Two runs are made at different times: no test of
+their trials can distinguish a change of the environment from the effect under study.
 
 Rank tests are not offered: with some hundred comparisons they cannot reject at 3 or 5 trials.
 """
@@ -25,7 +25,7 @@ MARGIN = 0.005
 """Differences under 0.5 % are never called different, however certain they are."""
 
 POWER = 0.8
-"""``smallest_ratio`` would be detected in four of five such comparisons."""
+"""A true ratio of ``smallest_ratio`` would be detected in this share of such comparisons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,19 +33,18 @@ class ComparisonResult:
     """A contender compared with its baseline. An unknown value is ``None``."""
 
     ratio: float | None
-    """Contender / baseline of the geometric means; above 1 if the contender's is larger."""
+    """Geometric mean of the contender / geometric mean of the baseline."""
     low: float | None
     """Lower end of the interval of the ratio, at ``confidence``."""
     high: float | None
     n: int
-    """Pairs, or the trials of the smaller side."""
+    """Number of pairs; if not paired, number of trials of the smaller side."""
     p: float | None
-    """Two-sided p of the hypothesis that the ratio is 1, for this comparison by itself."""
+    """Two-sided p value for the hypothesis that the ratio is 1, for this comparison alone."""
     verdict: Verdict
     smallest_ratio: float | None
-    """The smallest ratio above 1 (or its inverse below) that this number of trials with this
-    scatter would detect in 80 % of all cases; at least 1 + margin.
-    """
+    """The smallest ratio above 1 (or its inverse, below 1) that this number of trials with this
+    scatter would detect in 80 % of all cases; at least 1 + margin."""
     margin: float
     confidence: float
     standard_error: float | None = None
@@ -53,7 +52,8 @@ class ComparisonResult:
     degrees: float | None = None
     """Degrees of freedom of that error."""
     p_together: float | None = None
-    """``p`` adjusted for all comparisons judged together; ``None`` if it was judged alone."""
+    """``p`` adjusted for all comparisons that are judged together; ``None`` if this one was judged
+    alone."""
 
 
 def compare(
@@ -64,9 +64,11 @@ def compare(
     margin: float = MARGIN,
     confidence: float = 0.95,
 ) -> ComparisonResult:
-    """Student's t on the logarithms of positive values. If ``paired``, on the differences (values
-    of one block have the same index); else for two independent samples of unequal variance (Welch,
-    Biometrika 34, 1947, with Satterthwaite's degrees of freedom, Biometrics Bulletin 2, 1946).
+    """Student's t on the logarithms of positive values.
+
+    If ``paired``, on the differences of the logarithms; values of one block have the same index.
+    Otherwise for two independent samples of unequal variance (Welch, Biometrika 34, 1947, with
+    Satterthwaite's degrees of freedom, Biometrics Bulletin 2, 1946).
 
     "different": p is under 1 - confidence, and the ratio differs from 1 by ``margin`` or more.
     "same within the margin": two one-sided tests at 1 - confidence each (Schuirmann, J.
@@ -75,7 +77,7 @@ def compare(
     that exchanging the sides changes no verdict. ``smallest_ratio`` uses Bloom's multiple of the
     standard error (Evaluation Review 19, 1995).
 
-    Assumes independent trials (independent blocks if paired) whose logarithms are about normal.
+    Assumes independent trials (independent blocks if paired) with approximately normal logarithms.
     Without any scatter (printed tables) the interval is a point. ValueError for values that are not
     above 0, an unequal number of pairs, or a margin or confidence outside of 0 to 1.
     """
@@ -119,16 +121,18 @@ def compare(
 def pairs_by_block(
     baseline: Mapping[int, float], contender: Mapping[int, float]
 ) -> tuple[list[float], list[float]]:
-    """The values of the blocks (trial numbers) that both have, in the blocks' order."""
+    """The values of the blocks (trial numbers) that both sides have, in the blocks' order."""
     blocks = sorted(baseline.keys() & contender.keys())
     return [baseline[block] for block in blocks], [contender[block] for block in blocks]
 
 
 def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
-    """The p values adjusted for all of them: the lowest false discovery rate at which
-    ``benjamini_hochberg`` rejects each (m p / k for rank k, or the value of a larger p if that is
-    less; Yekutieli and Benjamini, J. Stat. Plan. Inference 82, 1999). ValueError for a p outside of
-    0 to 1.
+    """The p values adjusted for all of them.
+
+    An adjusted p is the lowest false discovery rate at which ``benjamini_hochberg`` rejects the
+    hypothesis. It is m p / k for rank k, or the adjusted value of a larger p if that is smaller
+    (Yekutieli and Benjamini, J. Stat. Plan. Inference 82, 1999). ValueError for a p outside of 0 to
+    1.
     """
     if any(not 0 <= p <= 1 for p in p_values):
         raise ValueError("a p value lies between 0 and 1")
@@ -142,12 +146,14 @@ def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> tuple[bool, ...]:
-    """Which of many hypotheses to reject so that at most the share ``rate`` of the rejected ones is
-    rejected wrongly on average (Benjamini and Hochberg, J. R. Stat. Soc. B 57, 1995): all up to the
-    largest p of rank k that is at most k / m times ``rate``.
+    """Which of many hypotheses to reject, with a false discovery rate of at most ``rate``.
 
-    Assumes tests that are independent or positively dependent. ValueError for a p outside of 0
-    to 1.
+    The false discovery rate is the average share of rejected hypotheses that are rejected wrongly
+    (Benjamini and Hochberg, J. R. Stat. Soc. B 57, 1995). Let k be the highest rank whose p is at
+    most k / m times ``rate``: all hypotheses up to this rank are rejected.
+
+    Assumes tests that are independent or positively dependent. ValueError for a p outside of 0 to
+    1.
     """
     return tuple(p <= rate for p in adjusted(p_values))
 
@@ -155,11 +161,11 @@ def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> tuple[b
 def judged_together(
     comparisons: Sequence[ComparisonResult], rate: float = 0.05
 ) -> tuple[ComparisonResult, ...]:
-    """The comparisons corrected for all of them: "different" remains if ``benjamini_hochberg``
-    rejects as well, else it becomes "not shown to be different".
+    """The comparisons corrected for all of them.
 
-    ``smallest_ratio`` becomes the ratio detectable among all: at the level that one more rejection
-    needs, ``rate`` (rejected + 1) / m.
+    "different" remains if ``benjamini_hochberg`` rejects as well; otherwise it is replaced by "not
+    shown to be different". ``smallest_ratio`` is replaced by the ratio that is detectable among all
+    comparisons: at the level for one more rejection, ``rate`` (rejected + 1) / m.
     """
     tested = [at for at, result in enumerate(comparisons) if result.p is not None]
     p_values = [comparisons[at].p or 0.0 for at in tested]
@@ -179,7 +185,7 @@ def _among(
     taken_back = comparison.verdict == "different" and p_together > rate
     smallest = comparison.smallest_ratio
     if comparison.standard_error is not None and comparison.degrees is not None:
-        # Among others a comparison cannot detect a smaller ratio than by itself.
+        # Corrected for others, a comparison cannot detect a smaller ratio than alone.
         least = min(level, 1 - comparison.confidence)
         smallest = _smallest(
             comparison.standard_error, comparison.degrees, least, comparison.margin
@@ -193,7 +199,7 @@ def _among(
 
 
 def _smallest(error: float, degrees: float, level: float, margin: float) -> float:
-    """The smallest ratio that a test at that two-sided level detects in ``POWER`` of all cases."""
+    """The smallest ratio that a test at this two-sided level detects in ``POWER`` of all cases."""
     least = (t_quantile(1 - level / 2, degrees) + t_quantile(POWER, degrees)) * error
     return max(_exponential(least), 1 + margin)
 
@@ -232,7 +238,7 @@ def _welch(old: Sequence[float], new: Sequence[float]) -> tuple[float, float, fl
     if not total:
         return difference, 0.0, fewest
     parts = (old_share / total) ** 2 / (len(old) - 1) + (new_share / total) ** 2 / (len(new) - 1)
-    # Rounding must not make it less than if only one side scattered.
+    # Rounding must not make it smaller than if only one side scattered.
     return difference, math.sqrt(total), max(1 / parts, fewest)
 
 

@@ -1,10 +1,10 @@
 """Histogram: counts of times in log-linear buckets, as the probes send them. Pure.
 
-Buckets of a value v of 0 and more, with b bits: below 2^b each value has its own; above, every
-doubling is cut into 2^b of equal width, so a bucket is never wider than 1 / 2^b of the values in it
-(0.8 % with the 7 bits that the probes use). This is the layout of G. Tene's HdrHistogram,
-docs/protocol.md has it in full. Two histograms add up without loss: percentiles of the sum are
-those of all values together, which means of percentiles are not.
+The buckets of values of at least 0, with b bits: each value below 2^b has its own bucket. Above
+2^b, each doubling is divided into 2^b buckets of equal width. So a bucket is never wider than 1 /
+2^b of the values in it (0.8 % with the 7 bits that the probes use). This is the layout of G. Tene's
+HdrHistogram; docs/protocol.md describes it in full. Two histograms can be added without loss:
+percentiles of the sum are those of all values together, unlike means of percentiles.
 """
 
 from __future__ import annotations
@@ -80,9 +80,10 @@ class Histogram:
 
     @property
     def mean(self) -> float:
-        """Of the buckets' middles, so within half a bucket; ValueError where there are none.
+        """The mean, computed from the buckets' middles, so exact to half a bucket; ValueError
+        without values.
 
-        A probe sends the exact sum beside its histogram: take that where it is at hand.
+        A probe sends the exact sum with its histogram: use that if it is available.
         """
         if not self.counts:
             raise ValueError("no values: nothing has a mean")
@@ -90,11 +91,11 @@ class Histogram:
         return total / self.count
 
     def percentile(self, share: Fraction | float) -> int | None:
-        """The least value that at least this share (above 0, below 1) of all do not exceed.
+        """The smallest value such that at least this share of all values do not exceed it.
 
-        The nearest rank, no interpolation; off by half a bucket at most. ``None`` where there are
-        fewer than 1 / (1 - share) values: the 99.9th percentile of 100 is none, it would only be
-        their maximum under another name. ValueError for a share outside of 0 to 1.
+        ``share`` is above 0 and below 1. The nearest rank, without interpolation; the error is at
+        most half a bucket. ``None`` for fewer than 1 / (1 - share) values: the 99.9th percentile of
+        100 values would only be their maximum. ValueError for a share outside of 0 to 1.
         """
         return self.percentiles([share])[0]
 
@@ -120,7 +121,7 @@ class Histogram:
             raise ValueError(f"{self.bits} bits cannot be told apart as if they were {bits}")
         counts: dict[int, int] = {}
         for bucket, number in self.counts.items():
-            # Narrow buckets lie whole within one wide bucket: both begin at multiples of their
+            # Each narrow bucket lies within one wide bucket: both begin at multiples of their
             # width, and widths are powers of two.
             wide = bucket_of(lowest_of(bucket, self.bits), bits)
             counts[wide] = counts.get(wide, 0) + number
@@ -143,7 +144,7 @@ def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
 
 
 def merge(histograms: Iterable[Histogram]) -> Histogram:
-    """The histogram of all their values together, with the bits of the coarsest.
+    """The histogram of all their values together, with the bits of the coarsest one.
 
     ValueError without histograms.
     """

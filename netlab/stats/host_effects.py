@@ -1,4 +1,4 @@
-"""Hosts against hosts: the time that each host adds to its round trips. Pure."""
+"""Hosts compared with each other: the time that each host adds to its round trips. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from netlab.stats.outliers import TO_DEVIATION
 from netlab.stats.summary import mean, median, pooled_deviation
 
 LEAST_POLISHED = 4
-"""Fewest hosts for separating round trips into effects of hosts."""
+"""Minimum number of hosts for separating round trips into effects of hosts."""
 
 POLISHED_MARGIN = 0.1
-"""Least time that a named host adds, as a share of the typical round trip."""
+"""Minimum time that a host must add to be named, as a share of the typical round trip."""
 
 _SWEEPS = 50
 _NOTHING = 1e-9
@@ -21,28 +21,28 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class HostEffects:
-    """The time that each host adds to its round trips; all in the unit of the trials."""
+    """The time that each host adds to its round trips; all values in the unit of the trials."""
 
     added: Mapping[str, float]
-    """Host → added time; 0 for the median host."""
+    """Host → added time; the median host adds 0."""
     typical: float
     """Round trip between two median hosts."""
     margin: float
-    """Added time up to this may be chance."""
+    """An added time up to this may be chance."""
 
     @property
     def far(self) -> tuple[str, ...]:
-        """The hosts that add more than the others, and not by chance."""
+        """The hosts that add more time than the others, by more than chance."""
         return tuple(host for host, effect in self.added.items() if effect > self.margin)
 
 
 def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | None:
-    """The time that each host adds to its round trips, by median polish (Tukey, Exploratory Data
-    Analysis, 1977) of the table of medians, host by host, both directions of a pair together.
+    """The time that each host adds to its round trips.
 
-    The margin is max(10 % of the typical round trip, 3 times 1.4826 the median absolute residual, 3
-    pooled deviations within pairs). ``None`` below 4 hosts, or if a host has fewer than three
-    peers.
+    By median polish (Tukey, Exploratory Data Analysis, 1977) of the table of medians, host by host,
+    with both directions of a pair together. The margin is the maximum of 10 % of the typical round
+    trip, 3 times 1.4826 times the median absolute residual, and 3 pooled deviations within pairs.
+    ``None`` below 4 hosts, or if a host has fewer than three peers.
     """
     medians: dict[MeshWay, list[float]] = {}
     for (host, peer), values in trials.items():
@@ -74,7 +74,9 @@ def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | Non
 
 
 def round_trip_deviations(trials: Mapping[MeshWay, Sequence[float]]) -> dict[MeshWay, float]:
-    """Pair whose round trips are longer than the effects of its hosts → the time expected of it."""
+    """Pair whose round trips are longer than its hosts explain → the round trip expected of the
+    pair.
+    """
     effects = host_effects(trials)
     if effects is None:
         return {}

@@ -1,6 +1,7 @@
-"""Intervals of a mean, and whether one is precise enough. Pure.
+"""Intervals of a mean, and whether a mean is precise enough. Pure.
 
-The unit is the trial. Intervals within a trial are autocorrelated and are never replicates.
+The unit is the trial. Intervals within a trial are autocorrelated, so they are never used as
+replicates.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from netlab.stats.student_t import t_quantile
 from netlab.stats.summary import mean, variance
 
 MIN_TRIALS = 3
-"""Fewer trials have no interval: with two it is 12.7 standard errors wide either way."""
+"""Minimum number of trials for an interval: with two, it would be 12.7 standard errors wide on each
+side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean with the interval that covers it; all in the unit of the values."""
+    """A mean with its confidence interval; all values in the unit of the trials."""
 
     mean: float
     low: float
@@ -28,7 +30,7 @@ class Interval:
 
     @property
     def half_width(self) -> float:
-        """From the mean to either end."""
+        """Distance from the mean to each end."""
         return (self.high - self.low) / 2
 
 
@@ -36,15 +38,16 @@ def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     """Student's interval of the mean of at least 3 independent trials.
 
     mean ± t(n - 1) s / √n with the sample deviation s ("Student", Biometrika 6, 1908). Assumes
-    independent trials with about normal scatter. ValueError for fewer trials, or a confidence
-    outside of 0 to 1.
+    independent trials with approximately normal scatter. ValueError for fewer trials, or a
+    confidence outside of 0 to 1.
     """
     half, middle = _half_width(values, confidence), mean(values)
     return Interval(middle, middle - half, middle + half, len(values), confidence)
 
 
 def half_width_share(values: Sequence[float], confidence: float = 0.95) -> float:
-    """Half the width of ``interval`` as a share of the mean's size; its errors.
+    """Half the width of ``interval`` as a share of the mean's absolute value; same errors as
+    ``interval``.
 
     Infinite if the mean is 0 and the values differ.
     """
@@ -56,14 +59,16 @@ def half_width_share(values: Sequence[float], confidence: float = 0.95) -> float
 
 
 def precise(values: Sequence[float], within: float, confidence: float = 0.95) -> bool:
-    """Whether the interval of the mean is within ± ``within`` (a share of the mean) at two
-    successive checks: with all ``values``, in the order of their trials, and without the last one.
-    Fewer than 4 values are never precise.
+    """Whether the mean is precise at two successive checks: with all values, and without the last
+    one.
 
-    Stopping at the first such check stops early if the scatter happens to look small, so the true
-    coverage of the interval is below the requested one. For normal trials, with ± 2.5 % at 95 %
-    requested of 5 to 30 of them: 93 to 95 % over all cells, and 84 % over the cells that scatter by
-    8 % and became precise by chance (20,000 simulated cells each).
+    A mean is precise if its interval is within ± ``within`` (a share of the mean). ``values`` are
+    in the order of their trials; fewer than 4 are never precise.
+
+    A rule that stops at the first such check stops early if the scatter happens to look small. So
+    the true coverage of the interval is below the requested one. For normal trials, 5 to 30 of
+    them, with ± 2.5 % at 95 % requested: 93 to 95 % over all cells, and 84 % over those cells that
+    scatter by 8 % and became precise by chance (20,000 simulated cells each).
     """
     if len(values) <= MIN_TRIALS:
         return False

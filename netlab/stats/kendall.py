@@ -1,7 +1,7 @@
 """Trends over the order of values: Mann-Kendall, Theil-Sen, seasonal Kendall, the sign test. Pure.
 
-Exact for few values. The hypothesis is that every order of the values is equally likely: for values
-that depend on each other in another way, p is too small.
+Exact for few values. The null hypothesis is that all orders of the values are equally likely. If
+the values depend on each other in another way, p is too small.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from statistics import NormalDist
 from netlab.stats.summary import median
 
 EXACT_VALUES = 60
-"""Up to this number of values the exact distribution of S is used, above it a normal one."""
+"""Maximum number of values for the exact distribution of S; above it, a normal distribution is
+used."""
 EXACT_SEASONS = 40
-"""The same for the number of seasons."""
+"""Maximum number of seasons for the exact distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +28,25 @@ class Trend:
     """Whether values go up or down with their order."""
 
     s: int
-    """Pairs that go up, less pairs that go down."""
+    """Number of pairs that go up, minus the number of pairs that go down."""
     p_value: float
-    """Two-sided, of an S as far from 0 by chance."""
+    """Two-sided probability of an S at least this far from 0 by chance."""
 
 
 def kendall_s(values: Sequence[float]) -> int:
-    """Kendall's S: pairs of which the later is greater, less those of which it is smaller."""
+    """Kendall's S: number of pairs with a greater later value, minus those with a smaller later
+    value.
+    """
     return sum((later > earlier) - (later < earlier) for earlier, later in combinations(values, 2))
 
 
 def mann_kendall(values: Sequence[float]) -> Trend:
-    """Mann's test against trend (Econometrica 13, 1945) by Kendall's S, ties as they are.
+    """Mann's test against trend (Econometrica 13, 1945) by Kendall's S; the distribution includes
+    ties.
 
     Exact up to 60 values (Kendall, Rank Correlation Methods, 1970: the orders of a multiset by
-    their inversions), above by a normal one of the same variance, with his correction for
-    continuity.
+    their inversions). Above, by a normal distribution of the same variance, with Kendall's
+    correction for continuity.
     """
     s = kendall_s(values)
     ties = _ties(values)
@@ -53,8 +57,10 @@ def mann_kendall(values: Sequence[float]) -> Trend:
 
 
 def seasonal_kendall(seasons: Sequence[Sequence[float]]) -> Trend:
-    """Trend of several series at once, each against itself (Hirsch, Slack and Smith, Water
-    Resources Research 18, 1982): the sum of their S, as of series that know nothing of each other.
+    """Trend of several series at once (Hirsch, Slack and Smith, Water Resources Research 18, 1982).
+
+    Values are compared only within their own series. The result is the sum of the series' S; the
+    series are assumed to be independent.
     """
     s = sum(map(kendall_s, seasons))
     every = [_ties(season) for season in seasons]
@@ -74,7 +80,7 @@ def seasonal_kendall(seasons: Sequence[Sequence[float]]) -> Trend:
 
 
 def theil_sen(values: Sequence[float]) -> float:
-    """The median slope of all pairs, a step of their order (Theil, 1950; Sen, J. Am. Stat. Assoc.
+    """The median slope of all pairs, per step of their order (Theil, 1950; Sen, J. Am. Stat. Assoc.
     63, 1968); ValueError for fewer than two values.
     """
     pairs = combinations(enumerate(values), 2)
@@ -82,8 +88,8 @@ def theil_sen(values: Sequence[float]) -> float:
 
 
 def sign_p(count: int, number: int) -> float:
-    """Chance, two-sided, of so many heads of fair coins, or of a number farther from the half
-    (Dixon and Mood, J. Am. Stat. Assoc. 41, 1946: the sign test); 1 where there are none.
+    """The sign test: two-sided probability that ``number`` fair coins show ``count`` heads, or a
+    number farther from the half (Dixon and Mood, J. Am. Stat. Assoc. 41, 1946); 1 without coins.
     """
     fewer = min(count, number - count)
     tail = sum(math.comb(number, heads) for heads in range(fewer + 1))
@@ -96,9 +102,9 @@ def _ties(values: Sequence[float]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1024)
 def _chances(ties: tuple[int, ...]) -> dict[int, float]:
-    """S → its chance, over all orders of a multiset with so many of each value.
+    """S → its probability, over all orders of a multiset; ``ties``: how often each value occurs.
 
-    The orders by their number of inversions are the q-multinomial coefficient.
+    The numbers of orders with each number of inversions are the coefficients of the q-multinomial.
     """
     counts = [1]
     placed = 0
@@ -106,7 +112,7 @@ def _chances(ties: tuple[int, ...]) -> dict[int, float]:
         for tied in range(1, size + 1):
             placed += 1
             counts = _divided(_times(counts, placed), tied)
-    pairs = len(counts) - 1  # that are not tied
+    pairs = len(counts) - 1  # pairs of different values
     orders = sum(counts)
     return {pairs - 2 * inversions: n / orders for inversions, n in enumerate(counts)}
 

@@ -1,6 +1,6 @@
-"""Hosts against hosts: finds the hosts, directions or pairs that are slower than the others. Pure.
+"""Hosts compared with each other: slow hosts, directions and pairs of a mesh. Pure.
 
-Two hosts together reach the smaller of their two rates, as links combine by the minimum.
+A pair of hosts reaches the smaller of their two rates: the slower link limits it.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from netlab.stats.student_t import t_quantile
 from netlab.stats.summary import median, pooled_deviation
 
 LEAST_HOSTS = 3
-"""Fewest hosts of a mesh: two hosts cannot be compared with others."""
+"""Minimum number of hosts of a mesh: two hosts cannot be compared with others."""
 
 LEAST_PEERS = 2
-"""Peers, each of them fast with another host, that are needed to name a host."""
+"""Minimum number of peers for naming a host; each must be fast with another host."""
 
 MARGIN = 0.02
-"""Least margin: a smaller distance from the best, as a share, does not count as slower."""
+"""Minimum margin, as a share: a value closer to the best one does not count as slower."""
 
 MARGIN_UNREPEATED = 0.05
-"""Least margin if no pair was measured twice, so that the scatter of trials is unknown."""
+"""Minimum margin if no pair was measured twice, so that the scatter of trials is unknown."""
 
 SPREADS = 3.0
 """The margin is at least this many pooled deviations within pairs."""
 
 RARE = 0.00135
-"""Probability of a normal value that far off. Student's t needs more deviations if there are few
-trials, and Bonferroni's bound if there are many pairs, since any of them may be off by chance."""
+"""Probability that a normal value is at least 3 deviations above the mean. With few trials,
+Student's t requires more deviations for the same probability. With many pairs, Bonferroni's
+correction does, since any of them may deviate by chance."""
 
 MeshWay = tuple[str, str]
 """Sender and receiver."""
@@ -42,19 +43,20 @@ class MeshVerdict:
     """The verdict on the hosts of a mesh; all values in the unit of the trials."""
 
     sends: Mapping[str, float]
-    """Host → the most that it reaches as the sender."""
+    """Host → the highest value that it reaches as the sender."""
     receives: Mapping[str, float]
-    """Host → the most that it reaches as the receiver."""
+    """Host → the highest value that it reaches as the receiver."""
     margin: float
-    """A value at a smaller distance below the best, as a share, does not count as slower."""
+    """A value counts as slower if it is below the best by more than this share."""
     slow_senders: frozenset[str]
     """Hosts that are slow to all receivers; a named host may be slow one way only."""
     slow_receivers: frozenset[str]
     strays: Mapping[MeshWay, float]
-    """Pair that is slower than both of its ends are with others → the value expected of it."""
+    """Pair that is slower than both of its ends are with other hosts → the expected value of the
+    pair."""
     undecided: Mapping[MeshWay, float]
-    """Pair that is slower than one end usually is with others, while the other end has no other
-    pair → that usual value. The cause may be the pair or the other end."""
+    """Pair that is slower than one end usually is with other hosts, while the other end has no
+    other pair → the usual value. The cause may be the pair or the other end."""
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -77,12 +79,13 @@ def judge_mesh(trials: Mapping[MeshWay, Sequence[float]]) -> MeshVerdict | None:
 
     ``trials``: ordered pair → throughputs of its trials, or their shares of a ceiling. Pairs of a
     host with itself, and values that are not above 0, are left out. ``None`` if fewer than three
-    hosts have a figure. Medians are compared, by their logarithms.
+    hosts have a figure. The logarithms of the medians are compared.
 
-    A host is named if it is below the best pair as the sender or as the receiver, with at least two
-    peers that are fast with another host; for a host that is slow both ways, one way with so many
-    peers is enough. A pair is a stray if it is below min(most of its sender, most of its receiver).
-    The margin for both is max(2 %, 3 pooled deviations within pairs).
+    A host is named if it is below the best pair as the sender or as the receiver, and at least two
+    of its peers are fast with another host. For a host that is slow both ways, two such peers in
+    one direction are enough. A pair is a stray if it is below min(highest value of its sender,
+    highest value of its receiver). The margin for both is max(2 %, 3 pooled deviations within
+    pairs).
     """
     throughputs = {
         pair: [value for value in values if value > 0]
@@ -126,7 +129,7 @@ def _most(middle: Mapping[MeshWay, float], end: int) -> dict[str, float]:
 
 
 def _usual_with_others(middle: Mapping[MeshWay, float]) -> dict[MeshWay, float]:
-    """Pair with one end that has no other pair → the usual value of the other end's pairs."""
+    """Pair with one end that has no other pair → the usual value of the other end's other pairs."""
     usual: dict[MeshWay, float] = {}
     for end in (0, 1):
         by_host: dict[str, list[MeshWay]] = {}
@@ -152,7 +155,7 @@ def _margin(trials: Sequence[Sequence[float]], deficits: Sequence[float]) -> flo
     spread, degrees = pooled_deviation(logs)
     least = MARGIN
     if not degrees:
-        # The scatter of pairs instead of trials: at least three of five pairs are as expected.
+        # The scatter of pairs, not of trials: at least three of five pairs are as expected.
         usual = sorted(deficits)[3 * len(deficits) // 5]
         spread, degrees = TO_DEVIATION * usual, max(1, len(trials) // 3)
         least = MARGIN_UNREPEATED
@@ -172,7 +175,9 @@ def _fast_with(
 
 
 def _short(middle: Mapping[MeshWay, float], end: int, fast: float) -> Iterator[str]:
-    """Hosts that are below the best at this end, with enough peers that are not the cause."""
+    """Hosts that are below the best at this end, with enough peers that are not the cause
+    themselves.
+    """
     fast_with = _fast_with(middle, end, fast)
     peers: dict[str, int] = {}
     for pair in middle:

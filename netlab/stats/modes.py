@@ -15,23 +15,24 @@ from itertools import accumulate
 from netlab.stats.histogram import Histogram, lowest_of, middle_of, width_of
 
 LEAST_COUNT = 200
-"""Fewest times with a recognisable shape."""
+"""Minimum number of times for a recognisable shape."""
 LEAST_SHARE = 0.1
-"""Least share of all times close to each peak."""
+"""Minimum share of all times close to each peak."""
 DEEP = 0.5
-"""Largest density between the peaks, as a share of the lower peak's."""
+"""Maximum density between the peaks, as a share of the lower peak's density."""
 APART = 1.2
-"""Least ratio of the upper peak's time to the lower one's."""
+"""Minimum ratio of the longer peak's time to the shorter peak's time."""
 SCATTERS = 5.0
-"""Least depth of the dip, in standard deviations of its counts."""
+"""Minimum depth of the dip, in standard deviations of its counts."""
 
 _STEP = 0.01
 """Step of the grid of logarithms; a bucket with 7 bits is a little narrower."""
 _KERNEL_STEPS = 3
 _CLOSE = math.log(1.3)
-"""Times within this distance of a peak belong to the mode, not to its tail."""
+"""Times within this distance of a peak belong to its group, not to the tail of the group."""
 _FEWEST_BUCKETS = 4
-"""Fewest buckets with the times of a mode; fewer buckets are ticks of a coarse clock."""
+"""Minimum number of buckets with the times of a group; fewer buckets are ticks of a coarse
+clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,10 @@ def two_modes(times: Histogram) -> Modes | None:
 
 
 def _binned(times: Histogram, step: float) -> tuple[list[float], int]:
-    """Counts on a grid of logarithms, and the number of its first place.
+    """Counts on a grid of logarithms, and the number of the grid's first place.
 
-    What a bucket counts is spread over the places that it reaches: else wide buckets on a fine
-    grid would look like modes.
+    The count of a bucket is spread over all places within the bucket. Otherwise wide buckets on a
+    fine grid would look like peaks.
     """
     spread: dict[int, float] = {}
     for bucket, count in times.counts.items():
@@ -123,9 +124,9 @@ def _cut(density: Sequence[float], grid: Sequence[float]) -> int | None:
 
 
 def _shown(density: Sequence[float], low: int, valley: int, high: int) -> bool:
-    """Whether the dip is deep, and deeper than counts scatter by themselves.
+    """Whether the dip is deep, and deeper than counts scatter by chance.
 
-    A kernel of standard deviation s sees as many times as a window of 2 sqrt(pi) s.
+    A kernel of standard deviation s covers as many times as a window of 2 sqrt(pi) s.
     """
     window = 2 * math.sqrt(math.pi) * _KERNEL_STEPS
     peak, dip = window * min(density[low], density[high]), window * density[valley]
@@ -133,7 +134,7 @@ def _shown(density: Sequence[float], low: int, valley: int, high: int) -> bool:
 
 
 def _coarse(times: Histogram, place: float) -> bool:
-    """Whether the times about a place are few different ones, as a clock's ticks make them."""
+    """Whether the times near a place have only few different values, like a clock's ticks."""
     around = (place / math.exp(_CLOSE / 2), place * math.exp(_CLOSE / 2))
     buckets = [
         bucket for bucket in times.counts if around[0] <= middle_of(bucket, times.bits) <= around[1]

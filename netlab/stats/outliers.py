@@ -1,7 +1,7 @@
 """Outliers: along an axis, and among the trials of one cell. Pure.
 
-The scale of a distance is never less than 1 % of the median, nor than three steps of the last
-printed digit, so that tiny deviations in a series with little scatter are not outliers.
+The scale of a distance is at least 1 % of the median, and at least three steps of the last printed
+digit. So tiny deviations in a series with little scatter are not outliers.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from netlab.stats.summary import median, median_absolute_deviation
 NEIGHBOURS = 6
 LEAST_NEIGHBOURS = 4
 AXIS_LIMIT = 6.0
-"""Largest distance, in scales, of a value on an axis from the median of its neighbours."""
+"""Maximum distance, in scales, of a value on an axis from the median of its neighbours."""
 STEP_LIMIT = 5.0
 """The same for two adjacent values that deviate in the same direction."""
 
 SIBLINGS_LIMIT = 3.5
-"""Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993: their modified z score."""
+"""Maximum modified z score (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993)."""
 LEAST_SIBLINGS = 5
 
 TO_DEVIATION = 1.4826
@@ -39,21 +39,24 @@ class Outlier:
     scale: float
     """Scale of the distance, in the values' unit."""
     kind: Literal["outlier", "step"]
-    """``step``: its neighbour on the axis deviates in the same direction, neither is an error."""
+    """``step``: its neighbour on the axis deviates in the same direction, so neither is an
+    error."""
 
 
 def outliers_on_axis(
     values: Sequence[float | None], print_step: float = 0.0
 ) -> tuple[Outlier, ...]:
-    """The outliers and steps of a series; ``values`` in the axis's order, ``None``: not measured.
+    """The outliers and steps of a series.
 
-    Each value x is compared with the median m of the 6 nearest other measured ones (one-sided at
-    the ends; fewer than 4 are not enough). It is an outlier if |x - m| > 6 s, with s the largest of
-    1.4826 MAD, 1 % of m and 3 print steps: Hampel's identifier (J. Am. Stat. Assoc. 69, 1974) with
-    a floor. Two adjacent values that deviate in the same direction by more than 5 s each are a step
-    of the series, not outliers. ``print_step`` is one in the last printed digit of an imported
-    figure, else 0. Assumes a series that is smooth over seven values. Both limits were set knowing
-    the lab report's tables; on series of normal scatter they flag about 1 value in 100.
+    ``values`` are in the axis's order; ``None``: not measured. Each value x is compared with the
+    median m of the 6 nearest other measured ones (one-sided at the ends; fewer than 4 are not
+    enough). It is an outlier if |x - m| > 6 s, with s the largest of 1.4826 MAD, 1 % of m and 3
+    print steps: Hampel's identifier (J. Am. Stat. Assoc. 69, 1974) with a minimum scale. Two
+    adjacent values that deviate in the same direction by more than 5 s each are a step of the
+    series, not outliers. ``print_step`` is one unit in the last printed digit of an imported
+    figure, otherwise 0. Assumes a series that is smooth over seven values. Both limits were chosen
+    with knowledge of the lab report's tables; in series with normal scatter they flag about 1 value
+    in 100.
     """
     indexed_values = [(index, value) for index, value in enumerate(values) if value is not None]
     if len(indexed_values) <= LEAST_NEIGHBOURS:
@@ -75,8 +78,10 @@ def outliers_on_axis(
 def outliers_among_siblings(
     values: Sequence[float], print_step: float = 0.0
 ) -> tuple[Outlier, ...]:
-    """The outliers among the trials of one cell: a modified z score above 3.5, with the same floor.
-    None for fewer than 5 trials.
+    """The outliers among the trials of one cell: a modified z score above 3.5, with the same
+    minimum scale.
+
+    Empty for fewer than 5 trials.
     """
     if len(values) < LEAST_SIBLINGS:
         return ()

@@ -11,15 +11,17 @@ from netlab.stats.summary import mean, median
 
 LEAST_VALUES = 40
 LEAST_PERIOD = 3
-"""Least period in values; shorter ones cannot be distinguished from scatter."""
+"""Minimum period, in values; shorter ones cannot be distinguished from scatter."""
 CYCLES = 4
-"""Fewest periods within the series."""
+"""Minimum number of periods within the series."""
 CORRELATED = 0.3
-"""Least autocorrelation at the period, and its least fall before; more in short series."""
+"""Minimum autocorrelation at the period, and its minimum rise from the lowest value before; more in
+short series."""
 CORRELATED_DEVIATIONS = 4.0
-"""The same in deviations of chance, 1 / √n each."""
+"""The same minimum in standard deviations by chance, 1 / √n each."""
 AGAIN = 0.5
-"""Least share of that autocorrelation at twice the period, and in each half of the series."""
+"""Minimum autocorrelation at twice the period, and in each half of the series, as a share of that
+at the period."""
 _FUNDAMENTAL = 0.8
 
 
@@ -34,12 +36,13 @@ class PeriodicDips:
 
 
 def periodic_dips(values: Sequence[float]) -> PeriodicDips | None:
-    """The period of a series by its autocorrelation, 3 values to a quarter of them; ``None``: none.
+    """The period of a series by its autocorrelation; ``None``: none.
 
-    Needs 40 values; their regression line is subtracted. At the period the autocorrelation has a
-    peak of at least 0.3 and 4/√n, rises as much from its minimum before, and is similarly high in
-    each half of the series and at twice the period (Box and Jenkins, Time Series Analysis, 1970:
-    1/√n is its deviation for independent values). So neither one dip nor a slow wave is a period.
+    Periods from 3 values to a quarter of all values are possible. The series needs 40 values; their
+    regression line is subtracted. At the period the autocorrelation has a peak of at least 0.3 and
+    4/√n, rises as much from its minimum before, and is similarly high in each half of the series
+    and at twice the period (Box and Jenkins, Time Series Analysis, 1970: 1/√n is its standard
+    deviation for independent values). So neither one dip nor a slow wave counts as a period.
     """
     n = len(values)
     middle = median(values) if values else 0.0
@@ -95,9 +98,10 @@ def _is_peak(correlations: Sequence[float], at: int, least: float) -> bool:
 
 
 def _spacing(flat: Sequence[float], period: int, depth: float) -> float:
-    """Mean distance between dips, which need not be whole; if unclear, that of the peak.
+    """Mean distance between dips, which need not be whole; if it is unclear, the distance at the
+    peak.
 
-    If the period is not a whole number, the highest peak may be at a multiple of it.
+    If the period is not a whole number, the highest peak may be at a multiple of the period.
     """
     begins = _begins(flat, median(flat) - depth / 2, median(flat) - depth / 4)
     if len(begins) <= CYCLES - 1:

@@ -1,10 +1,10 @@
 """Student's t distribution, for whole and fractional degrees of freedom. Pure.
 
-P(|T| > t) with ν degrees of freedom is the regularised incomplete beta function I_x(ν/2, 1/2) at
-x = ν / (ν + t²) (Abramowitz and Stegun 26.5.27; DLMF 8.17). It is summed as the continued fraction
-DLMF 8.17.22 by the modified method of Lentz (Numerical Recipes, 3rd edition, 6.4). The relative
-error against the closed forms for whole degrees (Abramowitz and Stegun 26.7.3, 26.7.4) is under
-1e-10 up to 1,000 degrees; the tests compare the two, and both with a printed table.
+P(|T| > t) with ν degrees of freedom is the regularised incomplete beta function I_x(ν/2, 1/2) at x
+= ν / (ν + t²) (Abramowitz and Stegun 26.5.27; DLMF 8.17). It is computed from the continued
+fraction DLMF 8.17.22 by the modified method of Lentz (Numerical Recipes, 3rd edition, 6.4). The
+relative error against the closed forms for whole degrees (Abramowitz and Stegun 26.7.3, 26.7.4) is
+under 1e-10 up to 1,000 degrees. The tests compare these two, and both with a printed table.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _SMALLEST = 1e-300
 def t_two_sided(t: float, degrees: float) -> float:
     """The probability that Student's t with ``degrees`` of freedom is outside of ±t.
 
-    ``degrees`` is 1 or more and need not be whole (Welch); else ValueError. 1 at t = 0; 0 for an
-    infinite t.
+    ``degrees`` is at least 1 and need not be whole (Welch); otherwise ValueError. The result is 1
+    at t = 0, and 0 for an infinite t.
     """
     _check_degrees(degrees)
     square = t * t
@@ -40,10 +40,10 @@ def t_above(t: float, degrees: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile(probability: float, degrees: float) -> float:
-    """The value that Student's t with ``degrees`` of freedom is below with that probability.
+    """The quantile of Student's t: with this probability, t is below it.
 
-    ``probability`` is between 0 and 1, ``degrees`` is 1 or more, else ValueError. The search is
-    over the angle whose tangent is t / √ν, to the precision of a float: Newton's method on the
+    ``probability`` is between 0 and 1, ``degrees`` is at least 1; otherwise ValueError. The search
+    is over the angle whose tangent is t / √ν, to the precision of a float: Newton's method on the
     logarithm of the outside probability, starting at the normal quantile, with halving if a step
     leaves the bracket.
     """
@@ -90,7 +90,7 @@ def _beta(a: float, b: float, x: float, complement: float) -> float:
         return 1.0
     logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     front = math.exp(logarithm + a * math.log(x) + b * math.log(complement))
-    # The fraction converges fast on this side of its mean, and the other side is its complement.
+    # The fraction converges fast on this side of its mean; the other side is the complement.
     if x < (a + 1) / (a + b + 2):
         return front * _fraction(a, b, x) / a
     return 1 - front * _fraction(b, a, complement) / b

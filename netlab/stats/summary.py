@@ -1,6 +1,6 @@
 """Statistics of a few trials: mean, median, and measures of scatter. Pure.
 
-Every deviation has the unit of its values, the variance that unit squared. The names are exact
+Every deviation has the unit of its values, the variance has this unit squared. The names are exact
 because published tables often confuse them: a column "Var" may hold a mean absolute deviation.
 """
 
@@ -39,8 +39,8 @@ def median(values: Sequence[float]) -> float:
 
 
 def variance(values: Sequence[float]) -> float:
-    """The sample variance, the sum of squared deviations over n - 1 (NIST/SEMATECH e-Handbook
-    of Statistical Methods, 1.3.5.6); ValueError for fewer than two values, which have none.
+    """The sample variance: the sum of squared deviations divided by n - 1 (NIST/SEMATECH e-Handbook
+    of Statistical Methods, 1.3.5.6); ValueError for fewer than two values.
     """
     if len(values) < 2:
         raise ValueError(f"{len(values)} values: a variance needs 2")
@@ -53,7 +53,7 @@ def variance(values: Sequence[float]) -> float:
 
 
 def standard_deviation(values: Sequence[float]) -> float:
-    """The sample standard deviation: the root of ``variance``, with its errors."""
+    """The sample standard deviation: the square root of ``variance``, with the same errors."""
     return math.sqrt(variance(values))
 
 
@@ -68,8 +68,8 @@ def pooled_deviation(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
 
 
 def mean_absolute_deviation(values: Sequence[float]) -> float:
-    """The mean distance from the mean, over n (NIST/SEMATECH e-Handbook, 1.3.5.6: "average
-    absolute deviation"); ValueError where there are no values.
+    """The mean distance from the mean (divisor n; NIST/SEMATECH e-Handbook, 1.3.5.6: "average
+    absolute deviation"); ValueError without values.
     """
     middle = _exact_mean(values, "mean absolute deviation")
     return float(sum(abs(Fraction(value) - middle) for value in values) / len(values))
@@ -85,10 +85,10 @@ def median_absolute_deviation(values: Sequence[float]) -> float:
 
 
 def rounded(value: float, decimals: int) -> Decimal:
-    """``value`` with that many decimals, halves away from zero, as in printed tables.
+    """``value`` with this many decimals, halves away from zero, as in printed tables.
 
-    The shortest decimal that reads back as the float decides: 0.125 and 91.465 are halves, though
-    the float nearest to 91.465 is below it.
+    The value is rounded from the shortest decimal that reads back as the same float. So 0.125 and
+    91.465 are halves, although the float nearest to 91.465 is below it.
     """
     return Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
 

@@ -30,11 +30,11 @@ from netlab.store.files import disk_error, open_inside, sync_folder, write_all
 from netlab.store.system import open_file, read_at
 
 MAX_LINE_BYTES = 16 * 2**20
-"""A longer line counts as damaged and is not searched."""
+"""Maximum length of a line. A longer line counts as damaged and is not searched."""
 MAX_SALVAGED = 64
-"""Places that are tried in one damaged line."""
+"""Maximum number of places in a damaged line where an intact line is looked for."""
 MAX_DAMAGES = 1000
-"""Damaged lines that are reported one by one; of the rest only the number is reported."""
+"""Maximum number of damaged lines that are reported one by one; the others are only counted."""
 
 _LINE_START = re.compile(rb"[0-9a-f]{8} \{")
 
@@ -308,7 +308,9 @@ def read_journal(path: Path) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...
 
 
 def scan_journal(path: Path) -> Iterator[JournalLine | Damage]:
-    """The same one by one, in file order: a large journal is never in memory twice."""
+    """As ``read_journal``, but one by one, in file order: so a large journal is not in memory
+    twice.
+    """
     try:
         with os.fdopen(open_inside(path), "rb") as file:
             yield from _scan(_pieces(file))

@@ -16,11 +16,11 @@ from netlab.store.system import NO_WAITING, lock, open_file, read_at, unlock, wr
 
 _TRIES = 5
 _PAUSE_S = 0.05
-"""``holder`` takes the lock for an instant to see whether it is free. That must not turn a writer
-away, so a writer tries several times."""
+"""``holder`` takes the lock for an instant to see whether it is free. A writer must not fail
+because of this, so it tries several times."""
 
 _MOST_SHOWN = 400
-"""Characters of a holder's description."""
+"""Maximum number of characters of a holder's description that are shown."""
 
 
 class WriterLock:
@@ -70,7 +70,7 @@ class WriterLock:
         return cls(descriptor)
 
     def release(self) -> None:
-        """Give the lock up; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, 0)
@@ -82,7 +82,7 @@ class WriterLock:
 def holder(path: Path) -> str | None:
     """A description of the writer: ``netlab with pid 71 on lab1 since …``; ``None``: no writer."""
     try:
-        # Without waiting: to open a pipe would block until it has a writer.
+        # Without waiting: opening a pipe would otherwise block until it has a writer.
         descriptor = open_file(path, os.O_RDONLY | NO_WAITING)
     except OSError:
         return None

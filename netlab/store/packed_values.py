@@ -16,13 +16,14 @@ from typing import Any
 from netlab.experiment.records import Value
 
 _LONGEST_SHARED = 64
-"""Most characters of a text that is stored once for all records, such as the name of a host."""
+"""Maximum number of characters of a text that is stored once for all records, such as the name of a
+host."""
 _CODES, _SIZES = "BHIQq", (1 << 8, 1 << 16, 1 << 32, 1 << 64)
 """Type codes of an array, and the first value that is too large for each unsigned one."""
 COUNTS = frozenset("BHIQ")
 """The type codes of whole numbers of 0 or more."""
 _MOST_SETS = 4096
-"""Sets of names that are shared; beyond that number each record has its own copy."""
+"""Maximum number of sets of names that are shared; further records have their own copy."""
 
 
 class PackedValues(Mapping[str, Value]):
@@ -39,7 +40,7 @@ class PackedValues(Mapping[str, Value]):
         return value
 
     def get(self, name: str, default: Any = None) -> Any:
-        """As of any mapping."""
+        """As in any mapping."""
         place = self._places.get(name)
         if place is None:
             return default
@@ -56,11 +57,11 @@ class PackedValues(Mapping[str, Value]):
         return len(self._held)
 
     def values(self) -> ValuesView[Value]:
-        """As of any mapping."""
+        """As in any mapping."""
         return _Values(self)
 
     def items(self) -> ItemsView[str, Value]:
-        """As of any mapping."""
+        """As in any mapping."""
         return _Items(self)
 
     def in_order(self) -> Iterator[Value]:

@@ -16,7 +16,7 @@ from netlab.version import VERSION
 _FORMAT = "netlab-run"
 _ABSENT = object()
 _MAX_TRIALS = 10**6
-"""The most trials that a matrix may have."""
+"""Maximum number of trials of a matrix."""
 _LARGEST = 2**53
 FieldType = TypeVar("FieldType")
 
@@ -50,7 +50,8 @@ class Plan:
     until: StopRule | None = None
     """The rule that ends the trials of the cells without ``repeats`` of their own."""
     target: LongPath | None = None
-    """The longer path that the findings estimate; it does not make the plan another one."""
+    """The longer path that the findings estimate; plans that differ only in it count as the
+    same."""
     source: str | None = None
     """The document that the records were imported from."""
 
@@ -59,7 +60,7 @@ class Plan:
         return cell.repeats or self.until or self.repeats
 
     def most_of(self, cell: PlannedCell) -> int:
-        """The most trials that a cell may have."""
+        """Maximum number of trials of a cell."""
         return cell.repeats or self.repeats
 
 

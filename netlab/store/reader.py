@@ -34,9 +34,9 @@ MAX_MATRIX_BYTES = 2 << 20  # netlab.config accepts half of it
 MAX_NOTE_DEPTH = 16
 """Deepest nesting of a note's data."""
 MAX_NUMBER = 2**31
-"""Numbers of trials and attempts are below it."""
+"""Numbers of trials and attempts are below this limit."""
 _MORE_ATTEMPTS = 1000
-"""At least this many attempts can follow the highest one that counts as begun."""
+"""Minimum number of attempts that can still follow the highest one that counts as begun."""
 IN_VAIN = "in-vain"
 """Kind of the note about an attempt without a result, of a trial that already has a result."""
 
@@ -46,10 +46,10 @@ TrialKey = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class RunCheck:
-    """Checks of file contents; they raise ValueError, with a sentence, for impossible ones."""
+    """Checks of file contents; they raise ValueError, with a sentence, for impossible contents."""
 
     settings: Callable[[str, Mapping[str, Value]], None]
-    """Checks the settings of the test of a name."""
+    """Checks the settings of a test, which is given by its name."""
     values: Callable[[Mapping[str, Value]], None]
 
 
@@ -343,7 +343,7 @@ def _check_note(value: object, depth: int) -> None:
 
 
 def planned_trials(plan: Plan) -> frozenset[TrialKey]:
-    """Every (cell, trial) that the plan can lead to."""
+    """Every (cell, trial) that the plan may require."""
     return frozenset(
         (cell.key, trial) for cell in plan.cells for trial in range(1, plan.most_of(cell) + 1)
     )

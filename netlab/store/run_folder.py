@@ -97,10 +97,10 @@ class RunFolder:
     ) -> RunFolder:
         """Create the folder (0700), or open one with a part of the same plan to resume it.
 
-        ``neighbours`` names files that a folder may contain before it is a run's; ``run_id`` names
-        a new run in its journal, at random by default. A record that ``check`` refuses (see
-        ``read``) does not count, and its trial is repeated. Raises UsageError (not a run folder
-        and not empty; another matrix, with the differences), LockedError (another writer) and
+        ``neighbours`` names files that a folder may contain before it is a run folder; ``run_id``
+        names a new run in its journal, at random by default. A record that ``check`` refuses (see
+        ``read``) does not count, and its trial is repeated. Raises UsageError (not a run folder and
+        not empty; another matrix, with the differences), LockedError (another writer) and
         StoreError (the disk).
         """
         _check_folder(path, neighbours)

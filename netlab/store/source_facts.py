@@ -1,4 +1,4 @@
-"""StatedFacts facts: what a document states in addition to the imported table, with sources. Pure.
+"""Stated facts: what a document states in addition to the imported table, with sources. Pure.
 
 The facts are stored in the plan of the run as plain data, and read from there.
 """
@@ -41,7 +41,7 @@ class StatedDuration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedHost:
-    """StatedFacts facts of a host, or of all hosts with one operating system."""
+    """Stated facts of a host, or of all hosts with one operating system."""
 
     name: str
     """Name of a host, or the letter of a system."""

@@ -2,8 +2,8 @@
 module that reads runs depends on the system.
 
 POSIX systems open a name from a descriptor of its folder and refuse a link in the same call, so
-nobody can exchange the name between a check and the call. Windows has neither: there each name is
-checked first and then opened by its path. A link or a junction in a folder from elsewhere is
+nobody can exchange the name between a check and the call. Windows can do neither: there each name
+is checked first and then opened by its path. A link or a junction in a folder from elsewhere is
 refused there as well, but not one that somebody puts in place while netlab reads.
 """
 

@@ -1,1 +1,1 @@
-"""TCP at a distance: whether what was recorded on a short path is enough for a longer one."""
+"""TCP over a longer path: whether the records of a short path show that TCP would fill it."""

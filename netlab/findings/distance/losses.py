@@ -1,7 +1,7 @@
 """Packets that a path lost in one direction, as far as the path is the cause. Pure.
 
-A stream that fills the path causes loss itself: TCP until it has found the rate, UDP by its
-sending rate. Such loss does not show that the path is too bad; if it is small, it shows that the
+A stream that fills the path causes loss itself: TCP until it has found the rate, UDP if its sending
+rate is too high. Such loss does not show that the path is bad; if it is small, it shows that the
 path is good enough.
 """
 
@@ -16,7 +16,8 @@ from netlab.findings.sample import StreamSample
 from netlab.findings.streams.places import placed
 
 GENTLE = 0.9
-"""A stream offered no more than this share of the ceiling does not fill the path."""
+"""If a stream's offered rate is at most this share of the ceiling, the stream does not fill the
+path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,7 @@ class PathLoss:
     gentle_packets: int = 0
     """Packets of streams that did not fill the path."""
     gentle_lost: int = 0
-    """Those of them that were certainly lost on the path."""
+    """Those of ``gentle_packets`` that were certainly lost on the path."""
 
     def verdict(self, run_length: int) -> LossVerdict:
         """Whether at most one in ``run_length`` packets is lost."""

@@ -1,9 +1,9 @@
-"""Formulas: what TCP needs of a path to fill a longer path that contains it. Pure.
+"""Formulas: what TCP requires of a path in order to fill a longer path that contains it. Pure.
 
 RFC 8337 (Model-Based Metrics for Bulk Transport Capacity), sections 5.2 and 7.2: to carry ``rate``
-over a round trip, a connection needs a window of rate x round trip in packets, and between two
-losses three times its square (the reference run length). A sequential probability ratio test
-(Wald 1945) decides whether the loss is that low.
+over a round trip, a connection needs a window of rate x round trip, in packets. Between two losses
+it must send three times the square of this window (the reference run length). A sequential
+probability ratio test (Wald 1945) decides whether the loss is that low.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ LossVerdict = Literal["few enough", "too many", "not known"]
 ERROR = 0.05
 """Error probability of the test, in both directions (RFC 8337, 7.2)."""
 WORSE = 4
-"""The test tells a good path from one that loses so many times as often (same section)."""
+"""The test distinguishes a good path from one that loses this many times as often (same
+section)."""
 _MOST = 0.99
-"""Upper bound of a loss probability: below 1 even for the smallest windows."""
+"""Upper limit of the loss probabilities in the test: below 1 even for the smallest windows."""
 
 
 def needed_bytes(target: LongPath) -> float:
@@ -52,13 +53,17 @@ def judged(packets: int, lost_packets: int, length: int) -> LossVerdict:
 
 
 def packets_needed(lost_packets: int, length: int) -> int:
-    """Packets needed to show that the path loses few enough, ``lost_packets`` of them lost."""
+    """Number of packets needed to show that the loss is low enough, if ``lost_packets`` of them are
+    lost.
+    """
     slope, distance = _lines(length)
     return math.ceil((lost_packets + distance) / slope)
 
 
 def _lines(length: int) -> tuple[float, float]:
-    """The two lines of the test: slope in losses per packet, and distance from it in losses."""
+    """The two lines of the test: their slope, in losses per packet, and half of their distance, in
+    losses.
+    """
     few, many = 1 / length, min(WORSE / length, _MOST)
     scale = math.log(many * (1 - few) / (few * (1 - many)))
     slope = math.log((1 - few) / (1 - many)) / scale

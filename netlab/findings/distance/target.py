@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 FILLS = 0.98
-"""Least share of the target, or of the ceiling, for a stream that reaches it."""
+"""Minimum share of the target, or of the ceiling, that a stream must reach to count as reaching
+it."""
 
 FORMULAS = {
     "formula_of_buffers": "rate = 8 x bytes on their way / round trip",
@@ -51,7 +52,7 @@ def at_a_distance(
 
 @dataclass(frozen=True)
 class _Bound:
-    """The most that something allows, in payload bit/s, and its text."""
+    """An upper bound of the throughput, in payload bit/s, and the text that explains it."""
 
     bit_per_s: float
     words: Message
@@ -71,7 +72,7 @@ class _Candidate:
         self.packet_bytes = way.segment_bytes or (None if link is None else mss_of(link.mtu_bytes))
 
     def finding(self, *, names_buffer: bool) -> Finding:
-        """The finding about it."""
+        """The finding about this direction and buffer size."""
         first = self.way.samples[0]
         level = (("socket_buffer_bytes", self.way.asked_bytes),) if names_buffer else ()
         group = Group(first.pairing, "TCP", None, first.flow, level)
@@ -87,10 +88,10 @@ class _Candidate:
             kind, words["doubts"] = Kind.TARGET_CANNOT_TELL, joined("; ", doubts)
         return finding(kind, group, self.way.cells, self._figures(), words, self.way.trials)
 
-    # ---- what speaks against it ------------------------------------------------------------------
+    # ---- reasons against it ----------------------------------------------------------------------
 
     def _bounds(self) -> Iterator[_Bound]:
-        """Everything that is shown to allow less than the target."""
+        """Everything that is shown to limit throughput to less than the target."""
         target = self.target.rate_bit_per_s
         for in_flight, text_of in ((self.received, _of_receiver), (self.sent, _of_sender)):
             if in_flight.most < self.needed_bytes:
@@ -115,7 +116,7 @@ class _Candidate:
             yield _Bound(best, _("the measured throughput is {rate}", rate=_rate(best)))
 
     def _doubts(self) -> list[Message]:
-        """Everything that leaves it open whether the target is reached."""
+        """Everything because of which it is unknown whether the target would be reached."""
         doubts = []
         for in_flight, text_of in ((self.received, _receiver_unsure), (self.sent, _sender_unsure)):
             if in_flight.least < self.needed_bytes:

@@ -1,8 +1,8 @@
 """How much data of a connection may be in flight, by the buffers at its ends. Pure.
 
 For each buffer a lower and an upper bound are known, and sometimes a likely value between them. The
-size of a buffer includes the system's own structures. Their size depends on how the segments are
-passed to the card.
+size of a buffer includes the system's own structures, whose size depends on how the segments are
+passed to the network card.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ UNSCALED_BYTES = 65_535
 """The largest window without the option that scales it (RFC 7323, section 2)."""
 
 RECEIVE_SHARE = 0.5
-"""Least share of a receive buffer that Linux announces (``tcp_adv_win_scale`` of 1); more if
-segments fill their structures."""
+"""Minimum share of a receive buffer that Linux announces as its window (``tcp_adv_win_scale`` of
+1). It announces more if segments fill their structures."""
 SENT_SHARE, SENT_LEAST, SENT_MOST = 0.45, 0.4, 0.63
 """Share of a Linux send buffer that is in flight if each segment has its own structure, as on cards
-without segmentation offload: likely, least and most. A full segment takes 2304 bytes of the buffer,
-of which 1448 are payload, and a program resumes writing only when a third of the buffer is free.
-Measured at round trips of 20 and 50 ms: 0.42 to 0.47 of effective buffers of 128 and 512 KiB."""
+without segmentation offload: likely, minimum and maximum. A full segment takes 2304 bytes of the
+buffer, of which 1448 are payload, and a program resumes writing only when a third of the buffer is
+free. Measured at round trips of 20 and 50 ms: 0.42 to 0.47 of effective buffers of 128 and 512
+KiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +34,11 @@ class InFlight:
     most: float
     """Infinite if nothing is known."""
     likely: float | None = None
-    """Between the two; ``None``: only the bounds are known."""
+    """Between the two bounds; ``None``: only the bounds are known."""
 
     @property
     def estimate(self) -> float:
-        """The likely value; otherwise the most."""
+        """The likely value if it is known, otherwise the upper bound."""
         return self.most if self.likely is None else self.likely
 
 
@@ -53,13 +54,14 @@ class BuffersInEffect:
     send_bytes: int | None = None
     receive_bytes: int | None = None
     announced_bytes: int | None = None
-    """The largest window that the sender saw; ``None`` also if a full queue may have closed it."""
+    """The largest window that the sender saw; also ``None`` if a full queue may have closed the
+    window."""
     window_scaling: bool | None = None
     """Whether both ends scale their windows."""
 
 
 def by_receiver(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
-    """What the receiver's window may become; ``facts`` are those of its host."""
+    """The bounds of the receiver's window; ``facts`` are those of the receiver's host."""
     in_flight = (
         _auto_tuned_window(buffers, facts) if buffers.auto_tuning else _fixed_window(buffers)
     )
@@ -91,7 +93,9 @@ def _fixed_window(buffers: BuffersInEffect) -> InFlight:
 
 
 def by_sender(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
-    """What the send buffer allows in flight; known for Linux only. ``facts``: those of its host."""
+    """The bounds of the data in flight by the send buffer; known for Linux only. ``facts``: those
+    of the sender's host.
+    """
     limit = largest_of(facts.get("tcp_wmem"))
     if limit is None:
         return UNKNOWN
@@ -105,7 +109,7 @@ def by_sender(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
 
 
 def segments_one_by_one(facts: Mapping[str, Any]) -> bool:
-    """Whether a host is known to cut its segments before they reach its interface."""
+    """Whether a host is known to cut its data into segments before they reach its interface."""
     offloads = facts.get("interface_offloads")
     return isinstance(offloads, str) and not {"tso", "gso"} & set(offloads.split(","))
 

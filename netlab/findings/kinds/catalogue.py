@@ -43,8 +43,8 @@ warning(
     "facts-changed",
     _("its facts changed during the run: {facts} and {more_facts} more"),
     _("its facts changed during the run: {facts}"), rule="link_checks:hosts", rank=6,
-    advice=_("the trials before and after the change do not describe the same host: measure "
-        "again"),
+    advice=_("the trials before and after the change were measured on a host in different states: "
+        "measure again"),
     section=RUN, condition="a fact that only a change of the host can alter had different values "
         "during the run")
 warning(
@@ -67,7 +67,7 @@ warning(
     section=RUN, condition="the interface of a host that measured over a cable runs at half duplex")
 note(
     "virtual-machine", _("virtual machines under {hypervisor}: {hosts}"),
-    advice=_("their CPUs and clocks are shared with other machines"),
+    advice=_("these hosts share their CPUs and clocks with other machines"),
     section=RUN, condition="the hosts run under a hypervisor")
 # Its rule finds "above-ceiling" as well.
 warning(
@@ -95,8 +95,8 @@ warning(
     rule="stops.data_stopped:stopped", rank=1,
     advice=_("the figure includes a time without data: remove the cause, then measure again"),
     section=DOUBTFUL, condition="[data stopped](#when-data-stop) in a trial that counts. The "
-        "finding has how long, when, the cause, and the results of all attempts at the worst "
-        "trial")
+        "finding has the duration, the start and the cause, and the results of all attempts at the "
+        "trial in which data stopped for the longest time")
 note(
     "measured-again",
     _("{in_trials}: measured again after no data for {stopped_ns} of {window_ns}, {when}; "
@@ -115,11 +115,11 @@ warning(
     rule="stops.delayed_trials:delayed_trials", rank=51,  # what it waited for comes first
     advice=_("find what stops or throttles the probe on that host (a quota, a debugger, other "
         "work, the hypervisor), then measure again"),
-    section=DOUBTFUL, condition="the probe's process at one end did not run for at least 3 % of "
-        "its window, counting all pauses of at least 40 ms (its ticks came late, and no thread "
-        "of its test had a CPU meanwhile). Not stated if data stopped, which already reports "
-        "it. Such a trial is not repeated: a quota or a busy host would have the same effect "
-        "again")
+    section=DOUBTFUL, condition="the process of the probe at one end did not run for at least 3 % "
+        "of the window, counting all pauses of at least 40 ms. A pause counts if its ticks came "
+        "late (it wakes every 20 ms) and no thread of the test had a CPU meanwhile. Not stated if "
+        "`data-stopped` reports the time already. Such a trial is not repeated, because a quota or "
+        "a busy host would have the same effect again")
 warning(
     "cpus-taken",
     _("{in_trials}: {cause}, {steal_share} of their time"),
@@ -128,8 +128,8 @@ warning(
     advice=_("measure on hosts that do not share their CPUs, or let `quiet` in the matrix "
         "repeat such trials"),
     section=DOUBTFUL, condition="a hypervisor gave more than 5 % of the CPU time of one end of a "
-        "stream to other machines during a trial of at least 0.2 s, and neither "
-        "`process-stalled` nor `data-stopped` reports more")
+        "stream to other machines during a trial of at least 0.2 s, and neither `process-stalled` "
+        "nor `data-stopped` reports a longer time")
 warning(
     "messages-left-out",
     _("{in_trials}: the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it "
@@ -137,10 +137,10 @@ warning(
     _("the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it left out "
         "{left_out}"),
     rank=10,
-    advice=_("the sender limited the figure: find what slowed it down, or request a lower rate"),
+    advice=_("the sender limits the figure: find what slowed it down, or request a lower rate"),
     section=DOUBTFUL, condition="a paced sender left out messages that were due, and sent less "
-        "than 98 % of the requested rate. Not stated if the wire carries no more, or if one of "
-        "the two findings above gives the cause")
+        "than 98 % of the requested rate. Not stated if the wire cannot carry more, or if "
+        "`process-stalled` or `cpus-taken` gives the cause")
 warning(
     "messages-late",
     _("{in_trials}: {received_bit_per_s} arrived, but only {offered_bit_per_s} was offered: the "
@@ -148,19 +148,20 @@ warning(
     _("{received_bit_per_s} arrived, but only {offered_bit_per_s} was offered: the window "
         "includes delayed messages"),
     rank=10,
-    advice=_("the figure includes a queue that drained: find what delayed the data, then repeat "
-        "such trials"),
-    section=DOUBTFUL, condition="more than 103 % of the requested rate of a paced stream arrived "
-        "within the window (and its receive calls are too short to explain it): it includes "
-        "messages that were delayed before, for instance in a queue in front of a cable that "
-        "was out")
+    advice=_("the figure includes data that waited in a queue: find what delayed the data, then "
+        "repeat such trials"),
+    section=DOUBTFUL, condition="a paced stream received more than 103 % of the requested rate "
+        "within the window, and the length of its receive calls does not explain this. The figure "
+        "includes messages that were delayed before the window, for instance in a queue while a "
+        "cable was unplugged")
 note(
     "stream-silent",
     _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while others had"),
     rule="stops.data_stopped:silent_streams", rank=77,
     advice=_("check how the streams share the path, and whether the path loses packets"),
-    section=DOUBTFUL, condition="one of several streams had no data for as long, and for at least "
-        "20 mean intervals between its messages, while other streams had")
+    section=DOUBTFUL, condition="one of several streams had no data for the time that "
+        "`data-stopped` requires, and for at least 20 mean intervals between its messages, while "
+        "other streams had data")
 warning(
     "clock-step", _("its clock was set by {clock_step_ns} during a trial"),
     rule="validity:clock_steps_of_round_trips", rank=7,
@@ -181,8 +182,8 @@ note(
     _("other work used its CPUs: at worst, {stolen} of the CPU time went to other machines"),
     advice=_("measure while nothing else runs on the host"),
     section=DOUBTFUL, condition="a thread of the test waited for a CPU for more than 5 % of the "
-        "window, or the hypervisor gave more than 5 % to other machines, but that is not the "
-        "bottleneck")
+        "window, or the hypervisor gave more than 5 % of the CPU time to other machines, but this "
+        "is not the bottleneck")
 note(
     "power-saving", _("power saving is on ({savings}): its speed varies with its load"),
     advice=_("set the governor or the power plan to performance before measuring"),
@@ -195,17 +196,20 @@ warning(
     rule="durations:off_time", rank=64,
     advice=_("compare such trials only with others of the same length"),
     section=RUN, condition="a trial's window, without its longest gap, differs by more than 2 % "
-        "from the requested time; or an imported document reports that of its trials")
+        "from the requested time; or an imported document reports such a difference for its "
+        "trials")
 warning(
     "outlier",
     _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
         "{expected} ({means})"),
     _("{value} is an outlier; its neighbours have {expected} ({means})"), rule="outliers:outliers",
-    rank=9, advice=_("measure the cell again; until then use the median, or the mean without it"),
-    section=RUN, condition="a cell differs by more than 6 s from the median m of the 6 nearest "
-        "others along the socket buffer (at least 4), with s = max(1.4826 MAD, 1 % of m, 3 "
-        "print steps). The finding has the mean of its column with and without it, and the "
-        "median (Hampel’s identifier with a floor)")
+    rank=9, advice=_("measure the cell again; until then use the median, or the mean without this "
+        "cell"),
+    section=RUN, condition="a cell differs from m by more than 6 s. m is the median of the 6 "
+        "nearest other cells along the axis of socket buffers (at least 4 are needed). s is "
+        "max(1.4826 MAD, 1 % of m, 3 print steps), where MAD is the median absolute deviation from "
+        "m, and a print step is one unit of the last printed digit. The finding has the mean of "
+        "its column with and without the cell, and the median (Hampel’s identifier with a floor)")
 note(
     "step",
     _("a step to {value} at socket buffers of {buffers}; the neighbouring cells have {expected}"),
@@ -219,8 +223,8 @@ note(
         "{expected} ({means})"),
     _("{which_trial} is an outlier: {value}; the others have {expected} ({means})"),
     rank=71, advice=_("check what happened at that time of the run; use the median"),
-    section=RUN, condition="one of at least 5 trials has a modified z score above 3.5, with the "
-        "same floor (Iglewicz and Hoaglin 1993)")
+    section=RUN, condition="a cell has at least 5 trials, and one of them has a modified z score "
+        "above 3.5; the scale has the same floor as s of `outlier` (Iglewicz and Hoaglin 1993)")
 note(
     "wire-ceiling",
     says=(_("at the wire’s limit, at least {filled} of {ceiling_bit_per_s}, {in_cells}"),
@@ -241,9 +245,10 @@ warning(
     rule="ceilings:above_any", rank=1, figures=("highest_ceiling_bit_per_s",),
     advice=_("no link carries that: check the stated rate, the offloads and the receiver's "
         "clock"),
-    section=DOUBTFUL, condition="throughput is above the highest wire ceiling that the TCP options "
-        "can leave: by more than 0.1 % (0.2 % in printed tables), and by more than the length "
-        "of its receive calls explains (`coarse`)")
+    section=DOUBTFUL, condition="throughput is above the wire ceiling of the TCP options with the "
+        "least overhead: by more than 0.1 % (0.2 % in printed tables), and by more than its "
+        "uncertainty, which is large if one receive call took many bytes (the record then has "
+        "`coarse`)")
 note(
     "one-way",
     _("{throughput_bit_per_s}, but {against} has {other_bit_per_s}: {ratio} times as much in "
@@ -251,24 +256,27 @@ note(
     rule="asymmetry:one_way", rank=66,
     advice=_("compare the two ends: operating system, driver, connection"),
     section=RUN, condition="a pairing carries less than half of what the same two ends carry in "
-        "the other direction, by the medians over the buffers that both have")
+        "the other direction. The medians over the buffer sizes measured in both directions are "
+        "compared")
 note(
     "unexplained-fall",
     _("throughput falls from {expected} to {least} at socket buffers of {buffer} and larger; "
         "nothing recorded explains it"),
     rule="ceilings:falls", rank=62,
     advice=_("nothing recorded shows the cause: measure again with the counters of both hosts"),
-    section=RUN, condition="at least 4 cells run at the wire ceiling, at least 3 cells behind the "
-        "last of them are more than 5 s lower, and there is no evidence of a limit")
+    section=RUN, condition="at least 4 cells run at the wire ceiling; after the last of them on "
+        "the axis of socket buffers, at least 3 cells are lower by more than 5 s (s as for "
+        "`outlier`); and there is no evidence of a limit")
 note(
     "no-timestamps",
     _("{throughput_bit_per_s} is consistent with TCP without timestamps (wire ceiling "
         "{ceiling_without_bit_per_s}; with timestamps {ceiling_with_bit_per_s}); the TCP "
         "options are not recorded"),
     rule="ceilings:without_timestamps", rank=68, advice=_("record the TCP options to be sure"),
-    section=RUN, condition="TCP without recorded options whose throughput is above the ceiling "
-        "with timestamps in most cells, and above the ceiling without them in none; by more "
-        "than 0.1 %, in printed tables 0.2 % (RFC 7323, section 3: 12 bytes a segment)")
+    section=RUN, condition="the options of TCP are not recorded; throughput is above the ceiling "
+        "with timestamps in most cells, and in no cell above the ceiling without them, each by "
+        "more than 0.1 % (0.2 % in printed tables). Timestamps take 12 bytes of each segment (RFC "
+        "7323, section 3)")
 warning(
     "buffer-capped",
     _("socket buffers of {asked} were capped by {ends}; the largest effective size is "
@@ -282,17 +290,17 @@ note(
     _("socket buffers of {asked} all have an effective size of {effective_bytes}: {its_cells} "
         "measure the same point"),
     advice=_("these cells repeat one measurement"),
-    section=RUN, condition="cells with different requested buffers whose four effective buffers "
-        "are the same")
+    section=RUN, condition="cells have different requested buffers, but all four effective buffers "
+        "(send and receive, at both ends) are the same")
 note(
     "buffer-no-effect",
     _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
         "{to_socket_buffer_bytes}: {least} to {most}, except for {outliers}"),
     _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
         "{to_socket_buffer_bytes}: {least} to {most}"),
-    rank=72, advice=_("the buffer does not need to be varied here"),
-    section=RUN, condition="at least 4 sizes, and the largest figure is within 1 % of the "
-        "smallest, without outliers")
+    rank=72, advice=_("you need not vary the buffer here"),
+    section=RUN, condition="at least 4 buffer sizes were measured, and without outliers the "
+        "largest figure is at most 1 % above the smallest")
 note(
     "buffer-doubled", _("socket buffers of {asked} were doubled by the system {of_ends}"),
     leads=False, advice=_("compare the buffers of two systems by their effective sizes"),
@@ -305,15 +313,15 @@ note(
     rule="fragments:fragmented", rank=75,
     advice=_("one lost fragment loses the whole message: use the next smaller size that fits "
         "one frame"),
-    section=RUN, condition="a UDP message is longer than a frame of the path carries. The finding "
-        "has the longest that fits")
+    section=RUN, condition="a UDP message is longer than one frame of the path can carry. The "
+        "finding has the length of the longest message that fits")
 note(
     "cannot-tell",
     _("{pairing} against {against}, {protocol}: cannot tell, n = 1; the column means differ by "
         "{difference} Mbit/s"),
     rule="single_trials:unrepeated", rank=63, says_of_what=True,
     advice=_("repeat each cell at least three times, better five"),
-    section=RUN, condition="two pairings with one trial per cell: no statistical test can show "
+    section=RUN, condition="two pairings have one trial per cell, so no statistical test can show "
         "whether they differ")
 # fmt: on
 

@@ -14,8 +14,9 @@ warning(
     figures=("thread_share", "sender_run_queue_share", "calls_per_s"), of_host=True,
     advice=_("the sender limits the figure: use larger messages, more streams or a faster CPU"),
     section=_SECTION,
-    condition="the only sending thread was on a CPU for at least 95 % of the window, waited for "
-        "its CPU for less than 2 % and for anything else for less than 2 %; not paced")
+    condition="the stream is not paced. Its only sending thread was on a CPU for at least 95 % of "
+        "the window, waited for its CPU for less than 2 %, and waited for anything else for less "
+        "than 2 %")
 warning(
     "sender-call-rate",
     _("{calls_per_s} calls a second, median {send_call_median_ns} (90th percentile "
@@ -26,15 +27,16 @@ warning(
         *("in_ordinary_calls_share", "send_room_share", "thread_share")), of_host=True,
     advice=_("the sender's system limits the figure: use larger messages or more streams"),
     section=_SECTION,
-    condition="send calls fill at least 80 % of the window, all but the longest of them at least "
-        "half of it, and nine of ten found room in the socket")
+    condition="the send calls take at least 80 % of the window, and at least half of it without "
+        "the longest calls; and nine of ten calls found room in the socket buffer")
 warning(
     "sender-cpu-quota", _("throttled in {sender_throttled_share} of the quota’s periods"),
     limit=_("the sender’s CPU quota"), figures=("sender_throttled_share", "thread_share"),
     of_host=True, advice=_("raise the sender's CPU quota, or measure outside its container"),
     section=_SECTION,
-    condition="throttled in more than 5 % of the periods of its CPU quota (cgroups of Linux, "
-        "`nr_throttled`), which costs as much as `sender-starved` requires")
+    condition="the sender was throttled in more than 5 % of the periods of its CPU quota "
+        "(`nr_throttled` of Linux control groups). In addition, its thread waited for nothing "
+        "else, or its time without a CPU explains at least half of the missing throughput")
 warning(
     "sender-starved", _("ready to run but without a CPU {sender_run_queue_share} of the time"),
     limit=_("other programs on the sender’s CPU"),
@@ -42,10 +44,11 @@ warning(
     advice=_("stop the other programs on the sender's CPU, or give the test its own CPU"),
     section=_SECTION,
     condition="the sending thread was ready to run but had no CPU for more than 5 % of the window, "
-        "and waited for nothing else. Also stated if that time is at least half of what "
-        "throughput lacks and no rule of this table except `not-determined` holds; or if TCP "
-        "has a plateau (`link-or-shaper`), stood still for longer than its plateau lacks to the "
-        "ceiling, and the waits are at least half of that time")
+        "and waited for nothing else. Also stated in two other cases. First: this time is at least "
+        "half of the missing throughput, and no rule of this table except `not-determined` holds. "
+        "Second: TCP has a plateau (see `link-or-shaper`), its data stood still for longer than "
+        "the difference between plateau and ceiling explains, and the waits are at least half of "
+        "that time")
 warning(
     "sender-queue-drops", _("{local_drops} dropped"), limit=_("drops in the sender’s queue"),
     figures=("local_drops",),
@@ -72,17 +75,17 @@ warning(
     of_host=True,
     advice=_("the receiver limits the figure: use larger messages, more streams or a faster CPU"),
     section=_SECTION,
-    condition="the receive queue was at least 80 % full in most samples; or at least 95 % of the "
-        "receive calls that did not wait found data, and the receiving thread was on a CPU for "
-        "at least 80 % of the window")
+    condition="the receive queue was at least 80 % full in most samples. Also stated if at least "
+        "95 % of the receive calls that did not wait found data, and the receiving thread was on a "
+        "CPU for at least 80 % of the window")
 warning(
     "receiver-cpu-quota", _("throttled in {receiver_throttled_share} of the quota’s periods"),
     limit=_("the receiver’s CPU quota"),
     figures=("receiver_throttled_share", "receiver_thread_share"), of_host=True,
     advice=_("raise the receiver's CPU quota, or measure outside its container"),
     section=_SECTION,
-    condition="throttled in more than 5 % of the periods of its CPU quota, and the receiver fell "
-        "behind, as for `receiver-starved`")
+    condition="the receiver was throttled in more than 5 % of the periods of its CPU quota, and "
+        "fell behind as defined for `receiver-starved`")
 warning(
     "receiver-starved", _("ready to run but without a CPU {receiver_run_queue_share} of the "
     "time"),
@@ -92,10 +95,10 @@ warning(
     section=_SECTION,
     condition="a receiving thread was ready to run but had no CPU for more than 5 % of the window, "
         "and the receiver fell behind. It fell behind if its queue was full, if the thread waited "
-        "for nothing else, if its socket dropped messages, or if its receive window was closed "
-        "for at least half of the time and this explains at least half of the missing "
-        "throughput. Over TCP also stated if no other rule holds, and the wait for a CPU and the "
-        "time with the closed window each explain at least half of the missing throughput")
+        "for nothing else, if its socket dropped messages, or if its receive window was closed for "
+        "at least half of the time and this explains at least half of the missing throughput. Over "
+        "TCP also stated if no other rule holds, and if the wait for a CPU and the time with the "
+        "closed window each explain at least half of the missing throughput")
 warning(
     "receiver-window",
     _("TCP waited for it {rwnd_limited_share} of the time; {window_bytes} per round trip of "
@@ -104,26 +107,26 @@ warning(
     figures=("rwnd_limited_share", "window_bytes", "min_rtt_us", "window_limit_bit_per_s"),
     of_host=True, advice=_("the socket limits the figure: enlarge the receiver's buffer"),
     section=_SECTION,
-    condition="TCP waited for the receiver's window for at least half of the time; that window per "
-        "shortest round trip allows at most 1.25 times the throughput; the receiver is not "
-        "behind")
+    condition="TCP waited for the receive window for at least half of the time; one such window "
+        "per shortest round trip allows at most 1.25 times the throughput; and the receiver did "
+        "not fall behind (see `receiver-starved`)")
 warning(
     "receive-queue-drops", _("{lost_share} lost, {lost_in_socket} of that in the socket"),
     limit=_("drops in the receiver’s queue"),
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit"),
     section=_SECTION,
-    condition="loss is the limit, and the receiving socket had no room for at least half of what "
-        "was lost")
+    condition="loss is the limit, and at least half of the lost messages were dropped because the "
+        "receiving socket had no room")
 warning(
     "host-drops", _("{lost_share} lost"), limit=_("drops at a host’s interface or backlog"),
     figures=("lost_share", "lost_messages"), of_host=True,
-    advice=_("check rings, queues, MTU and interrupts of the host that dropped them"),
+    advice=_("check the rings, queues, MTU and interrupts of the host that dropped the messages"),
     section=_SECTION,
-    condition="loss is the limit, and is half of what throughput lacks or a fifth of all messages; "
-        "an interface, its queue or the backlog of one of the two hosts dropped at least half "
-        "of it. With data both ways, a drop that may belong to the other direction is not "
-        "counted")
+    condition="loss is the limit, and is at least half of the missing throughput or a fifth of all "
+        "messages; and at least half of it was dropped by an interface, its queue or the backlog "
+        "of one of the two hosts. With data both ways, a drop that may belong to the other "
+        "direction is not counted")
 warning(
     "stolen-cpu", _("{most_stolen} of the CPUs’ time"),
     limit=_("CPU time given to other machines"),
@@ -133,16 +136,16 @@ warning(
     section=_SECTION,
     condition="the hypervisor gave more than 5 % of a host's CPU time to other machines, and the "
         "thread waited for a CPU for at most three times as long (a longer wait is due to other "
-        "programs). The wait must have an effect, or its cost, as for `receiver-starved` and "
-        "`sender-starved`")
+        "programs). The wait must have the effect or the cost that `receiver-starved` or "
+        "`sender-starved` requires")
 warning(
     "saturated-core", _("busy {busiest_core}"), limit=_("one saturated core"),
     figures=("sender_busiest_core_share", "receiver_busiest_core_share"), of_host=True,
-    advice=_("spread interrupts and threads over more CPUs, or pin them apart"),
+    advice=_("spread interrupts and threads over more CPUs, or pin them to different CPUs"),
     section=_SECTION,
-    condition="one core was busy for at least 97 % of the window, no thread of the test keeps it "
-        "busy, none of them waited for a CPU for more than 5 %, and at least 10,000 messages or "
-        "full frames a second passed: fewer fill no core")
+    condition="one core was busy for at least 97 % of the window although no thread of the test "
+        "keeps it busy; none of these threads waited for a CPU for more than 5 %; and at least "
+        "10,000 messages or full frames arrived per second (fewer cannot fill a core)")
 note(
     "congestion",
     _("{resent_segments} sent again; the congestion window limited it {cwnd_limited_share} of "
@@ -151,35 +154,37 @@ note(
     figures=("cwnd_limited_share", "retransmissions", "min_rtt_us"),
     advice=_("check the path for a slower link or a short queue"),
     section=_SECTION,
-    condition="for at least half of the time neither the receiver's window nor the send buffer "
-        "limited TCP although it had data, and it sent segments again (its account in TCP_INFO)")
+    condition="TCP sent segments again, and for at least half of the time it had data to send and "
+        "was limited neither by the receive window nor by the send buffer (by the times in "
+        "TCP_INFO)")
 warning(
     "path-loss", _("{lost_share} lost"), limit=_("loss on the path"),
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("check the path for a slower link, a short queue or errors"),
     section=_SECTION,
-    condition="loss is the limit, as for `host-drops`; the counters of interface and backlog of "
-        "both hosts, of the queue and of the socket were read, and show no drop of it")
+    condition="loss is the limit, as for `host-drops`. The counters of the interfaces and backlogs "
+        "of both hosts, of the queue and of the socket were read, and they do not show these "
+        "drops")
 warning(
     "unplaced-loss", _("{lost_share} lost"), limit=_("loss at an unknown place"),
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("the two hosts do not count all their drops: watch them with the systems' own "
         "tools"),
     section=_SECTION,
-    condition="loss is the limit, as for `host-drops`, but neither is shown: a counter is missing, "
-        "or the hosts dropped only a part of it")
+    condition="loss is the limit, as for `host-drops`, but neither `host-drops` nor `path-loss` is "
+        "shown: a counter is missing, or the hosts dropped only a part of the loss")
 note(
     "packet-rate", _("{frames_per_s} frames a second, as with other sizes"), rank=69,
     limit=_("packets a second"), figures=("frames_per_s",), of_host=True,
     advice=_("the forwarding device or the receiver handles this many packets a second, "
         "whatever their size"),
     section=_SECTION,
-    condition="at least three message sizes over a factor of four, of one frame each over UDP, "
-        "arrive at the same frames a second within 5 %, each under 95 % of its ceiling, and no "
-        "host is shown to be the limit")
+    condition="UDP with at least three message sizes of one frame each, the largest at least four "
+        "times the smallest. All arrive at the same number of frames per second, within 5 %; each "
+        "is below 95 % of its ceiling; and no host is shown to be the limit")
 note(
     "pacing", _("{offered_bit_per_s} offered"), leads=False, limit=_("the offered rate"),
-    figures=("offered_bit_per_s",), advice=_("offer more to find the limit"),
+    figures=("offered_bit_per_s",), advice=_("offer a higher rate to find the limit"),
     section=_SECTION,
     condition="throughput is at least 98 % of the offered rate")
 note(
@@ -191,5 +196,5 @@ note(
     leads=False, limit=_("not determined"), explains=False,
     advice=_("the records do not show the limit"),
     section=_SECTION,
-    condition="all evidence for these rules is recorded, and no rule holds. If evidence is "
-        "missing, there is no finding")
+    condition="the records have all evidence that these rules need, and no rule holds. If evidence "
+        "is missing, there is no finding")

@@ -28,12 +28,13 @@ warning(
     rule="link_checks:links", rank=2, limit=_("a slower link"), section="About a run",
     advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
         "link"),
-    condition="a pairing reaches at most 11 % of the ceiling in its best unpaced cell. Also stated "
-        "if the best of several cells (three, or two with different ceilings) are between 2 % "
-        "below and 0.5 % above the ceiling of a rate that links negotiate (10, 100, 1000, 2500, "
-        "5000, 10,000 Mbit/s and higher), and that rate is at most 90 % of the stated one; or "
-        "if its streams stop at such a rate as for `link-or-shaper`. Some of its messages must "
-        "fill at least half a frame, and no host's own limit may explain it (IEEE 802.3)")
+    condition="the best unpaced cell of a pairing reaches at most 11 % of the ceiling. Also stated "
+        "if the link seems to run at a lower rate that links negotiate (10, 100, 1000, 2500, 5000, "
+        "10,000 Mbit/s and higher) and that is at most 90 % of the stated rate. Two observations "
+        "show this: the best of several cells (three, or two with different ceilings) are between "
+        "2 % below and 0.5 % above the ceiling of that rate, or the streams are limited to it as "
+        "for `link-or-shaper`. Some messages must fill at least half a frame, and no limit of a "
+        "host may explain the figures (IEEE 802.3)")
 warning(
     "slower-link", _("{rate_limit_bit_per_s} on the wire"),
     says=(
@@ -46,12 +47,14 @@ warning(
     rank=2, limit=_("a slower link"), section=_SECTION,
     advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
         "link"),
-    condition="for one direction of a pairing: unpaced streams that nothing else explains, with at "
-        "least three ceilings that differ pairwise by 5 %, stop within 0.5 % of one rate in "
-        "bytes on the wire (TCP up to 3 % below UDP), and this rate fits three times as closely "
-        "as one in bytes of frames or IP packets. No cell is more than 0.5 % above it, and the "
-        "streams below it have a known reason or are at most a third. Loss counts if it comes "
-        "from the offered rate: streams that lost hardly a tenth as much stop there as well. "
+    condition="in one direction of a pairing, the unpaced streams that no other rule explains have "
+        "at least three ceilings that differ from each other by 5 %. All these streams are limited "
+        "to one rate in bytes on the wire, within 0.5 % (TCP up to 3 % below UDP), and this rate "
+        "fits three times as closely as one in bytes of frames or of IP packets. No cell is more "
+        "than 0.5 % above it, and the streams below it have a known reason or are at most a third "
+        "of all. Streams with loss count only if their own rate caused the loss (random loss "
+        "affects all streams alike): other streams with the same rate lost at most a tenth as "
+        "much, or the shares lost by different protocols and message sizes differ by at least 2 %. "
         "Not stated with data both ways")
 warning(
     "shaper", _("{rate_limit_bit_per_s} in bytes of {counted}"),
@@ -81,14 +84,15 @@ warning(
     rank=2, limit=_("a slower link or a shaper"), section=_SECTION,
     advice=_("check the speed of the links at both ends and the stated rate, and look for a "
         "rate limit on the path"),
-    condition="as `slower-link` with fewer ceilings: at least three trials, all those that nothing "
-        "else explains, stop within 0.5 % of one share of the wire. A wait for a CPU gives way "
-        "if nothing shows its effect, and congestion gives way if TCP kept a queue filled (its "
-        "round trip at least twice the shortest, by at least 16 frames). Trials are left out if "
-        "at least half of what is missing is time in which data stopped, or CPU time given to "
-        "other machines. What other traffic probably used of the link (at least 1.5 %) is added "
-        "to a stream's rate, and both together must stay below 98 % of the link. TCP's rate is "
-        "that of its plateau, if a quarter of its steps of at least 15 ms (tcp_info) have one "
-        "rate within 2 % and throughput is at least 2 % lower: the difference is the time in "
-        "which its data stood still. Without TCP, it is not stated if all trials waited for a "
-        "CPU alike, for as long as what is missing")
+    condition="as `slower-link` with fewer ceilings: there are at least three trials that no other "
+        "rule explains, and all are limited to the same share of the wire ceiling within 0.5 %. "
+        "This finding takes precedence over a wait for a CPU without a recorded effect, and over "
+        "congestion if TCP kept a queue filled (its round trip was at least twice the shortest, by "
+        "at least 16 frames). A trial is left out if at least half of the missing throughput is "
+        "due to time in which data stopped, or to CPU time given to other machines. The probable "
+        "use of the link by other traffic (at least 1.5 %) is added to a stream's rate; the sum "
+        "must be below 98 % of the link. For TCP, the rate of the *plateau* is used if at least a "
+        "quarter of the steps of at least 15 ms (tcp_info) have one rate within 2 %, and "
+        "throughput is at least 2 % lower than that rate: the difference is time in which data "
+        "stood still. Not stated without TCP if all trials waited for a CPU to the same extent, "
+        "and long enough to explain the missing throughput")

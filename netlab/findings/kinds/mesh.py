@@ -34,13 +34,14 @@ warning(
     _("receives at most {receives_at_most_bit_per_s} from every peer; sends {sends_bit_per_s}"),
     _("receives at most {receives_at_most_bit_per_s} from every peer; others {others_bit_per_s}"),
     rule=lambda mesh: mesh, rank=2, section=SECTION,
-    condition="among at least three hosts, in streams with the same protocol, message size and "
-        "other settings: the largest share of the ceiling that a host reaches as the sender, or "
-        "as the receiver, is below the mesh's largest share by more than max(2 %, 3 pooled "
-        "deviations within pairs), and at least two of its peers reach the largest share with "
-        "others; with two peers only it is *consistent with* it. More than 3 deviations are "
-        "required if there are few trials (Student's t) or many pairs (Bonferroni's bound); 5 % "
-        "instead of 2 % if no pair was repeated (links combine by the minimum)",
+    condition="there are at least three hosts, compared in streams with the same protocol, message "
+        "size and other settings. One host, as the sender or as the receiver, reaches at most a "
+        "share of the ceiling that is below the mesh's largest share by more than the margin, and "
+        "at least two of its peers reach the largest share with others; with only two peers the "
+        "finding says *consistent with*. The margin is max(2 %, 3 pooled deviations within pairs). "
+        "More than 3 deviations are required if there are few trials (Student's t) or many pairs "
+        "(Bonferroni's bound), and 5 % instead of 2 % if no pair was repeated. The slower link of "
+        "two hosts is assumed to limit their pair",
     advice=_("check what only this host has: its cable and port, its driver, its CPU"))
 warning(
     "slow-pair",
@@ -49,7 +50,7 @@ warning(
     _("from {sending} to {receiving} {throughput_bit_per_s}, but each of them reaches "
         "{expected_bit_per_s} with other hosts"),
     rank=3, says_of_what=True, section=SECTION,
-    condition="a pair is below the smaller of what its sender and its receiver reach with others, "
+    condition="a pair reaches less than its sender and its receiver each reach with other hosts, "
         "by more than the margin of `slow-host`, and no limit of a host explains it",
     advice=_("check what only these two share: the link between their switches, a route, a "
         "filter"))
@@ -58,16 +59,17 @@ warning(
     _("all {pairs} pairs reach {throughput_bit_per_s}, {ceiling_share} of what a link of "
         "{link_rate_bit_per_s} carries: no host stands out"),
     rank=3, section=SECTION,
-    condition="the throughputs of all pairs of at least three hosts differ by no more than the "
-        "margin of `slow-host`, no pair reaches 98 % of the ceiling (both ways at once: 96 %) "
-        "under any settings, and in at least half of the trials no host was found to be the limit",
+    condition="the throughputs of all pairs of at least three hosts differ by at most the margin "
+        "of `slow-host`; no pair reaches 98 % of the ceiling (96 % with data both ways) with any "
+        "settings; and in at least half of the trials no limit of a host was found",
     advice=_("check what all of them share, such as the switch, and the stated rate of the link"))
 note(
     "far-host",
     _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
     rule="mesh.round_trips:far_hosts", rank=67, section=SECTION,
-    condition="among at least four hosts that were all measured with each other, the median polish "
-        "of the medians of the round trips (Tukey, Exploratory Data Analysis, 1977) gives a "
-        "host more than max(10 % of the typical round trip, 3 times 1.4826 the median of the "
-        "residuals, 3 pooled deviations within pairs) above the median host",
+    condition="there are at least four hosts, and all pairs were measured. The round trips of one "
+        "host are longer than those of the median host by more than max(10 % of the typical round "
+        "trip, 3 times 1.4826 the median of the residuals, 3 pooled deviations within pairs). The "
+        "time that each host adds is found by the median polish of the medians of the round trips "
+        "(Tukey, Exploratory Data Analysis, 1977)",
     advice=_("check what only this host has: a longer path, power saving, interrupt moderation"))

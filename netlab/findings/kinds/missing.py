@@ -14,26 +14,29 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost: the receiving socket of {at_host} had no "
         "room for {dropped_frames}"), rule="streams.places:lost", rank=56,
     advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit"),
-    section=LOST, condition="the drops of both hosts are at least half of what was lost, most of "
-        "them in the receiving socket (SO_RXQ_OVFL, SO_MEMINFO)")
+    section=LOST, condition="the drops of both hosts explain at least half of the loss, and most "
+        "of these drops were in the receiving socket (SO_RXQ_OVFL, SO_MEMINFO)")
 warning(
     "lost-in-backlog",
     _("{lost_messages} of {sent_messages} messages lost: the backlog of {at_host}’s CPUs had no "
         "room for {those_frames}"), rank=56,
     advice=_("spread interrupts over more CPUs, or raise net.core.netdev_max_backlog"),
-    section=LOST, condition="the same, most of them in the backlog of a host's CPUs (softnet)")
+    section=LOST, condition="as `lost-in-socket`, but most of the drops were in the backlog of a "
+        "host's CPUs (softnet)")
 warning(
     "lost-at-interface",
     _("{lost_messages} of {sent_messages} messages lost: the interface of {at_host} dropped "
         "{those_frames}"), rank=56,
-    advice=_("check its rings, its driver, and the MTU at both ends of its cable"),
-    section=LOST, condition="the same, most of them at a host's interface")
+    advice=_("check the interface's rings and driver, and the MTU at both ends of its cable"),
+    section=LOST, condition="as `lost-in-socket`, but most of the drops were at a host's "
+        "interface")
 warning(
     "lost-in-queue",
     _("{lost_messages} of {sent_messages} messages lost: the queue in front of {at_host}’s "
         "interface dropped {those_frames}"), rank=56,
     advice=_("lengthen that queue, or offer a lower rate"),
-    section=LOST, condition="the same, most of them in the queue in front of a host's interface")
+    section=LOST, condition="as `lost-in-socket`, but most of the drops were in the queue in front "
+        "of a host's interface")
 warning(
     "dropped-unsent",
     _("{never_sent}: refused by the interface of {at_host}, or by the queue in front of it"),
@@ -48,8 +51,8 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all their "
         "drops, and there were none"), rank=56,
     advice=_("check the path for a slower link, a short queue or errors"),
-    section=LOST, condition="all these counters are known, and none of them grew by more than "
-        "frames of unhandled protocols explain, nor by half of what was lost")
+    section=LOST, condition="all these counters are known. None of them grew by more than frames "
+        "of protocols without a handler explain, and their growth is less than half of the loss")
 warning(
     "loss-not-placed",
     _("{lost_messages} of {sent_messages} messages lost at an unknown place: not all of "
@@ -59,10 +62,10 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost at an unknown place"),
     _("messages lost at an unknown place"), rank=58, leads=False,
     advice=_("watch both hosts with their systems' own tools while you measure again"),
-    section=LOST, condition="neither is shown: a counter is not known (of Windows and others: "
-        "those of socket, queue and backlog; of a VLAN, a bond or a bridge: that of the "
-        "interface below), grew by less than half of the loss, or may have grown for the other "
-        "direction")
+    section=LOST, condition="neither the hosts nor the path are shown to be the place: a counter "
+        "is not known (on Windows and others those of socket, queue and backlog; of a VLAN, a bond "
+        "or a bridge that of the interface below it), or the counters grew by less than half of "
+        "the loss, or they may have grown because of the other direction")
 note(
     "sent-again",
     _("{segments} sent again: {at_host} dropped {frames_here} {place}"),
@@ -72,7 +75,8 @@ note(
     _("{segments} sent again; the place of the loss is unknown"),
     rank=78, leads=False,
     advice=_("TCP needs a few losses to find the rate of the path; many cost throughput"),
-    section=LOST, condition="TCP sent segments again; the place of the loss follows the same rules")
+    section=LOST, condition="TCP sent segments again. The place of the loss is found by the rules "
+        "above")
 warning(
     "failed-trials", _("{counted_trials} failed, messages of {of_bytes}: {why}"),
     _("{counted_trials} failed: {why}"), rule="coverage:missing", rank=8,
@@ -88,4 +92,4 @@ note(
     "fewer-cells", _("its mean is over {counted_cells}, the means next to it are over "
     "{most_cells}"),
     rule="coverage:fewer_cells", rank=74, advice=_("compare means over the cells that both have"),
-    section=RUN, condition="a mean is over fewer cells than the means next to it")
+    section=RUN, condition="a mean includes fewer cells than the means next to it")

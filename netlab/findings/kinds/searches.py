@@ -21,29 +21,31 @@ note(
     _("the same frame rate {sizes}, {found_frames_per_s}/s: the device handles this many frames "
         "of any length, as if its CPU were the limit; the link is not the limit"),
     rule="searches.limits:search_limits", rank=60, section=RATES,
-    condition="the device limits at least three frame sizes over a factor of four, and one frame "
-        "rate is between the rate that passed and the rate that did not for each of them "
-        "(within 1 %; at most 10 % apart for three), each under 95 % of the line rate. The "
-        "device’s core is named if the device is observed, is not one of the testing machines, "
-        "and the core was at least 97 % busy in the trials that failed [RFC 2544, 26.1; Mogul "
-        "and Ramakrishnan 1997]",
+    condition="the device limits at least three neighbouring frame sizes, the largest at least "
+        "four times the smallest, to one frame rate. For each size this rate is between the rate "
+        "that passed and the rate that failed (within 1 %), and below 95 % of the line rate; for "
+        "at least three of the sizes these two rates are at most 10 % apart. The finding names a "
+        "core of the device if the device is observed and is not one of the testing machines, and "
+        "if the core was at least 97 % busy in the trials that failed [RFC 2544, 26.1; Mogul and "
+        "Ramakrishnan 1997]",
     advice=_("nothing to do: the device needs the same time for each frame, whatever its length"))
 note(
     "search-line-rate",
     _("line rate {sizes}: no frame is lost at the full rate of the link of "
         "{link_rate_bit_per_s}, so the link is the limit there"),
     _("line rate {sizes}: the link is the limit there"), rank=61, section=RATES,
-    condition="the line rate itself passed, and the sender was not faster than it [RFC 2544, 26.1]",
+    condition="a trial at the line rate passed, and the sender did not exceed this rate [RFC 2544, "
+        "26.1]",
     advice=_("the device may do more than this link can show"))
 note(
     "search-policer",
     _("the same bit rate {sizes}, {policed_bit_per_s} counted {accounted}: the limit there is a "
         "slower link, a shaper or a policer, not the cost of a frame"),
     rank=62, section=RATES,
-    condition="the device limits at least three frame sizes over a factor of four, and one rate in "
-        "bit/s is between the bounds of each (within 1 %; at most 5 % apart for three), counted "
-        "on the wire, in frames with or without FCS, or in IP packets; each under 95 % of the "
-        "line rate. If the bounds allow several ways to count, all are named",
+    condition="as `search-frame-rate`, but the sizes share one rate in bit/s, and the rates that "
+        "passed and failed are at most 5 % apart for at least three of the sizes. The bits are "
+        "counted on the wire, in frames with or without FCS, or in IP packets. If more than one of "
+        "these ways fits, all are named",
     advice=_("look for a link of that rate, a shaper or a policer behind the device"))
 note(
     "search-device",
@@ -52,9 +54,9 @@ note(
     _("the device is the limit {sizes}: above {rates} it lost or delayed frames, and our own "
         "hosts dropped too few to explain that"),
     rank=63, section=RATES,
-    condition="the search ended because frames were lost or delayed between the hosts, beyond what "
-        "the hosts count as their own drops, at sizes that share neither a frame rate nor a bit "
-        "rate. The device's CPU is named as for `search-frame-rate`",
+    condition="the search ended because frames were lost or delayed between the hosts, more than "
+        "the hosts count as their own drops, and the frame sizes share neither a frame rate nor a "
+        "bit rate. The device's CPU is named as for `search-frame-rate`",
     advice=_("`observe` in the matrix records the device’s own load and drops"))
 note(
     "search-queue",
@@ -62,17 +64,17 @@ note(
         "{queue_ns} within a trial: shorter trials would have passed at higher rates"),
     rank=64, section=RATES,
     condition="at the lowest rate that did not pass, no trial lost frames, and at least one was "
-        "`absorbed`: frames took longer to come out than to go in by more than half a step of "
-        "the trial’s time",
-    advice=_("use long trials: short ones measure the device’s queue"))
+        "`absorbed`: receiving the frames took longer than sending them, by more than half a step "
+        "of the trial’s time. So a queue took the excess",
+    advice=_("use long trials: short ones measure only the device’s queue"))
 warning(
     "search-generator-bound",
     _("our own sender, {at_host}, is the limit {sizes}, not the device: it could not send more "
         "than {rates}"),
     _("our own sender is the limit {sizes}, not the device: it could not send more than {rates}"),
     rank=11, section=RATES,
-    condition="a requested rate was not reached in three trials, by more than 0.1 % and by half a "
-        "step; nothing was lost there",
+    condition="the sender did not reach a requested rate in three trials, by more than 0.1 % and "
+        "by more than half a step, and no frames were lost there",
     advice=_("the device may do more: use several `streams`, `send_method: batch`, or a faster "
         "host"))
 warning(
@@ -84,21 +86,21 @@ warning(
     _("our own receiver is the limit {sizes}, not the device: above {rates} it dropped as many "
         "frames as were lost"),
     rank=11, section=RATES,
-    condition="a rate failed three times by loss that our own hosts’ drops (interface, backlog, "
-        "socket) cover",
+    condition="a rate failed three times because of loss, and the drops of our own hosts "
+        "(interface, backlog, socket) explain this loss",
     advice=_("the device may do more: enlarge `socket_buffer`, or use a faster receiver"))
 warning(
     "search-no-rate",
     _("no rate {sizes}: {because}"), rank=12, section=RATES,
-    condition="a search ended without a rate; stated of these frame sizes only",
+    condition="a search ended without a rate for these frame sizes",
     advice=_("check the trials of these sizes; other sizes are not affected"))
 warning(
     "search-not-monotone",
     _("no sharp limit {sizes}: a rate above the one found passed, or one below it failed"),
     rule="searches.doubts:doubts", rank=13, section=RATES,
-    condition="a trial of full length passed more than a step above the result, or one below it "
-        "failed because of the device",
-    advice=_("the limit comes and goes: look for other work or traffic of the device"))
+    condition="a trial of full length passed at a rate more than a step above the result, or the "
+        "device caused a failure at a rate below the result",
+    advice=_("the limit is not always present: look for other work or traffic of the device"))
 warning(
     "search-outrun",
     _("frames were sent faster than the line rate of {link_rate_bit_per_s} {sizes}: the link "
@@ -106,8 +108,8 @@ warning(
     _("frames were sent faster than the line rate {sizes}: the link has another rate, and "
         "shares refer to the stated one"),
     rank=14, section=RATES,
-    condition="in two trials a sender without a schedule was faster than 1.25 times the line rate, "
-        "by more frames than its socket’s buffer holds",
+    condition="in two trials, a sender without a schedule was faster than 1.25 times the line "
+        "rate, and the excess was more frames than its socket’s buffer holds",
     advice=_("state the rate that the link has"))
 warning(
     "search-buffer-capped",
@@ -128,37 +130,40 @@ note(
     "search-overload",
     _("overload slows the device {sizes}: at a higher offered rate it forwards {overloads}"),
     rule="searches.beyond:beyond", rank=65, section=RATES,
-    condition="at a rate of the frame loss test above the result, the device lost frames and "
-        "forwarded fewer than 90 % of the frames a second that it forwards without loss [RFC "
+    condition="in the frame loss test, at a rate above the result, the device lost frames. It "
+        "forwarded fewer than 90 % of the frames per second that it forwards without loss [RFC "
         "2544, 26.3; Mogul and Ramakrishnan 1997: receive livelock]",
-    advice=_("the device spends its time on frames that it drops: limit what it accepts"))
+    advice=_("the device spends its time on frames that it drops later: limit the rate that it "
+        "accepts"))
 note(
     "search-loss",
     _("{sizes} the device drops the excess over the rate found, and keeps forwarding at that "
         "rate: {losses}"),
     rank=79, leads=False, section=RATES,
-    condition="as `search-overload`, but it forwarded at least 90 %. The finding has the highest "
-        "offered rate at which it lost frames",
+    condition="as `search-overload`, but the device forwarded at least 90 %. The finding has the "
+        "highest offered rate at which it lost frames",
     advice=_("above that rate the device has no room for the excess"))
 warning(
     "search-loss-own",
     _("the frame loss rate {sizes} is partly caused by our own hosts: at {shares} of the line "
         "rate they dropped as many frames as were lost, or sent fewer than requested"),
     rank=55, section=RATES,
-    condition="in a trial of the frame loss rate the tester lost the frames, or the sender was the "
-        "limit",
+    condition="in a trial of the frame loss test our own hosts lost the frames, or the sender was "
+        "the limit",
     advice=_("at these rates the figure does not describe the device: use faster hosts"))
 note(
     "search-burst",
     _("{sizes} the device passes a burst of {bursts} at line rate"),
     rank=80, leads=False, section=RATES,
-    condition="the device’s loss ended the search for back-to-back frames; the waiting frames are "
-        "those that it did not send on meanwhile [RFC 2544, 26.4; RFC 9004]",
-    advice=_("its queue has room for this many frames of that size"))
+    condition="the search for back-to-back frames ended because the device lost frames. The "
+        "finding has the number of frames that waited in the device: those of the burst that it "
+        "had not yet forwarded [RFC 2544, 26.4; RFC 9004]",
+    advice=_("the device’s queue has room for this many frames of that size"))
 warning(
     "search-burst-own",
     _("the longest burst {sizes} is not known: {because}"), rank=55, section=RATES,
-    condition="our own hosts ended the search for back-to-back frames, or its trials failed",
+    condition="the search for back-to-back frames ended because of a limit of our own hosts, or "
+        "its trials failed",
     advice=_("use faster hosts or a larger `socket_buffer`: nothing is known about the device"))
 warning(
     "black-hole",
@@ -167,10 +172,10 @@ warning(
     _("{way} packets of more than {path_mtu_bytes} bytes vanish without an ICMP message to the "
         "sender: a black hole"),
     rule="searches.payloads:payloads", rank=5, section=PAYLOADS,
-    condition="messages that may not be fragmented, or TCP’s segments, are answered up to a length "
-        "under the MTU of the sender’s interface; none of three longer ones is answered, and "
-        "the sender gets no ICMP message [RFC 2923]. The finding names a host whose interface "
-        "has that MTU",
+    condition="messages that must not be fragmented, or TCP segments, are answered up to a length "
+        "below the MTU of the sender’s interface. None of three longer ones is answered, and the "
+        "sender receives no ICMP message [RFC 2923]. The finding names a host if its interface has "
+        "the MTU of that length",
     advice=_("let ICMP “fragmentation needed” and “packet too big” pass, or give both ends of each "
         "cable one MTU"))
 warning(
@@ -184,9 +189,10 @@ warning(
         "{link_mtu_bytes}: {known_by}"),
     _("{way} the path carries packets of {path_mtu_bytes} bytes: {known_by}"),
     rank=5, section=PAYLOADS,
-    condition="the search ended below the MTU of the sender’s interface: a router reported the "
-        "limit to the sender, or an interface dropped what its system sent [RFC 1191; RFC "
-        "8201]. For TCP also stated if the negotiated segment size leaves the link’s MTU unused",
+    condition="the result of the search is below the MTU of the sender’s interface, because a "
+        "router reported the limit to the sender, or because an interface dropped what the "
+        "sender's system sent [RFC 1191; RFC 8201]. For TCP also stated if the negotiated segment "
+        "size does not use the full MTU of the link",
     advice=_("use the same MTU on the whole path, or state the path’s MTU in the matrix (`link`, "
         "`mtu`)"))
 warning(
@@ -194,10 +200,10 @@ warning(
     _("{way} messages of {next_message_bytes} bytes do not arrive, although the sender may "
         "fragment them: fragments do not pass"),
     rank=5, section=PAYLOADS,
-    condition="UDP messages one byte longer than the result, without DF, came back in none of "
-        "three tries, although the sender knows how long its packets may be and fragments the "
-        "messages",
-    advice=_("look for a firewall that drops fragments; until then do not send longer messages"))
+    condition="UDP messages one byte longer than the result were sent three times without DF, and "
+        "none was answered, although the sender knows the path MTU and fragments the messages",
+    advice=_("look for a firewall that drops fragments; until you have corrected it, send no "
+        "messages that need fragments"))
 note(
     "payload-found",
     _("{payload_message_bytes} bytes fill a frame {way}, packets of {path_mtu_bytes} bytes: "
@@ -206,7 +212,8 @@ note(
     _("{payload_message_bytes} bytes fill a frame {way}: {known_by}"),
     _("{payload_message_bytes} bytes fill a frame {way}"),
     rank=66, section=PAYLOADS,
-    condition="the result of a search: the longest message that came back in one packet, each way",
+    condition="the search has a result: in each direction, the longest message that was answered "
+        "and fits one packet",
     advice=_("messages of this length have the least header overhead"))
 note(
     "byte-more",
@@ -221,7 +228,7 @@ note(
     _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
         "{next_bit_per_s} instead of {whole_bit_per_s}"),
     rule="searches.byte_more:byte_more", rank=67, section=PAYLOADS,
-    condition="in a UDP sweep, the median of the two sizes above the payload is lower than that of "
-        "the three sizes up to it, by at least 1 % and by at least twice the spread on either "
-        "side, in most trials",
-    advice=_("keep messages within one frame, or make them many frames long"))
+    condition="in a UDP sweep over message sizes, the two sizes above the found payload have a "
+        "lower median throughput than the three sizes up to it. In most trials the difference is "
+        "at least 1 % and at least twice the spread within each of the two groups",
+    advice=_("keep messages within one frame, or make them so long that they fill many frames"))

@@ -15,15 +15,15 @@ note(
         "{least_rtt_us} to at least {half_rtt_us} for half of the time, at most {most_rtt_us}"),
     rule="tcp_series.queues:queues", rank=78, leads=False,
     figures=("queue_bytes", "least_rtt_us", "half_rtt_us", "most_rtt_us"),
-    advice=_("other traffic on the path waits as long (a test of latency under load shows it): "
-        "use a shorter queue, or one with CoDel"),
+    advice=_("other traffic on the path waits for the same time (a test of latency under load "
+        "shows it): use a shorter queue, or one with CoDel"),
     section="TCP over time",
-    condition="TCP's smoothed round trip, sampled every 10 ms, was above the shortest by at least "
-        "5 ms and by at least half of it in half of the window, and followed the congestion "
-        "window (r of at least 0.5) or was steady; at most 1.25 congestion windows were in "
-        "flight. What waited is (95th percentile - shortest) x throughput, at least ten "
-        "packets. Not stated of paced streams, nor within one host (5 ms: RFC 8289, CoDel's "
-        "target; ten packets: RFC 6928).")
+    condition="TCP's smoothed round trip, sampled every 10 ms, exceeded the shortest by at least 5 "
+        "ms and by at least half of the shortest, in half of the window. It followed the "
+        "congestion window (correlation r of at least 0.5) or was steady, and at most 1.25 "
+        "congestion windows were in flight. The amount of data in the queue is (95th percentile - "
+        "shortest) x throughput, and must be at least ten packets. Not stated for paced streams, "
+        "nor within one host (5 ms: RFC 8289, CoDel's target; ten packets: RFC 6928).")
 note(
     "loss-recovery",
     _("{in_trials}: after losses TCP took up to {longest_us} to return to 95 % of its usual "
@@ -35,10 +35,10 @@ note(
     advice=_("recovery takes longer over a longer round trip: check the path for errors or a "
         "short queue, or try another congestion control"),
     section="TCP over time",
-    condition="In one stream, at least two consecutive spans of 100 ms (of three round trips, if "
-        "that is more) each have less than 95 % of the window's median rate of acknowledged "
-        "bytes, and one of them has at most 85 %. They start at a span with a segment sent "
-        "again, or at one of the two spans after it. Chance gives as many such runs with a "
-        "probability of at most 5 %, and they are 5 to 40 % of the window (RFC 5681, RFC 9438: "
-        "a loss reduces the congestion window to 50 or 70 %, from where it grows by the round "
-        "trip).")
+    condition="In one stream, at least two consecutive spans each have less than 95 % of the "
+        "window's median rate of acknowledged bytes, and one of them has at most 85 %. A span has "
+        "100 ms, or three round trips if that is longer. The first of these spans has a segment "
+        "that was sent again, or comes at most two spans after one that has. Such runs of spans "
+        "make up 5 to 40 % of the window, and chance gives as many with a probability of at most 5 "
+        "% (RFC 5681, RFC 9438: a loss reduces the congestion window to 50 or 70 %, and then it "
+        "grows once per round trip).")

@@ -80,7 +80,7 @@ class MeshColumn:
 def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
     """Every column in which at least three hosts have a figure, in the readings' order.
 
-    Streams within one machine, paced streams and imported ones are left out.
+    Streams within one machine, paced streams and imported streams are left out.
     """
     by_key: dict[MeshKey, dict[MeshWay, list[StreamSample]]] = {}
     for sample in samples:
@@ -110,8 +110,8 @@ def narrowed(
 ) -> Group:
     """The group of a finding about some columns.
 
-    It contains protocol and message size only if other columns have other ones. For example, a host
-    that is slow with one protocol only is named together with this protocol.
+    It names protocol and message size only if they differ in other columns. For example, if a host
+    is slow with one protocol only, the finding names the protocol.
     """
     finding_columns, mesh_columns = tuple(columns), tuple(all_columns)
     protocols, sizes = (

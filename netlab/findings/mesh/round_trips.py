@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 _MEDIANS = ("rtt_p50_ns", "rtt_mean_ns")
-"""The figure of a trial's round trips: the first of these that is recorded."""
+"""The figure of a trial's round trips: the first of these values that is recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

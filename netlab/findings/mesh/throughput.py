@@ -20,14 +20,13 @@ from netlab.stats import median
 from netlab.stats.mesh import LEAST_PEERS, MeshVerdict, MeshWay
 
 ALIKE = 0.02
-"""Columns whose shares of the ceiling differ by less than this share form one slow mesh."""
+"""Columns form one slow mesh if their shares of the ceiling differ by less than this."""
 
 SAME_LINK = 0.05
-"""A link is not the bottleneck if another column shows that it carries this share more."""
+"""A link is not the bottleneck if another column shows that it carries more by this share."""
 
 MOST_MARGIN = 1.0
-"""Largest scatter of the pairs, relative to their distance from the ceiling, with which they still
-count as alike."""
+"""Maximum scatter of pairs that count as alike, relative to their distance from the ceiling."""
 
 _OF_PATH = frozenset(
     {
@@ -35,8 +34,8 @@ _OF_PATH = frozenset(
         *("wire-ceiling", "slower-link", "link-or-shaper"),
     }
 )
-"""Limits that a slow link or a slow host on the path can cause: they do not explain a slow pair in
-another way."""
+"""Limits that a slow link or a slow host on the path can cause. So a slow pair with such a limit
+still needs an explanation."""
 
 Explanations = Mapping[tuple[str, str], Kind]
 """(cell, flow) → its bottleneck, if that is not the path."""
@@ -51,7 +50,7 @@ class _SlowPairs:
     column: MeshColumn
     pairs: tuple[MeshWay, ...]
     others: tuple[MeshWay, ...]
-    """Pairs whose ends are both not named as slow."""
+    """Slow pairs of which neither end is named as slow."""
 
     @property
     def throughput(self) -> float:
@@ -90,7 +89,7 @@ def slow_in_mesh(
 def _hosts(
     verdicts: Sequence[_Named], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
-    """A host that is slow one way in some columns and both ways in others gets two findings."""
+    """One finding per slow host; two if it is slow one way in some columns, both ways in others."""
     by_host: dict[tuple[str, bool, bool], list[_SlowPairs]] = {}
     for column, verdict in verdicts:
         for host in verdict.named:
@@ -118,7 +117,9 @@ def _host(
     explained: Explanations,
     link: Link | None,
 ) -> Finding:
-    """The figures come from the column in which the host is fastest: other limits matter least."""
+    """The figures are those of the column in which the host is fastest, since other limits matter
+    least there.
+    """
     best = max(by_column, key=lambda column_pairs: column_pairs.throughput)
     column, kinds = best.column, _limit_kinds(by_column, explained)
     fast = [pair for pair in column.trials if host in pair and pair not in best.pairs]
@@ -164,7 +165,9 @@ _MOST_OF: Mapping[tuple[bool, bool], str] = {
 def _as_link(
     host: str, share: float | None, all_columns: Iterable[MeshColumn], link: Link | None
 ) -> dict[str, float]:
-    """The rate of a link that this share would fill, unless another column shows a faster one."""
+    """The rate of a link that this share would fill, unless another column shows that the link is
+    faster.
+    """
     if link is None or share is None or _most_share(host, all_columns) > share * (1 + SAME_LINK):
         return {}
     rate = float(f"{share * link.rate_bit_per_s:.3g}")
@@ -178,7 +181,9 @@ def _most_share(host: str, columns: Iterable[MeshColumn]) -> float:
 
 
 def _limit_kinds(by_column: Sequence[_SlowPairs], explained: Explanations) -> tuple[Kind, ...]:
-    """The limits of the host's cells, if every cell has a limit other than the path; else empty."""
+    """The limits of the host's cells, if each of these cells has a limit other than the path;
+    otherwise empty.
+    """
     kinds: dict[Kind, None] = {}
     for column_pairs in by_column:
         for pair in column_pairs.pairs:
@@ -248,13 +253,13 @@ def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) ->
     return finding(Kind.SLOW_PAIR, group, cells, figures, words, trials)
 
 
-# ---- all of them ---------------------------------------------------------------------------------
+# ---- all pairs -----------------------------------------------------------------------------------
 
 
 def _meshes(
     verdicts: Sequence[_Named], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
-    """All pairs are equally far below the ceiling, and none fills it in any column.
+    """A finding if all pairs are equally far below the ceiling, and none reaches it in any column.
 
     The finding uses the columns in which the pairs reach the largest share of the ceiling.
     """
@@ -319,7 +324,7 @@ def _least_and_most(column: MeshColumn) -> tuple[float, float] | None:
 
 
 def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
-    """No host and no pair stands out, and the scatter is too small to hide one."""
+    """Whether no host or pair stands out, and the scatter is too small to hide one that does."""
     return (
         not verdict.named
         and not verdict.strays
@@ -329,7 +334,7 @@ def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
 
 
 def _is_mostly_explained(column: MeshColumn, explained: Explanations) -> bool:
-    """Whether at least half of its trials have a limit other than the path."""
+    """Whether at least half of the column's trials have a limit other than the path."""
     all_samples = [sample for samples in column.trials.values() for sample in samples]
     return 2 * sum((sample.cell, sample.flow) in explained for sample in all_samples) >= len(
         all_samples

@@ -1,4 +1,4 @@
-"""The figure of each cell in each block, of trials that ran within their block. Pure."""
+"""The figure of each cell in each block; only trials that ran within their block. Pure."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class BlockTable:
 def tables(run: Run, series: Iterable[Series]) -> tuple[BlockTable, ...]:
     """One table per quantity, without paced streams.
 
-    If cells are repeated until their mean is precise, their numbers of trials differ: the number
-    of blocks is then chosen so that the table has the most figures.
+    If cells are repeated until their mean is precise, they have different numbers of trials. Then
+    the number of blocks is chosen so that the table has the most figures.
     """
     by_quantity: dict[str, dict[CellFlow, dict[int, float]]] = {}
     inside = within_blocks(run)
@@ -62,10 +62,10 @@ def tables(run: Run, series: Iterable[Series]) -> tuple[BlockTable, ...]:
 
 
 def within_blocks(run: Run) -> frozenset[tuple[str, int]]:
-    """The trials with a result that began before the next block.
+    """The trials with a result that began before the next block did.
 
-    Trials that were repeated later belong to another time. Trials without a recorded start are
-    left out.
+    Trials that were repeated later belong to another time. Trials without a recorded start are left
+    out.
     """
     begins: dict[int, str] = {}
     for record in run.records:
@@ -90,7 +90,9 @@ def lasted_s(run: Run, trials: Iterable[tuple[str, int]]) -> float | None:
 
 
 def _complete(quantity: str, cells: Mapping[CellFlow, Mapping[int, float]]) -> BlockTable:
-    """The first blocks in which the same cells have figures: as many as maximise blocks x cells."""
+    """The cells that have figures in all of the first blocks; the number of blocks maximises blocks
+    x cells.
+    """
     block_counts = {
         cell: next(n for n in range(len(figures) + 1) if n + 1 not in figures)
         for cell, figures in cells.items()

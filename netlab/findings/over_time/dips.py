@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 DEEP = 0.05
-"""Least depth of a dip, as a share of the usual rate."""
+"""Minimum depth of a dip, as a share of the usual rate."""
 GRAINS = 3.0
-"""Least depth of a dip in units of the receiver's largest call: data arrive in lumps this large."""
+"""Minimum depth of a dip, in multiples of the receiver's largest call: data arrive in portions of
+this size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterat
 def _dips_of_trial(
     record: Record, prefix: str, series: list[int] | list[float]
 ) -> PeriodicDips | None:
-    """The periodic dips of one flow; its last interval, which has another length, is left out."""
+    """The periodic dips of one flow. Its last interval, which has another length, is left out."""
     values = [float(value) for value in series[:-1]]
     period = periodic_dips(values)
     largest = number(record.values.get(f"{prefix}receiver_largest_receive_bytes"))

@@ -19,22 +19,23 @@ if TYPE_CHECKING:
 
 LEAST_BLOCKS = 6
 LEAST_BLOCKS_CONSISTENT, LEAST_CELLS_CONSISTENT = 3, 5
-"""With fewer blocks than ``LEAST_BLOCKS``, at least this many cells must drift alike."""
+"""With fewer blocks than ``LEAST_BLOCKS``: minimum number of blocks, and minimum number of
+cells."""
 BY_CHANCE = 0.01
 LEAST_CHANGE = 0.01
-"""Least change over the run, as a share."""
+"""Minimum change over the run, as a share."""
 LEAST_TAU = 0.6
-"""Kendall's tau: pairs of blocks that change in one direction minus the others, as a share of all.
-A random walk, in which each block depends on the one before, rarely reaches this value; a drift
-that is not much smaller than the random walk does."""
+"""Minimum of Kendall's tau: pairs of blocks that change in the direction of the drift, minus the
+other pairs, as a share of all. A random walk, in which each block depends on the one before, rarely
+reaches this value; a drift reaches it unless it is much smaller than the random walk."""
 LATER = 0.25
-"""Least share of the change after the second block: if only the first block differs, it is a
-warm-up and not a drift."""
+"""Minimum share of the change that occurs after the second block: if only the first block differs,
+it is a warm-up and not a drift."""
 
 FIRST_BLOCKS = 3
 FIRST_CHANGE = 0.02
 FIRST_ALONE = 3.0
-"""The first block deviates at least this many times more than any later block."""
+"""The first block must deviate at least this many times more than any later block."""
 
 _WHAT: Mapping[str, Message] = {
     "throughput_bit_per_s": _("throughput"),
@@ -52,7 +53,7 @@ def drifts(run: Run, series: Iterable[Series], *, imported: bool) -> Iterator[Fi
 
 
 def first_trials(run: Run, series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
-    """At most one finding per quantity: the first trials of most cells are slower."""
+    """At most one finding per quantity: most cells' first trials are slower than the others."""
     for table in () if imported else tables(run, series):
         if table.blocks >= FIRST_BLOCKS:
             yield from _first(table)
@@ -67,7 +68,9 @@ def _drift(run: Run, table: BlockTable) -> Iterator[Finding]:
 
 
 def _consistent(run: Run, table: BlockTable) -> Iterator[Finding]:
-    """Drift with few blocks: every block exceeds the one before, in enough cells."""
+    """Drift with few blocks: from block to block, the medians over enough cells only rise, or only
+    fall.
+    """
     residuals = _residuals(table)
     middle = _medians(residuals)
     total_change, last = middle[-1] - middle[0], middle[-1] - middle[1]
@@ -139,5 +142,5 @@ def _medians(residuals: list[list[float]]) -> list[float]:
 
 
 def _change(middle: list[float]) -> float:
-    """Change from the first block to the last by the Theil-Sen slope, as a logarithm."""
+    """Change from the first block to the last, as a logarithm, by the Theil-Sen slope."""
     return theil_sen(middle) * (len(middle) - 1)

@@ -2,7 +2,7 @@
 
 TCP retransmits the packet that opens a connection after 1 s (RFC 6298, 2), then after 2 s and 4 s
 more; newer Linux kernels retransmit it several times after 1 s each. No counter shows how many
-connections this affects, so they are recognised by their times.
+connections this affects, so they are recognised by their duration.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from netlab.stats.histogram import middle_of
 TIMEOUTS_S = (1, 2, 3, 4, 5, 7)
 """Times after which the packet that opens a connection has been retransmitted."""
 LATE = 0.125
-"""Share by which a timer may be late: Linux rounds timers to eighths of their length."""
+"""Share by which a timer may be late: Linux rounds timers to an eighth of their length."""
 EARLY = 0.01
 """Share by which the middle of a bucket may be below the times in it."""
 SHORT_NS = 2e8
-"""The median must not exceed this: with longer connections, 1 s is not conspicuous."""
+"""Maximum median: if connections usually take longer, an additional second is not conspicuous."""
 MOST = 0.8
-"""Least share of connections near a time-out, of those that took at least 0.9 s."""
+"""Minimum share of connections near a time-out, of those that took at least 0.9 s."""
 FIRST = 0.5
-"""Least share of connections near the first time-out: losing two packets in a row is rarer."""
+"""Minimum share of connections near the first time-out: two lost packets in a row are rarer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class LostFirst:
     longest_ns: float
     mean_ns: float
     without_ns: float
-    """Mean of the other connections."""
+    """Mean of the connections without such a loss."""
 
 
 def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
@@ -65,7 +65,9 @@ def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
 
 
 def first_packets(cell: TripCell) -> list[LostFirst]:
-    """The trials with such connections; none of round trips, which use an open connection."""
+    """The trials with such connections; none for tests of round trips, which use an open
+    connection.
+    """
     if cell.test != "connect":
         return []
     return [loss for trial in cell.calm if (loss := _lost_first(trial)) is not None]
@@ -103,7 +105,7 @@ def _lost_first(trial: TripTrial) -> LostFirst | None:
 
 
 def _near(value_ns: float, half_ns: float) -> bool:
-    """Whether a time is one of the time-outs plus the time of a usual connection."""
+    """Whether a time is one of the time-outs plus the duration of a usual connection."""
     return any(
         (1 - EARLY) * 1e9 * timeout_s <= value_ns <= _latest(timeout_s, half_ns)
         for timeout_s in TIMEOUTS_S

@@ -16,7 +16,7 @@ from netlab.units import format_rate
 
 TOLERANCE = 0.01
 TOLERANCE_NS = 1000.0
-"""Error of the clocks: by this share plus this constant, a time may be too short."""
+"""A time may be too short by this constant plus a share, because of the errors of the clocks."""
 
 
 def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
@@ -77,7 +77,8 @@ def is_below(time_ns: float, floor: float) -> bool:
 
 
 def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
-    """Time of request and answer on the link; for ``connect``, with the two opening packets.
+    """Minimum time of request and answer on the link; for ``connect``, with the two opening
+    packets.
 
     ``None`` if both ends are one host, or if the sizes are not known.
     """
@@ -88,7 +89,7 @@ def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
     sides = (("client", request), ("server", answer))
     packet_lists = [_packets(trial, end, round(size), link) for end, size in sides]
     if test == "connect":
-        # Without TCP options: the record does not show which of them each connection has.
+        # Without TCP options: the record does not show which options each connection uses.
         opening = (IP_BYTES[ip_version_of(trial.settings)] + TCP_BYTES,)
         packet_lists += [opening, opening]
     total_bytes = 0
@@ -100,8 +101,8 @@ def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
 
 
 def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ...] | None:
-    """The IP packets of one message; an unknown option or path limit makes the floor too low, never
-    too high.
+    """The IP packets of one message. If an option or the path's MTU is unknown, the floor is too
+    low, never too high.
     """
     path_mtu = trial.number(f"{end}_path_mtu_bytes")
     mtu = link.mtu_bytes if path_mtu is None else round(path_mtu)
@@ -127,13 +128,13 @@ def _requested(trial: TripTrial, name: str) -> float | None:
 
 
 def _shortest_ns(trial: TripTrial) -> float | None:
-    """The shortest round trip; their mean, which is not shorter, if single times are missing."""
+    """The shortest round trip. If single times are missing, the mean, which is never shorter."""
     least = trial.number("rtt_min_ns")
     return trial.mean_ns if least is None else least
 
 
 def _typical_ns(trial: TripTrial) -> float | None:
-    """The median round trip, or their mean if there is no histogram."""
+    """The median round trip; the mean if there is no histogram."""
     times = trial.histogram
     half = None if times is None else times.percentile(0.5)
     return trial.mean_ns if half is None else float(half)

@@ -15,11 +15,11 @@ PARTS = ("wire", "stack", "hold", "client_cpu", "server_cpu", "wait")
 """Names of the parts, in the order of the text; the figures are called ``NAME_trip_ns``."""
 FEWEST = 2
 LEAST = 0.25
-"""Least share of the round trip that the parts must explain: less is not informative."""
+"""Minimum share of the round trip that the parts must explain to be informative."""
 TICK_NS = 15_625_000
-"""Windows counts the CPU time of threads in ticks of this length."""
+"""Length of the ticks in which Windows counts the CPU time of threads."""
 TICKS = 20
-"""Fewer ticks are too coarse for a figure."""
+"""Minimum number of such ticks for a figure: fewer are too coarse."""
 
 
 def made_of(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:

@@ -21,15 +21,16 @@ from netlab.stats.modes import Modes, two_modes
 from netlab.units import format_seconds
 
 LONG = 10
-"""A round trip of more than this many medians counts as long."""
+"""A round trip is long if it takes more than this many medians."""
 FEWEST_LONG = 5
 OF_ALL_TIME = 0.1
-"""Least share of the total time that the long round trips took beyond the median."""
+"""Minimum share of the total time by which the long round trips together exceeded the median."""
 HALF = 0.5
-"""Share of the trials that must show it; share of a time or a count that explains it."""
+"""Share of the trials above which a finding is stated; also the minimum share of a time or a count
+that an explanation must cover."""
 OF_DISTANCE = 0.25
-"""A CPU's idle state or a timer may cause the distance of two groups if its time is at least this
-share of the distance."""
+"""A CPU's idle state or a timer may cause the distance between two groups if its time is at least
+this share of the distance."""
 
 
 def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
@@ -65,8 +66,8 @@ def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
 def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
     """A possible cause of the distance between two groups, from the facts; ``None``: none known.
 
-    It is either the idle state from which a CPU wakes most slowly, if this end sleeps until a
-    message arrives, or the time by which an interface delays interrupts.
+    The cause is either the idle state from which a CPU wakes most slowly, if this end sleeps until
+    a message arrives; or the time by which an interface delays interrupts.
     """
     apart_ns = modes.upper - modes.lower
     for end, host in (("client", trial.record.client), ("server", trial.record.server)):
@@ -112,14 +113,14 @@ class _Tail:
     """Mean without the long round trips."""
     longest_ns: float
     beyond_ns: float
-    """Total time of the long round trips beyond the median."""
+    """Total time by which the long round trips exceeded the median."""
 
 
 def outliers(series: Iterable[Series]) -> Iterator[Finding]:
     """A note for each cell in which a few round trips are far longer than the median.
 
-    In more than half of its trials, round trips of more than ten medians took at least a tenth of
-    the total time. Trials that another finding explains do not count.
+    In more than half of its trials, round trips of more than ten medians exceeded the median by at
+    least a tenth of the total time. Trials that another finding explains do not count.
     """
     for cell in trip_cells(series):
         explained = {waiting_trial.trial.key for waiting_trial, _best in waiting_of(cell)}

@@ -22,7 +22,7 @@ WHAT: Mapping[str, Message] = {
     "round_trip": _("round trips"),
     "connect": _("transactions"),
 }
-"""Kind of test → name of what it times."""
+"""Kind of test → name of the times that it measures."""
 ENDS = ("client", "server")
 
 
@@ -80,7 +80,7 @@ class TripTrial:
 
     @property
     def disturbed(self) -> bool:
-        """Whether data stopped or a process was held up; other findings report this."""
+        """Whether data stopped or a process paused; other findings report this."""
         if any(True for _ in interruptions(self.record)):
             return True
         window_ns = self.number("elapsed_ns") or 0.0

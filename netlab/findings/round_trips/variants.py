@@ -1,4 +1,4 @@
-"""Variants: how much the times of cells differ that differ in one setting only. Pure."""
+"""Variants: how much times differ between cells that differ in one setting only. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_LEVELS = 4
 LEVEL = 0.01
 """Significance level. Nobody requested these comparisons, so only one in a hundred may be wrong."""
 FEWEST = 3
-"""Least trials per side: with two, hardly any difference is significant."""
+"""Minimum number of trials per side: with two, hardly any difference is significant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +101,8 @@ def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_C
 def _aligned(
     sides: Sequence[tuple[Mapping[int, float], Mapping[int, float]]], *, paired: bool
 ) -> list[tuple[list[float], list[float]]]:
-    """The figures of the blocks that all cells have; imported cells, which have no blocks, are cut
-    to the same number of trials.
+    """The figures of those blocks in which all cells have one. Imported cells have no blocks; they
+    are cut to the same number of trials.
     """
     all_sides = [side for pair in sides for side in pair]
     if not paired:
@@ -139,7 +139,7 @@ def _finding(
 ) -> Finding:
     ratios = [pair.ratio for pair in single if pair.verdict == "different" and pair.ratio]
     mean_ratio = together.ratio if together.verdict == "different" else None
-    # The mean is meaningless if it hides a difference of single pairs or contradicts one.
+    # The mean is meaningless if it hides or contradicts a difference of single pairs.
     apart = bool(ratios) and not _agree(mean_ratio, ratios)
     figures: dict[str, float | None] = {
         "n": together.n,
@@ -160,7 +160,9 @@ def _finding(
 
 
 def _agree(mean_ratio: float | None, ratios: Sequence[float]) -> bool:
-    """Whether the mean shows a difference and no single pair shows one the other way."""
+    """Whether the mean shows a difference, and no single pair shows a difference in the other
+    direction.
+    """
     return mean_ratio is not None and all((ratio > 1) == (mean_ratio > 1) for ratio in ratios)
 
 

@@ -1,7 +1,8 @@
 """Waits: round trips that are longer because their ends were ready to run but had no CPU. Pure.
 
-Waits explain a longer mean only if they are long enough, and only compared with trials of the same
-cell that waited less. A CPU quota needs no comparison: every wait it causes is its effect.
+Waits explain a longer mean only if they are long enough, and only in comparison with trials of the
+same cell that waited less. A CPU quota needs no comparison: all waits of a throttled end are its
+effect.
 """
 
 from __future__ import annotations
@@ -22,16 +23,19 @@ from netlab.messages import Message, _
 from netlab.stats import median_absolute_deviation
 
 LEAST_SHARE = 0.05
-"""Least share of waits in a trial's time, and of its mean by which the others are faster."""
+"""Minimum share of the waits in a trial's time. The other trials' mean must be shorter by at least
+this share as well."""
 ALONE = 0.2
-"""The same share of the mean if there is only one other trial."""
+"""The second share if there is only one other trial."""
 HALF = 0.5
-"""Least share of the lost time that waits explain; largest share of these waits in other trials."""
+"""Minimum share of the lost time that waits explain; also the maximum waits of the other trials, as
+a share of this trial's waits."""
 
 SCATTERS = 4.5
-"""Least excess in median absolute deviations of the others' means: three standard deviations."""
+"""Minimum excess over the other trials, in median absolute deviations of their means: three
+standard deviations."""
 ENOUGH = 4
-"""Least number of trials for a scatter."""
+"""Minimum number of trials from which a scatter is computed."""
 
 Wait = Literal["delay", "quota", "steal"]
 
@@ -51,7 +55,7 @@ class Waiting:
 
     trial: TripTrial
     waited_ns: float
-    """Both ends together; overlapping waits count once."""
+    """The waits of both ends together; overlapping waits count once."""
     wait: Wait
     end: str
     """The end that waited longest."""
@@ -68,7 +72,7 @@ class Waiting:
 
     @property
     def share(self) -> float:
-        """The waits as a share of the time of its round trips, parallel requests counted once."""
+        """The waits as a share of all time of its round trips; parallel requests count once."""
         return self.waited_ns * self.trial.under_way / (self.mean_ns * self.number)
 
 
@@ -94,7 +98,9 @@ def waited(series: Iterable[Series]) -> Iterator[Finding]:
 
 
 def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
-    """The trials that waits lengthened, each with the median mean of those that waited less."""
+    """The trials that waits lengthened, each with the median of the means of those that waited
+    less.
+    """
     candidates = [candidate for trial in cell.calm if (candidate := waiting(trial)) is not None]
     longer: list[tuple[Waiting, float | None]] = []
     for candidate in candidates:
@@ -111,8 +117,8 @@ def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
 def _explains(slow: Waiting, fewer: Sequence[Waiting]) -> bool:
     """Whether waits explain why a trial is slower than the trials that waited less.
 
-    All of these must be faster, by more than their scatter, and the additional waits must be at
-    least half of the additional time.
+    All trials that waited less must be faster, by more than their scatter. The additional waits
+    must be at least half of the additional time.
     """
     means = [sibling.mean_ns for sibling in fewer]
     best_ns = median(means)
@@ -171,7 +177,7 @@ def _waits(trial: TripTrial, end: str, window_ns: float) -> Iterator[tuple[Wait,
 
 
 def _throttled(slow: Waiting) -> bool:
-    """Whether a quota throttled its end in more than a twentieth of its periods."""
+    """Whether a quota throttled the end in more than a twentieth of its periods."""
     periods = slow.trial.number(f"{slow.end}_quota_periods")
     throttled_periods = slow.trial.number(f"{slow.end}_quota_throttled_periods")
     return bool(periods) and (throttled_periods or 0.0) > LEAST_SHARE * (periods or 0.0)

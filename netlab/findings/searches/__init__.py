@@ -1,1 +1,1 @@
-"""Findings about searches: what limits the highest rate and the largest payload. Pure."""
+"""Findings about searches: the limits of the highest rate and of the largest payload. Pure."""

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 SLOWED = 0.9
-"""An overloaded device that forwards less than this share of the found rate is slowed down."""
+"""An overloaded device is slowed down if it forwards less than this share of the found rate."""
 
 MORE = 1.1
-"""Overload is at least this multiple of the found rate: less is scatter around the limit."""
+"""Overload is at least this multiple of the found rate: smaller excesses are scatter at the
+limit."""
 
 _OWN = ("tester-loss", "generator-bound")
 
@@ -46,8 +47,8 @@ def beyond(run: Run) -> Iterator[Finding]:
 class _Overload:
     """A trial beyond the found rate in which the device lost frames, in frames/s per direction.
 
-    It is the one from which fewest frames came out if the device slows down, else the one with the
-    highest rate.
+    If the device slows down, this is the trial in which it forwarded the fewest frames; otherwise
+    it is the trial with the highest rate.
     """
 
     sent_per_s: float

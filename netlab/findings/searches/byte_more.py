@@ -20,7 +20,8 @@ BELOW, ABOVE = (-2, -1, 0), (1, 2)
 """Sizes of the sweep around the payload, whose ceilings differ by at most 0.3 %."""
 
 SCATTER = 2
-"""The difference must exceed this multiple of the spread of the sizes on one side."""
+"""The difference between the two sides must exceed this multiple of the spread of one side's
+rates."""
 
 LEAST = 0.01
 """The difference must also exceed this share of the rate, because short streams scatter."""

@@ -19,7 +19,7 @@ _PAUSE_FRAMES = tuple(f"{host}_pause_frames_{way}" for host in HOSTS for way in 
 
 
 def doubts(run: Run) -> Iterator[Finding]:
-    """No sharp limit, a line rate other than stated, smaller buffers, flow control."""
+    """Unclear limits, line rates other than stated, smaller buffers, flow control."""
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _jumps(group)
         yield from _outrun(group)
@@ -35,7 +35,7 @@ def _jumps(group: SizeGroup) -> Iterator[Finding]:
 
 def _outrun(group: SizeGroup) -> Iterator[Finding]:
     """Senders faster than the line rate, if the record has the sender's buffer: older records count
-    data in the buffer as sent.
+    data that are still in the buffer as sent.
     """
     faster = group.where(
         trial
@@ -69,7 +69,9 @@ def _capped(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _paused(group: SizeGroup) -> Iterator[Finding]:
-    """Pause frames hide loss: instead of the full queue, the queue before it fills."""
+    """Pause frames, which hide loss: instead of a full queue that drops frames, the queue before it
+    fills.
+    """
     frames = {
         trial.key: count
         for size in group.sizes

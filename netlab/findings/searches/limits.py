@@ -1,9 +1,10 @@
-"""Limits of searches for the highest rate: what limits each frame size and all of them. Pure.
+"""Limits of searches for the highest rate: the limit of each frame size and of all together. Pure.
 
 The record states what ended a search: the line rate, our sender, our receiver, or the device
-between the hosts. For the device, all sizes are judged together. The same frame rate at several
-sizes is the cost per frame (Bradner and McQuaid, RFC 2544, 26.1; Mogul and Ramakrishnan 1997). The
-same bit rate is a slower link, a shaper or a policer.
+between the hosts. For the device, all sizes are judged together. If several sizes have the same
+frame rate, the cost per frame is the limit (Bradner and McQuaid, RFC 2544, 26.1; Mogul and
+Ramakrishnan 1997). If they have the same bit rate, the limit is a slower link, a shaper or a
+policer.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 IDLE = 0.9
-"""Load below which the busiest core of a device is not the bottleneck."""
+"""If the load of a device's busiest core is below this, the core is not the bottleneck."""
 
 _ACCOUNTED = {
     "wire": _("on the wire"),
@@ -54,7 +55,7 @@ _PLACES = {
 
 
 def search_limits(run: Run) -> Iterator[Finding]:
-    """What ended each search, judged over all its frame sizes."""
+    """The limits of the searches, judged over all frame sizes."""
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _of_device(group)
         yield from _line_rate(group)
@@ -114,7 +115,7 @@ def _queued(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _absorbed_ns(sample: RateSample) -> float:
-    """Growth of the frames' delay at the rate that failed; 0 if frames were lost there."""
+    """Additional delay of the frames at the rate that failed; 0 if frames were lost at it."""
     if not sample.upper_per_s or not sample.line_per_s:
         return 0.0
     share, tries = sample.upper_per_s / sample.line_per_s, sample.tries
@@ -131,7 +132,7 @@ def _absorbed_ns(sample: RateSample) -> float:
 
 
 _SAME_SHARE = 1e-6
-"""Difference up to which two shares of the line rate are equal: a step is at least 0.01 %."""
+"""Maximum difference between two equal shares of the line rate: a step is at least 0.01 %."""
 
 
 # ---- the line, and our own hosts -----------------------------------------------------------------
@@ -180,7 +181,7 @@ def _hosts(trials: Sequence[RateSample]) -> Message | str:
 
 
 def _place_of(trials: Sequence[RateSample]) -> Message | str:
-    """The place where our own receivers dropped most frames; empty if it is not known."""
+    """The place where our receivers dropped the most frames; empty if it is not known."""
     counts: dict[str, float] = {}
     for trial in trials:
         bad = [
@@ -195,14 +196,14 @@ def _place_of(trials: Sequence[RateSample]) -> Message | str:
     return _PLACES[most] if most and counts[most] > 0 else ""
 
 
-# ---- what they have in common --------------------------------------------------------------------
+# ---- shared functions ----------------------------------------------------------------------------
 
 
 def _busy_core(trials: Sequence[RateSample]) -> bool:
     """Whether a core of the device was saturated.
 
-    Unknown if hosts share a machine: the busiest core may be that of our sender, which keeps its
-    core busy to hold its rate.
+    Unknown if hosts share a machine: the busiest core may be that of our sender, which is always
+    busy to hold its rate.
     """
     core_shares = [trial.core_share for trial in trials if trial.core_share is not None]
     separate = not any(trial.one_machine for trial in trials)

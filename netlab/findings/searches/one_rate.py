@@ -1,7 +1,7 @@
-"""One rate over several frame sizes: in frames/s, or in bit/s by one way of counting. Pure.
+"""One rate over several frame sizes: in frames/s, or in bit/s by one way to count bytes. Pure.
 
-A search gives two bounds of a rate: one that passed, and the next of its grid that failed. The
-rates of several sizes are the same if one figure is between the bounds of every size.
+A search gives two bounds of a rate: one that passed, and the next of its grid, which failed.
+Several sizes have the same rate if one value is between the bounds of every size.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from netlab.ethernet import FCS_BYTES, GAP_BYTES, HEADER_BYTES, PREAMBLE_BYTES
 from netlab.findings.searches.sample import SizeSample
 
 SIZES, SPAN = 3, 4
-"""Least number of frame sizes that share a rate, and least ratio of the largest to the smallest."""
+"""Minimum number of frame sizes that share a rate, and minimum ratio of the largest size to the
+smallest."""
 
 BELOW = 0.95
 """Each rate must be below this share of the line rate."""
 
 SAME = 0.01
-"""Share by which the bounds of two sizes may miss each other, because trials scatter."""
+"""Share by which the bounds of two sizes may fail to overlap, because trials scatter."""
 
 CLOSE_FRAMES, CLOSE_BITS = 0.10, 0.05
-"""Largest distance of the bounds of at least three sizes, as a share of the rate: with a coarser
-grid, any rates would agree. Over a factor of four in size, ways to count bits differ by at least
-4 %."""
+"""Maximum distance between the two bounds of a size, as a share of the rate, in frames/s and in
+bit/s; at least three sizes must meet it. With a coarser grid, any rates would agree. Over a factor
+of four in size, the ways to count bits differ by at least 4 %."""
 
 ACCOUNTS: Mapping[str, int] = {
     "wire": PREAMBLE_BYTES + GAP_BYTES,
@@ -43,7 +44,7 @@ class OneRate:
     per_s: float
     """Frames/s or bit/s: the highest rate that passed at a size with close bounds."""
     accounts: tuple[str, ...] = ()
-    """For bits: every way to count by which it is one rate."""
+    """For bits: every way to count bytes by which the sizes have one rate."""
 
 
 def one_frame_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
@@ -92,9 +93,10 @@ def _bits_of(more_bytes: int) -> Callable[[int], float]:
 def _common(
     sizes: tuple[SizeSample, ...], weight: Callable[[int], float], close: float
 ) -> float | None:
-    """The rate between the bounds of every size, with each frame weighted by its size.
+    """The rate that is between the bounds of every size, if each frame counts with its weight.
 
-    Sizes with close bounds must show the rate by themselves; the others must not contradict it.
+    The sizes with close bounds must show the rate without the others; the others must not
+    contradict it.
     """
     bounds: dict[int, tuple[float, float]] = {}
     near: list[int] = []

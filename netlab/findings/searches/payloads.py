@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 OVER = 4
-"""Bytes by which a packet may exceed the MTU of the receiving interface: a virtual cable has room
-for a VLAN tag."""
+"""Bytes by which a packet may exceed the receiving interface's MTU: a virtual cable has room for a
+VLAN tag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WayFound:
-    """What one direction of a path carries, by one trial; ``None``: not known."""
+    """What one direction of a path carries, according to one trial; ``None``: not known."""
 
     trial: int
     payload_bytes: int
@@ -39,7 +39,7 @@ class WayFound:
     other_mtu_bytes: int | None
     """MTU of the interface at the other end."""
     lost_probes: int
-    """Lost messages of sizes that pass."""
+    """Number of lost messages of a size that passed in another try."""
 
 
 _WAYS: Mapping[str, tuple[str, Message]] = {
@@ -106,11 +106,11 @@ def way_of(record: Record, prefix: str) -> WayFound | None:
     )
 
 
-# ---- the answer ----------------------------------------------------------------------------------
+# ---- the result ----------------------------------------------------------------------------------
 
 
 def _answers(records: Sequence[Record]) -> Iterator[Finding]:
-    """One finding per different answer: for both directions if they agree, else per direction."""
+    """One finding per different result: for both directions if they agree, else per direction."""
     by_answer: dict[tuple[str, _Answer], list[int]] = {}
     for record in records:
         ways = {prefix: way_of(record, prefix) for prefix in _WAYS}
@@ -139,11 +139,11 @@ def _answer(way: WayFound) -> _Answer:
     return way.payload_bytes, way.path_mtu_bytes, way.evidence
 
 
-# ---- less than the interface takes ---------------------------------------------------------------
+# ---- less than the interface's MTU ---------------------------------------------------------------
 
 
 def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterator[Finding]:
-    """Paths that carry less than the sender's interface or the link allows."""
+    """Paths that carry shorter packets than the sender's interface or the link allows."""
     by_place: dict[tuple[int, str, str], list[int]] = {}
     figures_of: dict[tuple[int, str, str], dict[str, float | None]] = {}
     for record in records:
@@ -173,7 +173,7 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
 
 
 def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
-    """The evidence that the path carries less; ``None`` if there is none."""
+    """The evidence that the path carries only shorter packets; ``None`` if there is none."""
     mtu, own = way.path_mtu_bytes, way.interface_mtu_bytes
     if mtu is None:
         return None
@@ -187,7 +187,9 @@ def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
 
 
 def _place(way: WayFound, record: Record, prefix: str) -> str:
-    """The receiving host if its interface has this MTU; empty if the limit is on the path."""
+    """The receiving host, if its interface has the MTU of the limit; empty if the limit is on the
+    path.
+    """
     other_mtu, mtu = way.other_mtu_bytes, way.path_mtu_bytes
     if other_mtu is None or mtu is None or not other_mtu <= mtu <= other_mtu + OVER:
         return ""
@@ -195,7 +197,7 @@ def _place(way: WayFound, record: Record, prefix: str) -> str:
 
 
 def _fragments_lost(records: Sequence[Record], prefix: str) -> Iterator[Finding]:
-    """The sender fragments a message one byte longer correctly, but it does not arrive."""
+    """Messages one byte longer, which the sender fragments correctly, but which do not arrive."""
     ways = [
         way
         for record in records
@@ -209,7 +211,7 @@ def _fragments_lost(records: Sequence[Record], prefix: str) -> Iterator[Finding]
         yield _finding_of(Kind.FRAGMENTS_LOST, records, [way.trial for way in ways], figures, words)
 
 
-# ---- what they have in common --------------------------------------------------------------------
+# ---- shared functions ----------------------------------------------------------------------------
 
 
 def _way_and_trials(way: Message | str, times: int, number_of: int) -> Message | str:

@@ -28,12 +28,13 @@ OWN_LIMITS = ("generator-bound", "receiver-bound")
 
 
 _WHOLE = 0.95
-"""Share of the full length from which a trial counts as full: its frames are whole numbers."""
+"""Minimum share of the full length for a trial to count as full: it has a whole number of
+frames."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tries:
-    """Trials of one search or of its loss test, in order: one element per trial in every list."""
+    """Trials of one search, or of its loss test, in order: every list has one element per trial."""
 
     line_share: tuple[float, ...] = ()
     duration_s: tuple[float, ...] = ()
@@ -55,7 +56,7 @@ class RateSample:
     ways: int
     """Number of directions in which frames were sent at once."""
     limit: str
-    """What ended it, as recorded; ``NO_RATE`` if the device passed no rate. Empty: not known."""
+    """What ended it, as recorded; ``NO_RATE`` if no rate passed. Empty: not known."""
     found: bool = True
     """Whether a rate was found."""
     line_per_s: float | None = None
@@ -67,9 +68,10 @@ class RateSample:
     """The lowest rate above it that failed."""
     limit_host: str = ""
     core_share: float | None = None
-    """Load of the limiting host's busiest core in the trials that failed."""
+    """Load of the busiest core of the limiting host, in the trials that failed."""
     one_machine: bool = False
-    """Whether some of the hosts are one machine: CPU loads are then those of the machine."""
+    """Whether some of the hosts are one machine: then each CPU load is that of the whole
+    machine."""
     step_share: float | None = None
     """Step between the tried rates, as a share of the line rate."""
     full_s: float | None = None
@@ -99,7 +101,8 @@ class RateSample:
     def jumps(self) -> bool:
         """Whether a higher rate passed at full length, or a lower one failed.
 
-        It must differ from the found rate by more than one step: less is scatter at the limit.
+        This rate must differ from the found one by more than one step: less is scatter at the
+        limit.
         """
         found_share, step, tries = self.line_share, self.step_share, self.tries
         if self.monotone or found_share is None or step is None or self.full_s is None:
@@ -116,7 +119,7 @@ class RateSample:
 
 @dataclass(frozen=True, kw_only=True)
 class SizeSample:
-    """Trials of one cell, that is one frame size, that show the same."""
+    """Trials of one cell (one frame size) that show the same."""
 
     frame_bytes: int
     trials: tuple[RateSample, ...]
@@ -158,11 +161,11 @@ class SizeGroup:
     """The trials of each size that ended."""
 
     def showing(self, *limits: str) -> tuple[SizeSample, ...]:
-        """The sizes with trials that one of these limits ended, with these trials."""
+        """The sizes that have trials with one of these limits, each with these trials only."""
         return self.where([trial for size in self.sizes for trial in size if trial.limit in limits])
 
     def where(self, trials: Iterable[RateSample]) -> tuple[SizeSample, ...]:
-        """The sizes of the given trials, with these trials."""
+        """The sizes that have some of the given trials, each with these trials only."""
         keys = {trial.key for trial in trials}
         return tuple(
             SizeSample(frame_bytes=size[0].frame_bytes, trials=matches, of_trials=len(size))

@@ -27,7 +27,7 @@ def of_searches(
 
 
 def of_sizes(size_samples: Sequence[SizeSample], group: SizeGroup) -> dict[str, str]:
-    """The frame sizes, with the number of trials if not all of several show it."""
+    """The frame sizes. If not all of several trials show it, with the number of trials that do."""
     count, trial_count = len(_trials(size_samples)), sum(size.of_trials for size in size_samples)
     sizes = _sizes(size_samples, group)
     in_words = (

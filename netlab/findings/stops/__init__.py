@@ -1,1 +1,1 @@
-"""Findings about interrupted and delayed trials, including trials repeated since. Pure."""
+"""Findings about interrupted and delayed trials, also about trials repeated later. Pure."""

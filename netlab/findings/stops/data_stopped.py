@@ -44,7 +44,7 @@ CAUSES: Mapping[tuple[Cause, str], Message] = {
 """(cause, end) → its text; the end is empty if both ends share the cause."""
 
 SILENT = 20
-"""A finding needs a silence of at least this many mean distances between the stream's messages."""
+"""Minimum silence for a finding, in mean intervals between the stream's messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class _Attempt:
 
 
 def stopped(run: Run) -> Iterator[Finding]:
-    """Warnings about trials that count, notes about trials that were repeated since."""
+    """Warnings about trials that count, notes about trials that were repeated later."""
     latest_attempts: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     earlier_attempts: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     for record in run.records:
         latest = run.latest.get((record.cell, record.trial))
-        # A trial outside the plan, or whose last attempt failed or is pending, has no result.
+        # No result: trials outside the plan, or whose last attempt failed or is pending.
         if latest is None or latest.status is not Status.OK:
             continue
         for stop in interruptions(record):

@@ -1,8 +1,8 @@
 """Delayed trials: a probe lost part of its window in pauses too short for gaps. Pure.
 
-records → findings per cell and flow: a process did not run for part of its window, a hypervisor
-gave CPU time to others, a sender omitted messages that were due, or messages that were delayed
-before the window arrived in it
+records → findings per cell and flow. The causes: a process did not run for part of its window, a
+hypervisor gave CPU time to others, a sender omitted messages that were due, or messages that had
+been delayed before the window arrived in it.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 STALLED = 0.03
-"""Share of the window without CPU from which there is a warning. TCP may need the same time again
-to regain its rate, and a figure that is 5 % off needs a warning."""
+"""Minimum share of the window without a CPU for a warning. TCP may need the same time again to
+regain its rate, and a figure that is 5 % off needs a warning."""
 LATE = 1.03
-"""Ratio of received to offered data that a sender's catching up or one call cannot explain."""
+"""Minimum ratio of received to offered data for a warning. It is more than one call, or a sender
+that catches up, can cause."""
 RAN = 1.1
-"""CPU time plus pauses may not exceed this multiple of the window, with room for the kernel's
-accounting. If they do, ticks were late while the measuring thread ran."""
+"""CPU time plus pauses may be at most this multiple of the window, because the kernel's accounting
+is not exact. If they are more, ticks were late while the measuring thread ran."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Delay:
-    """One flow of a trial, its missing share, and the figures and words of the finding."""
+    """One delayed flow of a trial: its missing share, and the figures and words of the finding."""
 
     record: Record
     share: float
@@ -51,8 +52,8 @@ def delayed_trials(run: Run, link: Link | None) -> Iterator[Finding]:
 
     They concern processes that did not run for at least 3 % of their window, hosts that lost at
     least 5 % of their CPU time, senders that sent less than requested, and windows in which more
-    arrived than was offered. A trial has at most one of them, and none if data stopped, which has
-    its own finding. Imported tables have no windows.
+    arrived than was offered. A trial has at most one of these warnings. If data stopped, it has
+    none, since another finding reports this. Imported tables have no windows.
     """
     if run.plan.source is not None:
         return
@@ -86,7 +87,9 @@ def _trials_of(run: Run) -> dict[str, int]:
 
 
 def _process_pause(record: Record, flow: str) -> _Delay | None:
-    """The end whose process paused longest; ``None`` if both ran or it is not known."""
+    """The end whose process paused longest; ``None`` if both ran all the time, or if it is not
+    known.
+    """
     whole_ns = number(record.values.get(f"{flow}elapsed_ns"))
     pauses = []
     for end in ("sender", "receiver", "client", "server"):
@@ -105,9 +108,9 @@ def _process_pause(record: Record, flow: str) -> _Delay | None:
 
 
 def _stolen_cpus(record: Record, flow: str) -> _Delay | None:
-    """The end of a stream that lost most CPU time to a hypervisor, if that is at least 5 %.
+    """The end of a stream that lost the most CPU time to a hypervisor, if it lost at least 5 %.
 
-    Round trips are left out: their median hardly changes.
+    Round trips are left out: stolen CPU time hardly changes their median.
     """
     ends = ("sender", "receiver")
     shares = {end: _stolen_share(record, flow + end) for end in ends}
@@ -119,7 +122,7 @@ def _stolen_cpus(record: Record, flow: str) -> _Delay | None:
 
 
 def _stolen_share(record: Record, end: str) -> float:
-    """Share of stolen CPU time; 0 if the window is too short for it."""
+    """Share of stolen CPU time; 0 if the window is too short to measure it."""
     window_ns = number(record.values.get(f"{end}_elapsed_ns")) or 0.0
     share = number(record.values.get(f"{end}_host_steal_share")) or 0.0
     return share if window_ns >= WINDOW_NS else 0.0

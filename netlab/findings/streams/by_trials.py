@@ -1,4 +1,6 @@
-"""Limits by trial: each trial's own limit, and what trials show together → findings. Pure."""
+"""Limits by trial: each trial's own limit, and the limits that only several trials show → findings.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,17 @@ from netlab.findings.streams.path_limits import packet_bound
 from netlab.findings.streams.trial_counts import trial_count_words, trials_of
 
 SLOWER = 0.95
-"""A minority of a cell's trials gets a warning of its own only if it reaches at most this share of
-the others."""
+"""A minority of a cell's trials gets a warning of its own only if its throughput is at most this
+share of that of the others."""
 
 VETO_TRIALS, VETO_SPAN = 6, 0.1
-"""Least trials, and least span of their shares of time without a CPU, that can show that longer
-waits cost nothing."""
+"""Minimum number of trials, and minimum difference between their shares of time without a CPU, that
+can show that longer waits cost nothing."""
 
 _LESS_THAN_PACKETS = frozenset({None, Kind.PATH_LOSS, Kind.UNPLACED_LOSS, Kind.NOT_DETERMINED})
 
 _Part = tuple[str, str, str, int, str, str]
-"""A host, its role, and the tests: protocol, message size, flow, conditions."""
+"""A host, its role, and what is tested: protocol, message size, flow, conditions."""
 
 _WAITS: Mapping[Kind, Callable[[StreamSample], tuple[StreamEnd, ...]]] = {
     Kind.SENDER_CPU_QUOTA: lambda sample: (sample.sender,),
@@ -41,9 +43,10 @@ _WAITS: Mapping[Kind, Callable[[StreamSample], tuple[StreamEnd, ...]]] = {
 
 
 def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
-    """The bottlenecks of the streams, in the readings' order: one finding per group of cells and
-    limit, over the trials that show it; one per direction of a pairing whose link is slower than
-    stated.
+    """The bottlenecks of the streams, in the readings' order.
+
+    There is one finding per group of cells and limit, with the trials that show it; and one per
+    direction of a pairing whose link is slower than stated.
     """
     judged_alone = _without_harmless(_of_trials(with_steady_others(samples)))
     judged_streams = _with_packets(_without_vetoed(judged_alone))
@@ -72,9 +75,10 @@ def _of_trials(samples: Sequence[StreamSample]) -> list[JudgedStream]:
 
 
 def _with_packets(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
-    """Add the limit by packet rate, which several cells show, to streams without another limit.
+    """For streams without another limit, add the limit by packet rate, which only several cells can
+    show.
 
-    A wait for a CPU gives way if most of these trials have that rate without it.
+    A wait for a CPU is replaced if most of the trials at that packet rate did not wait.
     """
     bound = packet_bound(stream.sample for stream in judged_streams)
     candidates = [
@@ -97,8 +101,10 @@ def _with_packets(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
 
 
 def _without_harmless(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
-    """Drop waits for a CPU that cost nothing: the same host waited as long, in the same role, in
-    another trial with such messages that filled the wire, with any peer.
+    """Drop waits for a CPU that cost nothing.
+
+    A wait costs nothing if the same host, in the same role and with such messages, waited as long
+    in another trial that filled the wire, with any peer.
     """
     harmless: dict[_Part, float] = {}
     for stream in judged_streams:
@@ -125,7 +131,7 @@ def _is_harmless(stream: JudgedStream, harmless: Mapping[_Part, float]) -> bool:
 
 
 def _parts(sample: StreamSample) -> tuple[tuple[_Part, StreamEnd], ...]:
-    """Each end, with its role and its tests."""
+    """Each end, with its role and what is tested."""
     settings = (sample.protocol, sample.message_bytes, sample.flow, sample.conditions)
     return (
         ((sample.sender.host, "sender", *settings), sample.sender),
@@ -134,7 +140,7 @@ def _parts(sample: StreamSample) -> tuple[tuple[_Part, StreamEnd], ...]:
 
 
 def _without_vetoed(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
-    """Drop waits for a CPU if trials of the group that waited longer were not slower."""
+    """Drop waits for a CPU if those trials of the group that waited longer were not slower."""
     groups: dict[Group, list[JudgedStream]] = {}
     for stream in judged_streams:
         groups.setdefault(stream.sample.group, []).append(stream)
@@ -159,7 +165,7 @@ def _fallback(sample: StreamSample) -> Kind | None:
 def _costs_nothing(
     streams: Sequence[JudgedStream], ends_of: Callable[[StreamSample], tuple[StreamEnd, ...]]
 ) -> bool:
-    """Whether longer waits go with no less throughput, by Kendall's tau (1938).
+    """Whether throughput does not fall with longer waits, by Kendall's tau (1938).
 
     Throughput is relative to the median of its cell.
     """
@@ -185,7 +191,9 @@ def _costs_nothing(
 
 
 def _grouped(judged_streams: Sequence[JudgedStream], placed: Collection[int]) -> Iterator[Finding]:
-    """One finding per group and kind; ``placed``: places of trials that already have a finding."""
+    """One finding per group and kind. ``placed``: trials that already have a finding, as indices of
+    their streams.
+    """
     groups: dict[Group, dict[str, list[tuple[int, JudgedStream]]]] = {}
     for place, stream in enumerate(judged_streams):
         cells = groups.setdefault(stream.sample.group, {})
@@ -212,7 +220,7 @@ def _grouped(judged_streams: Sequence[JudgedStream], placed: Collection[int]) ->
 def _of_cell(trials: Sequence[JudgedStream], of_trials: int) -> dict[Kind, list[StreamSample]]:
     """Kind → the trials of one cell that show it, the most frequent kind first.
 
-    A minority of trials that is hardly slower than the others is no warning.
+    A minority of trials is left out if it is hardly slower than the others.
     """
     kinds: dict[Kind | None, list[StreamSample]] = {}
     for stream in trials:

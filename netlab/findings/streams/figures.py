@@ -68,7 +68,7 @@ _ALWAYS = ("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share")
 
 
 def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | None]:
-    """Medians over the trials; ``None`` for a figure that some trial lacks."""
+    """Medians over the trials; ``None`` for a figure that is missing in some trial."""
     samples = tuple(trials)
     medians: dict[str, float | None] = {}
     for name in (*_ALWAYS, *kind.figures):
@@ -83,7 +83,7 @@ def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | No
 
 
 def words(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, str]:
-    """Evidence that is not a number, if all of these trials have the same."""
+    """Evidence that is not a number, if it is the same in all of these trials."""
     if kind is not Kind.OTHER_TRAFFIC:
         return {}
     traffic_of_trials = [sample.reported_others for sample in trials]

@@ -1,7 +1,7 @@
-"""Rules for limits of a stream's two hosts: the CPU, what took it away, the send calls. Pure.
+"""Rules for limits that a stream's two hosts cause: CPU, waits for it, send calls. Pure.
 
-Each rule judges one stream; it is false if a figure that it needs is not known. limits.py applies
-them only below the wire ceiling.
+Each rule judges one stream; it is false if a value that it needs is not known. limits.py applies
+the rules only to streams below the wire ceiling.
 """
 
 from __future__ import annotations
@@ -9,62 +9,68 @@ from __future__ import annotations
 from netlab.findings.sample import StreamEnd, StreamSample
 
 ON_CPU = 0.95
-"""Least share of the window on a CPU for a thread to be CPU-bound."""
+"""Minimum share of the window that a CPU-bound thread is on a CPU."""
 
 WAITED = 0.02
-"""Most share of the window that a CPU-bound thread may wait for its CPU, and for anything else."""
+"""Maximum share of the window that a CPU-bound thread waits for its CPU, and for anything else."""
 
 STARVED = 0.05
-"""A limit above this share: of the window without a CPU although ready to run, of CPU time given to
-other machines, or of the periods of a quota with throttling."""
+"""Share above which each of these is a limit: time ready to run without a CPU, CPU time given to
+other machines, periods of a quota with throttling."""
 
 OTHERS_WAIT = 3
-"""A thread that waited for a CPU for more than so many times the steal share of all CPUs waited for
-other programs. Up to this factor, the steal of two or three CPUs may all have hit the thread's."""
+"""If a thread waited for a CPU for more than this many times the steal share of all CPUs, it waited
+for other programs. Up to this factor, the steal of two or three CPUs may all have hit the thread's
+CPU."""
 
 SATURATED = 0.97
-"""Least share of the window that a saturated core is busy."""
+"""Minimum share of the window that a saturated core is busy."""
 
 WORK_PER_S, FRAME_BYTES = 10_000, 1500
-"""Least messages or full frames a second that can fill a core: 100 µs each."""
+"""Minimum number of messages, or of full frames, per second that can saturate a core: 100 µs
+each."""
 
 CLOSED = 0.5
-"""Least share of the window in which the receiver's window held TCP back."""
+"""Minimum share of the window in which the receiver's window held TCP back."""
 
 LOST_MUCH = 0.2
-"""Share of lost messages that limits throughput, whatever else is missing."""
+"""Minimum share of lost messages that limits throughput, whatever else is missing."""
 
 COVERED = 0.5
-"""Least share of the loss for one place to explain it."""
+"""Minimum share of the loss that the drops in one place must cover to explain it."""
 
 COSTS = 0.5
-"""Least share of what throughput lacks to the ceiling that a wait for a CPU costs, to be the limit
-by itself."""
+"""A wait for a CPU is a limit if it cost at least this share of the gap between throughput and the
+ceiling."""
 
 QUEUE_LOOKS, QUEUE_FULL = 8, 0.5
-"""Least samples of a receive queue, and the share of them above which it is mostly full."""
+"""Minimum number of samples of a receive queue, and the share of full ones above which the queue
+counts as mostly full."""
 
 USEFUL, HURRIES = 0.95, 0.8
-"""Least share of the receive calls that found data, for a receiver that never waits; and the least
-share of the window that it is on a CPU then: a receiver that sleeps long finds data as well."""
+"""Minimum share of the receive calls of a receiver that never waits which found data, and minimum
+share of the window that it is on a CPU. The second is needed because the calls of a receiver that
+sleeps long find data as well."""
 
 IN_CALLS = 0.8
-"""Least share of the window that send calls fill."""
+"""Minimum share of the window inside send calls, for the calls to be the limit."""
 
 IN_ORDINARY_CALLS = 0.5
-"""Least share of the window that all calls except the longest fill."""
+"""Minimum share of the window inside send calls, without the longest ones."""
 
 ROOM = 0.9
-"""Least share of the send calls that found room in the socket: they do not wait for a queue."""
+"""Minimum share of the send calls that found room in the socket: such calls do not wait for a
+queue."""
 
 LOOKS = 8
-"""Least samples of the room in the socket."""
+"""Minimum number of samples of the room in the socket."""
 
 OF_BUFFER = 8
-"""Least messages that fit in the send buffer: with fewer, each call may wait for the queue."""
+"""Minimum number of messages that fit in the send buffer: with fewer, each call may wait for the
+queue."""
 
 DELIVERED = 0.95
-"""Least share of what was sent that must arrive for the sender to be the limit."""
+"""Minimum share of the sent data that must arrive for the sender to be the limit."""
 
 SENT_ENOUGH = 0.98
 """A sender that sends this share of the ceiling, or of the offered rate, is not the limit."""
@@ -76,12 +82,12 @@ def throttled(end: StreamEnd) -> bool:
 
 
 def starved(end: StreamEnd) -> bool:
-    """Whether other programs had the CPU while it was ready to run."""
+    """Whether it was ready to run while other programs had the CPU."""
     return end.judged and (end.run_queue_share or 0) > STARVED
 
 
 def robbed(end: StreamEnd) -> bool:
-    """Whether the hypervisor gave its CPUs to other machines, and that explains its waits."""
+    """Whether the hypervisor gave its CPUs to other machines, and this explains its waits."""
     steal, waited = end.steal_share or 0, end.run_queue_share or 0
     return end.judged and steal > STARVED and waited <= OTHERS_WAIT * steal
 
@@ -92,10 +98,11 @@ def wants_cpu(end: StreamEnd) -> bool:
 
 
 def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
-    """Whether the time without a CPU is at least half of what throughput lacks.
+    """Whether the share of time without a CPU is at least half of the throughput that is missing.
 
-    It lacks that to the ceiling, or to the best of the cell's trials without such waits, if that is
-    known. If those trials were hardly faster, the waits cost nothing.
+    Throughput is compared with the ceiling or the offered rate, whichever is lower, or with the
+    best of the cell's trials without such waits, if that is lower still. If those trials were
+    hardly faster, the waits cost nothing.
     """
     if _as_fast_as(sample, best_bit_per_s):
         return False
@@ -105,7 +112,7 @@ def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = N
 def takes(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
     """Whether the time without a CPU explains what is missing.
 
-    It does by its share of the time, or if the end waited for nothing else.
+    It does if its share is large enough (``costs``), or if the end waited for nothing else.
     """
     if _as_fast_as(sample, best_bit_per_s):
         return False
@@ -121,7 +128,7 @@ def _as_fast_as(sample: StreamSample, best_bit_per_s: float | None) -> bool:
 
 
 def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
-    """What throughput lacks, as a share of what it could have been; 1 if that is not known."""
+    """Missing throughput, as a share of the possible throughput; 1 if the latter is not known."""
     throughput = sample.throughput_bit_per_s
     targets = (sample.ceiling_bit_per_s, sample.offered_bit_per_s)
     target = min((rate for rate in targets if rate), default=None)
@@ -134,20 +141,19 @@ def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
 def receiver_held_up(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
     """Whether the receiver fell behind, and its waits explain what is missing.
 
-    A wait for its CPU alone costs nothing while its queue has room.
+    A receiver's wait for its CPU costs nothing while its queue has room.
     """
     is_closed = (sample.tcp_share(sample.tcp.rwnd_limited_us) or 0) >= CLOSED
     drops = loses(sample) and (share_lost_in_receive_queue(sample) or 0) >= COVERED
     never_idle = not sample.receiver.spins and wants_cpu(sample.receiver)
-    # The receiver lacks what its socket dropped, whatever the wire could carry.
+    # What its socket dropped is missing at the receiver, whatever the wire could carry.
     costly = drops or takes(sample, sample.receiver, best_bit_per_s)
     return never_idle or receiver_behind(sample) or ((is_closed or drops) and costly)
 
 
 def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """Whether the receiver's waits are at least half of what is missing.
-
-    And so is the time in which its window was closed or its queue full.
+    """Whether the receiver's waits are at least half of what is missing, and so is the time in
+    which its window was closed or its queue full.
     """
     shut = _shut_share(sample)
     return (
@@ -158,8 +164,9 @@ def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> 
 
 
 def receiver_costs(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """Whether the receiver's waits are at least half of what is missing, and it is not recorded
-    whether its window was closed. Only TCP: over UDP a late receiver loses messages instead.
+    """Whether the receiver's waits are at least half of what is missing, although the record does
+    not show whether its window was closed. Only for TCP: over UDP a late receiver loses messages
+    instead.
     """
     unknown = sample.protocol == "TCP" and _shut_share(sample) is None
     return unknown and costs(sample, sample.receiver, best_bit_per_s)
@@ -207,9 +214,10 @@ def receiver_on_cpu(sample: StreamSample) -> bool:
 
 
 def core_saturated(sample: StreamSample) -> bool:
-    """Whether one core was saturated, and not by one of our own threads.
+    """Whether one core was saturated, but not by one of our own threads.
 
-    Nor by other programs: they would have made our threads wait. Few frames fill no core.
+    Other programs are excluded too: they would have made our threads wait. Few frames cannot
+    saturate a core.
     """
     ends = sample.ends
     frames_per_s = sample.throughput_bit_per_s / (8 * FRAME_BYTES)
@@ -229,11 +237,11 @@ def core_saturated(sample: StreamSample) -> bool:
 
 
 def sender_in_calls(sample: StreamSample) -> bool:
-    """Whether send calls fill the window, and do not wait for the queue.
+    """Whether the sender spends the window in send calls, and these do not wait for the queue.
 
-    Equally long calls show nothing: a call that waits for room in a full buffer may always take as
-    long as a message is on the wire. So the room in the socket is sampled. That is valid for small
-    messages only: a call may wait halfway through a large one.
+    Calls of equal length prove nothing: a call that waits for room in a full buffer may always take
+    as long as a message is on the wire. So the room in the socket is sampled. This works for small
+    messages only: a call may wait in the middle of a large one.
     """
     buffer_bytes = sample.send_buffer_bytes
     if (
@@ -254,7 +262,8 @@ def sender_in_calls(sample: StreamSample) -> bool:
 
 
 def _may_be_the_senders(sample: StreamSample) -> bool:
-    """Whether it sent as fast as it could, less than the wire carries, and its messages arrived.
+    """Whether the sender may be the limit: it sent as fast as it could, less than the wire carries,
+    and its messages arrived.
 
     TCP loses nothing; only the windows of its two ends differ slightly.
     """
@@ -278,7 +287,7 @@ def sent_enough(sample: StreamSample) -> bool:
 
 
 def loses(sample: StreamSample) -> bool:
-    """Whether loss is the limit: any loss if enough was sent; otherwise more than 5 %."""
+    """Whether loss is the limit: any loss, if the sender sent enough; otherwise more than 5 %."""
     share = sample.lost_share
     if sample.protocol != "UDP" or share is None:
         return False
@@ -286,7 +295,9 @@ def loses(sample: StreamSample) -> bool:
 
 
 def loses_most(sample: StreamSample) -> bool:
-    """Whether loss is the limit, and half of what is missing to the ceiling or a fifth of all."""
+    """Whether loss is the limit, and is at least half of what is missing to the ceiling or a fifth
+    of all messages.
+    """
     share = sample.lost_share or 0
     most = share >= min(LOST_MUCH, COSTS * _missing(sample, None))
     return loses(sample) and (most or sent_enough(sample))

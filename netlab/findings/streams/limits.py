@@ -1,7 +1,7 @@
 """The bottleneck of one stream, as far as its own record shows it. Pure.
 
-The rules are in ``_RULES``; host_limits.py and path_limits.py have what each of them checks.
-by_trials.py has what several trials show together.
+``_RULES`` lists the rules; host_limits.py and path_limits.py contain their conditions. by_trials.py
+judges several trials together.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from netlab.findings.streams.path_limits import (
 )
 
 FILLED, FILLED_BOTH_WAYS = 0.98, 0.96
-"""Least share of the wire ceiling at which the wire is the limit. With data both ways the ceiling
-is an upper bound, since acknowledgements take room."""
+"""Minimum share of the wire ceiling at which the wire is the limit. If data flow both ways, the
+ceiling is an upper bound, since acknowledgements take room."""
 
 OFFERED = 0.98
-"""Least share of the offered rate at which it is the limit."""
+"""Minimum share of the offered rate at which this rate is the limit."""
 
 _Rule = Callable[[StreamSample, float | None], bool]
-"""Judges a stream. The second argument is the best throughput of the trials of its cell that had a
-CPU whenever they wanted one, in bit/s (``None``: not known)."""
+"""Judges a stream. The second argument is the best throughput in bit/s of those trials of its cell
+that did not wait for a CPU (``None``: not known)."""
 
 
 def _of(rule: Callable[[StreamSample], bool]) -> _Rule:
@@ -60,8 +60,8 @@ def _of(rule: Callable[[StreamSample], bool]) -> _Rule:
 
 
 _RULES: Sequence[tuple[Kind, _Rule]] = (
-    # First what takes the CPU away, then its effects: a receiver without a CPU closes its window
-    # and drops messages, a sender without one makes fewer calls.
+    # First the causes of missing CPU time, then their effects: a receiver without a CPU closes
+    # its window and drops messages, a sender without one makes fewer calls.
     (Kind.RECEIVER_CPU_QUOTA, lambda it, best: throttled(it.receiver) and held_up(it, best)),
     (Kind.SENDER_CPU_QUOTA, lambda it, best: throttled(it.sender) and takes(it, it.sender, best)),
     (Kind.STOLEN_CPU, lambda it, best: robbed(it.receiver) and held_up(it, best)),
@@ -73,7 +73,7 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     (Kind.SENDER_CPU, _of(sender_on_cpu)),
     (Kind.RECEIVER_CPU, _of(receiver_on_cpu)),
     (Kind.SENDER_CALL_RATE, _of(sender_in_calls)),
-    # If others fill the link, it has no room left, whatever TCP waits for.
+    # If others fill the link, no room is left on it, whatever TCP waits for.
     (Kind.OTHER_TRAFFIC, _of(crowded_out)),
     (Kind.SENDER_BUFFER, _of(send_buffer_limited)),
     (Kind.RECEIVE_QUEUE_DROPS, _of(receive_queue_drops)),
@@ -103,30 +103,30 @@ _BY_WAITS: Sequence[tuple[Kind, _Rule]] = (
     (Kind.RECEIVER_STARVED, lambda it, best: starved(it.receiver) and receiver_costs(it, best)),
     (Kind.SENDER_STARVED, lambda it, best: starved(it.sender) and costs(it, it.sender, best)),
 )
-"""Waits whose effect is not recorded. They must cost at least half of what is missing, and give way
-to anything that several trials show."""
+"""Waits whose effect is not recorded. They must explain at least half of what is missing, and are
+replaced by any limit that several trials show."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedStream:
-    """One stream, and its limit by its own record."""
+    """One stream, and its limit according to its own record."""
 
     sample: StreamSample
     kind: Kind | None
     """``None`` if too little is recorded, even for "not determined"."""
     by_shares: bool = False
-    """Waits for a CPU, or others, are large enough for what is missing, but their effect is not
-    recorded."""
+    """Whether the limit was found by shares only: waits for a CPU, or the traffic of others, are
+    large enough to explain what is missing, but their effect is not recorded."""
 
 
 def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedStream:
     """The bottleneck of a stream.
 
-    ``best_bit_per_s`` is the throughput of the trials of its cell that had a CPU whenever they
-    wanted one; ``None`` if it is not known.
+    ``best_bit_per_s`` is the best throughput of those trials of its cell that did not wait for a
+    CPU; ``None`` if it is not known.
     """
     if fills_the_wire(sample):
-        # Above it, it is no ceiling of this wire.
+        # Above the ceiling: it cannot be the ceiling of this wire.
         return JudgedStream(sample, None if is_above(sample) else Kind.WIRE_CEILING)
     comparable = sample.same_host or sample.ceiling_bit_per_s
     if sample.imported or not comparable or lost_to_stops(sample):
@@ -144,7 +144,7 @@ def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedS
 
 
 def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStream:
-    """The limit if no single figure shows it: whatever explains enough of what is missing."""
+    """The limit if no single value shows it: the cause that explains enough of what is missing."""
     largest = largest_beside_others(sample)
     if largest is not None:
         return JudgedStream(sample, largest, by_shares=True)
@@ -157,7 +157,7 @@ def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStre
 
 
 def limit_of(sample: StreamSample) -> Kind | None:
-    """Its bottleneck, by its own record alone; ``None`` if too little of it is known."""
+    """Its bottleneck according to its own record alone; ``None`` if too little is recorded."""
     return judged(sample).kind
 
 
@@ -170,17 +170,18 @@ def fills_the_wire(sample: StreamSample) -> bool:
 
 
 def lost_to_stops(sample: StreamSample) -> bool:
-    """Whether its data stopped for at least half of the time that is missing.
+    """Whether stops of the data are at least half of the time that is missing.
 
-    Another finding reports that; what TCP, a CPU or a counter shows in such a window is no limit.
+    Another finding reports the stops. What TCP, a CPU or a counter shows in such a window is not a
+    limit.
     """
     stopped_share = sample.stopped_share
     return stopped_share > 0 and stopped_share >= COSTS * sample.missing_share
 
 
 def is_above(sample: StreamSample) -> bool:
-    """Whether its throughput is above the wire ceiling by more than clock and receive calls
-    explain.
+    """Whether its throughput is above the wire ceiling by more than the clocks and long receive
+    calls can explain.
     """
     ceiling = sample.highest_ceiling_bit_per_s
     if ceiling is None or sample.same_host:
@@ -190,7 +191,7 @@ def is_above(sample: StreamSample) -> bool:
 
 
 def is_all_known(sample: StreamSample) -> bool:
-    """Whether its record has all that the rules need to show a limit that they know."""
+    """Whether its record has all values that the rules need."""
     ends: Sequence[float | None] = (
         sample.sender.thread_share,
         sample.sender.run_queue_share,

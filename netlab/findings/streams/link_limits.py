@@ -1,7 +1,9 @@
-"""Links slower than stated: streams that all stop at one rate, and what that rate counts. Pure.
+"""Links slower than stated: streams that are all limited to one rate, and the bytes that this rate
+counts. Pure.
 
-For one direction of a pairing: its streams that nothing else explains → the highest rate that
-several of them share, by each way to count bytes → a finding, if none of its streams is faster.
+Each direction of a pairing is judged separately. Of its streams without another explanation, the
+highest rate that several of them share is sought, by each way to count bytes. There is a finding if
+no stream of the direction is faster.
 """
 
 from __future__ import annotations
@@ -22,17 +24,18 @@ from netlab.findings.streams.trial_counts import trials_of
 from netlab.messages import Message, _
 
 LOST_ALONE = 0.1
-"""A stream's loss comes from its rate if others lost at most this share of it: random loss hits all
-streams alike."""
+"""The rate caused a stream's loss if other streams at the rate lost at most this share as much:
+random loss hits all streams alike."""
 
 LOSS_SPAN = 0.02
-"""Least difference between the shares that columns lost at one rate; random loss has none."""
+"""Minimum difference between the loss shares of columns at one rate; random loss is the same in all
+columns."""
 
 WAITS_ALIKE = 1.5
-"""Waits up to so many times the shortest are alike."""
+"""Waits for a CPU count as equal if the longest is at most this many times the shortest."""
 
 ALIKE = 0.01
-"""Rates of both directions that differ by less than this share are stated together."""
+"""If the rates of both directions differ by less than this share, one finding states both."""
 
 OF_LINKS = frozenset({Kind.LINK_FAR_BELOW, Kind.SLOWER_LINK, Kind.SHAPER, Kind.LINK_OR_SHAPER})
 """The kinds of findings about links."""
@@ -52,12 +55,13 @@ class LinkLimit:
     finding: Finding
     members: frozenset[int]
     shared: frozenset[int]
-    """Those of them that fill the link together with others; they keep that finding as well."""
+    """Those streams that fill the link together with others; they also keep the finding about
+    others."""
 
 
 @dataclass(frozen=True, slots=True)
 class _StoppedWay:
-    """The rate at which the streams of one direction of a pairing stop."""
+    """The rate that limits the streams of one direction of a pairing."""
 
     kind: Kind
     fit: RateFit
@@ -68,12 +72,12 @@ class _StoppedWay:
 
     @property
     def rate_bit_per_s(self) -> float:
-        """The rate as its accounting counts bytes."""
+        """The rate, in the bytes that its accounting counts."""
         return self.fit.rate_bit_per_s
 
     @property
     def streams(self) -> tuple[StreamSample, ...]:
-        """The streams that stop there."""
+        """The streams that are limited to the rate."""
         return tuple(member.sample for member in self.fit.members)
 
 
@@ -128,7 +132,9 @@ def _one_way(all_streams: Sequence[Stopped]) -> _StoppedWay | None:
 
 
 def _with_full(fit: RateFit, all_streams: Sequence[Stopped], accounting: Accounting) -> RateFit:
-    """Add the streams that fill the slower link: whatever they wait for, it limits them."""
+    """Add all streams that fill the slower link: it limits them, even if their own record shows a
+    wait.
+    """
     full = [
         stream
         for stream in all_streams
@@ -146,9 +152,11 @@ def _fills_stated(fit: RateFit, stated_bit_per_s: float) -> bool:
 
 
 def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
-    """Whether all its streams waited for a CPU alike, for as long as what is missing.
+    """Whether all its streams waited equally long for a CPU, at least for the share that is
+    missing.
 
-    Such waits give one rate as well. With TCP's plateau they can be told apart.
+    Equal waits also give all streams one rate. If a stream has a TCP plateau, waits and a slower
+    link can be distinguished.
     """
     missing_share = 1 - fit.rate_bit_per_s / stated_bit_per_s
     waits = [member.sample.longest_wait_share for member in fit.members]
@@ -165,8 +173,8 @@ def _stated(fit: RateFit) -> float:
 def _fits(
     pool: Sequence[Stopped], all_streams: Sequence[Stopped]
 ) -> Iterator[tuple[Kind, Accounting, RateFit]]:
-    """The accounting by which columns of several ceilings have one rate, if another does not fit;
-    otherwise the wire's, if all are at one share of it.
+    """The accounting by which columns with different ceilings have one rate, if it can be
+    distinguished from the others. Then ``WIRE``, if all streams are at one rate on the wire.
     """
     fits = {option: fitted(pool, all_streams, option) for option in Accounting}
     several = {
@@ -196,9 +204,10 @@ def _is_open(stream: Stopped) -> bool:
 
 
 def _stood_for_else(sample: StreamSample) -> bool:
-    """Whether its data stood still for longer than TCP needs to find its rate, and not for a CPU.
+    """Whether its data stood still for longer than TCP needs to find its rate, for a reason other
+    than a CPU.
 
-    Then the cause of the stops lowered the figure, not the link.
+    In this case the cause of the stops lowered the throughput, not the link.
     """
     return plateau_gap_share(sample) > TCP_BELOW and not stood_for_cpu(sample)
 
@@ -206,14 +215,14 @@ def _stood_for_else(sample: StreamSample) -> bool:
 def _is_robbed(sample: StreamSample) -> bool:
     """Whether the hypervisor may have taken at least half of the time that is missing.
 
-    If it takes time evenly, all streams have one rate.
+    If it takes time evenly, all streams have one rate, as behind a slower link.
     """
     stolen = max(end.steal_share or 0 for end in sample.ends)
     return stolen > WAITED and stolen >= COSTS * sample.missing_share
 
 
 def _is_of_rate(fit: RateFit) -> bool:
-    """Whether messages were lost because more was sent than passes."""
+    """Whether messages were lost because the sender exceeded the rate, not at random."""
     lossy_members = [member for member in fit.members if member.kind in _LOSSY]
     if not lossy_members:
         return True
@@ -230,7 +239,9 @@ def _is_of_rate(fit: RateFit) -> bool:
 
 
 def _resent_share(sample: StreamSample) -> float:
-    """Share of TCP's segments sent again, or of UDP's messages lost; 1 if not known."""
+    """Share of TCP's segments that were retransmitted, or of UDP's messages that were lost; 1 if
+    not known.
+    """
     if sample.protocol == "UDP":
         return 1.0 if sample.lost_share is None else sample.lost_share
     resent, window_ns, framing = sample.tcp.retransmissions, sample.sender.window_ns, sample.framing
@@ -244,7 +255,7 @@ def _resent_share(sample: StreamSample) -> float:
 
 
 def _alike(ways: Sequence[_StoppedWay]) -> Iterator[tuple[_StoppedWay, ...]]:
-    """Both directions of a pairing together, if they stop at one rate in the same way."""
+    """Both directions of a pairing together, if they are limited to one rate in the same way."""
     if len(ways) == 2:
         first, second = ways
         highest = max(first.rate_bit_per_s, second.rate_bit_per_s)

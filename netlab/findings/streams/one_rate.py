@@ -1,4 +1,6 @@
-"""One rate: which streams of a direction stop at the same rate, by one way to count bytes. Pure."""
+"""One rate: which streams of a direction are limited to the same rate, by one way to count bytes.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,21 @@ TCP_BELOW = 0.03
 """Share by which TCP may be below UDP at the same limit: it has to find the rate."""
 
 LEAST_TRIALS, LEAST_AT = 3, 2
-"""Least trials at one rate that rule out chance, and least of them at the rate itself. The others
-may be up to 1 % below it if they had no CPU for at least twice as long as that."""
+"""Minimum number of trials at one rate, so that chance is ruled out, and the minimum number of them
+that must be at the rate itself. The others may be up to 1 % below it, if they had no CPU for at
+least twice that share of the time."""
 
 CEILINGS, APART = 3, 0.05
-"""Least different wire ceilings that tell one accounting from another, and the share by which they
-differ pairwise."""
+"""Minimum number of different wire ceilings by which two accountings can be distinguished, and the
+share by which each two of these ceilings differ."""
 
 SHARED, ON_WIRE = 0.015, 1538 / 1514
-"""Least share of the link that others probably used, for it to count with a stream's rate; and
-the bytes on the wire per byte of their full frames."""
+"""If others probably used at least this share of the link, their traffic is added to the stream's
+rate. The second value: bytes on the wire per counted byte, for full frames."""
 
 STANDS_OUT = 3
-"""By any other accounting, the rates differ by at least so many times as much."""
+"""An accounting stands out if the spread of the rates by another one is at least this many times
+its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,8 @@ class Stopped:
     by_shares: bool = False
 
     def rate_bit_per_s(self, accounting: Accounting) -> float:
-        """Its rate in bit/s as that accounting counts, while data flowed, including what others
-        probably used of the link.
+        """Its rate in bit/s while data flowed, in the bytes that the accounting counts. Traffic
+        that others probably sent over the link is included.
         """
         framing = self.sample.framing
         if framing is None:
@@ -60,13 +64,15 @@ class Stopped:
 
     @property
     def is_shared(self) -> bool:
-        """Whether others used more of the link than the counters' uncertainty."""
+        """Whether others probably used enough of the link for their traffic to be added to the
+        rate.
+        """
         return self.sample.likely_others_share >= SHARED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateFit:
-    """Streams that stop at one rate."""
+    """Streams that are limited to one rate."""
 
     members: tuple[Stopped, ...]
     """The streams at the rate, and those below it for a known reason."""
@@ -75,17 +81,20 @@ class RateFit:
     """Number of wire ceilings of the streams at the rate that differ by at least 5 %."""
     columns: int
     spread: float
-    """Share by which the columns at the rate differ."""
+    """Share by which the columns at the rate differ. A column: all streams of one protocol and
+    message size."""
     other_spreads: tuple[tuple[Accounting, float], ...]
-    """The spread of the same columns by the other accountings."""
+    """The spread of the same columns by each other accounting."""
 
     @property
     def tells_accountings(self) -> bool:
-        """Whether its ceilings are enough to tell the accounting."""
+        """Whether the streams have enough different ceilings to distinguish the accountings."""
         return self.ceilings >= CEILINGS
 
     def stands_out(self, accounting: Accounting) -> bool:
-        """Whether this accounting can be told from the wire, or the wire from all others."""
+        """Whether this accounting can be distinguished from ``WIRE``; for ``WIRE`` itself, from all
+        others.
+        """
         return all(
             spread >= STANDS_OUT * self.spread
             for option, spread in self.other_spreads
@@ -96,10 +105,10 @@ class RateFit:
 def fitted(
     pool: Sequence[Stopped], all_streams: Sequence[Stopped], accounting: Accounting
 ) -> RateFit | None:
-    """The rate at which the streams of ``pool`` stop.
+    """The rate that limits the streams of ``pool``.
 
-    ``None`` if they share none, if one of ``all_streams`` is faster, or if some stop below it
-    without a known reason.
+    ``None`` if they have no common rate, if one of ``all_streams`` is faster, or if some streams
+    are below the rate without a known reason.
     """
     rates = {stream.place: stream.rate_bit_per_s(accounting) for stream in all_streams}
     if len(pool) < LEAST_TRIALS:
@@ -123,7 +132,8 @@ def fitted(
     just_below, unexplained = [], []
     for stream in below:
         missing_share = 1 - rates[stream.place] / top
-        # If a whole cell is below the rate, a trial's wait explains it only with TCP's plateau.
+        # If all trials of a cell are below the rate, a wait for a CPU is accepted as the
+        # reason only if a stream at the rate has a TCP plateau (plateau.py).
         waited = stream.sample.longest_wait_share
         waits_enough = (
             waited >= COSTS * missing_share
@@ -154,7 +164,9 @@ def fitted(
 
 
 def _is_held_up(stream: Stopped, share: float) -> bool:
-    """Whether it is slightly below the rate, and waited for a CPU far longer than that takes."""
+    """Whether it is at most 1 % below the rate, and waited for a CPU for at least twice that share
+    of the time.
+    """
     waited = stream.sample.longest_wait_share
     return 1 - share <= 2 * SAME and waited >= 2 * (1 - share)
 
@@ -184,7 +196,7 @@ def _spread(streams: Iterable[Stopped], accounting: Accounting) -> float:
 
 
 def _ceilings(streams: Iterable[Stopped]) -> int:
-    """Number of ceilings that differ pairwise by at least 5 %."""
+    """Number of ceilings of which each two differ by at least 5 %."""
     shares = sorted(
         stream.sample.framing.ceiling_share for stream in streams if stream.sample.framing
     )

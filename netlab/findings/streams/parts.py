@@ -12,27 +12,31 @@ from netlab.findings.streams.host_limits import robbed, starved, throttled
 from netlab.findings.streams.plateau import stood_for_cpu
 
 LEAST_OTHERS = 0.03
-"""Least share of the link that others probably used, to count as a part of what is missing."""
+"""Minimum share of the link that others probably used, to count as a part of what is missing."""
 
 CERTAIN = 2
-"""That share is also at least so many times the part of it that may be our own traffic."""
+"""The share of others must also be at least this many times the part of it that may be our own
+traffic."""
 
 MOSTLY = 0.75
-"""Share of what is missing that all parts together must account for."""
+"""Minimum share of what is missing that all parts together must explain."""
 
 _QUOTAS = (Kind.SENDER_CPU_QUOTA, Kind.RECEIVER_CPU_QUOTA)
 _STARVED = (Kind.SENDER_STARVED, Kind.RECEIVER_STARVED)
 
 STEADY_TRIALS, STEADY = 3, 0.2
-"""Least trials in which others probably used the same share of the link, and by how much of the
-median these shares may differ. Counters that lag would be off by a different amount each time."""
+"""Minimum number of trials in which others probably used the same share of the link, and the most
+by which these shares may differ, as a share of their median. Counters that lag would be off by a
+different amount in each trial."""
 
 Parts = dict[Kind, float]
 """Kind of limit → share of the ceiling that it may have cost."""
 
 
 def with_steady_others(samples: Iterable[StreamSample]) -> tuple[StreamSample, ...]:
-    """The samples, without the counters' doubt if the trials of a pairing's direction agree."""
+    """The samples. If the trials of one direction of a pairing agree on the share of others, the
+    uncertainty of the counters is set to 0.
+    """
     streams = tuple(samples)
     ways: dict[tuple[str, str, str], list[float]] = {}
     for sample in streams:
@@ -57,7 +61,9 @@ def _is_steady(shares: Sequence[float]) -> bool:
 
 
 def parts_of(sample: StreamSample) -> Parts:
-    """Waits of each end for a CPU, as shares of the time; others on the link, by their rate."""
+    """The parts: each end's waits for a CPU as a share of the time, and the traffic of others as a
+    share of the link.
+    """
     parts: Parts = {}
     for number, end in enumerate(sample.ends):
         for kind in _waits(end, number):
@@ -69,11 +75,11 @@ def parts_of(sample: StreamSample) -> Parts:
 
 
 def largest_beside_others(sample: StreamSample) -> Kind | None:
-    """The largest part, if others used the link and the parts together explain what is missing.
+    """The largest part, if others used the link and all parts together explain what is missing.
 
-    Others alone win if they explain most of it: a wait may cost nothing, but what others use of a
-    link is lost. A link that is slower than stated is full before it seems so. ``None`` if others
-    did not use the link, or the parts are too small.
+    If the traffic of others alone explains enough, it is chosen even if a wait is larger: a wait
+    may cost nothing, but what others use of a link is lost. ``None`` if others did not use the
+    link, or if the parts are too small.
     """
     parts, enough = parts_of(sample), MOSTLY * sample.missing_share
     others_share = parts.get(Kind.OTHER_TRAFFIC)
@@ -85,9 +91,9 @@ def largest_beside_others(sample: StreamSample) -> Kind | None:
 
 
 def wait_for_cpu(sample: StreamSample) -> Kind | None:
-    """The wait for a CPU, if it stopped TCP for longer than the plateau's own limit cost it.
+    """The wait for a CPU, if it cost TCP more throughput than the limit of its plateau did.
 
-    ``None`` if TCP has no plateau, or neither end had to wait.
+    ``None`` if TCP has no plateau, or if neither end waited.
     """
     plateau, ceiling = sample.plateau_bit_per_s, sample.ceiling_bit_per_s
     if plateau is None or not ceiling or not stood_for_cpu(sample):
@@ -106,7 +112,7 @@ def wait_for_cpu(sample: StreamSample) -> Kind | None:
 def cost_of(kind: Kind, sample: StreamSample) -> float:
     """What a limit of that kind cost the stream, as a share of its ceiling.
 
-    That is its part if known, and never more than what is missing.
+    This is the part of that kind if it is known, and never more than what is missing.
     """
     missing_share = sample.missing_share
     return min(missing_share, parts_of(sample).get(kind, missing_share))

@@ -1,7 +1,7 @@
 """Rules for limits that TCP's own account, or loss, shows. Pure.
 
-Each rule judges one stream; it is false if a figure that it needs is not known. limits.py applies
-them only below the wire ceiling.
+Each rule judges one stream; it is false if a value that it needs is not known. limits.py applies
+the rules only to streams below the wire ceiling.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ from netlab.findings.streams.host_limits import (
 from netlab.findings.streams.places import placed
 
 LIMITED = 0.5
-"""Least share of the window in which the send buffer, or congestion, held TCP back."""
+"""Minimum share of the window in which the send buffer, or congestion, held TCP back."""
 
 WINDOW_FITS = 1.25
-"""The receiver's window per round trip allows at most so many times the throughput."""
+"""The receiver's window is a limit if one window per round trip is at most this many times the
+throughput."""
 
 STANDING_FRAMES, STANDING_RTT = 16, 2
-"""Least full frames in a queue, by the growth of the round trip, and least ratio of the round trip
-to the shortest. With such a queue, TCP lost no throughput by the segments that it sent again."""
+"""Minimum length of a queue in full frames, from the growth of the round trip, and minimum ratio of
+the round trip to the shortest one. With such a queue, retransmissions cost TCP no throughput."""
 
 SAME_RATE, SIZES, SPAN = 0.05, 3, 4
-"""Frames a second are the same within 5 %, over three sizes that span a factor of four."""
+"""Frame rates are the same if they differ by at most 5 %, over at least three sizes that span a
+factor of four."""
 
 BELOW = 0.95
-"""Each of them is below this share of its ceiling."""
+"""Each of these frame rates is below this share of its ceiling."""
 
 
 # ---- TCP's account -------------------------------------------------------------------------------
@@ -60,15 +62,15 @@ def window_limited(sample: StreamSample) -> bool:
 
 
 def send_buffer_limited(sample: StreamSample) -> bool:
-    """Whether the send buffer held TCP back: all that it may hold was in flight."""
+    """Whether the send buffer held TCP back: all data that it can hold was in flight."""
     share = sample.tcp_share(sample.tcp.sndbuf_limited_us)
     return _one_stream(sample) and (share or 0) >= LIMITED
 
 
 def congested(sample: StreamSample) -> bool:
-    """Whether the congestion window held TCP back, and segments were sent again.
+    """Whether the congestion window held TCP back, and segments were retransmitted.
 
-    Not if others probably left it no more of the link.
+    False if others probably used the rest of the link.
     """
     return (
         _one_stream(sample)
@@ -88,7 +90,7 @@ def stood_in_queue(sample: StreamSample) -> bool:
 
 
 def _one_stream(sample: StreamSample) -> bool:
-    """Whether TCP's account covers all: it is that of the first stream only."""
+    """Whether TCP's account covers all data: TCP reports that of the first stream only."""
     return sample.streams == 1 and sample.sender.judged
 
 
@@ -112,9 +114,10 @@ def crowded_out(sample: StreamSample) -> bool:
 
 
 def receive_queue_drops(sample: StreamSample) -> bool:
-    """Whether loss is the limit, and the receiving socket had no room for most of it.
+    """Whether loss is the limit, and the receiving socket had no room for most lost messages.
 
-    If the hosts dropped most of it in several places: for more of it than any other place.
+    If hosts dropped most of them in several places, the socket must have dropped more than any
+    other place.
     """
     share = share_lost_in_receive_queue(sample)
     most = (share is not None and share >= COVERED) or _place(sample) is Kind.LOST_IN_SOCKET
@@ -159,9 +162,9 @@ def sender_queue_drops(sample: StreamSample) -> bool:
 
 
 def packet_bound(samples: Iterable[StreamSample]) -> frozenset[tuple[str, str]]:
-    """(cell, flow) of the streams that have the same frames a second as streams of other sizes.
+    """(cell, flow) of the streams whose frame rate equals that of streams with other message sizes.
 
-    Only over UDP, with messages of one frame: longer messages give frames of one size, and TCP cuts
+    Only over UDP, with messages of one frame. Longer messages give frames of one size, and TCP cuts
     its own segments, so a limit in bit/s would look the same.
     """
     alike: dict[tuple[str, str, str], dict[int, list[StreamSample]]] = {}

@@ -1,8 +1,8 @@
 """Where a stream lost messages, by the drops that both hosts counted. Pure.
 
 A place is named if its drops explain the loss: a dropped frame costs at most one message. The path
-is named if nothing else is left: every counter of both hosts is known, and none of them grew by
-more than frames of other protocols explain. Otherwise the place is unknown.
+is named if every counter of both hosts is known, and none of them grew by more than frames of other
+protocols explain. Otherwise the place is unknown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PLACES: Mapping[str, tuple[Kind, str]] = {
     "sender_interface": (Kind.LOST_AT_INTERFACE, "sender"),
     "sender_queue": (Kind.LOST_IN_QUEUE, "sender"),
 }
-"""Place of a drop → the kind of finding, and the end whose host it belongs to. If two places have
+"""Place of a drop → the kind of finding, and the end whose host has the place. If two places
 counted equally many frames, the first is named."""
 
 UNHANDLED_PER_S = 2
@@ -46,7 +46,7 @@ class PlacedLoss:
     host: str
     """The host of that place; if the place is unknown, the host that does not count all drops."""
     lost: int
-    """Messages; over TCP, segments that were sent again."""
+    """Lost messages; over TCP, retransmitted segments."""
     dropped: int
     """Frames dropped there; if the place is unknown, all that both hosts dropped."""
 
@@ -73,8 +73,8 @@ def placed(sample: StreamSample) -> PlacedLoss | None:
     drops = sum(count or 0 for count in counts.values())
     ours = sum(max(0, (count or 0) - _unhandled(place, sample)) for place, count in counts.items())
     unknown = next((place for place, count in counts.items() if count is None), None)
-    # A few lost messages may be among the frames that cannot be told from foreign ones.
-    # Extra frames that came in may be ours: then the host lost them behind its interface.
+    # A few lost messages may be among the frames that cannot be distinguished from foreign ones.
+    # Extra received frames may be ours: then the host lost them behind its interface.
     may_be_ours = sample.likely_others_share >= COVERED * (sample.lost_share or 1.0)
     clean = ours == 0 and drops < COVERED * losses and _is_put_together(sample) and not may_be_ours
     all_read = unknown is None and sample.drops.sender_backlog is not None
@@ -87,12 +87,12 @@ def placed(sample: StreamSample) -> PlacedLoss | None:
 
 
 def lost_of(sample: StreamSample) -> int | None:
-    """Messages that never arrived; over TCP the segments that were sent again."""
+    """Messages that never arrived; over TCP, retransmitted segments."""
     return sample.losses.lost if sample.protocol == "UDP" else sample.tcp.retransmissions
 
 
 def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """One finding per group, kind and host, over all trials that lost something there, and one for
+    """One finding per group, kind and host, over all trials with loss in that place; and one for
     the messages that the sender's own queue refused.
     """
     groups: dict[tuple[Kind, Group, str], list[tuple[StreamSample, PlacedLoss]]] = {}
@@ -134,7 +134,7 @@ def _refused(sample: StreamSample) -> PlacedLoss | None:
 
 
 def _counts(sample: StreamSample) -> dict[str, int | None]:
-    """Place → frames dropped there; ``None``: not known. Over TCP no socket drops."""
+    """Place → frames dropped there; ``None``: not known. Over TCP, no socket drops anything."""
     drops, losses = sample.drops, sample.losses
     queue = drops.sender_queue
     if queue is not None and sample.protocol == "UDP":
@@ -150,7 +150,8 @@ def _counts(sample: StreamSample) -> dict[str, int | None]:
 
 
 def _doubt(place: str, sample: StreamSample) -> int:
-    """How many frames dropped in a place may belong to the other direction, or be no message.
+    """How many of the frames dropped in a place may belong to the other direction, or not be
+    messages.
 
     All of them, if the loss of the other direction is not known.
     """
@@ -163,7 +164,7 @@ def _doubt(place: str, sample: StreamSample) -> int:
 
 
 def _unhandled(place: str, sample: StreamSample) -> int:
-    """How many of them may belong to protocols without a handler."""
+    """How many of the dropped frames may belong to protocols without a handler."""
     counted_as_drops = place in ("receiver_interface", "sender_interface")
     return int(UNHANDLED_PER_S * sample.drops.between_s) if counted_as_drops else 0
 

@@ -1,8 +1,8 @@
-"""Plateau: the rate of TCP while its data flows, without the times in which it stood still. Pure.
+"""Plateau: the rate of TCP while its data flow, without the times in which they stood still. Pure.
 
-A link, a shaper or other traffic holds TCP to one rate all the time. An end without a CPU stops it
-for some hundredths of a second; in between TCP gets all that the path carries. The series of
-tcp_info, sampled every 10 ms, shows which of the two it is.
+A link, a shaper or other traffic limits TCP to one rate all the time. An end without a CPU stops
+TCP for some hundredths of a second; between these stops TCP uses all that the path carries. The
+series of tcp_info, sampled every 10 ms, shows which of the two is the case.
 """
 
 from __future__ import annotations
@@ -16,25 +16,27 @@ from netlab.findings.streams.host_limits import COSTS
 from netlab.results.tcp_series import TcpSeries
 
 STEP_US = 15_000
-"""Least time over which a rate is computed, two points: acknowledgements come in bursts."""
+"""Minimum length of a step, the time between two samples over which a rate is computed:
+acknowledgements arrive in bursts."""
 
 STEPS = 10
-"""Least number of such steps."""
+"""Minimum number of steps in a series."""
 
 FLAT = 0.02
 """Share by which the rates of a plateau may differ."""
 
 MANY = 0.25
-"""Least share of the steps that are at the plateau."""
+"""Minimum share of the steps that are at the plateau."""
 
 STANDS = 0.02
-"""Least share of the plateau that throughput lacks if data stood still: the plateau's accuracy."""
+"""Data stood still if throughput is below the plateau by at least this share: the accuracy of a
+plateau."""
 
 
 def plateau_bit_per_s(series: TcpSeries | None) -> float | None:
     """The most frequent rate of the steps, in bit/s; at least a quarter of them must have it.
 
-    ``None`` if no rate is so frequent, or too few steps are known.
+    ``None`` if no rate is that frequent, or if too few steps are known.
     """
     rates = sorted(_rates(series)) if series is not None else []
     if len(rates) < STEPS:
@@ -49,14 +51,14 @@ def plateau_bit_per_s(series: TcpSeries | None) -> float | None:
 
 
 def flowing_bit_per_s(sample: StreamSample) -> float:
-    """Its plateau, if that is above its throughput by more than a rate scatters; otherwise its
+    """Its plateau, if this is above its throughput by more than rates scatter; otherwise its
     throughput.
     """
     return sample.throughput_bit_per_s / (1 - plateau_gap_share(sample))
 
 
 def plateau_gap_share(sample: StreamSample) -> float:
-    """What throughput lacks of the plateau, as a share of it; 0 without a plateau."""
+    """Difference between plateau and throughput, as a share of the plateau; 0 without a plateau."""
     plateau = sample.plateau_bit_per_s
     if plateau is None:
         return 0.0

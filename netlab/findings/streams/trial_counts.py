@@ -19,7 +19,9 @@ def trials_of(samples: Sequence[StreamSample]) -> tuple[tuple[str, int], ...]:
 def trial_count_words(
     samples: Sequence[StreamSample], all_samples: Sequence[StreamSample]
 ) -> dict[str, str]:
-    """The word ``in_trials``: how many trials of their cells; empty if it is all of them."""
+    """The word ``in_trials``: the number of these trials, of all trials of their cells; empty if it
+    is all of them.
+    """
     if len(samples) == len(all_samples):
         return {}
     if len(samples) == 1 and len({sample.cell for sample in all_samples}) == 1:

@@ -23,7 +23,7 @@ def by_group(
     kind: Kind,
     judge: Callable[[StreamSample], TrialFigures | None],
 ) -> Iterator[Finding]:
-    """One finding per group with a trial that shows it: the figures are those of the worst one."""
+    """One finding per group with affected trials; its figures are those of the worst trial."""
     groups: dict[Group, list[StreamSample]] = {}
     for sample in samples:
         if sample.tcp_series is not None:

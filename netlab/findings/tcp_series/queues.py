@@ -1,7 +1,7 @@
 """Queues: how much a stream's own data lengthen its round trips, and how much data wait. Pure.
 
 TCP's round trip includes the time for which data wait in queues between the TCPs of the two hosts,
-including the sender's own interface. The queue length is this time x the rate.
+also in that of the sender's own interface. The queue length is this time x the rate.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from netlab.findings.tcp_series.of_trials import TrialFigures, by_group
 from netlab.results.tcp_series import TcpSeries
 
 POINTS, LEAST_US = 50, 1_000_000
-"""Least number of samples and least length of a usable series."""
+"""Minimum number of samples, and minimum length, of a usable series."""
 
 STANDING_US = 5_000
-"""Least delay of a standing queue: CoDel's target (RFC 8289, 4.2)."""
+"""Minimum delay of a standing queue: CoDel's target (RFC 8289, 4.2)."""
 
 OF_BASE = 0.5
-"""Least delay as a share of the shortest round trip: the times of a long path vary more."""
+"""Minimum delay as a share of the shortest round trip: the round trips of a long path vary more."""
 
 LEAST_BYTES = 10 * 1500
-"""Ten packets: TCP's initial window (RFC 6928)."""
+"""Minimum queue: ten packets, TCP's initial window (RFC 6928)."""
 
 ON_ITS_WAY = 1.25
-"""The data in flight do not exceed the congestion window, with room because both are sampled at
-slightly different times."""
+"""The data in flight are at most this multiple of the congestion window. It is above 1 because the
+two are sampled at slightly different times."""
 
 TOGETHER, STEADY = 0.5, 1.25
-"""Either the round trip follows the congestion window (least Pearson's r), or it is steady (largest
-ratio of the 95th to the 10th percentile). Otherwise something other than this stream's data
-lengthens it."""
+"""Either the round trip follows the congestion window (minimum of Pearson's r), or it is steady
+(maximum ratio of its 95th to its 10th percentile). Otherwise something other than this stream's
+data lengthens it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +47,9 @@ class StandingQueue:
     """Queued payload at the 95th percentile of the round trip."""
     least_rtt_us: float
     half_rtt_us: float
-    """Median."""
+    """Median of the round trip."""
     most_rtt_us: float
-    """95th percentile."""
+    """95th percentile of the round trip."""
     overflowed: bool
     """Whether segments were retransmitted: the queue may have been full."""
 

@@ -1,7 +1,8 @@
 """Recoveries: how long TCP took to regain its rate after lost segments. Pure.
 
-A series' delivered bytes → rates of short spans → runs of spans below the window's median rate that
-begin with a retransmitted segment. If segments are lost all the time, no run belongs to a loss.
+A series' delivered bytes → rates of short spans of time → runs of spans below the window's median
+rate that begin with a retransmitted segment. If segments are lost all the time, no run can be
+attributed to a loss.
 """
 
 from __future__ import annotations
@@ -20,24 +21,26 @@ BACK = 0.95
 """A rate has recovered at this share of the window's median."""
 
 SPAN_US, SPAN_RTTS, SPANS = 100_000, 3, 20
-"""Least length of a span, in microseconds and in round trips, and least number of spans."""
+"""Minimum length of a span, in microseconds and in round trips, and minimum number of spans."""
 
 SKIPPED = 2
-"""Between samples further apart than this many spans, the rate is not known."""
+"""If two samples are further apart than this many spans, the rate between them is not known."""
 
 LEAST_SPANS, DEEP = 2, 0.85
-"""Least number of spans of a recovery, and largest rate of its slowest span as a share of the
-median: less cannot be distinguished from chance. (Congestion control reduces a rate to 50 or 70 %,
-less what a queue compensates.)"""
+"""Minimum number of spans of a recovery, and maximum rate of its slowest span as a share of the
+median: a smaller fall cannot be distinguished from chance. (Congestion control reduces a rate to 50
+or 70 %, less what a queue compensates.)"""
 
 BEFORE = 2
-"""Most spans between a loss and its run: retransmitted data are acknowledged first."""
+"""Maximum number of spans between a loss and its run: retransmitted data are acknowledged first."""
 
 CHANCE = 0.05
-"""Largest probability that as many slow runs begin after a loss by chance (binomial)."""
+"""Maximum probability that the observed number of slow runs begin after a loss by chance
+(binomial)."""
 
 LEAST_SHARE, MOST_SHARE = 0.05, 0.4
-"""Shares of the window for which there is a finding: above, the median is not the usual rate."""
+"""Minimum and maximum share of the window for a finding: above the maximum, the median is not the
+usual rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +106,9 @@ def recovering_share(sample: StreamSample) -> float | None:
 
 
 def recoveries(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Notes about streams that recovered for much of their window: one per group, for its worst."""
+    """Notes about streams that recovered for much of their window. One per group, about its worst
+    stream.
+    """
     return by_group(samples, Kind.LOSS_RECOVERY, _judged)
 
 
@@ -126,7 +131,7 @@ def _judged(sample: StreamSample) -> TrialFigures | None:
 
 
 def _can_be_judged(sample: StreamSample, series: TcpSeries) -> bool:
-    """Whether the series gives the rate: it is that of the first stream, not of several."""
+    """Whether the series shows the stream's rate: TCP reports that of the first connection only."""
     return (
         sample.streams == 1
         and bool(series.retransmissions and series.delivered_bytes)

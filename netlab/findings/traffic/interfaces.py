@@ -23,19 +23,21 @@ from netlab.findings.traffic.own_bytes import (
 )
 
 OF_LINK, OF_OWN = 0.01, 0.05
-"""Other traffic is reported above these shares of the link's rate and of our traffic."""
+"""Other traffic is reported if it exceeds both shares: of the link's rate, and of our traffic."""
 
 STEPS = 2
-"""Other traffic must also exceed our traffic in this many update intervals of the counters."""
+"""Other traffic must also exceed what we send in this many update intervals of the counters."""
 
 CONTROL_BYTES, CONTROL_BYTES_PER_S = 10_000, 10_000
-"""The most that the control connections of a test carry on the same interface."""
+"""Maximum traffic of a test's control connections on the same interface: bytes, and bytes per
+second."""
 
 AS_LONG = 0.005
 """Share by which frames of the same length may differ."""
 
 SAME_WINDOW = 0.02
-"""Share by which the windows of two flows of one host may differ to count as one."""
+"""If the windows of two flows of one host differ by at most this share, they count as one
+window."""
 
 LOOPBACK = ("lo", "lo0")
 """Names of the loopback interface, which reaches no other machine."""
@@ -56,7 +58,7 @@ class _Role:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """The traffic of one direction of an interface over a role's window, and our part of it."""
+    """The traffic in one direction of an interface over a role's window, and our part of it."""
 
     bytes: float
     packets: float
@@ -64,11 +66,11 @@ class _Counted:
     step_s: float
     own: OwnBytes
     lost: OwnBytes
-    """Our traffic that did not reach the test; it is not known where it was lost."""
+    """Our traffic that did not reach the test; where it was lost is not known."""
 
     @property
     def control_bytes(self) -> float:
-        """The most that control connections have carried."""
+        """Maximum traffic of the control connections."""
         return CONTROL_BYTES + CONTROL_BYTES_PER_S * self.window_s
 
 
@@ -92,7 +94,7 @@ def others_of(
         if rate_and_share is None:
             continue
         rate, share = rate_and_share
-        # On a full link, other traffic displaces as many of our frames as it has itself.
+        # On a full link, other traffic displaces as many frames of ours as it has itself.
         full = share >= LINK_FULL and not has_stops
         if full or not _may_be_lost(counts, link):
             traffic.append(
@@ -106,9 +108,9 @@ def likely_others(
 ) -> tuple[float, float]:
     """The likely other traffic in the direction of a stream's data, and its uncertainty.
 
-    Both are shares of the link's rate, at the interface with more of it; 0 if not known. The first
-    may be too small to be distinguished from our traffic. The second is the part that may be ours
-    because the counters are updated at intervals.
+    Both are shares of the link's rate, at the interface with more other traffic; 0 if not known.
+    The traffic may be too little to be distinguished from ours. The uncertainty is the part that
+    may be ours, because the counters are updated at intervals.
     """
     if link is None:
         return 0.0, 0.0
@@ -167,7 +169,7 @@ def _by_interface(record: Record) -> Iterator[list[_Role]]:
 def _count_direction(
     record: Record, roles: list[_Role], link: Link, *, receiving: bool
 ) -> _Counted | None:
-    """The traffic of one direction of an interface; ``None`` if a part of it is not known."""
+    """The traffic in one direction of an interface; ``None`` if a part of it is not known."""
     way = "received" if receiving else "sent"
     words = [_words(record, role, link) for role in roles]
     if any(end_words is None for end_words in words):
@@ -187,7 +189,7 @@ def _count_direction(
         elapsed_ns = end_words.number("elapsed_ns")
         if part is None or not elapsed_ns or abs(span_ns / window_ns - 1) > SAME_WINDOW:
             return None
-        # The counters are not read exactly when the window begins and ends.
+        # The counters are not read exactly at the begin and the end of the window.
         apart_ns = abs(span_ns - elapsed_ns) + abs(span_ns - window_ns)
         own += part + OwnBytes(most=part.most * apart_ns / elapsed_ns)
         if receiving and role.end == "receiver" and record.settings.get("protocol") == "UDP":
@@ -221,7 +223,7 @@ def _words(record: Record, role: _Role, link: Link) -> EndWords | None:
 def _own_of_role(
     record: Record, role: _Role, end_words: EndWords, *, receiving: bool
 ) -> OwnBytes | None:
-    """The traffic that one role sent to its interface, or received from it."""
+    """The traffic that one role sent through its interface, or received from it."""
     sends = role.end == "sender"
     if record.settings.get("protocol") == "UDP":
         if sends == receiving:  # nothing goes against the messages
@@ -265,10 +267,10 @@ def _certain_bytes(counts: _Counted, own: OwnBytes, link: Link) -> float:
 
 
 def _may_be_lost(counts: _Counted, link: Link) -> bool:
-    """Whether the excess may be our lost messages: not more of them, and frames of the same length.
+    """Whether the excess may be our lost messages: at most as many, in frames of the same length.
 
-    Packets that a host drops behind its interface, as a packet filter does, are in no other
-    counter.
+    If a host drops packets behind its interface, as a packet filter does, no other counter has
+    them.
     """
     own, losses = counts.own, counts.lost
     frames = counts.packets - own.frames

@@ -1,7 +1,7 @@
 """Own traffic: bounds of what one end of a stream sent and received on its interface. Pure.
 
-Most interfaces count frames without the FCS, some with it; with a VLAN tag if there is one; and
-packets before or after segmentation. So our traffic is known only within bounds.
+Interfaces count differently: most without the FCS, some with it; with the VLAN tag if there is one;
+packets before segmentation or after it. So our traffic is known only within bounds.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from netlab.ethernet import (
 )
 
 MOST_OPTIONS_BYTES = 40
-"""Most options of a TCP header; selective acknowledgements use what timestamps leave."""
+"""Maximum length of the options of a TCP header; selective acknowledgements fill what timestamps
+leave."""
 
 QUEUED_BYTES = 1 << 17
-"""Bytes that TCP may have in the interface's queue at the edges of a window: two super-packets of
-64 KiB, Linux's limit."""
+"""Maximum bytes that TCP has in the interface's queue at the edges of a window: two super-packets
+of 64 KiB, Linux's limit."""
 
 AROUND_BYTES = PREAMBLE_BYTES + FCS_BYTES + GAP_BYTES
 """Bytes of a frame on the wire that an interface does not count."""
@@ -42,7 +43,7 @@ class OwnBytes:
     payload: float = 0.0
     """TCP payload with retransmissions; for UDP, whole IP packets with the Ethernet header."""
     frames: float = 0.0
-    """Number of frames on the wire, at most."""
+    """Maximum number of frames on the wire."""
     header: float = 0.0
     """Header bytes of all frames, as an interface counts them."""
     most: float = 0.0
@@ -59,7 +60,7 @@ class OwnBytes:
     def counted(self, packets: float | None) -> float:
         """The bytes that an interface with this packet count has probably counted.
 
-        An interface that counts packets before segmentation counts fewer headers.
+        An interface that counts packets before their segmentation counts fewer headers.
         """
         share = 1.0 if packets is None or not self.frames else min(1.0, packets / self.frames)
         return self.payload + self.header * share
@@ -154,7 +155,7 @@ def tcp_acknowledgements(words: EndWords, data: OwnBytes | None) -> OwnBytes | N
 
 
 def _segments(words: EndWords, payload: float, segments: float | None, slack: float) -> OwnBytes:
-    """TCP segments of this payload; ``slack`` is the payload that there may be in addition."""
+    """TCP segments with this payload; ``slack``: payload that may have been sent in addition."""
     frames = segments
     if frames is None:  # TCP may have sent each message at once
         frames = payload / words.mss_bytes + payload / min(words.message_bytes, words.mss_bytes)
@@ -188,7 +189,7 @@ def udp_sent(words: EndWords) -> OwnBytes | None:
 def udp_received(words: EndWords, dropped_behind: float | None) -> OwnBytes | None:
     """The datagrams that reached a receiver, including those lost within its host.
 
-    Of a lost message in several frames, all frames except one may have arrived.
+    If a lost message consists of several frames, all frames except one may have arrived.
     """
     messages, lost_messages = words.number("received_messages"), words.number("lost_messages")
     in_socket = words.number("queue_drops")

@@ -26,7 +26,7 @@ def partial_traffic(
 ) -> Iterator[Finding]:
     """One finding per host and direction: the number of affected trials, and the median rate.
 
-    Cells in which other traffic is the bottleneck, by ``limited``, are left out.
+    Cells in which other traffic is the bottleneck, according to ``limited``, are left out.
     """
     filled_cells = {
         cell for limit in limited if limit.kind is Kind.OTHER_TRAFFIC for cell in limit.cells

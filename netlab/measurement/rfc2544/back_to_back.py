@@ -16,15 +16,15 @@ from netlab.measurement.rfc2544.trial import TrialRunner
 from netlab.stats import mean
 
 AT_LINE_RATE = 0.99
-"""Least rate of a burst, as a share of the line rate; a slower one is no burst."""
+"""Minimum rate of a burst, as a share of the line rate; a slower burst does not count."""
 
 FIRST_BURST_S = 0.02
 """Duration of the first burst. A short delay in our own hosts makes a shorter burst too slow, so
-shorter ones are sent only if the device takes no longer one.
-"""
+shorter bursts are sent only if no longer burst passes the device without loss."""
 
 INVALID = 3
-"""Number of attempts at a burst that our own hosts spoil; then nothing is known of the device."""
+"""Maximum number of attempts at a burst that our own hosts spoil. After them, nothing is known
+about the device."""
 
 BurstOutcome = Literal["passed", "lost", "receiver-bound", "generator-bound", "failed"]
 """``failed``: the trial has no result."""
@@ -38,8 +38,9 @@ def back_to_back(runner: TrialRunner, times: int, found_share: float) -> dict[st
     """Values of the longest burst, which is searched ``times`` times.
 
     ``found_share``: the share of the line rate that the device forwards without loss; 0: not even
-    the lowest rate. A device that forwards the full line rate takes any burst, so none is tried. If
-    our own hosts lose frames or send too slowly, only the searches that ended before count.
+    the lowest rate. A device that forwards the full line rate takes any burst, so no burst is
+    tried. If our own hosts lose frames or send too slowly, only the searches that ended before
+    count.
     """
     if found_share >= 1:
         return {"back_to_back_limit": "line rate"}

@@ -1,10 +1,10 @@
 """Round trips during a load: how long frames take through a loaded device (RFC 2544, 26.2).
 
-The standard marks one frame of the load and stamps it twice. Here requests of the same length are
-sent in addition to the load, and a mirror at the other end answers them. The clock of the asking
-end times the round trip. Requests and load together have the stated rate: about one request in a
-hundred frames, and at least 48 per second as long as that is no more than one frame in five.
-If the load goes one way, the answers come back over an almost idle path.
+In RFC 2544, one frame of the load is marked, and its time is taken twice. Here requests of the same
+length are sent in addition to the load, and a mirror at the other end answers them. The round trip
+is measured by the clock of the asking end. Requests and load together have the stated rate. About
+one frame in a hundred is a request. At low rates it is more: 48 requests per second, but no more
+than one frame in five. If the load goes one way, the answers come back over an almost idle path.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from netlab.stats.histogram import from_pairs
 
 REQUEST_SHARE = 0.01 * 0.9618
 MOST_REQUEST_SHARE = 0.2 * 0.9618
-"""Share of requests among the frames: about one in a hundred, up to one in five at low rates. Not
-round numbers, because then every request would fall at the same point between two load frames."""
+"""Share of requests among the frames: about one in a hundred, up to one in five at low rates. The
+shares are no round numbers: otherwise every request would be sent at the same point between two
+load frames."""
 
 LEAST_REQUESTS_PER_S = 48.09
 MOST_REQUESTS_PER_S = 961.8

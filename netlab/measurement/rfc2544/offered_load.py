@@ -1,8 +1,8 @@
 """A load of frames at a given rate, one way or both ways at once, with the counts of all hosts.
 
-Before the load, frames at half the rate let the device learn addresses and wake up for 0.1 s; they
-do not count. The streams of the load are opened with a packet each way, so that the device has its
-state of each stream before the first frame.
+Before the load, netlab sends frames at half the rate for 0.1 s. They let the device learn addresses
+and wake up, and they do not count. The streams of the load are opened with a packet each way, so
+that the device has its state of each stream before the first frame.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OVER_S = 0.5
 """How much longer than requested a sender may take before it is stopped; checked once a second."""
 
 SLACK_S = 5.0
-"""Time beyond all of this after which a probe's own deadline ends the test."""
+"""Time beyond the expected end of a test after which the probe's own deadline ends the test."""
 
 SENDERS = {"client-sends": ("client",), "server-sends": ("server",), "both": ("client", "server")}
 """Direction → the ends that send."""
@@ -88,7 +88,9 @@ class LoadFlow(Flow):
     """Called when the last frame has been sent."""
 
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """Act as every flow; also stop a late sender, whose frames so far are the trial."""
+        """Act as in every flow. In addition, stop a late sender; the trial then has the frames so
+        far.
+        """
         late = side is self.sender and record.get("elapsed_ns", 0) > self.longest_ns
         if record["type"] == "progress" and late and not self.stopped:
             self.stopped = True
@@ -121,8 +123,8 @@ def offer(
 ) -> Offered:
     """Send a load and wait for the frames that are still in transit; returns the counts.
 
-    ``watch``: one that has begun; ``starts``: as in ``flows_of``. Raises ProbeError if there are no
-    counts.
+    ``watch``: a Watch that has begun; ``starts``: as in ``flows_of``. Raises ProbeError if there
+    are no counts.
     """
     watch = watch or Watch.begin(ends, setup)
     flows = flows_of(setup, ends, load, residual_s=setup.residual_s, starts=starts)
@@ -155,7 +157,7 @@ def flows_of(
 ) -> list[LoadFlow]:
     """One flow per direction, not begun yet. ``residual_s``: how long its receiver waits for
     missing frames; ``None``: its default. ``starts``: when its sender begins; ``None``: two
-    directions at one moment soon, a single direction at once.
+    directions begin at the same time a moment later, a single direction begins at once.
     """
     stream = Stream(
         **setup.passed_on(Stream, but={"duration_s"}),

@@ -30,7 +30,7 @@ from netlab.units import format_share
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
-    """The values of a search; ProbeError if our own hosts limited all of it."""
+    """The values of a search; ProbeError if our own hosts limited all of its trials."""
     setup = trial.cell.setup
     assert isinstance(setup, ThroughputSearch)  # noqa: S101  (for the type checker)
     line = line_of(setup, ends)
@@ -118,7 +118,8 @@ def _confirming(
 def _limiting(
     search_result: SearchResult, setup: ThroughputSearch, trials: Sequence[TrialResult]
 ) -> Watched | None:
-    """The host that was the limit, at its highest load in the trials that failed because of it.
+    """The host that limited the rate, with its highest load in the trials that failed because of
+    it.
 
     A device is included only if it is observed. ``None``: unknown, or there was no limit.
     """
@@ -156,8 +157,8 @@ def _busiest_core(host: Watched | None) -> str:
 
 def _losses(runner: TrialRunner) -> tuple[list[TrialResult], Fraction | None]:
     """Trials for the frame loss rate (26.3): from the line rate down in steps of a tenth of it,
-    until two trials in a row have no loss. With the share of a trial without a result, if one ended
-    the series: the found rate stays valid, unless a pair left the search.
+    until two trials in a row have no loss. If a trial without a result ended the series, its share
+    is returned as well. The found rate then stays valid, unless a pair left the search.
     """
     trials: list[TrialResult] = []
     for tenths in range(LOSS_STEPS, 0, -1):

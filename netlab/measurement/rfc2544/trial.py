@@ -34,10 +34,10 @@ from netlab.measurement.rfc2544.offered_load import (
 )
 
 BEARABLE = 2
-"""Number of trials in a row that may have no result for reasons other than the device."""
+"""Maximum number of consecutive trials without a result for reasons other than the device."""
 
 OUTRUN = 1.25
-"""A sender faster than the line rate by this factor does not wait for a link of that rate."""
+"""A sender that exceeds the line rate by this factor is not slowed down by a link of that rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ class PairResult:
     outran: bool
     """Whether the sender passed frames to its system faster than the line carries them."""
     other_link: bool
-    """Whether they were more than a socket holds, so that the link must be a faster one."""
+    """Whether these early frames exceed what a socket holds, so that the link must be a faster
+    one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class TrialResult:
     share: Fraction
     """Offered rate as a share of the line rate, each way."""
     full: bool
-    """Whether it has the full duration of a trial that counts."""
+    """Whether the trial has the full duration, so that it counts."""
     load: OfferedLoad
     said: tuple[PairResult, ...]
     """Results of this pair of hosts and then of the pairs that search together with it."""
@@ -147,7 +148,9 @@ class _Ready:
 
 @dataclass(slots=True)
 class TrialRunner:
-    """Measures the trials of one search, and knows whether the link paces its senders."""
+    """Measures the trials of one search, and notes whether the link limits its senders to the line
+    rate.
+    """
 
     setup: ThroughputSearch
     cell: Cell
@@ -155,9 +158,9 @@ class TrialRunner:
     live: OnGoodput
     line: LineRate
     link_paces: bool = True
-    """Whether a sender without a schedule is exactly as fast as the line: no schedule keeps the
-    pace as well as the link does. False once it was faster, because of its own queue or because its
-    link is faster than the line rate."""
+    """Whether the link limits a sender without a schedule to the line rate. It does so more exactly
+    than a schedule. False after a sender was faster, because of its own queue or because its link
+    is faster than the line rate."""
     outran_before: bool = False
     """Whether the sender of one trial was faster than the line."""
     other_link: bool = False
@@ -189,8 +192,8 @@ class TrialRunner:
         raise AssertionError("unreachable")
 
     def _note_outrun(self, results: tuple[PairResult, ...]) -> None:
-        """Note a trial whose sender outran the line. Only the second one has an effect: a single
-        one also occurs over a link of exactly the stated rate.
+        """Note a trial whose sender outran the line. Only the second such trial has an effect: a
+        single one also occurs over a link of exactly the stated rate.
         """
         if not self.outran_before:
             self.outran_before = True
@@ -280,7 +283,7 @@ class TrialRunner:
 
     def _outran(self, accounts: tuple[Counts, ...]) -> bool:
         """Whether frames were sent faster than the line carries them, over a faster link or into
-        the socket and queue of the sender: then a schedule must keep the pace.
+        the socket and queue of the sender. In both cases a schedule must limit the rate.
         """
         per_s = OUTRUN * self.line.frames_per_s
         return any((counts.sent_per_s() or 0.0) > per_s for counts in accounts)

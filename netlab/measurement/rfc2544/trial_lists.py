@@ -13,8 +13,8 @@ from netlab.measurement.rfc2544.trial import TrialResult
 
 
 def of_tries(prefix: str, line_per_s: float, trials: Sequence[TrialResult]) -> dict[str, Value]:
-    """Lists of all trials in their order; frames are summed over both directions, and of the queues
-    the longer one counts.
+    """Lists of all trials in their order; frames are summed over both directions, and the longer of
+    the two queues is given.
     """
     queues = [max(counts.queue_ns(line_per_s) for counts in trial.accounts) for trial in trials]
     values: dict[str, Value] = {

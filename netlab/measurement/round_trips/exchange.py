@@ -1,8 +1,9 @@
-"""Round trips between two hosts: the requests to the asking and the answering end, and when.
+"""Round trips between two hosts: the requests to the asking and the answering end, and their order.
 
     `result` of the end that asks → stop the mirror → its `result`
 
-A host without an agent has no second end: the client asks an echo (RFC 862) there.
+If the server runs no agent, there is no second end: the client sends its requests to an echo
+service (RFC 862) on the server.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from netlab.remote.agent import Agent
 from netlab.remote.protocol import decimal
 
 A_TRANSACTION_S = 0.01
-"""Time per round trip in the deadline of a trial with a count, if that deadline is longer."""
+"""Time per round trip in the deadline of a trial with a count and no rate, if this makes the
+deadline longer than ``COUNT_DEADLINE_S``."""
 
 MIRROR_SLACK_S = 2.0
-"""How much later than the asking end the mirror's deadline is: it must not end first."""
+"""Time from the deadline of the asking end to that of the mirror: the mirror must not end first."""
 
 SILENCE_S = 10.0
-"""Without any answer for this long, and for ten time-outs, the trial ends: otherwise each of many
+"""If no answer arrives for this long and for ten time-outs, the trial ends. Otherwise each of many
 requests to a silent host would take its own time-out."""
 
 Asking = RoundTrip | Connect
@@ -40,7 +42,7 @@ Asking = RoundTrip | Connect
 
 @dataclass(slots=True)
 class Exchange(Conversation):
-    """Requests and answers between an asking end and a mirror, or an echo without an agent."""
+    """Requests and answers between an asking end and a mirror or an echo service (no agent)."""
 
     silence_s: float = SILENCE_S
     trips: list[Mapping[str, Any]] = field(default_factory=list)

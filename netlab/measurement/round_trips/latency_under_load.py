@@ -35,7 +35,7 @@ from netlab.remote.agent import ClockOffset
 from netlab.remote.protocol import decimal
 
 AHEAD_S = 0.5
-"""Time until the round trips run, at hosts that answer at once."""
+"""Time until the round trips begin, on hosts that answer without delay."""
 
 _SERIES = frozenset({"rtt_histogram", "rtt_histogram_bits", "late_histogram_ns"})
 """Values that add nothing to the list of single round trips."""
@@ -90,8 +90,9 @@ def _window(setup: LatencyUnderLoad, ends: Ends) -> CommonWindow:
 
 
 def _opening_ns(offsets: Sequence[ClockOffset]) -> int:
-    """Additional lead for distant hosts, ns: three requests go out one after the other before the
-    first round trip, and one more in reserve. Each takes twice the bound of a clock's offset.
+    """Additional lead for distant hosts, ns: netlab sends three requests, one after the other,
+    before the first round trip; the lead allows for one more. Each request takes twice the bound of
+    a clock's offset.
     """
     return 4 * 2 * max(offset.bound_ns for offset in offsets)
 

@@ -46,7 +46,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
 
 
 def _values(exchange: Exchange, setup: Asking) -> dict[str, Value]:
-    """Headlines first, then all values of both ends; an echo has no values of its own."""
+    """Headlines first, then all values of both ends; an echo service has no values of its own."""
     asker, mirror = exchange.asker, exchange.mirror
     of_asker = asker.result or {}
     of_mirror = mirror.result or {} if mirror is not None else {}

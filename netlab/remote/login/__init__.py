@@ -1,1 +1,1 @@
-"""A login over SSH: the configuration, ways for bytes, keys of hosts and of persons."""
+"""A login over SSH: the configuration, the byte stream, the keys of hosts and of users."""

@@ -72,7 +72,7 @@ class Chain:
         with self._lock:
             self._closed.set()
             items, self._held = self._held, []
-        # The first socket first: without it, nothing behind it waits for data to be sent.
+        # Close the first socket first: then no connection through it waits until its data are sent.
         for item in items:
             end(item)
 

@@ -1,4 +1,4 @@
-"""SSH login: through jump hosts, with a check of the host's key, with keys and never a password."""
+"""SSH login through jump hosts: checks the host's key; uses the user's keys, never a password."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ LOGIN_S = 20.0
 AUTH_S = 30.0
 """Time for a server to accept or refuse a key."""
 FILES_S = 10.0
-"""Time to read each of ~/.ssh/config, known_hosts and the key files: a network drive may not
+"""Time to read each of ~/.ssh/config, known_hosts and the key files: a network drive might never
 answer."""
 SAY_S = 3.0
 """If ssh-agent takes longer than this, a message says what netlab waits for."""
 POLL_S = 0.1
-"""Interval in which a wait checks states that no event reports."""
+"""Interval at which a wait checks states that no event reports."""
 TRIES = 8
 """Number of tries: a server with many logins at once drops some (MaxStartups of sshd_config(5))."""
 REFUSED_TRIES = 2
@@ -91,7 +91,8 @@ def log_in(
         "known_hosts",
         lambda: HostKeys(host_label, place.key_names, host_key, place.known_hosts),
     )
-    # Read them before the login takes one of the few slots, so that they delay no other host.
+    # Read the keys before the login takes one of the few slots, so that reading delays no other
+    # host.
     files = _read(
         host_label, "its key files", lambda: [KeyFile.read(path) for path in place.identities]
     )
@@ -109,7 +110,7 @@ def _read(host_label: str, source: str, work: Callable[[], T]) -> T:
 
 
 class _Dropped(Exception):
-    """The server closed the connection before it spoke SSH."""
+    """The server closed the connection before it sent an SSH greeting."""
 
 
 class _Handshake(Packetizer):
@@ -146,7 +147,9 @@ class _Connection(paramiko.Transport):
         return fields
 
     def run(self) -> None:
-        """Run paramiko's thread; catch what it does not, such as system errors without a number."""
+        """Run paramiko's thread; catch errors that it does not, such as system errors without a
+        number.
+        """
         try:
             super().run()
         except Exception as error:

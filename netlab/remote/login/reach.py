@@ -25,7 +25,7 @@ FORBIDDEN = 1
 """SSH_OPEN_ADMINISTRATIVELY_PROHIBITED of RFC 4254."""
 
 Address = tuple[int, int, int, str, Any]
-"""As socket.getaddrinfo has it."""
+"""An address as socket.getaddrinfo returns it."""
 
 
 def where(place: Endpoint) -> str:
@@ -49,7 +49,7 @@ def way_to(place: Endpoint, through: tuple[str, paramiko.Transport] | None, chai
         try:
             connection = socket.socket(family, kind, protocol)
         except OSError as error:
-            # This machine may lack a family, such as IPv6 with ipv6.disable=1.
+            # This machine may lack an address family, such as IPv6 with ipv6.disable=1.
             cause = cause or error
             continue
         chain.hold(connection)

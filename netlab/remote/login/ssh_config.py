@@ -20,7 +20,7 @@ from netlab.experiment.hosts import SshTarget, parse_ssh
 DEFAULT_IDENTITIES = ("id_ed25519", "id_ecdsa", "id_rsa")
 SYSTEM_KNOWN_HOSTS = (Path("/etc/ssh/ssh_known_hosts"), Path("/etc/ssh/ssh_known_hosts2"))
 MAX_INCLUDES = 16
-"""How deep `Include` may go, as in OpenSSH."""
+"""Maximum depth of nested `Include` lines, as in OpenSSH."""
 
 
 @dataclass(frozen=True, slots=True)

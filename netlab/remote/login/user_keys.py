@@ -130,7 +130,8 @@ class KeyFile:
 
 
 class UserKeys:
-    """Keys to try at a host, each once, as OpenSSH does: named files, the agent's, default files.
+    """Keys to try at a host, each once, as OpenSSH does: configured key files, the agent's keys,
+    default key files.
 
     If the agent holds the key of a file, the agent's is used, because a file may have a passphrase.
     """

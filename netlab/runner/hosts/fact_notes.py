@@ -35,7 +35,8 @@ class FactNotes:
     ) -> None:
         """Note the facts of each host, with the route to its peer.
 
-        A host that does not report facts, or values that no note can hold, gets a warning instead.
+        There is a warning instead if a host does not report facts, or if a note cannot hold its
+        values.
         """
         answers = _facts_of({host: (agent, peers[host]) for host, agent in agents.items()})
         for host, agent in agents.items():

@@ -34,10 +34,10 @@ RETURN_S = LEASE_S + 3.0
 """How long to wait for the lock of a host that came back."""
 
 ORPHAN_S = 65.0
-"""How long an old agent of this run whose test still runs may hold its host."""
+"""Time for which an old agent of this run may hold its host while its test still runs."""
 
 HARVEST_S = 1.0
-"""How long the run waits for hosts that it asks again before it measures with the others."""
+"""Time that the run waits for hosts that it tries again, before it measures with the others."""
 
 NOTIFY_S = 1.0
 """If the end takes longer than this, a message names the hosts."""
@@ -74,7 +74,7 @@ class HostAgents:
         self._notify = notify or (lambda _sentence: None)
         self._holders: list[Agent] = []
         self._turns: dict[Identity, threading.Lock] = {}
-        """Host → lock of the thread that locks it: one host may have several names."""
+        """Host → a lock, so that one thread at a time locks it: a host may have several names."""
         self._orphans = Orphans()
         self._opened = open_agents
         self._connections = open_agents.connections if open_agents else Connections()
@@ -85,7 +85,7 @@ class HostAgents:
         self._unnoted: list[str] = []
         self._unpaired: list[str] = []
         self._reported: set[str] = set()
-        """Hosts whose waiting for an old probe was reported."""
+        """Hosts for which the wait for an old probe was already reported."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -288,7 +288,7 @@ class HostAgents:
         if self.closing:
             return 0.0
         if self._owner.is_this_session(holder) or not holder:
-            # A stopped agent cannot say whose it is.
+            # A stopped agent cannot report its owner.
             self._orphans.end(agent)
         if not self._owner.is_this_run(holder):
             return 0.0

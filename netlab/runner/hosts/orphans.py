@@ -1,4 +1,4 @@
-"""Orphans: old agents of this session that a lost connection left on a host, holding its lock."""
+"""Orphans: old agents of this session that a lost connection left on a host. They hold its lock."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class PathChecks:
         return pairing in self._unchecked
 
     def doubt(self, pairings: Iterable[str]) -> None:
-        """Check pairings again before they are measured; cut ways of them are due at once."""
+        """Check pairings again before they are measured; their cut ways are due at once."""
         doubted, now_s = frozenset(pairings), time.monotonic()
         self._unchecked |= doubted
         for way, absence in list(self.cut.items()):
@@ -233,7 +233,7 @@ class PathChecks:
 
     def _check_again(self, pairing: str) -> Unmeasured | None:
         server, client = (host.name for host in self._pairs[pairing])
-        """Check a pairing; why it cannot be measured, or ``None`` with the result kept."""
+        """Check a pairing and keep the result; returns why it cannot be measured, or ``None``."""
         try:
             result = self._check(pairing)
         except HostGone:

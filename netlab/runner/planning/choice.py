@@ -19,8 +19,8 @@ def chosen_of(cells: tuple[Cell, ...], only: Iterable[str]) -> tuple[Cell, ...]:
 
     A word is the name of a pairing or of a kind of test, in upper or lower case, with the wildcards
     ``*`` and ``?``; commas separate several. A cell is selected if its pairing is among the named
-    pairings and its test among the named tests; without a name of one kind all of it are selected.
-    UsageError for a word that matches nothing.
+    pairings and its test among the named tests; if no pairing is named, all are selected, and
+    likewise for tests. UsageError for a word that matches nothing.
     """
     pairings = tuple(dict.fromkeys(cell.pairing for cell in cells))
     tests = tuple(dict.fromkeys(cell.test for cell in cells))

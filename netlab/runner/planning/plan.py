@@ -45,9 +45,9 @@ class Planned:
     notes: tuple[str, ...] = ()
     """Sentences about hosts that measure without a setting, and hosts that could not be asked."""
     rounds: tuple[Round, ...]
-    """Rounds of all trials; with ``until``, of the largest number of trials."""
+    """Rounds of all trials; with ``until``, of the maximum number of trials."""
     fewest: tuple[Round, ...]
-    """Rounds of the smallest number of trials."""
+    """Rounds of the minimum number of trials."""
     ends: MachinesByPairing
     paired: frozenset[str]
     """Pairings that the inventory has hosts for; all of them without an inventory."""
@@ -58,22 +58,22 @@ class Planned:
 
     @property
     def trials(self) -> int:
-        """Largest number of trials."""
+        """Maximum number of trials."""
         return sum(len(round_.trials) for round_ in self.rounds)
 
     @property
     def trials_at_least(self) -> int:
-        """Smallest number of trials."""
+        """Minimum number of trials."""
         return sum(len(round_.trials) for round_ in self.fewest)
 
     @cached_property
     def time(self) -> Estimate:
-        """Estimated time of the largest number of trials."""
+        """Estimated time of the maximum number of trials."""
         return self._estimate(self.rounds)
 
     @cached_property
     def time_at_least(self) -> Estimate:
-        """Estimated time of the smallest number of trials, with the shortest searches."""
+        """Estimated time of the minimum number of trials, with the shortest searches."""
         return self._estimate(self.fewest, at_least=True)
 
     def _estimate(self, schedule: tuple[Round, ...], *, at_least: bool = False) -> Estimate:

@@ -29,7 +29,8 @@ VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "virtio_net", "bo
 """Drivers whose stated speed is not that of a real link."""
 
 MOST_MTU_BYTES = 9216
-"""An interface with a larger MTU is no Ethernet and has no wire ceiling."""
+"""Maximum MTU of an Ethernet. An interface with a larger MTU is no Ethernet and has no wire
+ceiling."""
 
 Choose = Callable[[Sequence[Common]], Common]
 """Chooses one of several networks; raises UsageError if there is nobody to ask."""

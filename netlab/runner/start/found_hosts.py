@@ -46,7 +46,7 @@ class SharedNetwork:
 
 
 def shared_networks(hosts: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
-    """The networks of at least two hosts: those of most hosts first, IPv4 before IPv6."""
+    """The networks of at least two hosts: those with the most hosts first, IPv4 before IPv6."""
     members: dict[str, dict[str, HostAddress]] = {}
     for found_host in hosts:
         for address in found_host.addresses:

@@ -11,7 +11,7 @@ from netlab.experiment.hosts import Host
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
 _NO_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-"""Words that readers of YAML 1.1 and 1.2 do not take for text."""
+"""Words that readers of YAML 1.1 and 1.2 do not read as text."""
 
 
 def host_lines(hosts: Iterable[Host]) -> Iterator[str]:
