@@ -21,8 +21,8 @@ NOT_MEASURED = frozenset({"type", "id", "role", "protocol", "message_bytes", "st
 def record_of_trial(
     trial: Trial, ends: Ends, attempt: int, measure: Callable[[], Mapping[str, Value]]
 ) -> Record:
-    """Call ``measure`` for the values of a trial; a ``ProbeError`` leads to a record as well, a
-    failure.
+    """Call ``measure`` for the values of a trial. If it raises a ``ProbeError``, the record has the
+    status failed or impossible, with the reason.
 
     Values that their columns cannot hold are a failure ``bad-answer`` and are not kept. Raises
     ``HostGone`` if one of the hosts is lost: then nothing is known about the trial.

@@ -128,8 +128,8 @@ warning(
     advice=_("measure on hosts that do not share their CPUs, or let `quiet` in the matrix "
         "repeat such trials"),
     section=DOUBTFUL, condition="a hypervisor gave more than 5 % of the CPU time of one end of a "
-        "stream to other machines during a trial of at least 0.2 s, and neither `process-stalled` "
-        "nor `data-stopped` reports a longer time")
+        "stream to other machines during a trial of at least 0.2 s. Not stated if "
+        "`process-stalled` or `data-stopped` reports a time that is longer than this lost CPU time")
 warning(
     "messages-left-out",
     _("{in_trials}: the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it "

@@ -51,8 +51,9 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all their "
         "drops, and there were none"), rank=56,
     advice=_("check the path for a slower link, a short queue or errors"),
-    section=LOST, condition="all these counters are known. None of them grew by more than frames "
-        "of protocols without a handler explain, and their growth is less than half of the loss")
+    section=LOST, condition="all drop counters of both hosts are known. Frames of protocols that "
+        "Linux has no handler for (STP, LLDP) are enough to explain the growth of each counter, and "
+        "this growth is less than half of the loss")
 warning(
     "loss-not-placed",
     _("{lost_messages} of {sent_messages} messages lost at an unknown place: not all of "

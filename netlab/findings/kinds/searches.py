@@ -174,8 +174,8 @@ warning(
     rule="searches.payloads:payloads", rank=5, section=PAYLOADS,
     condition="messages that must not be fragmented, or TCP segments, are answered up to a length "
         "below the MTU of the sender’s interface. None of three longer ones is answered, and the "
-        "sender receives no ICMP message [RFC 2923]. The finding names a host if its interface has "
-        "the MTU of that length",
+        "sender receives no ICMP message [RFC 2923]. The finding names a host if the MTU of its "
+        "interface is equal to the longest length that was answered",
     advice=_("let ICMP “fragmentation needed” and “packet too big” pass, or give both ends of each "
         "cable one MTU"))
 warning(

@@ -14,7 +14,7 @@ from netlab.runner.start.yaml_text import host_lines
 TEST = "test"
 """The network that tests use by default."""
 LETTERS = "LWMF"
-"""Letters of the systems that a probe runs on, in the order of their pairings."""
+"""Letters of the systems that a probe runs on. Pairings are listed in this order."""
 
 
 @dataclass(frozen=True, slots=True)
