@@ -52,8 +52,8 @@ warning(
         "drops, and there were none"), rank=56,
     advice=_("check the path for a slower link, a short queue or errors"),
     section=LOST, condition="all drop counters of both hosts are known. Frames of protocols that "
-        "Linux has no handler for (STP, LLDP) are enough to explain the growth of each counter, and "
-        "this growth is less than half of the loss")
+        "Linux has no handler for (STP, LLDP) are enough to explain the growth of each counter, "
+        "and this growth is less than half of the loss")
 warning(
     "loss-not-placed",
     _("{lost_messages} of {sent_messages} messages lost at an unknown place: not all of "
