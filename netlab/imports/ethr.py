@@ -29,9 +29,9 @@ from typing import Any, Unpack
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value, utc_of
-from netlab.imports import CommandOption, Importer
+from netlab.imports import Importer
 from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import ToolResult, bounded, host_names, import_results
+from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
 
 MAX_LINE_CHARACTERS = 65536
 
@@ -381,14 +381,5 @@ IMPORTER = Importer(
     FILES are logs of clients or servers, or folders of them. Tests with the same settings between
     the same hosts are trials of one cell.
     """,
-    options=(
-        CommandOption(
-            "names",
-            "--name",
-            "Name of the host with an address (may be repeated).",
-            metavar="ADDRESS=NAME",
-            repeated=True,
-            convert=host_names,
-        ),
-    ),
+    options=(HOST_NAMES,),
 )

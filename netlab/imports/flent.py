@@ -31,10 +31,10 @@ from typing import Any, Unpack
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
-from netlab.imports import CommandOption, Importer
+from netlab.imports import Importer
 from netlab.imports.common.csv_table import text_of
 from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import ToolResult, bounded, host_names, import_results
+from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
 from netlab.stats.histogram import BITS, bucket_of
 
 MAX_TEXT_BYTES = 64 * 2**20
@@ -385,14 +385,5 @@ IMPORTER = Importer(
     the rates of both directions; each series of pings is a test of round trips. Tests with the
     same settings between the same hosts are trials of one cell.
     """,
-    options=(
-        CommandOption(
-            "names",
-            "--name",
-            "Name of the host with an address (may be repeated).",
-            metavar="ADDRESS=NAME",
-            repeated=True,
-            convert=host_names,
-        ),
-    ),
+    options=(HOST_NAMES,),
 )

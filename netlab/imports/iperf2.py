@@ -27,12 +27,12 @@ from typing import Unpack
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
-from netlab.imports import CommandOption, Importer
+from netlab.imports import Importer
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS
 from netlab.imports.common.iperf2_lines import BOTH_WAYS, Iperf2Output
 from netlab.imports.common.iperf2_streams import Iperf2Block, Iperf2Figures, Iperf2Stream
 from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import ToolResult, bounded, host_names, import_results
+from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
 
 _MISSING = "the line of the whole test is missing"
 _AT_ONCE = "the rows do not say whether the connections were at once: -i 1 at the server shows it"
@@ -366,14 +366,5 @@ IMPORTER = Importer(
     of rows says who printed it, such as test.client.csv. Tests with the same settings between the
     same hosts are trials of one cell.
     """,
-    options=(
-        CommandOption(
-            "names",
-            "--name",
-            "Name of the host with an address (may be repeated).",
-            metavar="ADDRESS=NAME",
-            repeated=True,
-            convert=host_names,
-        ),
-    ),
+    options=(HOST_NAMES,),
 )

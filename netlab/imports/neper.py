@@ -28,9 +28,9 @@ from typing import Unpack
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
-from netlab.imports import CommandOption, Importer
+from netlab.imports import Importer
 from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import ToolResult, bounded, host_names, import_results
+from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
 
 _KNOWN = re.compile(r"1\.[01]\.[0-9]{1,3}")
 _LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_.]{0,60})=(.*)")
@@ -376,14 +376,5 @@ IMPORTER = Importer(
     recognised as one test. Tests with the same settings between the same hosts are trials of one
     cell.
     """,
-    options=(
-        CommandOption(
-            "names",
-            "--name",
-            "Name of the host with an address (may be repeated).",
-            metavar="ADDRESS=NAME",
-            repeated=True,
-            convert=host_names,
-        ),
-    ),
+    options=(HOST_NAMES,),
 )

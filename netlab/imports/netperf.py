@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Unpack
 
 from netlab.experiment.records import Value
-from netlab.imports import CommandOption, Importer
+from netlab.imports import Importer
 from netlab.imports.common.netperf_output import NetperfOutput, outputs
 from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import ToolResult, host_names, import_results
+from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, import_results
 
 _TESTS: Mapping[str, tuple[str, str]] = {
     "Send": ("stream", "client-sends"),
@@ -323,14 +323,5 @@ IMPORTER = Importer(
     FILES are outputs of clients, or folders of them: classic tables, or those of omni with -k, -o
     or -O. Tests with the same settings between the same hosts are trials of one cell.
     """,
-    options=(
-        CommandOption(
-            "names",
-            "--name",
-            "Name of the host with an address (may be repeated).",
-            metavar="ADDRESS=NAME",
-            repeated=True,
-            convert=host_names,
-        ),
-    ),
+    options=(HOST_NAMES,),
 )

@@ -22,9 +22,9 @@ from xml.parsers import expat
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
-from netlab.imports import CommandOption, Importer
+from netlab.imports import Importer
 from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import ToolResult, bounded, host_names, import_results
+from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
 
 _ROOT = "<netlab>"
 """A file that ntttcp appended to has several roots; expat reads one, so they are laid into it."""
@@ -263,14 +263,5 @@ IMPORTER = Importer(
     FILES are outputs of receivers or senders, or folders of them. Only a receiver's output has a
     throughput. Tests with the same settings between the same hosts are trials of one cell.
     """,
-    options=(
-        CommandOption(
-            "names",
-            "--name",
-            "Name of the host with a computer name or an address (may be repeated).",
-            metavar="COMPUTER=NAME",
-            repeated=True,
-            convert=host_names,
-        ),
-    ),
+    options=(HOST_NAMES,),
 )

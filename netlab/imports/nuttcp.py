@@ -21,14 +21,14 @@ from typing import Unpack
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
-from netlab.imports import CommandOption, Importer
+from netlab.imports import Importer
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, throughput
 from netlab.imports.common.run_writer import TableContext
 from netlab.imports.common.tool_results import (
+    HOST_NAMES,
     MAX_VALUE,
     ToolResult,
     bounded,
-    host_names,
     import_results,
 )
 
@@ -293,14 +293,5 @@ IMPORTER = Importer(
     FILES are outputs with one line per test, or the same with -fparse, or folders of them. Tests
     with the same settings are trials of one cell: nuttcp prints neither hosts nor direction.
     """,
-    options=(
-        CommandOption(
-            "names",
-            "--name",
-            "Name of the host that was server or client, such as server=nas (may be repeated).",
-            metavar="ROLE=NAME",
-            repeated=True,
-            convert=host_names,
-        ),
-    ),
+    options=(HOST_NAMES,),
 )

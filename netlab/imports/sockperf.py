@@ -29,9 +29,9 @@ from typing import Unpack
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
-from netlab.imports import CommandOption, Importer
+from netlab.imports import Importer
 from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import ToolResult, bounded, host_names, import_results
+from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
 
 _WHOLE = "([0-9]{1,12})"
 _THREE = r"([0-9]{1,12}\.[0-9]{3})"
@@ -341,14 +341,5 @@ IMPORTER = Importer(
     different load, into different folders. Tests with the same settings between the same hosts are
     trials of one cell.
     """,
-    options=(
-        CommandOption(
-            "names",
-            "--name",
-            "Name of the host with an address (may be repeated).",
-            metavar="ADDRESS=NAME",
-            repeated=True,
-            convert=host_names,
-        ),
-    ),
+    options=(HOST_NAMES,),
 )

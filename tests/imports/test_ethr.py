@@ -13,7 +13,7 @@ from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
 from netlab.imports.ethr import import_ethr, parse_ethr
 
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parent / "samples" / "ethr"
 CLIENT = (SAMPLES / "ethr.client.jsonl").read_text(encoding="utf-8")
 SERVER = (SAMPLES / "ethr.server.jsonl").read_text(encoding="utf-8")
 

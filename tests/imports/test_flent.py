@@ -20,7 +20,7 @@ from netlab.imports import flent
 from netlab.imports.flent import import_flent, parse_flent, text_of_flent
 from netlab.stats.histogram import from_pairs
 
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parent / "samples" / "flent"
 UPLOAD = "flent-tcp_upload.flent.gz"
 RRUL = "flent-rrul.flent.gz"
 OVERHEAD_BYTES = 14 + 52 + 24

@@ -17,7 +17,7 @@ from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
 from netlab.imports.iperf2 import import_iperf2, parse_iperf2
 
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parent / "samples" / "iperf2"
 ETHERNET_BYTES = 14
 HEADERS_BYTES = {"TCP": 52, "UDP": 28}
 """Of IPv4 and TCP with timestamps, or UDP."""
@@ -52,7 +52,7 @@ def sample(name: str) -> str:
 
 
 def truths() -> dict[str, Mapping[str, str]]:
-    with (SAMPLES / "truth.csv").open(encoding="utf-8", newline="") as file:
+    with (SAMPLES.parent / "truth.csv").open(encoding="utf-8", newline="") as file:
         return {row["file"]: row for row in csv.DictReader(file)}
 
 
@@ -251,7 +251,7 @@ def test_an_error_alone_is_no_result(tmp_path: Path) -> None:
         ("\niperf Done.\n", "x:2:1: no output of iperf 2"),
         ("a" * 5000, "longer than 4096"),
         (sample("iperf2-tcp.client.csv"), "does not say whether the client or the server"),
-        (sample("nuttcp-tcp.txt"), "no output"),
+        ((SAMPLES.parent / "nuttcp" / "nuttcp-tcp.txt").read_text(encoding="utf-8"), "no output"),
         (sample("iperf3-tcp.client.json"), "no output"),
         ("2" * 14 + ",a,1,b,5001,1,0.0-2.0,NaN,1e308\n", "no output"),
         ("2" * 14 + ",a,1,b,5001,1,0.0-2.0,-24010812,-94052808\n", "no output"),

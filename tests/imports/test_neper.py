@@ -17,7 +17,7 @@ from netlab.findings.analysis import load
 from netlab.imports.common.tool_results import ToolResult
 from netlab.imports.neper import import_neper, parse_neper
 
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parent / "samples" / "neper"
 NAMES = tuple(
     f"neper-{test}.{side}.txt"
     for test in ("tcp_stream", "udp_stream", "tcp_rr", "udp_rr")
@@ -32,7 +32,7 @@ def sample(name: str) -> str:
 
 
 def truth(name: str) -> Mapping[str, str]:
-    with (SAMPLES / "truth.csv").open(encoding="utf-8", newline="") as file:
+    with (SAMPLES.parent / "truth.csv").open(encoding="utf-8", newline="") as file:
         return next(row for row in csv.DictReader(file) if row["file"] == name)
 
 

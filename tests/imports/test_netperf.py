@@ -17,7 +17,7 @@ from netlab.findings.analysis import load
 from netlab.imports.common.tool_results import ToolResult
 from netlab.imports.netperf import import_netperf, parse_netperf
 
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parent / "samples" / "netperf"
 NAMES = sorted(path.name for path in SAMPLES.glob("netperf-*"))
 HEADERS_BYTES = {"TCP": 14 + 20 + 32, "UDP": 14 + 20 + 8}
 """Of Ethernet, IPv4, and TCP with timestamps, or UDP."""
@@ -28,7 +28,7 @@ def sample(name: str) -> str:
 
 
 def truth(name: str) -> Mapping[str, str]:
-    with (SAMPLES / "truth.csv").open(encoding="utf-8", newline="") as file:
+    with (SAMPLES.parent / "truth.csv").open(encoding="utf-8", newline="") as file:
         return next(row for row in csv.DictReader(file) if row["file"] == f"netperf-{name}")
 
 

@@ -12,7 +12,7 @@ from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
 from netlab.imports.ntttcp import import_ntttcp, parse_ntttcp
 
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parent / "samples" / "ntttcp"
 RECEIVER = (SAMPLES / "ntttcp-windows.receiver.xml").read_text(encoding="utf-8")
 SENDER = (SAMPLES / "ntttcp-linux.sender.xml").read_text(encoding="utf-8")
 

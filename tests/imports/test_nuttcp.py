@@ -17,7 +17,7 @@ from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
 from netlab.imports.nuttcp import IMPORTER, import_nuttcp, parse_nuttcp
 
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parent / "samples" / "nuttcp"
 ETHERNET_BYTES = 14
 HEADERS_BYTES = {"TCP": 52, "UDP": 28}
 """Of IPv4 and TCP with timestamps, or UDP."""
@@ -29,7 +29,7 @@ def sample(name: str) -> str:
 
 
 def truths() -> dict[str, Mapping[str, str]]:
-    with (SAMPLES / "truth.csv").open(encoding="utf-8", newline="") as file:
+    with (SAMPLES.parent / "truth.csv").open(encoding="utf-8", newline="") as file:
         return {row["file"]: row for row in csv.DictReader(file)}
 
 

@@ -17,7 +17,7 @@ from netlab.findings.analysis import load
 from netlab.imports.common.tool_results import ToolResult
 from netlab.imports.sockperf import import_sockperf, parse_sockperf
 
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parent / "samples" / "sockperf"
 NAMES = ("sockperf-pp-tcp.txt", "sockperf-pp-udp.txt", "sockperf-ul.txt", "sockperf-tp.txt")
 UDP_FRAME_BYTES = 14 + 20 + 8
 
@@ -27,7 +27,7 @@ def sample(name: str) -> str:
 
 
 def truth(name: str) -> Mapping[str, str]:
-    with (SAMPLES / "truth.csv").open(encoding="utf-8", newline="") as file:
+    with (SAMPLES.parent / "truth.csv").open(encoding="utf-8", newline="") as file:
         return next(row for row in csv.DictReader(file) if row["file"] == name)
 
 

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from netlab.errors import UsageError
 from netlab.experiment.pairings import ROLE, named, role_of
 from netlab.experiment.records import Record, Status, Value
+from netlab.imports import CommandOption
 from netlab.imports.common.csv_table import read_table, text_of
 from netlab.imports.common.run_writer import TableContext, cell_of, source_of, write_run
 from netlab.store.plan import PlannedCell
@@ -114,6 +115,18 @@ def host_names(words: tuple[str, ...]) -> dict[str, str]:
         role_of(name)
         names[address] = name
     return names
+
+
+HOST_NAMES = CommandOption(
+    "names",
+    "--host-name",
+    "Name of the host with an address, or of server or client if the output has no address (may "
+    "be repeated).",
+    metavar="ADDRESS=NAME",
+    repeated=True,
+    convert=host_names,
+)
+"""The option of every importer of a tool's output."""
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
