@@ -148,7 +148,12 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
 
 def utc_now() -> str:
     """The wall clock of this machine: ISO 8601, UTC, microseconds, such as ``2026-01-31T…Z``."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return utc_text(datetime.now(UTC))
+
+
+def utc_text(time: datetime) -> str:
+    """A time with a time zone, as ``utc_now`` writes it. OverflowError outside years 1 to 9999."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def utc_of(text: object) -> datetime | None:

@@ -6,9 +6,9 @@ appended to has several tests.
 
 Bandwidth is logged each second, rounded to one or two decimals of K, M or G (powers of ten), and
 never in total: the figure is the mean of these seconds, also of those that were not whole. ethr
-does not log whether ``-r`` was given. So a client's figure is read as what it sent, and a server's
-as what it received, as without ``-r``; a remark says so. Each line of a latency test is a test of
-round trips.
+does not log whether ``-r`` was given. Therefore this import assumes that it was not: the client
+sent, and the server received. A remark in the run states this assumption. Each line of a latency
+test becomes one trial of a ``round_trip`` test.
 
 ethr writes the percentiles of its log into the wrong fields: the maximum is in ``P50``, each
 percentile is one field too late, and ``Max`` has the 99.99th. Where the order of the values shows
@@ -24,14 +24,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Any, Unpack
+from functools import partial
+from typing import Any
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value, utc_of
+from netlab.experiment.records import Value, utc_of, utc_text
 from netlab.imports import Importer
-from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
+from netlab.imports.common.tool_results import (
+    HOST_NAMES,
+    ToolResult,
+    bounded,
+    import_results,
+    reason_of_error,
+)
 
 MAX_LINE_CHARACTERS = 65536
 
@@ -158,7 +163,7 @@ def _time(line: Mapping[str, Any]) -> str:
         time = utc_of(_text(line, "Time"))
     except OverflowError:
         return ""
-    return "" if time is None else time.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return "" if time is None else utc_text(time)
 
 
 def _add(session: _EthrSession, line: Mapping[str, Any]) -> None:
@@ -221,7 +226,7 @@ def _results(session: _EthrSession, file: str) -> Iterator[ToolResult]:
     unread = tuple(dict.fromkeys(session.unread))
     if not results and (session.error or unread):
         detail = session.error or unread[0]
-        reason = _reason(detail) if session.error else "not-recorded"
+        reason = reason_of_error(detail, _REASONS) if session.error else "not-recorded"
         results = [
             ToolResult(
                 file=file,
@@ -273,7 +278,7 @@ def _bandwidth(
     if session.is_server is None:
         reason, detail = "not-recorded", "the log does not state whose it is"
     elif session.error and not session.is_server:
-        reason, detail = _reason(session.error), session.error
+        reason, detail = reason_of_error(session.error, _REASONS), session.error
     elif not mean:
         reason, detail = "no-traffic", "ethr counted no byte"
     name = "throughput_bit_per_s" if session.is_server else "sent_bit_per_s"
@@ -354,24 +359,8 @@ def _nanoseconds(text: str) -> float | None:
     return bounded(round(float(match[1]) * _UNITS_NS[match[2]], 3)) if match else None
 
 
-def _reason(error: str) -> str:
-    lower = error.lower()
-    return next((reason for words, reason in _REASONS.items() if words in lower), "unknown-error")
-
-
-def import_ethr(
-    paths: tuple[Path, ...],
-    into: Path,
-    *,
-    names: Mapping[str, str] | None = None,
-    **context: Unpack[TableContext],
-) -> Path:
-    """Make the run folder ``into`` out of logs of ethr; returns ``into``.
-
-    ``names``: address → name of the host. Raises as ``tool_results.import_results`` does.
-    """
-    return import_results(paths, into, parse_ethr, names=names or {}, **context)
-
+import_ethr = partial(import_results, parse=parse_ethr)
+"""Makes a run folder; the arguments are those of ``import_results``."""
 
 IMPORTER = Importer(
     read=import_ethr,

@@ -25,15 +25,13 @@ import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Unpack
+from functools import partial
+from typing import Any
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value
+from netlab.experiment.records import Value, utc_of, utc_text
 from netlab.imports import Importer
 from netlab.imports.common.csv_table import text_of
-from netlab.imports.common.run_writer import TableContext
 from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
 from netlab.stats.histogram import BITS, bucket_of
 
@@ -200,13 +198,10 @@ class _FlentRun:
     def _started_at(self) -> str:
         """When flent started; older versions state no time zone, so their time is not known."""
         try:
-            time = datetime.fromisoformat(_text(self._metadata.get("TIME")))
-            if time.tzinfo is None:
-                return ""
-            utc = time.astimezone(UTC).isoformat(timespec="microseconds")
-        except (ValueError, OverflowError):
+            time = utc_of(_text(self._metadata.get("TIME")))
+        except OverflowError:
             return ""
-        return utc.replace("+00:00", "Z")
+        return "" if time is None else utc_text(time)
 
     def _settings(self, protocol: str, length: str) -> dict[str, Value]:
         settings: dict[str, Value] = {"protocol": protocol}
@@ -360,21 +355,8 @@ def _whole(value: Any, most: float = 2**53) -> int | None:
     return None if number is None else int(number)
 
 
-def import_flent(
-    paths: tuple[Path, ...],
-    into: Path,
-    *,
-    names: Mapping[str, str] | None = None,
-    **context: Unpack[TableContext],
-) -> Path:
-    """Make the run folder ``into`` out of files of flent; returns ``into``.
-
-    ``names``: address → name of the host. Raises as ``tool_results.import_results`` does.
-    """
-    return import_results(
-        paths, into, parse_flent, names=names or {}, decode=text_of_flent, **context
-    )
-
+import_flent = partial(import_results, parse=parse_flent, decode=text_of_flent)
+"""Makes a run folder; the arguments are those of ``import_results``."""
 
 IMPORTER = Importer(
     read=import_flent,

@@ -17,13 +17,12 @@ those of iperf 2.0.5 to 2.2 (``Locale.c``, https://sourceforge.net/projects/iper
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import Unpack
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
@@ -31,8 +30,14 @@ from netlab.imports import Importer
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS
 from netlab.imports.common.iperf2_lines import BOTH_WAYS, Iperf2Output
 from netlab.imports.common.iperf2_streams import Iperf2Block, Iperf2Figures, Iperf2Stream
-from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
+from netlab.imports.common.tool_results import (
+    HOST_NAMES,
+    ToolResult,
+    bounded,
+    import_results,
+    ip_version_of,
+    reason_of_error,
+)
 
 _MISSING = "the line of the whole test is missing"
 _AT_ONCE = "the rows do not say whether the connections were at once: -i 1 at the server shows it"
@@ -110,7 +115,7 @@ def _results(output: Iperf2Output, file: str) -> Iterator[ToolResult]:
     """The results of all programs whose output is in a file."""
     numbers: dict[str, int] = {}
     for error in output.loose_errors[:1]:
-        yield _failed(file, "", "", {}, _reason(error), error)
+        yield _failed(file, "", "", {}, reason_of_error(error, _REASONS), error)
     for block in output.blocks:
         tests = _tests(block)
         for test in tests:
@@ -119,7 +124,7 @@ def _results(output: Iperf2Output, file: str) -> Iterator[ToolResult]:
         if not tests and (block.is_client or errors):
             settings: dict[str, Value] = {"protocol": block.protocol}
             settings |= _ip_version(block.address)
-            reason = _reason(errors[0]) if errors else "not-recorded"
+            reason = reason_of_error(errors[0], _REASONS) if errors else "not-recorded"
             detail = errors[0] if errors else _MISSING
             server = block.address if block.is_client else ""
             yield _failed(file, server, "", {**settings, **block.settings}, reason, detail)
@@ -234,10 +239,8 @@ def _result(
 
 
 def _ip_version(address: str) -> dict[str, Value]:
-    try:
-        return {"ip_version": ipaddress.ip_address(address.partition("%")[0]).version}
-    except ValueError:
-        return {}
+    version = ip_version_of(address)
+    return {} if version is None else {"ip_version": version}
 
 
 def _identity(test: _Iperf2Test, file: str, numbers: dict[str, int]) -> str:
@@ -256,7 +259,7 @@ def _identity(test: _Iperf2Test, file: str, numbers: dict[str, int]) -> str:
 def _failure(block: Iperf2Block, test: _Iperf2Test) -> tuple[str | None, str | None]:
     """Why a test has no result, and a sentence; ``None`` if it has one."""
     if test.errors:
-        return _reason(test.errors[0]), test.errors[0]
+        return reason_of_error(test.errors[0], _REASONS), test.errors[0]
     if test.flaw:
         return "not-recorded", test.flaw
     if len(test.streams) < block.flows:
@@ -338,24 +341,8 @@ def _received(figures: Iperf2Figures) -> Iterator[tuple[str, Value]]:
         yield "receiver_jitter_ns", round(1e6 * figures.jitter_ms)
 
 
-def _reason(error: str) -> str:
-    lower = error.lower()
-    return next((reason for words, reason in _REASONS.items() if words in lower), "unknown-error")
-
-
-def import_iperf2(
-    paths: tuple[Path, ...],
-    into: Path,
-    *,
-    names: Mapping[str, str] | None = None,
-    **context: Unpack[TableContext],
-) -> Path:
-    """Make the run folder ``into`` out of outputs of iperf 2; returns ``into``.
-
-    ``names``: address → name of the host. Raises as ``tool_results.import_results`` does.
-    """
-    return import_results(paths, into, parse_iperf2, names=names or {}, **context)
-
+import_iperf2 = partial(import_results, parse=parse_iperf2)
+"""Makes a run folder; the arguments are those of ``import_results``."""
 
 IMPORTER = Importer(
     read=import_iperf2,

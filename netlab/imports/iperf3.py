@@ -8,19 +8,24 @@ https://github.com/esnet/iperf); other versions are read as far as they are unde
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Unpack
+from functools import partial
+from typing import Any
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value
+from netlab.experiment.records import Value, utc_text
 from netlab.imports import Importer
-from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
+from netlab.imports.common.tool_results import (
+    HOST_NAMES,
+    ToolResult,
+    bounded,
+    import_results,
+    ip_version_of,
+    reason_of_error,
+)
 
 _KNOWN = re.compile(r"iperf 3\.\d{1,2}(\D.*)?")
 _REASONS = {
@@ -127,7 +132,7 @@ def _result(document: Mapping[str, Any], file: str) -> ToolResult:
         # With data both ways, either flow's figure is a result.
         has_flow = any(name.endswith("_throughput_bit_per_s") for name in values)
         error = "" if has_flow else "iperf3 printed no rate of the receiver"
-    reason = None if not error else _reason(error)
+    reason = None if not error else reason_of_error(error, _REASONS)
     return ToolResult(
         file=file,
         test="stream",
@@ -191,7 +196,7 @@ def _settings(output: _Iperf3Output, address: str) -> dict[str, Value]:
     if service:
         settings["dscp"] = int(service) >> 2
     settings["direction"] = _direction(output)
-    if version := _ip_version(address):
+    if version := ip_version_of(address):
         settings["ip_version"] = version
     return settings
 
@@ -201,13 +206,6 @@ def _direction(output: _Iperf3Output) -> str:
     if both or output.number("start.test_start.bidir", 1):
         return "both"
     return "server-sends" if output.number("start.test_start.reverse", 1) else "client-sends"
-
-
-def _ip_version(address: str) -> int | None:
-    try:
-        return ipaddress.ip_address(address.partition("%")[0]).version
-    except ValueError:
-        return None
 
 
 def _values(
@@ -269,28 +267,11 @@ def _started_at(output: _Iperf3Output) -> str:
     seconds = output.number("start.timestamp.timesecs", _LATEST_S)
     if seconds is None:
         return ""
-    time = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
-    return time.replace("+00:00", "Z")
+    return utc_text(datetime.fromtimestamp(seconds, UTC))
 
 
-def _reason(error: str) -> str:
-    lower = error.lower()
-    return next((reason for words, reason in _REASONS.items() if words in lower), "unknown-error")
-
-
-def import_iperf3(
-    paths: tuple[Path, ...],
-    into: Path,
-    *,
-    names: Mapping[str, str] | None = None,
-    **context: Unpack[TableContext],
-) -> Path:
-    """Make the run folder ``into`` out of outputs of iperf3; returns ``into``.
-
-    ``names``: address → name of the host. Raises as ``tool_results.import_results`` does.
-    """
-    return import_results(paths, into, parse_iperf3, names=names or {}, **context)
-
+import_iperf3 = partial(import_results, parse=parse_iperf3)
+"""Makes a run folder; the arguments are those of ``import_results``."""
 
 IMPORTER = Importer(
     read=import_iperf3,

@@ -19,18 +19,21 @@ https://github.com/google/neper); other versions are read as far as they are und
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from pathlib import Path
-from typing import Unpack
+from functools import partial
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
-from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
+from netlab.imports.common.tool_results import (
+    HOST_NAMES,
+    ToolResult,
+    bounded,
+    import_results,
+    ip_version_of,
+)
 
 _KNOWN = re.compile(r"1\.[01]\.[0-9]{1,3}")
 _LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_.]{0,60})=(.*)")
@@ -280,10 +283,7 @@ def _ip_version(output: _NeperOutput) -> int | None:
     versions = [version for version in (4, 6) if output.is_set(f"ipv{version}")]
     if len(versions) == 1:
         return versions[0]
-    try:
-        return ipaddress.ip_address(output.text("host").partition("%")[0]).version
-    except ValueError:
-        return None
+    return ip_version_of(output.text("host"))
 
 
 def _stream(output: _NeperOutput, settings: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
@@ -352,19 +352,8 @@ def _failure(
     return "not-recorded", "neper printed no rate"
 
 
-def import_neper(
-    paths: tuple[Path, ...],
-    into: Path,
-    *,
-    names: Mapping[str, str] | None = None,
-    **context: Unpack[TableContext],
-) -> Path:
-    """Make the run folder ``into`` out of outputs of neper; returns ``into``.
-
-    ``names``: address → name of the host. Raises as ``tool_results.import_results`` does.
-    """
-    return import_results(paths, into, parse_neper, names=names or {}, **context)
-
+import_neper = partial(import_results, parse=parse_neper)
+"""Makes a run folder; the arguments are those of ``import_results``."""
 
 IMPORTER = Importer(
     read=import_neper,

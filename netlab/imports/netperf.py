@@ -7,25 +7,28 @@ and the latencies of a stream, which are times of its send calls, are left out. 
 without the key PROTOCOL does not state whether it is TCP or UDP, and is no record.
 
 In bits netperf counts in 10^3, 10^6 and 10^9, in bytes in 2^10, 2^20 and 2^30 (``netlib.c``). The
-throughput of a stream is what the receiver counted; with ``-N``, and in TCP_STREAM before 2.5, the
-sender's figure stands in its place and is read as such. The time of the start is that of the first
-interim result (``-D``). The format is that of netperf 2.4 to 2.7 (``nettest_omni.c``,
-https://github.com/HewlettPackard/netperf); no output states its version.
+throughput of a stream is what the receiver counted. With ``-N``, and in TCP_STREAM before 2.5,
+netperf prints the sender's figure instead, and it is imported as the sender's. The start time comes
+from the first interim result (``-D``). The format is that of netperf 2.4 to 2.7
+(``nettest_omni.c``, https://github.com/HewlettPackard/netperf); no output states its version.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Unpack
+from functools import partial
 
 from netlab.experiment.records import Value
 from netlab.imports import Importer
 from netlab.imports.common.netperf_output import NetperfOutput, outputs
-from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, import_results
+from netlab.imports.common.tool_results import (
+    HOST_NAMES,
+    ToolResult,
+    import_results,
+    ip_version_of,
+    reason_of_error,
+)
 
 _TESTS: Mapping[str, tuple[str, str]] = {
     "Send": ("stream", "client-sends"),
@@ -152,10 +155,7 @@ def _address(output: NetperfOutput, part: str, key: str) -> str:
 def _ip_version(family: str, address: str) -> int | None:
     if family in ("AF_INET", "AF_INET6"):
         return 6 if family == "AF_INET6" else 4
-    try:
-        return ipaddress.ip_address(address.partition("%")[0]).version
-    except ValueError:
-        return None
+    return ip_version_of(address)
 
 
 def _note_flags(output: NetperfOutput) -> None:
@@ -286,9 +286,7 @@ def _failure(
     """Reason and detail if there is no result."""
     figures = [values[name] for name in _FIGURES if name in values]
     if output.error and not figures:
-        lower = output.error.lower()
-        reasons = (reason for words, reason in _REASONS.items() if words in lower)
-        return next(reasons, "unknown-error"), output.error
+        return reason_of_error(output.error, _REASONS), output.error
     if not test:
         title = f"the test {_title(output)!r} is not known" if output.banner else ""
         return "not-recorded", title or "the test is not stated; the key DIRECTION states it"
@@ -301,19 +299,8 @@ def _failure(
     return None, None
 
 
-def import_netperf(
-    paths: tuple[Path, ...],
-    into: Path,
-    *,
-    names: Mapping[str, str] | None = None,
-    **context: Unpack[TableContext],
-) -> Path:
-    """Make the run folder ``into`` out of outputs of netperf; returns ``into``.
-
-    ``names``: address → name of the host. Raises as ``tool_results.import_results`` does.
-    """
-    return import_results(paths, into, parse_netperf, names=names or {}, **context)
-
+import_netperf = partial(import_results, parse=parse_netperf)
+"""Makes a run folder; the arguments are those of ``import_results``."""
 
 IMPORTER = Importer(
     read=import_netperf,

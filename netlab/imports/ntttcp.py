@@ -16,14 +16,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Unpack
+from functools import partial
 from xml.parsers import expat
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
-from netlab.imports.common.run_writer import TableContext
 from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
 
 _ROOT = "<netlab>"
@@ -240,20 +238,8 @@ def _settings(output: _NtttcpOutput) -> Iterator[tuple[str, Value]]:
         yield "streams", int(connections)
 
 
-def import_ntttcp(
-    paths: tuple[Path, ...],
-    into: Path,
-    *,
-    names: Mapping[str, str] | None = None,
-    **context: Unpack[TableContext],
-) -> Path:
-    """Make the run folder ``into`` out of outputs of ntttcp; returns ``into``.
-
-    ``names``: name or address in the output → name of the host. Raises as
-    ``tool_results.import_results`` does.
-    """
-    return import_results(paths, into, parse_ntttcp, names=names or {}, **context)
-
+import_ntttcp = partial(import_results, parse=parse_ntttcp)
+"""Makes a run folder; the arguments are those of ``import_results``."""
 
 IMPORTER = Importer(
     read=import_ntttcp,

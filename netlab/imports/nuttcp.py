@@ -14,22 +14,21 @@ that of nuttcp 5.1 to 8.1 (``nuttcp.c``, https://nuttcp.net/nuttcp/); a line has
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Unpack
+from functools import partial
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, throughput
-from netlab.imports.common.run_writer import TableContext
 from netlab.imports.common.tool_results import (
     HOST_NAMES,
     MAX_VALUE,
     ToolResult,
     bounded,
     import_results,
+    reason_of_error,
 )
 
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)"
@@ -205,7 +204,7 @@ def _result(line: _NuttcpLine, part: _NuttcpPart, file: str) -> ToolResult:
 def _failure(line: _NuttcpLine, part: _NuttcpPart) -> tuple[str | None, str | None]:
     """Why a line is no result, and a sentence; ``None`` if it is one."""
     if part.errors:
-        return _reason(part.errors[0]), part.errors[0]
+        return reason_of_error(part.errors[0], _REASONS), part.errors[0]
     if not part.protocol:
         return "not-recorded", "the line says neither TCP nor UDP"
     if bounded(float(line.mbit_per_s) * 1e6) is None:
@@ -244,14 +243,9 @@ def _unfinished(part: _NuttcpPart, file: str) -> ToolResult:
         client="",
         settings={"protocol": part.protocol} if part.protocol else {},
         values={},
-        reason=_reason(error) if error else "not-recorded",
+        reason=reason_of_error(error, _REASONS) if error else "not-recorded",
         detail=error or "the line of the whole test is missing",
     )
-
-
-def _reason(error: str) -> str:
-    lower = error.lower()
-    return next((reason for words, reason in _REASONS.items() if words in lower), "unknown-error")
 
 
 def _with_unread(result: ToolResult, sentences: list[str]) -> ToolResult:
@@ -263,27 +257,8 @@ def _with_unread(result: ToolResult, sentences: list[str]) -> ToolResult:
     return replace(result, unread=(*result.unread, *excerpts))
 
 
-def import_nuttcp(
-    paths: tuple[Path, ...],
-    into: Path,
-    *,
-    names: Mapping[str, str] | None = None,
-    **context: Unpack[TableContext],
-) -> Path:
-    """Make the run folder ``into`` out of outputs of nuttcp; returns ``into``.
-
-    ``names``: ``server`` or ``client`` → name of the host, as no output has addresses. Raises as
-    ``tool_results.import_results`` does.
-    """
-    hosts = names or {}
-    server, client = (hosts.get(role, "") for role in ("server", "client"))
-
-    def parse(text: str, file: str) -> tuple[ToolResult, ...]:
-        results = parse_nuttcp(text, file)
-        return tuple(replace(result, server=server, client=client) for result in results)
-
-    return import_results(paths, into, parse, names=hosts, **context)
-
+import_nuttcp = partial(import_results, parse=parse_nuttcp)
+"""Makes a run folder; the arguments are those of ``import_results``."""
 
 IMPORTER = Importer(
     read=import_nuttcp,

@@ -20,18 +20,22 @@ https://github.com/Mellanox/sockperf); other versions are read as far as they ar
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from pathlib import Path
-from typing import Unpack
+from functools import partial
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
-from netlab.imports.common.run_writer import TableContext
-from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
+from netlab.imports.common.tool_results import (
+    HOST_NAMES,
+    ToolResult,
+    bounded,
+    import_results,
+    ip_version_of,
+    reason_of_error,
+)
 
 _WHOLE = "([0-9]{1,12})"
 _THREE = r"([0-9]{1,12}\.[0-9]{3})"
@@ -234,9 +238,7 @@ def _failure(output: _SockperfOutput, values: Mapping[str, Value]) -> tuple[str 
     if output.is_server:
         return "not-recorded", "the output of a server of sockperf has no figures"
     if output.error:
-        lower = output.error.lower()
-        reasons = (reason for words, reason in _REASONS.items() if words in lower)
-        return next(reasons, "unknown-error"), output.error
+        return reason_of_error(output.error, _REASONS), output.error
     if "address" not in output.parts:
         return "not-recorded", "sockperf printed no address and protocol of the server"
     if "sent_bit_per_s" in values or "rtt_mean_ns" in values:
@@ -249,12 +251,9 @@ def _settings(output: _SockperfOutput, *, is_throughput: bool) -> Iterator[tuple
     if "address" not in output.parts:
         return
     yield "protocol", output.part("address", 4)
-    try:
-        yield (
-            "ip_version",
-            ipaddress.ip_address(output.part("address", 2).partition("%")[0]).version,
-        )
-    except ValueError:
+    if version := ip_version_of(output.part("address", 2)):
+        yield "ip_version", version
+    else:
         output.remark("the server is no address of IP")
     if is_throughput:
         yield "direction", "client-sends"
@@ -317,19 +316,8 @@ def _round_trips(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
         output.remark("the output ends early: it has no shortest latency")
 
 
-def import_sockperf(
-    paths: tuple[Path, ...],
-    into: Path,
-    *,
-    names: Mapping[str, str] | None = None,
-    **context: Unpack[TableContext],
-) -> Path:
-    """Make the run folder ``into`` out of outputs of sockperf; returns ``into``.
-
-    ``names``: address → name of the host. Raises as ``tool_results.import_results`` does.
-    """
-    return import_results(paths, into, parse_sockperf, names=names or {}, **context)
-
+import_sockperf = partial(import_results, parse=parse_sockperf)
+"""Makes a run folder; the arguments are those of ``import_results``."""
 
 IMPORTER = Importer(
     read=import_sockperf,

@@ -315,3 +315,8 @@ def test_long_lines_and_many_outputs_take_linear_time() -> None:
     assert parse_neper(text + "x" * 2_000_000 + "\n" + "latency_mean=\n" * 100_000, "x")
     with pytest.raises(MatrixError, match="more than 10000 outputs"):
         parse_neper("VERSION=1.1.0\n" * 20_000, "x")
+
+
+def test_a_host_without_an_address_takes_the_name_of_its_role(tmp_path: Path) -> None:
+    run = imported(tmp_path, "neper-tcp_stream.server.txt", names={"client": "pc"})
+    assert {record.client for record in run.records} == {"pc"}

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from netlab.errors import Fault, MatrixError
+from netlab.experiment.records import utc_text
 from netlab.imports.common.iperf2_streams import PORT, End, Iperf2Block, Iperf2Figures, Iperf2Stream
 from netlab.imports.common.tool_results import bounded
 
@@ -337,7 +338,7 @@ def _started_at(line: str) -> str:
         time = datetime.strptime(date[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     except ValueError:
         return ""
-    return time.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return utc_text(time)
 
 
 def _end_time(text: str) -> datetime | None:

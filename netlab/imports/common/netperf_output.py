@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from netlab.errors import Fault, MatrixError
+from netlab.experiment.records import utc_text
 from netlab.imports.common.tool_results import bounded
 
 MAX_LINE_CHARACTERS = 2**16
@@ -258,8 +259,7 @@ def _start(length: str, end: str) -> str:
     seconds = bounded(float(Decimal(end) - Decimal(length)), 0.0, _LATEST_S)
     if seconds is None:
         return ""
-    time = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
-    return time.replace("+00:00", "Z")
+    return utc_text(datetime.fromtimestamp(seconds, UTC))
 
 
 def _classic_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,19 +53,22 @@ Parse = Callable[[str, str], tuple[ToolResult, ...]]
 def import_results(
     paths: Sequence[Path],
     into: Path,
-    parse: Parse,
     *,
-    names: Mapping[str, str],
+    parse: Parse,
+    names: Mapping[str, str] | None = None,
     decode: Callable[[bytes, str], str] = text_of,
     **context: Unpack[TableContext],
 ) -> Path:
-    """Make the run folder ``into`` out of the outputs in files, or in all files of folders.
+    """Make the run folder ``into`` out of the outputs in files, or in all files of folders; returns
+    ``into``.
 
-    ``names`` maps addresses to the names of hosts, ``decode`` makes the text out of a file's bytes
+    ``names`` maps addresses to the names of hosts, and ``server`` and ``client`` to the names of
+    hosts whose address the output lacks. ``decode`` makes the text out of a file's bytes
     (its second argument is the file's name for faults). Tests with the same settings between the
     same hosts are trials of one cell, in the order of their starts. Raises MatrixError with every
     fault as ``file:line:column``, UsageError, StoreError, LockedError.
     """
+    names = names or {}
     files = {path: read_table(path) for path in _files(paths)}
     results = [
         result
@@ -103,6 +107,22 @@ def bounded(value: Any, least: float = 0.0, most: float = MAX_VALUE) -> float | 
     except OverflowError:
         return None
     return number if math.isfinite(number) and least <= number <= most else None
+
+
+def ip_version_of(address: str) -> int | None:
+    """4 or 6; ``None`` if the text is no address."""
+    try:
+        return ipaddress.ip_address(address.partition("%")[0]).version
+    except ValueError:
+        return None
+
+
+def reason_of_error(error: str, reasons: Mapping[str, str]) -> str:
+    """The reason of the first words in ``reasons`` that an error contains, in lower case;
+    ``unknown-error`` if it contains none of them.
+    """
+    lower = error.lower()
+    return next((reason for words, reason in reasons.items() if words in lower), "unknown-error")
 
 
 def host_names(words: tuple[str, ...]) -> dict[str, str]:
@@ -153,7 +173,9 @@ def _remarks(result: ToolResult) -> Iterator[str]:
 
 
 def _merged(results: Iterable[ToolResult]) -> list[ToolResult]:
-    """One result per test: what the client printed counts, and what only the server printed."""
+    """One result per test: the first output of a test counts, completed by what only another one
+    has.
+    """
     tests: dict[str, ToolResult] = {}
     single: list[ToolResult] = []
     for result in results:
@@ -175,7 +197,7 @@ def _merged(results: Iterable[ToolResult]) -> list[ToolResult]:
 
 def _renamed(results: Iterable[ToolResult], names: Mapping[str, str]) -> list[ToolResult]:
     def name_of(address: str, role: str) -> str:
-        name = names.get(address, address or role)
+        name = names.get(address or role, address or role)
         plain = name.replace(":", "-").replace("%", "-")
         if not ROLE.fullmatch(plain):
             plain = f"{role}{plain}"
