@@ -108,7 +108,7 @@ def test_each_way_is_tried_with_the_longest_packet_of_its_own_interface(
         if expected_way is not None:
             way = ways[sender]
             assert way.mtu_bytes in (expected_way.mtu_bytes, expected_way.mtu_bytes + 4)
-            names = ("told", "whole_passes", "pieces_pass", "segments_pass")
+            names = ("is_reported", "whole_passes", "pieces_pass", "segments_pass")
             assert [getattr(way, name) for name in names] == [
                 getattr(expected_way, name) for name in names
             ]
