@@ -30,9 +30,9 @@ from typing import Any
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value, utc_of, utc_text
 from netlab.imports import Importer
+from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.common.tool_results import (
-    HOST_NAMES,
-    ToolResult,
+    TOOL_OPTIONS,
     bounded,
     import_results,
     reason_of_error,
@@ -370,5 +370,5 @@ IMPORTER = Importer(
     FILES are logs of clients or servers, or folders of them. Tests with the same settings between
     the same hosts are trials of one cell.
     """,
-    options=(HOST_NAMES,),
+    options=TOOL_OPTIONS,
 )

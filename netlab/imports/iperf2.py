@@ -30,9 +30,9 @@ from netlab.imports import Importer
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS
 from netlab.imports.common.iperf2_lines import BOTH_WAYS, Iperf2Output
 from netlab.imports.common.iperf2_streams import Iperf2Block, Iperf2Figures, Iperf2Stream
+from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.common.tool_results import (
-    HOST_NAMES,
-    ToolResult,
+    TOOL_OPTIONS,
     bounded,
     import_results,
     ip_version_of,
@@ -353,5 +353,5 @@ IMPORTER = Importer(
     of rows says who printed it, such as test.client.csv. Tests with the same settings between the
     same hosts are trials of one cell.
     """,
-    options=(HOST_NAMES,),
+    options=TOOL_OPTIONS,
 )

@@ -18,9 +18,9 @@ from typing import Any
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value, utc_text
 from netlab.imports import Importer
+from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.common.tool_results import (
-    HOST_NAMES,
-    ToolResult,
+    TOOL_OPTIONS,
     bounded,
     import_results,
     ip_version_of,
@@ -281,5 +281,5 @@ IMPORTER = Importer(
     FILES are outputs of clients or servers, or folders of them. The two outputs of one test are
     one trial. Tests with the same settings between the same hosts are trials of one cell.
     """,
-    options=(HOST_NAMES,),
+    options=TOOL_OPTIONS,
 )

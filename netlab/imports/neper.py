@@ -27,13 +27,8 @@ from functools import partial
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
-from netlab.imports.common.tool_results import (
-    HOST_NAMES,
-    ToolResult,
-    bounded,
-    import_results,
-    ip_version_of,
-)
+from netlab.imports.common.tool_result import ToolResult
+from netlab.imports.common.tool_results import TOOL_OPTIONS, bounded, import_results, ip_version_of
 
 _KNOWN = re.compile(r"1\.[01]\.[0-9]{1,3}")
 _LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_.]{0,60})=(.*)")
@@ -365,5 +360,5 @@ IMPORTER = Importer(
     recognised as one test. Tests with the same settings between the same hosts are trials of one
     cell.
     """,
-    options=(HOST_NAMES,),
+    options=TOOL_OPTIONS,
 )

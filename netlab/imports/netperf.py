@@ -22,9 +22,9 @@ from functools import partial
 from netlab.experiment.records import Value
 from netlab.imports import Importer
 from netlab.imports.common.netperf_output import NetperfOutput, outputs
+from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.common.tool_results import (
-    HOST_NAMES,
-    ToolResult,
+    TOOL_OPTIONS,
     import_results,
     ip_version_of,
     reason_of_error,
@@ -310,5 +310,5 @@ IMPORTER = Importer(
     FILES are outputs of clients, or folders of them: classic tables, or those of omni with -k, -o
     or -O. Tests with the same settings between the same hosts are trials of one cell.
     """,
-    options=(HOST_NAMES,),
+    options=TOOL_OPTIONS,
 )

@@ -22,7 +22,8 @@ from xml.parsers import expat
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
-from netlab.imports.common.tool_results import HOST_NAMES, ToolResult, bounded, import_results
+from netlab.imports.common.tool_result import ToolResult
+from netlab.imports.common.tool_results import TOOL_OPTIONS, bounded, import_results
 
 _ROOT = "<netlab>"
 """A file that ntttcp appended to has several roots; expat reads one, so they are laid into it."""
@@ -249,5 +250,5 @@ IMPORTER = Importer(
     FILES are outputs of receivers or senders, or folders of them. Only a receiver's output has a
     throughput. Tests with the same settings between the same hosts are trials of one cell.
     """,
-    options=(HOST_NAMES,),
+    options=TOOL_OPTIONS,
 )

@@ -22,10 +22,10 @@ from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, throughput
+from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.common.tool_results import (
-    HOST_NAMES,
     MAX_VALUE,
-    ToolResult,
+    TOOL_OPTIONS,
     bounded,
     import_results,
     reason_of_error,
@@ -268,5 +268,5 @@ IMPORTER = Importer(
     FILES are outputs with one line per test, or the same with -fparse, or folders of them. Tests
     with the same settings are trials of one cell: nuttcp prints neither hosts nor direction.
     """,
-    options=(HOST_NAMES,),
+    options=TOOL_OPTIONS,
 )

@@ -28,9 +28,9 @@ from functools import partial
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
+from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.common.tool_results import (
-    HOST_NAMES,
-    ToolResult,
+    TOOL_OPTIONS,
     bounded,
     import_results,
     ip_version_of,
@@ -329,5 +329,5 @@ IMPORTER = Importer(
     different load, into different folders. Tests with the same settings between the same hosts are
     trials of one cell.
     """,
-    options=(HOST_NAMES,),
+    options=TOOL_OPTIONS,
 )

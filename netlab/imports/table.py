@@ -13,20 +13,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Stream
 from netlab.experiment.records import Value
-from netlab.imports import Importer
+from netlab.imports import CommandOption, Importer
 from netlab.imports.common.csv_table import (
+    MAX_MESSAGE_BYTES,
     Form,
     Wrong,
     parse,
     shown,
     throughput,
     whole,
+    wrong_datagram,
     wrong_protocol,
     wrong_rate,
     wrong_whole,
@@ -35,11 +38,6 @@ from netlab.imports.common.run_writer import TableContext, read_source, record_o
 from netlab.store.plan import PlannedCell
 
 TEST = "stream"
-MAX_MESSAGE_BYTES = 2**24
-
-MAX_UDP_BYTES = 65527
-"""The longest UDP message over IPv6; over IPv4 it is 65507."""
-
 _PAIRING = re.compile(r"[A-Z]{2}")
 
 
@@ -95,6 +93,26 @@ def import_table(csv_path: Path, into: Path, **context: Unpack[TableContext]) ->
     )
 
 
+def import_mapped_table(
+    csv_path: Path, into: Path, *, columns: Path, **context: Unpack[TableContext]
+) -> Path:
+    """Make the run folder ``into`` out of a CSV file of any form; returns ``into``.
+
+    The file ``columns`` states which column of the table is which of netlab's, and in which unit.
+    Rows with the same settings between the same hosts are trials of one cell, in the order of
+    their times, or of their lines. Raises as ``import_table``, and MatrixError for faults in
+    ``columns``.
+    """
+    from netlab.imports.common.column_map import read_column_map
+    from netlab.imports.common.mapped_table import parse_mapped_table
+    from netlab.imports.common.tool_results import import_results
+
+    column_map = read_column_map(columns)
+    parse = partial(parse_mapped_table, column_map=column_map)
+    content = {"columns": column_map.content}
+    return import_results([csv_path], into, parse=parse, content=content, **context)
+
+
 def parse_table(text: str, file: str) -> tuple[TableRow, ...]:
     """The rows of a table's text. Pure. MatrixError with every fault, in the file's order."""
     return parse(text, file, _FORM)
@@ -117,9 +135,7 @@ def _wrong_pairing(text: str) -> Iterator[str]:
 
 
 def _wrong_datagram(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    size = whole(texts["message_bytes"]) or 0
-    if texts["protocol"] == "UDP" and MAX_UDP_BYTES < size <= MAX_MESSAGE_BYTES:
-        sentence = f"UDP cannot carry {texts['message_bytes']} bytes; at most {MAX_UDP_BYTES}"
+    for sentence in wrong_datagram(texts["protocol"], whole(texts["message_bytes"]) or 0):
         yield "message_bytes", sentence
 
 
@@ -132,11 +148,29 @@ COLUMNS: Mapping[str, Wrong] = {
 }
 _FORM = Form(COLUMNS, row=_row, key=lambda row: row.cell.key, across=_wrong_datagram)
 
+
+def _read(
+    csv_path: Path, into: Path, *, columns: str | None, **context: Unpack[TableContext]
+) -> Path:
+    if columns is None:
+        return import_table(csv_path, into, **context)
+    return import_mapped_table(csv_path, into, columns=Path(columns), **context)
+
+
 IMPORTER = Importer(
-    read=import_table,
+    read=_read,
     help="""Make a run folder out of a printed TABLE, and its report.
 
     The columns of the CSV file: pairing, protocol, message_bytes, socket_buffer_bytes,
-    mbit_per_s (10^6 bit/s). An empty value was not measured, and stays blank.
+    mbit_per_s (10^6 bit/s). An empty value was not measured, and stays blank. A table with other
+    columns needs --columns.
     """,
+    options=(
+        CommandOption(
+            "columns",
+            "--columns",
+            "Names the table's columns, units and separator, as YAML: docs/run-folder.md.",
+            metavar="FILE",
+        ),
+    ),
 )

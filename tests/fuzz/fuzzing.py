@@ -2,7 +2,8 @@
 
     python tests/fuzz/fuzzing.py NAME … --seconds 3600 --runs 1000000
 
-A target is a file ``fuzz_NAME.py`` with one function, ``one_input(data)``. What it raises is a
+A target is a file ``fuzz_NAME.py`` with one function, ``one_input(data)``, or ``import_TOOL`` for
+each tool whose outputs are in tests/imports/samples. What it raises is a
 finding, as is an input that takes more than a second of CPU time. Findings go to
 ``build/fuzz/NAME-…``; one line a target says how many inputs there were and the most memory taken.
 Without a NAME every target runs, each in a process of its own.
@@ -11,6 +12,7 @@ Without a NAME every target runs, each in a process of its own.
 from __future__ import annotations
 
 import argparse
+import gzip
 import hashlib
 import importlib
 import random
@@ -23,6 +25,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 CORPUS = HERE / "corpus"
+SAMPLES = HERE.parent / "imports" / "samples"
 FOUND = HERE.parent.parent / "build" / "fuzz"
 SLOW_S = 1.0
 LENGTH_MOST = 1 << 16
@@ -36,12 +39,18 @@ class TooSlow(Exception):
 
 def names() -> list[str]:
     """Every target."""
-    return sorted(path.stem.removeprefix("fuzz_") for path in HERE.glob("fuzz_*.py"))
+    files = {path.stem.removeprefix("fuzz_") for path in HERE.glob("fuzz_*.py")}
+    tools = {f"import_{folder.name}" for folder in SAMPLES.iterdir() if folder.is_dir()}
+    return sorted(files | tools)
 
 
 def target(name: str) -> OneInput:
     """The function of a target, which also notices what takes too long."""
-    one_input: OneInput = importlib.import_module(f"fuzz_{name}").one_input
+    one_input: OneInput
+    if (HERE / f"fuzz_{name}.py").exists():
+        one_input = importlib.import_module(f"fuzz_{name}").one_input
+    else:
+        one_input = importlib.import_module("importing").tool_target(name.removeprefix("import_"))
 
     def timed(data: bytes) -> None:
         began_s = time.process_time()
@@ -54,8 +63,16 @@ def target(name: str) -> OneInput:
 
 
 def seeds(name: str) -> list[bytes]:
-    """The corpus of a target, in the order of its files' names."""
-    return [path.read_bytes() for path in sorted((CORPUS / name).iterdir())]
+    """The inputs of a target to begin with, in the order of their files' names."""
+    own, samples = CORPUS / name, SAMPLES / name.removeprefix("import_")
+    files = sorted([*own.glob("*"), *samples.glob("*")])
+    contents = [path.read_bytes() for path in files]
+    unpacked = [
+        gzip.decompress(data)
+        for path, data in zip(files, contents, strict=True)
+        if path.suffix == ".gz"
+    ]
+    return [data for data in (*contents, *unpacked) if len(data) < LENGTH_MOST]
 
 
 TOKENS = (
@@ -134,8 +151,10 @@ def run_with_atheris(name: str, *, seconds: float, runs: int) -> None:
         one_input = target(name)
     grown = FOUND / "corpus" / name
     grown.mkdir(parents=True, exist_ok=True)
+    for number, data in enumerate(seeds(name)):
+        (grown / f"seed-{number}").write_bytes(data)
     words = [
-        *(name, str(grown), str(CORPUS / name), f"-max_total_time={seconds:.0f}", f"-runs={runs}"),
+        *(name, str(grown), f"-max_total_time={seconds:.0f}", f"-runs={runs}"),
         *(f"-max_len={LENGTH_MOST}", "-timeout=60", "-rss_limit_mb=1000", "-print_final_stats=1"),
         *(f"-artifact_prefix={FOUND}/{name}-", "-verbosity=0"),
     ]

@@ -177,7 +177,7 @@ def test_the_time_is_linear() -> None:
 
 
 def test_the_command_takes_names_of_hosts() -> None:
-    (option,) = IMPORTER.options
+    option = IMPORTER.options[0]
     assert option.convert is not None and option.convert(("server=nas",)) == {"server": "nas"}
 
 

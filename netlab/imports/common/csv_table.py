@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -26,8 +27,9 @@ MAX_FAULTS = 200
 MAX_MBIT_PER_S = Decimal(10**8)
 """100 Tbit/s: a higher value is a typing error or an attack."""
 
-_WRITTEN = re.compile(r'(?:^|,)((?:[^,"]|"[^"]*"?)*)')
-"""A field as written in its line, to locate a fault: the csv module does not report the place."""
+MAX_MESSAGE_BYTES = 2**24
+MAX_UDP_BYTES = 65527
+"""The longest UDP message over IPv6; over IPv4 it is 65507."""
 
 _DECIMAL = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
 _WITH_COMMA = re.compile(r"[0-9]+,[0-9]+")
@@ -60,7 +62,7 @@ def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
     rows: list[Row] = []
     order: dict[str, int] | None = None
     first_lines: dict[str, int] = {}
-    for number, line in _lines(text, file):
+    for number, line in lines_of(text, file):
         if order is None:
             order = _header(line, number, file, tuple(form.columns), form.optional)
             continue
@@ -116,7 +118,7 @@ def text_of(data: bytes, file: str) -> str:
         raise MatrixError([fault]) from None
 
 
-def _lines(text: str, file: str) -> Iterator[tuple[int, str]]:
+def lines_of(text: str, file: str) -> Iterator[tuple[int, str]]:
     """Lines with their numbers, without empty ones; LF and CRLF end a line, nothing else."""
     for number, line in enumerate(text.split("\n"), start=1):
         stripped = line.removesuffix("\r")
@@ -127,31 +129,43 @@ def _lines(text: str, file: str) -> Iterator[tuple[int, str]]:
             yield number, stripped
 
 
-def _read(text: str) -> list[str] | None:
+@cache
+def _as_written(separator: str) -> re.Pattern[str]:
+    """Finds a field as written in its line, to locate a fault: the csv module does not report the
+    place.
+    """
+    mark = re.escape(separator)
+    return re.compile(rf'(?:^|{mark})((?:[^{mark}"]|"[^"]*"?)*)')
+
+
+def _read(text: str, separator: str) -> list[str] | None:
     """The fields of a text as csv reads them, without surrounding spaces; ``None``: it fails."""
-    fields = [match[1].strip() for match in _WRITTEN.finditer(text)]
+    fields = [match[1].strip() for match in _as_written(separator).finditer(text)]
     if any('"' in field and field[0] != '"' for field in fields):
         return None  # csv would read these quotes as text
     try:
-        return next(csv.reader([",".join(fields)], strict=True), [])
+        rows = csv.reader([separator.join(fields)], delimiter=separator, strict=True)
+        return next(rows, [])
     except csv.Error:
         return None
 
 
-def _fields(line: str, number: int, file: str) -> list[str]:
+def fields_of(line: str, number: int, file: str, separator: str = ",") -> list[str]:
     """The fields of a line; MatrixError with the place of the first faulty one."""
-    fields = _read(line)
+    fields = _read(line, separator)
     if fields is None:
-        wrong = next(match for match in _WRITTEN.finditer(line) if _read(match[1]) is None)
+        written = _as_written(separator).finditer(line)
+        wrong = next(match for match in written if _read(match[1], separator) is None)
         lone = "a carriage return by itself; LF or CRLF ends a line"
         message = "the quotes do not match" if '"' in wrong[1] else lone
         raise MatrixError([Fault(file, number, wrong.start(1) + 1, "", message)])
     return fields
 
 
-def _columns(line: str) -> list[int]:
+def starts_of(line: str, separator: str = ",") -> list[int]:
     """The column, from 1, at which each field's text begins."""
-    return [match.end() - len(match[1].lstrip()) + 1 for match in _WRITTEN.finditer(line)]
+    written = _as_written(separator).finditer(line)
+    return [match.end() - len(match[1].lstrip()) + 1 for match in written]
 
 
 def _header(
@@ -160,8 +174,8 @@ def _header(
     """Column name → its index. Faults are raised, since no row can be read without the header."""
     faults: list[Fault] = []
     order: dict[str, int] = {}
-    fields = _fields(line, number, file)
-    for place, (column, name) in enumerate(zip(_columns(line), fields, strict=True)):
+    fields = fields_of(line, number, file)
+    for place, (column, name) in enumerate(zip(starts_of(line), fields, strict=True)):
         if name in order:
             faults.append(Fault(file, number, column, name, "this column is given twice"))
         elif name not in columns:
@@ -182,16 +196,16 @@ def _header(
 
 def _row(line: str, number: int, file: str, order: dict[str, int], form: Form[Row]) -> Row:
     """A row of the table; MatrixError with all its faults."""
-    fields = _fields(line, number, file)
+    fields = fields_of(line, number, file)
     if len(fields) != len(order):
         message = f"{len(fields)} values for {len(order)} columns"
         if len(fields) == len(order) + 1 and all(text.isdigit() for text in fields[-2:]):
             message += "; write a decimal point, not a comma"
-        raise MatrixError([Fault(file, number, _columns(line)[-1], "", message)])
+        raise MatrixError([Fault(file, number, starts_of(line)[-1], "", message)])
     texts = {name: fields[place] for name, place in order.items()}
     wrong = [(name, fault) for name, text in texts.items() for fault in form.columns[name](text)]
     if wrong := [*wrong, *form.across(texts)]:
-        columns = _columns(line)
+        columns = starts_of(line)
         raise MatrixError(
             [Fault(file, number, columns[order[name]], name, message) for name, message in wrong]
         )
@@ -218,6 +232,12 @@ def wrong_protocol(text: str) -> Iterator[str]:
     """Faults of a protocol."""
     if text not in ("TCP", "UDP"):
         yield f"{shown(text)} is neither TCP nor UDP"
+
+
+def wrong_datagram(protocol: str, message_bytes: int) -> Iterator[str]:
+    """Faults of a message size that the protocol cannot carry."""
+    if protocol == "UDP" and MAX_UDP_BYTES < message_bytes <= MAX_MESSAGE_BYTES:
+        yield f"UDP cannot carry {message_bytes} bytes; at most {MAX_UDP_BYTES}"
 
 
 def wrong_decimal(text: str, unit: str) -> Iterator[str]:

@@ -279,7 +279,7 @@ def _classic_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int
         return height
     for row, part in zip(rows, names, strict=False):
         output.fields.update({name: text for name, text in zip(part, row, strict=False) if name})
-    if "MAERTS" in output.banner.get("title", ""):
+    if "MAERTS" in output.banner.get("title", "") and "LOCAL_SEND_SIZE" in output.fields:
         output.fields["REMOTE_SEND_SIZE"] = output.fields.pop("LOCAL_SEND_SIZE")
     unit = _UNIT.search(title)
     output.fields["THROUGHPUT_UNITS"] = unit[1] if unit else "Trans" * ("Trans." in title)

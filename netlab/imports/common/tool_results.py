@@ -6,45 +6,24 @@ import hashlib
 import ipaddress
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from netlab.errors import UsageError
 from netlab.experiment.pairings import ROLE, named, role_of
-from netlab.experiment.records import Record, Status, Value
+from netlab.experiment.records import Record, Status
 from netlab.imports import CommandOption
 from netlab.imports.common.csv_table import read_table, text_of
 from netlab.imports.common.run_writer import TableContext, cell_of, source_of, write_run
+from netlab.imports.common.stated_settings import SETTINGS, with_settings
+from netlab.imports.common.tool_result import NOT_RECORDED, ToolResult
 from netlab.store.plan import PlannedCell
 from netlab.store.source_facts import Remark
 
 MAX_FILES = 10_000
 MAX_VALUE = 1e15
 """A higher figure is an error of the output: 1 Pbit/s, or a thousand years in microseconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
-    """One test of a tool, from the output of one side or of both."""
-
-    file: str
-    test: str
-    server: str
-    """Name or address, as printed; empty if the output has none."""
-    client: str
-    settings: Mapping[str, Value]
-    values: Mapping[str, Value]
-    started_at: str = ""
-    """ISO 8601, UTC; empty if not stated."""
-    identity: str = ""
-    """A word that both sides print; empty if there is none."""
-    reason: str | None = None
-    """Reason of the closed list if there is no result."""
-    detail: str | None = None
-    unread: tuple[str, ...] = ()
-    """What the output has and netlab does not understand, a sentence each."""
-
 
 Parse = Callable[[str, str], tuple[ToolResult, ...]]
 """The results in a text; the second argument is the file's name for faults."""
@@ -56,26 +35,30 @@ def import_results(
     *,
     parse: Parse,
     names: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
     decode: Callable[[bytes, str], str] = text_of,
+    content: Mapping[str, Any] | None = None,
     **context: Unpack[TableContext],
 ) -> Path:
     """Make the run folder ``into`` out of the outputs in files, or in all files of folders; returns
     ``into``.
 
     ``names`` maps addresses to the names of hosts, and ``server`` and ``client`` to the names of
-    hosts whose address the output lacks. ``decode`` makes the text out of a file's bytes
-    (its second argument is the file's name for faults). Tests with the same settings between the
-    same hosts are trials of one cell, in the order of their starts. Raises MatrixError with every
-    fault as ``file:line:column``, UsageError, StoreError, LockedError.
+    hosts whose address the output lacks. ``settings`` are texts of settings that no output states.
+    ``decode`` makes the text out of a file's bytes (its second argument is the file's name for
+    faults). ``content`` is what else makes two imports of the same files differ, as plain JSON
+    data. Tests with the same settings between the same hosts are trials of one cell, in the order
+    of their starts. Raises MatrixError with every fault as ``file:line:column``, UsageError,
+    StoreError, LockedError.
     """
-    names = names or {}
+    names, settings = names or {}, settings or {}
     files = {path: read_table(path) for path in _files(paths)}
     results = [
         result
         for path, data in files.items()
         for result in parse(decode(data, str(path)), str(path))
     ]
-    tests = [result for result in results if "protocol" in result.settings]
+    tests = with_settings((r for r in results if "protocol" in r.settings), settings)
     if not tests:
         errors = "; ".join(f"{result.file}: {result.detail}" for result in results[:3])
         raise UsageError(errors or f"{paths[0]}: no result of a test is in it")
@@ -93,7 +76,12 @@ def import_results(
         replace(source, stated=stated),
         cells,
         records,
-        content={"files": digests, "names": dict(sorted(names.items()))},
+        content={
+            "files": digests,
+            "names": dict(sorted(names.items())),
+            **({"settings": dict(sorted(settings.items()))} if settings else {}),
+            **(content or {}),
+        },
         repeats=max(record.trial for record in records),
     )
 
@@ -146,7 +134,9 @@ HOST_NAMES = CommandOption(
     repeated=True,
     convert=host_names,
 )
-"""The option of every importer of a tool's output."""
+
+TOOL_OPTIONS = (HOST_NAMES, SETTINGS)
+"""The options of every importer of a tool's output."""
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
@@ -204,7 +194,9 @@ def _renamed(results: Iterable[ToolResult], names: Mapping[str, str]) -> list[To
         return plain if ROLE.fullmatch(plain) else role
 
     return [
-        replace(
+        result
+        if result.pairing
+        else replace(
             result,
             server=name_of(result.server, "server"),
             client=name_of(result.client, "client"),
@@ -221,12 +213,19 @@ def _trials(results: Sequence[ToolResult]) -> tuple[list[PlannedCell], list[Reco
     records = []
     for result in ordered:
         words = [str(result.settings.get("protocol", "unknown")).lower()]
-        cell = cell_of(named(result.server, result.client), result.test, result.settings, words)
+        pairing = result.pairing or named(result.server, result.client)
+        cell = cell_of(pairing, result.test, result.settings, words)
         cells.setdefault(cell.key, cell)
         trials[cell.key] = trials.get(cell.key, 0) + 1
         records.append(_record(result, cell, trials[cell.key]))
     cells = {key: replace(cell, repeats=trials[key]) for key, cell in cells.items()}
     return list(cells.values()), records
+
+
+def _status(reason: str | None) -> Status:
+    if reason is None:
+        return Status.OK
+    return Status.PENDING if reason == NOT_RECORDED else Status.FAILED
 
 
 def _record(result: ToolResult, cell: PlannedCell, trial: int) -> Record:
@@ -235,7 +234,7 @@ def _record(result: ToolResult, cell: PlannedCell, trial: int) -> Record:
         cell=cell.key,
         trial=trial,
         attempt=1,
-        status=Status.OK if has_result else Status.FAILED,
+        status=_status(result.reason),
         reason=result.reason,
         detail=result.detail,
         pairing=cell.pairing,

@@ -1,0 +1,149 @@
+"""The file of ``netlab import table --columns``: which column of any table is which of netlab's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from netlab.config.document import Document, Section, did_you_mean, read_document, validate
+from netlab.errors import Fault, MatrixError
+from netlab.imports.common.mapped_values import FACTORS, HOSTS, TIME, columns_of_test, text_reader
+
+TESTS = Literal["stream", "round_trip", "connect"]
+
+
+@dataclass(frozen=True, slots=True)
+class MappedColumn:
+    """A column of the table that netlab reads."""
+
+    name: str
+    """netlab's column."""
+    heading: str
+    """The table's heading, without surrounding spaces."""
+    unit: str
+    """Unit of a number that has none of its own in the table; empty: the column has no unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMap:
+    """How a table of any form is read."""
+
+    content: Mapping[str, Any]
+    """The file's data, as plain JSON data."""
+    test: str
+    separator: str
+    """One character, between the fields of a row."""
+    decimal: str
+    """A decimal point or comma."""
+    blanks: frozenset[str]
+    """Texts that mean that nothing was measured; the empty text is one."""
+    columns: tuple[MappedColumn, ...]
+    constants: Mapping[str, str]
+    """netlab's column → its text in every row."""
+
+
+def _heading(value: Any) -> Any:
+    return {"heading": value} if isinstance(value, str) else value
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+Text = Annotated[str, Field(min_length=1, max_length=200)]
+Constant = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=200)]
+
+
+class HeadingModel(Section):
+    """A column of the table, with the unit of its numbers."""
+
+    heading: Text
+    unit: Text | None = None
+
+
+class ColumnMapModel(Section):
+    """The whole file."""
+
+    test: TESTS = "stream"
+    separator: Literal[",", ";", "|", "tab"] = ","
+    decimal: Literal[".", ","] = "."
+    blank: list[Text] = Field(default_factory=list)
+    columns: dict[Text, Annotated[HeadingModel, BeforeValidator(_heading)]] = Field(min_length=1)
+    values: dict[Text, Constant] = Field(default_factory=dict)
+
+
+def read_column_map(path: Path) -> ColumnMap:
+    """Read the file.
+
+    Raises MatrixError with every fault as ``file:line:column``, UsageError if it cannot be read.
+    """
+    document = read_document(path)
+    model = validate(document, ColumnMapModel)
+    if faults := list(_faults(document, model)):
+        raise MatrixError(faults)
+    known_columns = columns_of_test(model.test)
+    return ColumnMap(
+        content=document.data,
+        test=model.test,
+        separator="\t" if model.separator == "tab" else model.separator,
+        decimal=model.decimal,
+        blanks=frozenset({"", *model.blank}),
+        columns=tuple(
+            MappedColumn(name, column.heading.strip(), column.unit or known_columns[name].unit)
+            for name, column in model.columns.items()
+        ),
+        constants=model.values,
+    )
+
+
+def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
+    """What a model cannot check by its types."""
+    known_columns = columns_of_test(model.test)
+    names = [("columns", name) for name in model.columns] + [("values", n) for n in model.values]
+    for part, name in names:
+        if name not in known_columns:
+            message = f"no column of a {model.test} that a table can give"
+            hint = did_you_mean(name, known_columns) or "; docs/run-folder.md lists them"
+            yield document.fault((part, name), message + hint, at_key=True)
+    for name, column in model.columns.items():
+        known = known_columns.get(name)
+        if known is not None and column.unit is not None and column.unit not in FACTORS[known.unit]:
+            units = ", ".join(FACTORS[known.unit]) or "none"
+            message = f"`{column.unit}` is no unit of {name}; its units: {units}"
+            yield document.fault(("columns", name, "unit"), message)
+    for name, text in model.values.items():
+        if name in model.columns:
+            message = f"{name} has a column of the table as well: keep one of the two"
+            yield document.fault(("values", name), message, at_key=True)
+        elif name in known_columns:
+            try:
+                text_reader(name, known_columns[name], known_columns[name].unit, ".")(text)
+            except ValueError as error:
+                yield document.fault(("values", name), str(error))
+    yield from _absences(document, model)
+
+
+def _absences(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
+    """Columns without which no row is a result."""
+    given = {*model.columns, *model.values}
+    if "pairing" in given and given & {"server", "client"}:
+        message = "pairing and the names of the hosts exclude each other: keep one of them"
+        yield document.fault(("columns",), message, at_key=True)
+    elif "pairing" not in given and not given >= {"server", "client"}:
+        message = "pairing is missing, or server and client in its place"
+        yield document.fault(("columns",), message, at_key=True)
+    if "protocol" not in given:
+        message = "protocol is missing; if all rows have the same, state it in `values`"
+        yield document.fault(("columns",), message, at_key=True)
+    measured_names = {
+        name for name, column in columns_of_test(model.test).items() if not column.is_setting
+    }
+    if not measured_names & model.columns.keys() - {*HOSTS, TIME}:
+        message = "no column has a measured value, such as throughput_bit_per_s"
+        yield document.fault(("columns",), message, at_key=True)

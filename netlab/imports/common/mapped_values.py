@@ -1,0 +1,221 @@
+"""Texts of a table of any form → values of netlab's columns, in netlab's units. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import get_args
+
+from netlab.experiment.kinds import ROWS, SETUPS
+from netlab.experiment.pairings import LETTERS, role_of
+from netlab.experiment.records import Value, utc_of, utc_text
+from netlab.experiment.settings import NumberWithUnit, Or, Whole
+from netlab.imports.common.csv_table import shown
+from netlab.results.column import Column
+from netlab.results.columns import columns_of, describe
+
+HOSTS = ("pairing", "server", "client")
+TIME = "started_at"
+JITTER = "receiver_jitter_ns"
+_OF_NETLAB = frozenset({"cell", "trial", "attempt", "status", "reason", "errno", "detail", "test"})
+"""Columns that an import makes itself."""
+
+MAX_RATE = Decimal(10**14)
+MAX_VALUE = Decimal(10**15)
+"""A higher number is a typing error or an attack."""
+
+_NUMBER = r"[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,2})?"
+_QUANTITY = re.compile(rf"({_NUMBER})\s*([A-Za-zµ/1]*)")
+_WITH_COMMA = re.compile(r"[0-9]+(,[0-9]+)+(\.[0-9]+)?")
+
+_PREFIXES = {"": 0, "k": 3, "M": 6, "G": 9, "T": 12}
+_BINARY = {"Ki": 1024, "Mi": 1024**2, "Gi": 1024**3}
+_SECONDS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "ns": -9}
+
+
+def _times(power: int) -> dict[str, Decimal]:
+    """Unit of time → its size in units of 10^-power seconds."""
+    return {unit: Decimal(10) ** (exponent + power) for unit, exponent in _SECONDS.items()}
+
+
+FACTORS: Mapping[str, Mapping[str, Decimal]] = {
+    "bit/s": {
+        **{f"{prefix}bit/s": Decimal(10) ** power for prefix, power in _PREFIXES.items()},
+        **{f"{prefix}byte/s": 8 * Decimal(10) ** power for prefix, power in _PREFIXES.items()},
+        **{f"{prefix}B/s": Decimal(8 * factor) for prefix, factor in _BINARY.items()},
+    },
+    "byte": {
+        "byte": Decimal(1),
+        **{f"{prefix}B": Decimal(10) ** power for prefix, power in _PREFIXES.items()},
+        **{f"{prefix}B": Decimal(factor) for prefix, factor in _BINARY.items()},
+    },
+    "s": _times(0),
+    "us": _times(6),
+    "ns": _times(9),
+    "1/s": {"1/s": Decimal(1), "/s": Decimal(1), "k/s": Decimal(1000)},
+    "ppm": {"ppm": Decimal(1)},
+    "": {},
+}
+"""netlab's unit → unit of a table → how many of netlab's units it has. ``MB/s`` is in none: people
+write it for 10^6 byte/s and for 10^6 bit/s.
+"""
+
+Read = Callable[[str], Value | None]
+"""Reads a text; ``None``: the word for a default of the host. ValueError with a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class MappableColumn:
+    """A column of netlab that a table can give."""
+
+    column: Column
+    is_setting: bool
+
+    @property
+    def unit(self) -> str:
+        """Its unit in netlab; empty for a word or a count."""
+        return self.column.unit
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number of a table, and its unit."""
+
+    digits: str
+    """As written, with a decimal point."""
+    factor: Decimal
+    """How many of netlab's units its unit has."""
+
+    @property
+    def number(self) -> Decimal:
+        """In the table's unit."""
+        return Decimal(self.digits)
+
+    @property
+    def exact(self) -> Decimal:
+        """In netlab's unit."""
+        return self.number * self.factor
+
+
+@cache
+def columns_of_test(test: str) -> Mapping[str, MappableColumn]:
+    """The columns that a table can give for a kind of test, settings first."""
+    settings = SETUPS[test].names()
+    all_columns = {**columns_of([test]), JITTER: describe(JITTER)}
+    return {
+        name: MappableColumn(column, name in settings)
+        for name, column in sorted(all_columns.items(), key=lambda item: item[0] not in settings)
+        if name in (*settings, *HOSTS, TIME)
+        or (column.dtype != "string" and name not in _OF_NETLAB and not name.startswith("printed_"))
+    }
+
+
+def text_reader(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
+    """The function that reads the texts of a column; numbers without a unit are in ``unit``."""
+    if name == TIME:
+        return _time
+    if name == "pairing":
+        return _pairing
+    if name in HOSTS:
+        return lambda text: str(role_of(text))
+    if known.column.dtype == "boolean":
+        return _truth
+    if known.is_setting:
+        return _setting(name, known, unit, decimal)
+
+    def measured(text: str) -> Value:
+        exact = quantity_of(text, known.unit, unit, decimal).exact
+        limit = MAX_RATE if known.unit == "bit/s" else MAX_VALUE
+        if exact > limit:
+            raise ValueError(f"{shown(text)} is more than {limit} {known.unit}".rstrip())
+        if known.unit == "bit/s" and not exact:
+            raise ValueError("0 is not a throughput; leave it empty if nothing was measured")
+        if known.column.dtype == "Int64":
+            return _whole(text, exact) if known.unit in ("", "byte") else round(exact)
+        return plain_number(exact)
+
+    return measured
+
+
+def quantity_of(text: str, known_unit: str, unit: str, decimal: str) -> Quantity:
+    """The number in a text; its own unit counts before ``unit``, that of its column."""
+    match = _QUANTITY.fullmatch(text.replace(",", ".", 1) if decimal == "," else text)
+    if match is None:
+        hint = "; write it without separators of thousands" if _WITH_COMMA.fullmatch(text) else ""
+        if decimal == "." and re.fullmatch(r"[0-9]+,[0-9]{1,2}", text):
+            hint = "; state `decimal: ','` if the table has decimal commas"
+        raise ValueError(f"{shown(text)} is not a plain number{hint}")
+    factors = FACTORS[known_unit]
+    own_unit = match[2] or unit
+    if own_unit and own_unit not in factors:
+        units = f"; known units: {', '.join(factors)}" if factors else "; it has no unit"
+        raise ValueError(f"{shown(text)}: {own_unit} is not a unit here{units}")
+    return Quantity(match[1], factors.get(own_unit, Decimal(1)))
+
+
+def plain_number(exact: Decimal) -> int | float:
+    """An int if it is whole, so that the last printed digit is kept."""
+    return int(exact) if exact == exact.to_integral_value() else float(exact)
+
+
+def _setting(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
+    row = ROWS[name]
+    words = get_args(row.type)
+    absent_word = row.reads.word if isinstance(row.reads, Or) else None
+    numbers = row.reads.reads if isinstance(row.reads, Or) else row.reads
+
+    def read(text: str) -> Value | None:
+        if absent_word is not None and text.lower() == absent_word:
+            return None
+        if words:
+            return _word(text, words)
+        if row.type is str:
+            return text
+        exact = quantity_of(text, known.unit, unit, decimal).exact
+        if isinstance(numbers, Whole | NumberWithUnit):
+            least, most = numbers.least, numbers.most
+            if not least <= exact <= most:
+                raise ValueError(f"{shown(text)} is not from {least:g} to {most:g}")
+        elif exact > MAX_VALUE:
+            raise ValueError(f"{shown(text)} is more than {MAX_VALUE}")
+        return _whole(text, exact) if row.type is int else float(exact)
+
+    return read
+
+
+def _word(text: str, words: tuple[Value, ...]) -> Value:
+    for word in words:
+        if text.lower() == str(word).lower():
+            return word
+    raise ValueError(f"{shown(text)} is not one of {', '.join(map(str, words))}")
+
+
+def _whole(text: str, exact: Decimal) -> int:
+    if exact != exact.to_integral_value():
+        raise ValueError(f"{shown(text)} is not a whole number")
+    return int(exact)
+
+
+def _truth(text: str) -> bool:
+    if text.lower() in ("true", "yes", "on", "1"):
+        return True
+    if text.lower() in ("false", "no", "off", "0"):
+        return False
+    raise ValueError(f"{shown(text)} is neither true nor false")
+
+
+def _pairing(text: str) -> str:
+    if LETTERS.fullmatch(text):
+        return text
+    raise ValueError(f"{shown(text)} is not two capitals, server first, such as WL")
+
+
+def _time(text: str) -> str:
+    time = utc_of(text)
+    if time is None:
+        example = "2026-01-31T12:00:00Z (Z: UTC)"
+        raise ValueError(f"{shown(text)} is not a time with its time zone, such as {example}")
+    return utc_text(time)

@@ -1,0 +1,77 @@
+"""Settings of a tool's tests that its output does not state, given by the option ``--setting``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from netlab.config.document import did_you_mean
+from netlab.errors import UsageError
+from netlab.experiment.kinds import SETUPS
+from netlab.experiment.records import Value
+from netlab.imports import CommandOption
+from netlab.imports.common.mapped_values import columns_of_test, text_reader
+from netlab.imports.common.tool_result import ToolResult
+
+_KNOWN = frozenset(name for kind in SETUPS.values() for name in kind.names()) - {"protocol"}
+"""Without the protocol: the meaning of a tool's figures depends on it."""
+
+
+def stated_settings(words: tuple[str, ...]) -> dict[str, str]:
+    """Setting → its text, out of SETTING=VALUE; ValueError with a sentence."""
+    texts: dict[str, str] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not text:
+            raise ValueError(f"{word!r} is not SETTING=VALUE, such as message_bytes=1472")
+        if name == "protocol":
+            raise ValueError("protocol: the tool's output has to state it")
+        if name not in _KNOWN:
+            raise ValueError(f"no setting is called {name}{did_you_mean(name, _KNOWN)}")
+        if texts.setdefault(name, text) != text:
+            raise ValueError(f"{name} has two values")
+    return texts
+
+
+SETTINGS = CommandOption(
+    "settings",
+    "--setting",
+    "A setting of all tests that the output does not state, such as message_bytes=1472 (may be "
+    "repeated).",
+    metavar="SETTING=VALUE",
+    repeated=True,
+    convert=stated_settings,
+)
+"""The option of every importer of a tool's output."""
+
+
+def with_settings(results: Iterable[ToolResult], texts: Mapping[str, str]) -> list[ToolResult]:
+    """The results, each with those of the settings that its kind of test has.
+
+    UsageError if an output states another value, if a value is wrong, or if no test has a setting.
+    """
+    completed = []
+    used_names: set[str] = set()
+    for result in results:
+        known_columns = columns_of_test(result.test)
+        added: dict[str, Value] = {}
+        for name, text in texts.items():
+            known = known_columns.get(name)
+            if known is None or not known.is_setting:
+                continue
+            used_names.add(name)
+            try:
+                value = text_reader(name, known, known.unit, ".")(text)
+            except ValueError as error:
+                raise UsageError(f"--setting {name}: {error}") from None
+            printed = result.settings.get(name, value)
+            if printed != value:
+                file = Path(result.file).name
+                raise UsageError(f"{file} states {name} {printed}; --setting states {text}")
+            if value is not None:
+                added[name] = value
+        completed.append(replace(result, settings={**result.settings, **added}))
+    for name in sorted(texts.keys() - used_names) if completed else ():
+        raise UsageError(f"--setting {name}: no test of the output has this setting")
+    return completed

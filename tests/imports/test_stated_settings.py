@@ -1,0 +1,74 @@
+"""``--setting``: what a tool's output does not state, and its user knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from netlab.cli import cli
+from netlab.errors import UsageError
+from netlab.findings.analysis import load
+from netlab.imports.iperf3 import import_iperf3
+from netlab.imports.sockperf import import_sockperf
+
+SAMPLES = Path(__file__).parent / "samples"
+PING_PONG = SAMPLES / "sockperf" / "sockperf-pp-udp.txt"
+
+
+def imported(tmp_path: Path, read: Any, file: Path, **settings: str) -> Any:
+    return load(read((file,), tmp_path / "run", settings=settings))
+
+
+def test_a_setting_that_the_output_lacks_is_in_every_record(tmp_path: Path) -> None:
+    (record,) = imported(tmp_path, import_sockperf, PING_PONG, message_bytes="64").records
+    assert record.settings["message_bytes"] == 64
+
+
+def test_imports_with_and_without_it_are_two_runs(tmp_path: Path) -> None:
+    imported(tmp_path, import_sockperf, PING_PONG)
+    with pytest.raises(UsageError, match="run"):
+        imported(tmp_path, import_sockperf, PING_PONG, message_bytes="64")
+
+
+def test_the_output_is_not_contradicted(tmp_path: Path) -> None:
+    file = SAMPLES / "iperf3" / "iperf3-udp-over.client.json"
+    sentence = "iperf3-udp-over.client.json states message_bytes 1472; --setting states 64"
+    with pytest.raises(UsageError, match=sentence):
+        imported(tmp_path, import_iperf3, file, message_bytes="64")
+    imported(tmp_path, import_iperf3, file, message_bytes="1472")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("message_bytes", "-1", "--setting message_bytes: '-1' is not a plain number"),
+        ("direction", "client-sends", "no test of the output has this setting"),
+    ],
+)
+def test_a_wrong_value_is_told(tmp_path: Path, name: str, text: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        imported(tmp_path, import_sockperf, PING_PONG, **{name: text})
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("message_bytes", "is not SETTING=VALUE, such as message_bytes=1472"),
+        ("message_byte=64", "no setting is called message_byte; did you mean `message_bytes`?"),
+        ("protocol=TCP", "protocol: the tool's output has to state it"),
+    ],
+)
+def test_the_command_refuses_what_is_no_setting(tmp_path: Path, word: str, sentence: str) -> None:
+    words = ["import", "sockperf", str(PING_PONG), "--into", str(tmp_path / "run")]
+    outcome = CliRunner().invoke(cli, [*words, "--setting", word])
+    assert outcome.exit_code == 2
+    assert sentence in " ".join(outcome.output.split())
+
+
+def test_the_command_takes_two_that_differ_in_nothing(tmp_path: Path) -> None:
+    words = ["import", "sockperf", str(PING_PONG), "--into", str(tmp_path / "run")]
+    outcome = CliRunner().invoke(cli, [*words, *2 * ["--setting", "message_bytes=64"]])
+    assert outcome.exit_code == 0, outcome.output
