@@ -98,7 +98,7 @@ def settle_streams(code: int) -> int:
     if refusal is None:
         return code
     cause = (
-        "the reader has exited"
+        "the program that reads it has exited"
         if isinstance(refusal, BrokenPipeError)
         else f"cannot be written: {refusal.strerror}"
     )

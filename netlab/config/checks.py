@@ -39,11 +39,12 @@ if TYPE_CHECKING:
 def checked(
     document: Document, faults: list[Fault], inventory: Callable[[], Inventory]
 ) -> MatrixFile:
-    """The model of a file that is valid by itself, before anything overrides it.
+    """The model of a file that is valid by itself, without the overrides of ``--set``.
 
-    Its pairings are a list. If the file says "every host with every other", ``inventory`` is
-    called to get the hosts. ``faults`` are the faults found so far. Raises MatrixError with these
-    and all others, UsageError if the inventory is needed and cannot be read.
+    In the model, ``pairings`` is a list. If the file says "every host with every other",
+    ``inventory`` is called to get the hosts. ``faults`` are the faults found so far. Raises
+    MatrixError with these faults and all further ones. Raises UsageError if the inventory is needed
+    and cannot be read.
     """
     model = _with_pairings(_model(document, faults), document, inventory)
     is_complete = not faults
@@ -88,7 +89,11 @@ def _with_pairings(
 def _faults_of_cells(
     document: Document, model: MatrixFile, layers: list[Layer], is_complete: bool
 ) -> list[Fault]:
-    """Faults of the cells. A test of which something was removed may leave its rules unused."""
+    """Faults of the cells.
+
+    A rule may match no cell only because a part of the file is missing or was removed. Then only
+    faults of settings are returned.
+    """
     torn = {index for index, test in enumerate(model.tests) if lacking(test.test, layers[index])}
     full_layers = [
         {**{name: STANDING_IN[FIELD_OF[name]] for name in lacking(test.test, layer)}, **layer}
@@ -106,13 +111,13 @@ def _faults_of_cells(
 
 
 def _model(document: Document, faults: list[Fault]) -> MatrixFile:
-    """The model of the file. Appends faults; raises them if too little is left to continue."""
+    """The model of the file. Appends to ``faults``; raises MatrixError if too little is left."""
     result: MatrixFile | list[PlacedFault] = check(document, MatrixFile)
     data = copy.deepcopy(document.data)
     while isinstance(result, list):
         reported = {fault.path for fault in faults if fault.path}
         new = [_in_our_words(document, complaint) for complaint in result]
-        # A value that could not be read was reported already; it is not also "without a value".
+        # A value that could not be read was reported already. Do not report it as missing, too.
         faults += [
             candidate
             for candidate in new
@@ -132,7 +137,7 @@ _NO_VALUE = "has no value"
 
 
 def _in_our_words(document: Document, complaint: PlacedFault) -> Fault:
-    """The fault of a complaint; for a setting of another kind of test it names that kind."""
+    """The fault in netlab's words; it names the kinds of test that have a misplaced setting."""
     match complaint.path:
         case ["pairings"] if _is_pairing(word := document.data.get("pairings")):
             return replace(complaint.fault, message=f"should be a list: [{word}]")
@@ -174,7 +179,7 @@ def _take_out(data: dict[str, Any], path: KeyPath) -> None:
 
 
 def _likeliest(word: object, settings: dict[str, Any]) -> str:
-    """The kind of test that is probably meant: by its misspelt word, else by its settings."""
+    """The kind of test that is probably meant, judged by a misspelt word or by the settings."""
     for kind in KINDS:
         if f"`{kind}`" in did_you_mean(str(word), KINDS):
             return kind

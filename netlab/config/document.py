@@ -64,7 +64,7 @@ class Document:
 
 
 def read_document(path: Path, faults: list[Fault] | None = None) -> Document:
-    """Read and parse a file. UsageError if it cannot be read, otherwise as ``load_document``."""
+    """Read a file and parse it with ``load_document``; UsageError if it cannot be read."""
     try:
         with path.open("rb") as file:
             content = file.read(yaml12.MAX_BYTES + 1)
@@ -76,7 +76,8 @@ def read_document(path: Path, faults: list[Fault] | None = None) -> Document:
 def load_document(text: str | bytes, file: str, faults: list[Fault] | None = None) -> Document:
     """Parse YAML 1.2 whose top is a mapping. Raises MatrixError with every fault found.
 
-    If ``faults`` is a list, faults that leave a whole document are appended to it instead.
+    If ``faults`` is a list, a fault after which the document can still be used is not raised, but
+    appended to this list.
     """
     decoded = _decoded(text, file)
     root = yaml12.parse(decoded, file, faults)
@@ -186,16 +187,16 @@ def _suggestion(word: str, names: Sequence[str]) -> str:
     near = did_you_mean(word, names)
     if near or len(names) > 8:
         return near
-    return f"; known here: {', '.join(names)}" if names else ""
+    return f"; possible keys: {', '.join(names)}" if names else ""
 
 
 def _typo_of(data: Any, path: KeyPath, names: Sequence[str]) -> str:
-    """A question about an unknown key that is similar to the missing one."""
+    """A question that asks whether an unknown key is a misspelling of the missing key."""
     for step in path[:-1]:
         data = data[step]
     strangers = [key for key in data if key not in names] if isinstance(data, dict) else []
     near = difflib.get_close_matches(str(path[-1]), strangers, n=1, cutoff=0.65)
-    return f"; is `{near[0]}` a misspelling of it?" if near else ""
+    return f"; is `{near[0]}` misspelt?" if near else ""
 
 
 def _walk(
@@ -292,7 +293,7 @@ def _sentence(detail: ErrorDetails) -> str:
     if kind == "too_short":
         return "is empty" if not value else f"should have at least {context['min_length']} entries"
     if kind == "string_pattern_mismatch":
-        return f"{_shown(value)} does not look right here (pattern {context['pattern']})"
+        return f"{_shown(value)} does not match the pattern {context['pattern']}"
     if kind in _SENTENCES:
         return _of_value(kind, context, value)
     return detail["msg"][:1].lower() + detail["msg"][1:]

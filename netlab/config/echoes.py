@@ -1,7 +1,7 @@
 """Finds settings of a matrix that an echo (RFC 862) cannot have, each with its place.
 
-A host that only echoes cannot be configured; such an axis would label cells with values that were
-never set.
+A host that only echoes cannot be configured. An axis of such a setting would label cells with
+values that were never set.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from netlab.experiment.matrix import Matrix
 
 
 def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
-    """Raise MatrixError for settings of cells whose server is an echo and cannot have them.
+    """Raise MatrixError for settings that an echo cannot have, in cells whose server is an echo.
 
-    If a pairing has several candidates for the server, the first is checked; another one that
-    replaces it makes the cells ``impossible``.
+    If a pairing has several candidates for the server, only the first one is checked. If another
+    candidate that is an echo replaces it later, the cells become ``impossible``.
     """
     mirrors = {
         pairing: server.name
@@ -38,8 +38,8 @@ def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
         for field, level in untold(cell.setup):
             name = NAME_OF[field]
             message = (
-                f"{mirrors[cell.pairing]} echoes and runs no probe, so it cannot have {name}: "
-                f"{_written(level)}; `exclude` it for pairing {cell.pairing}, or leave it out"
+                f"{mirrors[cell.pairing]} is a mirror without a probe, which cannot apply {name}: "
+                f"{_written(level)}; `exclude` this value for pairing {cell.pairing}, or remove it"
             )
             problem = Problem(grid, "setting", message, field=field, level=level)
             problems.setdefault((grid, field, level, cell.pairing), problem)

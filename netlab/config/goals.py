@@ -16,18 +16,18 @@ from netlab.experiment.expectations import SEVERITIES, Expectation, When
 from netlab.experiment.settings import Level
 
 _HAVING = {
-    "throughput": "a throughput: `stream` tests do",
-    "loss": "a loss: `stream` and `round_trip` tests over UDP do",
-    "round_trip": "a round trip: `round_trip` and `connect` tests do",
-    "payload": "a payload: `payload_search` tests do",
-    "frames": "a rate without loss: `throughput_search` tests do",
+    "throughput": "a throughput (`stream` tests have one)",
+    "loss": "a loss (`stream` and `round_trip` tests over UDP have one)",
+    "round_trip": "a round trip (`round_trip` and `connect` tests have one)",
+    "payload": "a payload (`payload_search` tests have one)",
+    "frames": "a rate without loss (`throughput_search` tests have one)",
     "baseline": "a figure",
     "no": "findings",
 }
 
 
 def comparisons_of(model: MatrixFile) -> tuple[Comparison, ...]:
-    """The comparisons of its ``compare``."""
+    """The comparisons in a matrix's ``compare``."""
     return tuple(
         Comparison(section.name, _side(section.baseline), _side(section.contender))
         for section in model.compare or []
@@ -48,7 +48,8 @@ def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
     plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
     tcp = any(cell["test"] == "stream" and cell.get("protocol") == "TCP" for cell in plain)
     if model.target is not None and not tcp:
-        yield document.fault(("target",), "applies to streams over TCP, and there is no such cell")
+        message = "applies only to streams over TCP, and this matrix has none"
+        yield document.fault(("target",), message)
     for index, comparison in enumerate(comparisons_of(model)):
         message = comparison.fault(plain)
         if message is not None:
@@ -56,7 +57,7 @@ def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
     for index, expectations in _expectations(model.expect):
         for expectation in expectations:
             if not any(expectation.is_about(cell) for cell in plain):
-                message = f"applies to no cell that has {_HAVING[expectation.what]}"
+                message = f"applies to no cell with {_HAVING[expectation.what]}"
                 yield document.fault(("expect", index, expectation.what), message)
 
 

@@ -64,7 +64,7 @@ def _wrong_pairs(
                 message = f"no host is called {name!r}; there are {', '.join(sorted(by_name))}"
                 yield document.fault((*place, role), message)
             elif host.os != letter:
-                message = f"the {role} of {pairing} runs {letter}, and {name} has `os: {host.os}`"
+                message = f"the {role} of {pairing} runs {letter}, but {name} has `os: {host.os}`"
                 yield document.fault((*place, role), message)
         server, client = (by_name.get(name) for name in pair)
         if client is not None and client.mirror is not None:
@@ -78,7 +78,7 @@ def _wrong_pairs(
 
 
 def host_of(name: str, model: Any) -> Host:
-    """A host from its model, with defaults for what follows without contacting it."""
+    """A host from its model, with the defaults that are known without contacting the host."""
     return Host(
         name=name,
         os=model.os or local_os(),

@@ -136,7 +136,7 @@ class HostModel(Section):
                 "the key `os` is missing: L (Linux), W (Windows), M (macOS) or F (FreeBSD)"
             )
         if self.os == "X":
-            raise ValueError("there is no probe for a system X: it can only be a `mirror:`")
+            raise ValueError("there is no probe for system X: such a host can only be a `mirror:`")
         if not self.local and not self.addresses:
             raise ValueError(
                 "the key `addresses` is missing, for example `addresses: {test: 10.0.0.1}`; "

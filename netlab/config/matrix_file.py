@@ -47,12 +47,12 @@ def load_matrix(
 
     ``hosts_file`` is the inventory if the matrix has no ``hosts:`` section; it is read only for
     pairings of "every host with every other". ``kinds`` are the known kinds of findings, which
-    ``expect`` may forbid; without them it may name any.
+    ``expect`` may forbid; if they are not given, ``expect`` may name any kind.
 
-    An override is a setting of the tests; or ``pairings`` as a list, ``repeats``, ``until``,
-    ``quiet``, ``pause``, ``order``, ``seed``, ``parallel``, ``common_window``; or ``scale``, by
-    which every ``count`` is multiplied (result at least 1). Its value is written as in the file,
-    axes included.
+    The name of an override is a setting of the tests, or ``pairings`` (only as a list),
+    ``repeats``, ``until``, ``quiet``, ``pause``, ``order``, ``seed``, ``parallel``,
+    ``common_window`` or ``scale``. ``scale`` multiplies every ``count`` (the result is at least 1).
+    The value of an override is written as in the file, and may be an axis.
 
     Raises MatrixError with every fault of the file, UsageError for a file that cannot be read and
     for overrides that do not apply.
@@ -60,7 +60,7 @@ def load_matrix(
     faults: list[Fault] = []
     document = read_document(path, faults)
     if "hosts" in document.data and not document.data.keys() & {"tests", "pairings", "title"}:
-        raise UsageError(f"{path} is an inventory: name a matrix, and this file with --hosts")
+        raise UsageError(f"{path} is an inventory: name a matrix, and give this file with --hosts")
     model = checked(document, faults, lambda: load_inventory(hosts_file or path))
     faults += idle(document, model)
     faults += () if kinds is None else unknown_kinds(document, model.expect, kinds)
@@ -89,7 +89,11 @@ def comparisons_in(matrix_text: str, file: str) -> tuple[Comparison, ...]:
 def expectations_in(
     matrix_text: str, file: str, kinds: Collection[str] | None = None
 ) -> tuple[Expectation, ...]:
-    """The expectations in a matrix's text, read alike; ``kinds`` as in ``load_matrix``."""
+    """The expectations in a matrix's text, not checked against its cells.
+
+    ``kinds`` as in ``load_matrix``. Raises MatrixError if the text is not a matrix, or if it names
+    an unknown kind.
+    """
     model = _model_of(matrix_text, file)
     if kinds is not None and any(section.no for section in model.expect or ()):
         faults = [*unknown_kinds(load_document(matrix_text, file), model.expect, kinds)]
@@ -193,7 +197,7 @@ def _content(
     grids: tuple[Grid, ...],
     scale: float,
 ) -> dict[str, Any]:
-    """The content by which two matrices are equal. A section that is absent has no key here."""
+    """The data that two equal matrices have in common. An absent section has no key here."""
     content: dict[str, Any] = {
         "link": link
         and {

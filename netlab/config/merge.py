@@ -64,7 +64,8 @@ def idle_defaults(document: Document, model: MatrixFile) -> Iterator[Fault]:
     fields = {field for test in model.tests for field in FIELDS[test.test]}
     for name in _given(document, model.defaults, ("defaults",)):
         if FIELD_OF[name] not in fields:
-            message = f"no test of this matrix takes it: it is a setting of {kinds_with(name)}"
+            kinds = kinds_with(name)
+            message = f"no test of this matrix has this setting: it belongs to {kinds}"
             yield document.fault(("defaults", name), message, at_key=True)
 
 
@@ -91,7 +92,7 @@ def _layered(*layers: Mapping[str, Any]) -> Layer:
 
 
 def _partners(names: Iterable[str]) -> set[str]:
-    """The settings that exclude those named, and are therefore reset by them."""
+    """The settings that cannot be combined with those named, and are therefore removed."""
     fields = {FIELD_OF[name] for name in names}
     return {
         NAME_OF[partner] for pair in EXCLUSIVE for partner in pair if fields & ({*pair} - {partner})
@@ -182,7 +183,7 @@ def meaningless(document: Document, model: MatrixFile, layers: list[Layer]) -> I
         for name in _given(document, test, ("tests", index)):
             for protocol, only in (("TCP", ONLY_OF_TCP), ("UDP", ONLY_OF_UDP)):
                 if FIELD_OF[name] in only and protocol not in protocols:
-                    message = f"has no effect: it is a setting of {protocol}, which is not used"
+                    message = f"has no effect: it is for {protocol}, and no cell uses {protocol}"
                     within = () if name in test.model_fields_set else (LOAD,)
                     yield document.fault(("tests", index, *within, name), message, at_key=True)
 
@@ -221,7 +222,7 @@ def most_repeats(model: MatrixFile) -> int:
 
 
 def _conditions(model: MatrixFile, index: int) -> Iterator[tuple[tuple[str | int, ...], str, Any]]:
-    """Key path of the section, setting and values of every condition of a test's rules."""
+    """For each condition in a test's rules: key path of its section, its setting, its values."""
     test: Any = model.tests[index]
     for kind in ("replace", "exclude", "override"):
         for number, rule in enumerate(getattr(test, kind) or []):

@@ -16,7 +16,7 @@ from netlab.experiment.kinds import EXCLUSIVE, FIELDS
 
 
 class Scaling(Section):
-    """Only for ``--set``: in a file it would change the meaning of the counts written there."""
+    """``scale``, only for ``--set``: in a file, it would change the meaning of its counts."""
 
     scale: float = Field(default=1.0, gt=0, le=1000, description="Factor for every count.")
 
@@ -86,7 +86,7 @@ def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
 def _idle(settings: Iterable[str], model: MatrixFile) -> list[str]:
     fields = {field for test in model.tests for field in FIELDS[test.test]}
     return [
-        f"--set {name}: no test of this matrix takes it; it is a setting of {kinds_with(name)}"
+        f"--set {name}: no test of this matrix has this setting; it belongs to {kinds_with(name)}"
         for name in settings
         if FIELD_OF[name] not in fields
     ]

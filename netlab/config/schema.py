@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA_FILE = Path(__file__).parents[1] / "matrix.schema.json"
-"""Each matrix names it in its first line; a test checks that it is current."""
+"""The first line of each matrix names this file. A test checks that the file is up to date."""
 
 
 def schema_text() -> str:

@@ -246,7 +246,7 @@ class Steps(Section, Generic[T]):
         if (to - start) % step:
             nearest = start + (to - start) // step * step
             raise ValueError(
-                f"the steps do not end at `to`: the last one below {_plain(to)} is "
+                f"the steps do not end at `to`: the last value below {_plain(to)} is "
                 f"{_plain(nearest)}"
             )
         return self
@@ -278,7 +278,7 @@ def _shape_of_choice(value: object) -> str:
 
 
 def _shape_of_lists(value: object) -> str:
-    """For a setting whose value may be a list of numbers: an axis contains lists or texts."""
+    """The branch of the union, if a value may be a list of numbers: an axis has lists or texts."""
     axis = isinstance(value, list) and any(isinstance(item, list | str) for item in value)
     return "list" if axis else "value"
 
@@ -297,7 +297,10 @@ def one_or_list(value: Any, shape: Callable[[object], str] = _shape_of_choice) -
 
 
 def _one_or_list_or_steps(value: Any, ends: Any) -> Any:
-    """The same or steps, whose ends may have a narrower type: ``auto`` cannot be an end."""
+    """The type of one value, a list of values, or steps.
+
+    ``ends`` may be a narrower type for the ends of steps: ``auto`` cannot be an end.
+    """
     steps: Any = Steps.__class_getitem__(ends)
     return Annotated[
         Union[Annotated[value, Tag("value")], _levels(value), Annotated[steps, Tag("steps")]],  # noqa: UP007

@@ -8,7 +8,7 @@ from netlab.errors import UsageError
 
 PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = (PACKAGE / "matrices", PACKAGE.parent / "matrices")
-"""In an installed netlab, and in a checkout."""
+"""The folder in an installed netlab, and the folder in a checkout."""
 
 
 def names() -> tuple[str, ...]:

@@ -24,7 +24,7 @@ def unknown_hosts(document: Document, inventory: Inventory) -> Iterator[Fault]:
         try:
             word = role_of(role)
         except ValueError:
-            continue  # the model reports it
+            continue  # the check of the model reports this fault
         host = next(
             (candidate for candidate in inventory.hosts if candidate.name == word.host), None
         )

@@ -72,8 +72,8 @@ class Node:
 def parse(text: str, file: str, faults: list[Fault] | None = None) -> Node:
     """The one value in a YAML text.
 
-    Raises MatrixError with every fault found. If ``faults`` is a list, faults that leave a whole
-    document (such as a duplicate key) are appended to it instead.
+    Raises MatrixError with every fault found. If ``faults`` is a list, a fault after which the
+    document can still be used (such as a duplicate key) is not raised, but appended to this list.
     """
     breaks = _Breaks.of(text)
     builder = _Builder(file, breaks)

@@ -221,7 +221,7 @@ def _idle_rules(
 
 
 def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:
-    """The settings; those that do not apply to the cell's protocol have their defaults."""
+    """The settings; each setting that does not apply to the cell's protocol gets its default."""
     idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP
     defaults = DEFAULTS_OF[test]
     return {name: defaults[name] if name in idle else level for name, level in settings.items()}

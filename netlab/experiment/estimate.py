@@ -38,15 +38,15 @@ them."""
 LATENCY_LOAD_SHARES = (0.1, 0.5, 0.9, 1.0)
 """Loads, as shares of the rate found, under which round trips are timed."""
 AROUND_S = 0.2
-"""Time under this load before the first request that counts, and after the last one."""
+"""Time under each of these loads before the first request that counts, and after the last one."""
 LOSS_STEPS = 10
-"""Maximum number of rates at which frame loss is measured; two rates in a row without loss end
-it."""
+"""Maximum number of rates at which frame loss is measured. Two successive rates without loss end
+the measurement."""
 LONGEST_BURST_S = 2.0
 """A device that forwards a burst of this length forwards any burst."""
 LEAST_BURST_FRAMES = 2
 LEAST_MESSAGE_BYTES = {"TCP": 1, "UDP": 16}
-"""Smallest message tried; a UDP message of 16 bytes has its sequence number."""
+"""Smallest message tried; a UDP message needs 16 bytes for its sequence number."""
 SETTLE_TCP_S = 1.0
 """Time that a lost TCP message takes in addition to its time-out."""
 
@@ -141,8 +141,8 @@ def window_s(setup: TestSettings) -> float | None:
 def least_s(cell: Cell, link: Link | None) -> float | None:
     """The least time of a search, or of a trial whose length is a count.
 
-    For a count: at the link's rate and without any other wait. ``None`` without a count, or without
-    a link.
+    The time of a count assumes the link's rate and no other wait. ``None`` without a count, or
+    without a link.
     """
     setup = cell.setup
     if isinstance(setup, SEARCHES):
@@ -164,7 +164,8 @@ def least_s(cell: Cell, link: Link | None) -> float | None:
         # SYN and its answer; the last segment of the handshake travels with the request.
         there_and_back_s += cables * 2 * 8 * _BARE_SEGMENT_BYTES / link.rate_bit_per_s
     else:
-        # Several requests under way share the cables: the busiest direction, or the mirror, limits.
+        # Requests under way share the cables: the slowest of both directions and the mirror limits
+        # the rate.
         busiest_s = max(request_s, answer_s, setup.mirror_hold_s)
         there_and_back_s = max(there_and_back_s / setup.outstanding, busiest_s)
     return setup.warm_up_s + setup.count * there_and_back_s
@@ -228,7 +229,7 @@ def bounds_of(
 
 
 def rate_tries(setup: ThroughputSearch) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The least and most tries of a search, each as (tries before the confirmation, tries of it).
+    """The least and most tries of a search, each as (tries before the confirmation, tries in it).
 
     The line rate is tried first, then as many rates as it takes to halve the grid down to one rate.
     All except the result may fail.
@@ -242,7 +243,7 @@ def rate_tries(setup: ThroughputSearch) -> tuple[tuple[int, int], tuple[int, int
 
 
 def _rate_s(setup: ThroughputSearch, short: int, full: int, *, late: bool) -> float:
-    """Time of the tries and the pauses between them; ``late``: each waits for late frames."""
+    """Time of the tries and the pauses between them; ``late``: each try waits for late frames."""
     full_s = setup.duration_s or 0.0
     short_s = setup.search_duration_s or full_s
     each_s = LEARN_S + (setup.residual_s if late else 0.0)

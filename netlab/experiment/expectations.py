@@ -1,7 +1,7 @@
 """Expectations: bounds that a matrix's author sets, and the cells that they apply to. Pure.
 
-An expectation is one bound on one quantity. ``of`` names the unit of the limit. If this is the wire
-ceiling, the same share is a different figure in each cell.
+An expectation is one bound on one quantity. ``of`` names the unit of the limit. If the unit is the
+wire ceiling, the same share is a different figure in each cell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Limits: settings that no host could measure, found before a run. Pure."""
+"""Limits: finds settings with which no host could measure, before a run. Pure."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def sent_by(end: str, setup: TestSettings) -> SentMessages | None:
     if isinstance(setup, PayloadSearch):
         return None
     if isinstance(setup, LatencyUnderLoad):
-        # Answers are no longer than the requests, so the load's messages decide.
+        # Answers are no longer than the requests, so the load's messages give the longest packet.
         return sent_by(end, setup.load())
     if isinstance(setup, Stream | ThroughputSearch):
         idle = {"client-sends": "server", "server-sends": "client"}.get(setup.direction)
@@ -83,7 +83,7 @@ def _streamed(setup: Stream | ThroughputSearch) -> SentMessages:
 
 
 def faults_of(setup: TestSettings) -> Iterator[SettingFault]:
-    """All faults of a setup: settings that no host could measure."""
+    """All faults of a setup: settings with which no host could measure."""
     if isinstance(setup, Stream):
         yield from _of_stream(setup)
     elif isinstance(setup, RoundTrip):
@@ -97,8 +97,9 @@ def faults_of(setup: TestSettings) -> Iterator[SettingFault]:
 
 
 def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
-    """The settings that a setup requests of its server, but that an echo service cannot follow;
-    without defaults.
+    """The settings that a setup requests of its server and that an echo service cannot follow.
+
+    Settings at their defaults are left out.
     """
     defaults = {**setup.defaults(), "opening": "client-connects"}
     return tuple(

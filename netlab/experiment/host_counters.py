@@ -95,8 +95,8 @@ class Watched:
 def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> Counters:
     """The counters in the `facts` of one host, one mapping for each of its routes under test.
 
-    An interface of several routes is counted once. ``softnet``: whether the backlog counter is that
-    of this host alone.
+    An interface of several routes is counted once. ``softnet``: whether the backlog counter counts
+    the frames of this host alone; otherwise it is left out.
     """
     by_interface = {str(route.get("route_interface", "")): route for route in facts}
     drops: dict[str, int] = {}

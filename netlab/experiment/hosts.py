@@ -76,8 +76,8 @@ class Host:
         """The host's test address in a network (``None``: the first named); UsageError if it has
         none.
 
-        A mirror has only its echo address, whatever the network's name. If a pairing names a
-        network, this takes precedence over the network of a cell.
+        A mirror has only its echo address, whatever the network's name. The network that a pairing
+        names takes precedence over the network of a cell.
         """
         if self.mirror is not None:
             if _version_of(self.mirror.address) == ip_version:
@@ -204,8 +204,8 @@ class Inventory:
         return Match(pairing, server.machine_name, client.machine_name, shares)
 
     def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
-        """The pair of hosts. If only one of them names a network, the other one uses it too, if it
-        has an address there.
+        """The pair of hosts. If only one of them names a network, and the other one has an address
+        in it, both use this network.
         """
         server, client = (self.role(str(role)) for role in roles_of(pairing))
         if client.mirror is not None:

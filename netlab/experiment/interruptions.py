@@ -19,9 +19,9 @@ from netlab.experiment.records import FLOWS, Record, Status, as_number
 LONG_NS = 500_000_000
 SHORT_NS = 250_000_000
 LEAST_NS = 100_000_000
-"""Minimum times without data for an interruption. The first holds for long windows. In a window
-under ``SHORT_WINDOW_NS`` the minimum is ``SHARE`` of the window, but at most the second and at
-least the third of these times."""
+"""Minimum time without data for an interruption: ``LONG_NS`` in a window of ``SHORT_WINDOW_NS`` or
+more. In a shorter window it is ``SHARE`` of the window, but at most ``SHORT_NS`` and at least
+``LEAST_NS``."""
 SHORT_WINDOW_NS = 5_000_000_000
 SHARE = 0.05
 
@@ -32,12 +32,12 @@ ROUND_TRIPS = 1.5
 UNTOLD_RTO_US = 300_000
 """Assumed retransmission time-out if the system does not report it: the minimum of Windows."""
 DUE_TIMES = 20
-"""A gap among paced messages lasts at least this many of their intervals."""
+"""Minimum length of a gap in a flow of paced messages, in intervals between two messages."""
 
 HALF = 0.5
 """Minimum share of the time without data that a cause must explain."""
 ROBBED = 0.9
-"""The same minimum for stolen CPU time, which also occurs in small parts."""
+"""The same minimum for stolen CPU time; it is higher, as small parts may be stolen at any time."""
 
 TRIES = 3
 """Maximum number of attempts at a trial, if a host or a cable interrupted it."""
@@ -76,7 +76,7 @@ class Interruption:
 
 
 _MOST = 2**63
-"""Counts and times are below it."""
+"""All counts and times are below this number."""
 
 Gap = tuple[int, int]
 """Start and end in the window, ns."""
@@ -91,7 +91,7 @@ class _Flow:
     test: str
     prefix: str
     taking: str
-    """``receiver`` or ``client``."""
+    """The end that receives data: ``receiver`` or ``client``."""
     giving: str
 
     @property
@@ -185,7 +185,7 @@ def _interruption(flow: _Flow) -> Interruption | None:
 
 
 def _stop(flow: _Flow) -> Interruption | None:
-    """The interruption by the gaps that neither the pace, nor loss, nor a round trip explains."""
+    """The interruption by those gaps that pace, loss and round trips do not explain."""
     listed = flow.intervals(f"{flow.taking}_gaps")
     gaps, cause, end = _gaps_with_cause([gap for gap in listed if not _is_pace(gap, flow)], flow)
     if not gaps:
@@ -210,11 +210,11 @@ def _stop(flow: _Flow) -> Interruption | None:
 
 
 def _gaps_with_cause(gaps: Sequence[Gap], flow: _Flow) -> tuple[Sequence[Gap], Cause | None, str]:
-    """The gaps that count, and what stopped the data in them.
+    """The gaps that count, what stopped the data in them, and at which end.
 
-    A cause is first sought for the gaps that loss and round trips do not explain. If many gaps of
+    netlab first seeks a cause of the gaps that loss and round trips do not explain. If many gaps of
     one round trip each were included, a process that stopped for a second would explain too small a
-    share of them.
+    share of all gaps.
     """
     rest = [gap for gap in gaps if not _is_loss(gap, flow)]
     cause, end = _cause_of(rest, flow)
@@ -228,8 +228,8 @@ def _gaps_with_cause(gaps: Sequence[Gap], flow: _Flow) -> tuple[Sequence[Gap], C
 
 
 def _suspension(flow: _Flow) -> Interruption | None:
-    """The suspension of the end that receives data: its clock stopped as well, so its times show no
-    gap.
+    """The interruption by a suspension of the end that receives data. The clock of this end stopped
+    as well, so its times show no gap.
     """
     suspended_ns = flow.number(f"{flow.taking}_suspended_ns") or 0
     if suspended_ns < flow.least_ns:
@@ -259,7 +259,7 @@ def _is_pace(gap: Gap, flow: _Flow) -> bool:
 
 def _is_loss(gap: Gap, flow: _Flow) -> bool:
     """Whether a lost message explains the gap, or a TCP window that is sent once per round trip."""
-    if flow.test == "connect":  # lost first packets of connections are not counted
+    if flow.test == "connect":  # any gap may be a loss: lost first packets are not counted
         return True
     if flow.settings.get("protocol") != "TCP":
         has_losses = (
@@ -302,7 +302,7 @@ def _was_suspended(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
 
 
 def _was_robbed(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
-    """Whether all CPUs of the end were stolen for nearly as long as data stopped."""
+    """Whether the end lost the time of all its CPUs for nearly as long as data stopped."""
     share = flow.number(f"{end}_host_steal_share") or 0
     window_ns = flow.number(f"{end}_elapsed_ns") or flow.number("elapsed_ns") or 0
     return share * window_ns >= ROBBED * _length_ns(gaps)

@@ -107,8 +107,9 @@ def trips_within(trips: Sequence[Trip], begin_ns: int, end_ns: int) -> PhaseTrip
 def settled_s(interval_bytes: Sequence[int], interval_s: float, load_s: float) -> float:
     """Begin of the loaded phase, in seconds after the begin of the load.
 
-    It is the end of three successive intervals of 0.5 s that differ by at most 10 %; at least 2 s,
-    at most half of the load's time. ``interval_bytes``: sum of all flows.
+    The phase begins at the end of three successive intervals of 0.5 s that differ by at most 10 %,
+    but not before 2 s, and not after half of the load's time. ``interval_bytes``: bytes of all
+    flows together in each interval of ``interval_s``.
     """
     latest_s = load_s / 2
     width = max(1, round(INTERVAL_S / interval_s))
@@ -125,8 +126,8 @@ def settled_s(interval_bytes: Sequence[int], interval_s: float, load_s: float) -
 def drained_ns(trips: Sequence[Trip], last_sent_ns: int, latest_ns: int) -> int:
     """Time of the first answer to a request that was due after the load's last message.
 
-    A queue that keeps the order has sent everything before this request by then. ``latest_ns`` if
-    there is no such answer.
+    By then, a queue that keeps the order has sent everything that came before this request. Returns
+    ``latest_ns`` if there is no such answer.
     """
     back = [
         trip.at_ns + trip.ns for trip in trips if trip.ns is not None and trip.at_ns >= last_sent_ns
@@ -160,7 +161,9 @@ def phase_figures(trips: Sequence[Trip], phases: Phases) -> Iterator[tuple[str, 
 def connection_figures(
     connections: Sequence[Trip], phases: Phases
 ) -> Iterator[tuple[str, int | float]]:
-    """As ``phase_figures``, for connections. There are few of them, so only median and longest."""
+    """As ``phase_figures``, for connections. They are few, so only the median and the maximum of
+    their times are given.
+    """
     for phase in PHASES:
         of_phase = trips_within(connections, *phases.of(phase))
         yield f"{phase}_connections", of_phase.count
@@ -177,11 +180,12 @@ def responsiveness_per_minute(
 ) -> float | None:
     """RPM after draft-ietf-ippm-responsiveness-09, over TCP alone, without TLS and HTTP.
 
-    For each of the last four intervals of 5 s the mean of ``Foreign = 60000 / ((TM(tcp_f) +
-    TM(http_f)) / 2)`` and ``Loaded = 60000 / TM(http_l)``, in ms; then the mean of the intervals. A
-    connection with its request is used for ``tcp_f`` and ``http_f`` together. TCP's own round-trip
-    times of the load's connections, ``load_rtts``, are used for ``http_l``. ``None`` for a load
-    that is shorter than these intervals, or if an interval has fewer than two values of either.
+    The result is the mean over the last four intervals of 5 s. The value of an interval is the mean
+    of ``Foreign = 60000 / ((TM(tcp_f) + TM(http_f)) / 2)`` and ``Loaded = 60000 / TM(http_l)``,
+    with ``TM`` in ms. A connection with its request is used for ``tcp_f`` and ``http_f`` together.
+    TCP's own round-trip times of the load's connections, ``load_rtts``, are used for ``http_l``.
+    ``None`` for a load that is shorter than these intervals, or if an interval has fewer than two
+    values of either kind.
     """
     if load_end_ns - load_ns < RPM_INTERVALS * RPM_INTERVAL_NS:
         return None

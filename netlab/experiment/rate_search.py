@@ -26,14 +26,13 @@ SearchLimit = Literal["line rate", "device", "generator-bound", "receiver-bound"
 """What limits the result: the line rate itself; the device; our sender; our receiver."""
 
 FAILURES = 2
-"""Number of failed tries after which a rate fails, of at most ``FAILURES`` + 1 tries."""
+"""A rate fails after this many failed tries, of at most ``FAILURES`` + 1 tries."""
 CONFIRMATIONS = 2
 """Number of passed tries of full length that confirm a rate as the result."""
 INVALID = 3
-"""Number of tries with frames lost in our receiver after which a rate cannot be judged."""
+"""After this many tries with frames lost in our receiver, a rate cannot be judged."""
 STARVED = 3
-"""Number of tries in which our sender did not reach the rate after which the rate cannot be
-judged."""
+"""After this many tries in which our sender did not reach the rate, the rate cannot be judged."""
 
 _BEYOND = 2
 """Number of steps above a hinted rate that are tried before halving."""
@@ -56,7 +55,7 @@ class RateGrid:
         return math.ceil(1 / self.resolution)
 
     def share(self, number: int) -> Fraction:
-        """Share of the line rate of a rate; ValueError for a number outside of the grid."""
+        """A rate as a share of the line rate; ValueError for a number outside of the grid."""
         if not 1 <= number <= self.size:
             raise ValueError(f"rate {number} of a grid of {self.size}")
         return min(Fraction(1), number * self.resolution)
@@ -219,9 +218,9 @@ class Search:
         return dataclasses.replace(self, at=0, holds=number or 0, result=result)
 
     def _monotone(self, number: int) -> bool:
-        """Whether no try contradicts the result.
+        """Whether all tries agree with the result.
 
-        A short try that passed above the result does not contradict it: its length explains it.
+        A short try above the result may pass without a contradiction: its length explains it.
         """
         higher = any(t.number > number and t.full and t.verdict == "passed" for t in self.tries)
         lower = any(t.number < number and t.verdict in ("lost", "absorbed") for t in self.tries)

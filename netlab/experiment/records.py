@@ -49,11 +49,12 @@ class Status(StrEnum):
 
     OK = "ok"
     FAILED = "failed"
-    """Something went wrong; tried again on resume."""
+    """The trial failed; a resumed run tries it again."""
     IMPOSSIBLE = "impossible"
-    """The host, the path or the protocol refuses it: no error of the run, and no retry in it."""
+    """The host, the path or the protocol refuses the trial. This is no error of the run, and the
+    run does not repeat the trial."""
     PENDING = "pending"
-    """Its host is away."""
+    """A host of the trial is away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,9 @@ class Reason:
     """Why a trial has no result."""
 
     clause: Message
-    """A sentence without its capital and its full stop."""
+    """A sentence without a capital letter at its beginning, and without its full stop."""
     impossible: bool
-    """The host, the path or the protocol refuses the cell."""
+    """Whether the host, the path or the protocol refuses the cell."""
     lasting: bool = False
     """Whether the reason is permanent: a system or a protocol can never do it."""
 
@@ -74,7 +75,7 @@ class Reason:
 
     @property
     def sentence(self) -> Message:
-        """For a footnote."""
+        """The clause as a whole sentence, for a footnote."""
         return _("{sentence}.", sentence=self.words)
 
     def __str__(self) -> str:
@@ -203,7 +204,7 @@ class Record:
 
     @property
     def is_final(self) -> bool:
-        """Whether a resumed run keeps it: it is a result, or can never be measured.
+        """Whether a resumed run keeps the record: it is a result, or none can ever exist.
 
         A resumed run repeats a trial that was impossible because of an MTU, a buffer or a system
         call that failed (``errno``): the host or the path may have changed since.
@@ -366,7 +367,7 @@ def _is_value(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, list):
-        # Mostly whole numbers: looked at by their types together.
+        # Most lists have only whole numbers: check the types of all items at once.
         kinds = set(map(type, value)) - {int, bool}
         return not kinds or (kinds == {float} and all(_is_value(number) for number in value))
     return isinstance(value, str | int)

@@ -23,7 +23,7 @@ class Demand:
     what: str
     """The cell's setting that requires it."""
     needed: bool = True
-    """False: without it the cell is measured anyway, and its record shows that it was missing."""
+    """False: without the capability the cell is measured anyway, and its record shows the lack."""
 
 
 _BOTH: tuple[EndName, EndName] = ("server", "client")
@@ -79,11 +79,11 @@ _FIRST = (
 """Demands that are reported first if a host lacks several, in this order."""
 
 _BY_ITSELF: Mapping[str, Mapping[str, Level]] = {"payload_search": {"dont_fragment": True}}
-"""Further demands of a kind of test, as the setting that has the same demand."""
+"""Kind of test → settings whose demands it has, although it does not have the settings."""
 
 
 def _is_of(cell: Cell, role: EndName, party: str) -> bool:
-    """Whether that end is meant; the direction of a stream decides which end sends."""
+    """Whether ``party`` means this end; the direction of a stream decides which end sends."""
     if party not in ("sender", "receiver"):
         return party in ("both", role)
     direction = cell.settings.get("direction")

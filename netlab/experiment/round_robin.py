@@ -34,12 +34,12 @@ class Match:
 
     @property
     def inside(self) -> bool:
-        """Whether both are one machine, so that no cable is used."""
+        """Whether both hosts are on one machine, so that no cable is used."""
         return self.server_machine == self.client_machine
 
     @property
     def needs(self) -> frozenset[tuple[str, str]]:
-        """Everything that it occupies. A meeting within a machine uses no link."""
+        """Everything that the meeting occupies. A meeting within a machine uses no link."""
         machines = {("machine", self.server_machine), ("machine", self.client_machine)}
         return frozenset(machines | {("share", n) for n in self.shares if not self.inside})
 
@@ -58,7 +58,7 @@ def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
 
 
 def _in_circle(matches: Sequence[Match]) -> list[Match]:
-    """Sorted by round of the circle, then by direction, then in the given order."""
+    """The meetings sorted by round of the circle, then by direction, then in the given order."""
     names = dict.fromkeys(
         machine for match in matches for machine in (match.server_machine, match.client_machine)
     )

@@ -53,13 +53,16 @@ def rounds(
 ) -> tuple[Round, ...]:
     """Each trial exactly once, block by block; the same arguments give the same rounds.
 
-    ``shuffled`` orders each block by a hash of seed, block and cell, so that the rest of a block
-    is measured in the same order after an interruption. With ``parallel`` each round takes, in that
-    order, the next trial and every later one of the block whose hosts are still free; ``hosts_of``
-    returns the machines that a cell keeps busy. Pairings by name form a tournament instead;
-    ``match_of`` returns what a pairing needs. Each of its rounds becomes one round here for each
-    different setup, so that trials at the same time have one duration. Without a ``common`` window
-    they are scheduled like pairings by letters.
+    ``shuffled`` orders each block by a hash of seed, block and cell. So the rest of a block is
+    measured in the same order after an interruption.
+
+    With ``parallel``, a round takes the next trial in that order, and every later trial of the
+    block whose hosts are still free. ``hosts_of`` returns the machines that a cell keeps busy.
+
+    Pairings by name form a tournament instead. ``match_of`` returns what a pairing needs. A round
+    of the tournament becomes one round here for each different setup, so that trials at the same
+    time have one duration. Without a ``common`` window, pairings by name are scheduled like
+    pairings by letters.
     """
     result: list[Round] = []
 
@@ -91,7 +94,8 @@ def rounds(
 def with_partners(trials: Sequence[Trial], cells: Iterable[Cell]) -> tuple[Trial, ...]:
     """``trials``, and the trials of ``cells`` that must run together with some of them.
 
-    Pairs that search together must be measured together, or the rate is that of fewer pairs.
+    Pairs that search together must be measured together; otherwise the result is the rate of fewer
+    pairs.
     """
     due = {(trial.cell.setup, trial.number) for trial in trials if is_together(trial.cell.setup)}
     partners = (

@@ -84,7 +84,8 @@ class Ask:
 
     key: str
     of: str = "send receive ask mirror"
-    """The verbs with the key; or ``server``, ``client``, or ``connect``: the end that connects."""
+    """The verbs of the requests with the key; or the end whose requests have the key: ``server``,
+    ``client``, or ``connect`` for the end that connects."""
     unless: Level = None
     """The level that is not sent because it is the probe's default."""
     when: Level = None
@@ -101,7 +102,7 @@ class Need:
     at: Level = None
     """The only level that needs it; ``None``: every one."""
     vital: bool = True
-    """False: if it is missing, the setting is not sent, and the cell is measured anyway."""
+    """False: without the capability, the setting is not sent, and the cell is measured anyway."""
     what: str = ""
     """What requires it; empty: the setting as a matrix has it."""
 
@@ -176,7 +177,7 @@ class Settings:
         return {name: value for name, value in pairs if value is not None}
 
     def passed_on(self, kind: type[Settings], *, but: Collection[str] = ()) -> dict[str, Any]:
-        """The settings that a search passes to a test of its own: all common ones, ``but`` some."""
+        """The settings to pass on to a test of ``kind``: all common ones except ``but``."""
         shared = [name for name in kind.names() if name in self.names() and name not in but]
         return {name: getattr(self, name) for name in shared}
 

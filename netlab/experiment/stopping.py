@@ -55,8 +55,8 @@ class StopRule:
 class StealRule:
     """A trial is repeated if the hypervisor stole more of a host's CPU time than this.
 
-    The measured results do not influence it: to choose trials by results would make the results
-    look better than they are.
+    The measured results do not influence this decision. Results would look better than they are if
+    they decided which trials count.
     """
 
     steal: float

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from netlab.experiment.rate_search import TryVerdict
 
 STARVED_SHARE = 0.001
-"""Share of the requested rate by which a sender may stay below it; if half a step is more, half a
-step is allowed."""
+"""How far a sender may stay below the requested rate: by this share of that rate, or by half a step
+if half a step is more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,11 @@ class Criteria:
 
 
 def shared_drops(losses: Sequence[int], shared: int) -> tuple[int, ...]:
-    """For each direction, how many of the drops certainly belong to it, if hosts count the drops of
-    all directions together.
+    """How many drops certainly belong to each direction, if hosts count the drops of all directions
+    together.
 
-    ``losses``: unexplained lost frames of each direction. Drops that may belong to another
-    direction never excuse a direction's loss.
+    ``losses``: unexplained lost frames of each direction. A drop that may belong to another
+    direction does not explain the loss of this direction.
     """
     if shared >= sum(losses):
         # All losses are explained; the remaining drops have no effect and go to the first one.

@@ -100,8 +100,8 @@ class RunEvidence:
 
     @cached_property
     def reported_limits(self) -> tuple[Finding, ...]:
-        """The same, without limits of links that a slow host, pair or mesh already explains, and
-        without congestion on such links.
+        """The limits of the streams, without limits of links that a slow host, pair or mesh already
+        explains, and without congestion on such links.
         """
         of_mesh = OF_LINKS | {Kind.CONGESTION}
         return tuple(

@@ -11,8 +11,8 @@ from netlab.findings.series import Point, Series
 from netlab.stats import median
 
 FAR = 2.0
-"""A direction is far slower if the other direction's median is more than this many times its
-own."""
+"""A direction is far slower if the median of the opposite direction is more than this many times
+its own median."""
 
 
 def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Finding, ...]:

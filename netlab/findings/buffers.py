@@ -10,8 +10,8 @@ from netlab.findings.series import Point, Series
 from netlab.stats import median
 
 NO_EFFECT = 0.01
-"""Maximum share by which the largest figure of a series without an effect exceeds the smallest:
-scatter, as in the rule for outliers."""
+"""Maximum excess of a series' largest figure over its smallest, as a share, if the buffers have no
+effect. Smaller differences are scatter, as in the rule for outliers."""
 
 LEAST_LEVELS = 4
 """Minimum number of sizes with a figure for a statement about the axis."""
@@ -34,7 +34,7 @@ def buffers(series: Iterable[Series]) -> tuple[Finding, ...]:
 
 
 def _reported(series: Sequence[Series], suffix: str, kind: Kind) -> list[Finding]:
-    """One finding per pairing about what the systems report that they did to requested buffers."""
+    """One finding per pairing about requested buffers that the systems changed, as they report."""
     cells: dict[str, dict[str, Point]] = {}
     ends_of: dict[str, dict[str, None]] = {}
     for one_series in series:

@@ -17,8 +17,8 @@ from netlab.stats import median, median_absolute_deviation
 from netlab.stats.outliers import STEP_LIMIT, TO_DEVIATION
 
 LEAST_FULL, LEAST_FALLEN = 4, 3
-"""Minimum number of cells at the ceiling, which show what the series can reach, and minimum number
-of lower cells after them: two adjacent lower cells are a step."""
+"""Minimum number of cells at the ceiling, which show what the series can reach; and minimum number
+of lower cells after them, because two adjacent lower cells would be a step."""
 
 
 def falls(series: Iterable[Series], explained: Collection[str]) -> tuple[Finding, ...]:

@@ -54,10 +54,10 @@ def missing(run: Run) -> tuple[Finding, ...]:
 
 
 def fewer_cells(series: Iterable[Series]) -> tuple[Finding, ...]:
-    """Means over fewer cells than the means next to them, which have the same test, protocol,
-    direction and buffer sizes.
+    """Means over fewer cells than the neighbouring means.
 
-    A column without any cell has no mean. If all columns lack equally many cells, none is reported.
+    Neighbours have the same test, protocol, direction and buffer sizes. A column without any cell
+    has no mean. If all columns lack equally many cells, none is reported.
     """
     neighbours_of: dict[tuple[object, ...], list[Series]] = {}
     for one_series in series:

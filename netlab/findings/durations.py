@@ -12,15 +12,15 @@ from netlab.stats import median
 from netlab.store.source_facts import StatedFacts
 
 TOLERANCE = 0.02
-"""Share of the requested time by which a window may differ from it."""
+"""Maximum difference between a window and the requested time, as a share of the requested time."""
 
 _LONGEST_NS = ("receiver_longest_gap_ns", "rtt_max_ns")
-"""A window ends with a message, an answer or its time-out, so it may be longer than requested by
-one of these times."""
+"""A window ends with the next message or answer, or with the time-out of an answer. So it may be
+longer than requested, by at most one of these times and the time-out."""
 
 
 def off_time(series: Iterable[Series], statements: StatedFacts) -> tuple[Finding, ...]:
-    """One finding per pairing whose trials were not as long as requested, measured or stated."""
+    """One finding per pairing whose trials, as measured or stated, did not last as requested."""
     points: dict[str, list[Point]] = {}
     for one_series in series:
         points.setdefault(one_series.group.pairing, []).extend(one_series.points)

@@ -281,9 +281,7 @@ def _path_mtu_bytes(fields: _FlowValues, protocol: str, settings: Mapping[str, A
 
 
 def _mtu(fields: _FlowValues, link: Link | None) -> int | None:
-    """The MTU of the path if it is known to be smaller than the link's, otherwise the MTU of the
-    link.
-    """
+    """The smaller one of the path's known MTU and the link's MTU."""
     path = fields.whole("sender_path_mtu_bytes")
     if link is None:
         return None

@@ -69,12 +69,13 @@ STEP_BELOW, STEP_ABOVE = 0.02, 0.005
 """Shares by which a measured rate may be below, and above, a rate that links negotiate."""
 
 UNLIKE_STATED = 0.9
-"""Maximum share of the stated rate at which a rate counts as a different one."""
+"""A rate differs from the stated rate if it is at most this share of the stated rate."""
 
 
 def step_of(rate_bit_per_s: float, stated_bit_per_s: float) -> float | None:
-    """The rate that links negotiate, below the stated one, at which a rate on the wire is; ``None``
-    if there is none.
+    """The rate that links negotiate and that a measured rate on the wire matches.
+
+    ``None`` if the measured rate matches none below the stated rate.
     """
     return next(
         (

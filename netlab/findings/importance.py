@@ -10,9 +10,9 @@ from netlab.findings.finding import Finding, Kind
 def leading_kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
     """The kinds that a report may state first, by their rank.
 
-    Warnings about limits of streams share one place in the order, that of the first of them. Among
-    these, the one that cost the run most comes first: its share of the ceiling, over all trials
-    that show it.
+    All warnings about limits of streams take the place of the one with the lowest rank. Their own
+    order is by cost, the highest first: the share of the ceiling that the limit cost, summed over
+    all trials that show it.
     """
     costs: dict[Kind, float] = {}
     for finding in findings:

@@ -1,6 +1,7 @@
 """Link checks: links and hosts that differ from what the matrix states. Pure.
 
-Links by the share that pairings reach, hosts by their facts before, during and after a run.
+Links are judged by the share of the ceiling that pairings reach. Hosts are judged by their facts
+before, during and after a run.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from netlab.findings.series import Point, Series
 from netlab.findings.traffic.interfaces import LOOPBACK
 
 FAR_BELOW = 0.11
-"""Maximum share of the ceiling for a pairing that is far below its link: links negotiate a tenth of
-their rate, and the clocks add a little."""
+"""Maximum share of the ceiling at which a pairing is far below its link. A link may negotiate a
+tenth of its rate; the rest allows for errors of the clocks."""
 
 SEVERAL = 3
-"""Minimum number of cells at one rate that links negotiate; if their ceilings differ, two cells are
-enough."""
+"""Minimum number of cells with a rate that links negotiate; two cells are enough if their ceilings
+differ."""
 
 LARGE_MESSAGE_BYTES = 700
-"""Some message of a pairing must be at least half a frame long: a host may be too slow to send
-enough small ones."""
+"""A pairing is judged only if a message of it is at least this long, half a frame: a host may be
+too slow to send enough small messages."""
 
 STEADY = (
     *("kernel", "boot_id", "machine_id", "cpu_model", "cpu_count", "virtual", "governor", "turbo"),
@@ -52,12 +53,12 @@ def links(
     slower_links: Collection[str] = (),
     of_mesh: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """One finding per pairing that reaches at most a tenth of what its link carries, or at most
-    another rate that links negotiate.
+    """One finding per pairing that reaches at most a tenth of its link's rate, or at most another
+    rate that links negotiate.
 
-    ``of_hosts``: cells that a host limits. If the best cell is one of them, the link is not
-    suspected. ``slower_links``: pairings that already have such a finding. ``of_mesh``: cells that
-    a finding about the mesh already calls slow.
+    ``of_hosts``: cells that a host limits. If a pairing is fastest in one of them, its link is not
+    suspected. ``slower_links``: pairings that already have a finding about a slower link.
+    ``of_mesh``: cells that a finding about the mesh already calls slow.
     """
     if link is None:
         return ()

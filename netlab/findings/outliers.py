@@ -30,7 +30,7 @@ def outliers_of(series: Series) -> tuple[tuple[Outlier, Point], ...]:
 
 def _of(series: Series) -> Iterator[Finding]:
     strays = outliers_of(series)
-    # The mean leaves out all outliers: it would still be wrong if only one of two were left out.
+    # The mean leaves out all outliers: leaving out one of two would not correct it.
     outlier_points = [point for stray, point in strays if stray.kind == "outlier"]
     for stray, point in strays:
         if stray.kind == "outlier":

@@ -128,8 +128,8 @@ class OwnDrops:
     receiver_backlog: int | None = None
     """Drops in the backlog of the CPUs behind the receiver's interface (softnet)."""
     sender_backlog: int | None = None
-    """The same at the sender. These drops are no loss, but show whether the host counts all
-    drops."""
+    """Drops in the backlog at the sender. They cause no loss; they are recorded because they show
+    whether the host counts all drops."""
     reassembly: int | None = None
     """Messages that the receiver's system could not reassemble."""
     between_s: float = 0.0
@@ -248,10 +248,10 @@ class StreamSample:
 
     @property
     def filled_by_others(self) -> OtherTraffic | None:
-        """The other traffic that filled the link; the largest if there are several.
+        """The largest other traffic that filled the link; ``None`` if none did.
 
-        In the direction of its data; for TCP also in the other direction, which carries the
-        acknowledgements.
+        It counts in the direction of the stream's data; for TCP also in the opposite direction,
+        which carries the acknowledgements.
         """
         back = self.protocol == "TCP" and not self.flow
         full = [
@@ -263,7 +263,7 @@ class StreamSample:
 
     @property
     def reported_others(self) -> OtherTraffic | None:
-        """The same. If no link was full, the largest other traffic in the direction of its data."""
+        """As ``filled_by_others``; if no link was full, the largest one in the data's direction."""
         in_direction = (traffic for traffic in self.others if self._is_of_data(traffic))
         return self.filled_by_others or max(
             in_direction, key=lambda traffic: traffic.bit_per_s, default=None

@@ -82,7 +82,7 @@ def _clock_steps(samples: Iterable[StreamSample]) -> Iterator[Finding]:
 
 
 def clock_steps_of_round_trips(run: Run) -> Iterator[Finding]:
-    """The same for round trips, whose records name their ends client and server."""
+    """As ``_clock_steps``, for round trips; their records name the ends client and server."""
     steps: dict[str, dict[str, float]] = {}
     for record in run.latest.values():
         for end, host in (("client", record.client), ("server", record.server)):
@@ -109,8 +109,9 @@ _TAKEN = frozenset({Kind.SENDER_STARVED, Kind.RECEIVER_STARVED, Kind.STOLEN_CPU}
 
 
 def _is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:
-    """Whether other machines or programs used the end's CPU, although neither they nor its own
-    quota limited the stream.
+    """Whether other machines or programs used the end's CPU without limiting the stream.
+
+    Waits that the end's own quota caused do not count.
     """
     waited = starved(end) and not throttled(end)
     return (waited or robbed(end)) and limit_of(sample) not in _TAKEN
@@ -122,8 +123,8 @@ def _of_hosts(
     rule: Callable[[StreamSample, StreamEnd], bool],
     figures: Mapping[str, Callable[[StreamEnd], float | None]],
 ) -> Iterator[Finding]:
-    """One finding per host, over the cells in which more than half of the trials show it for this
-    host.
+    """One finding per host, over the cells in which the rule holds for this host in more than half
+    of the trials.
     """
     hosts: dict[str, dict[str, list[tuple[StreamSample, StreamEnd]]]] = {}
     for sample in samples:

@@ -30,7 +30,7 @@ LAYERS = (
 )
 LIMITS = Path("/proc/sys/user")
 RIGHTS = (
-    "root lacks a right; of a container: docker run --cap-add SYS_ADMIN --cap-add NET_ADMIN "
+    "root lacks a right; in a container: docker run --cap-add SYS_ADMIN --cap-add NET_ADMIN "
     "--security-opt apparmor=unconfined (podman the same)"
 )
 KERNEL = "this kernel was built without namespaces; sudo apt-get install linux-image-amd64"

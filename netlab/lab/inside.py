@@ -108,7 +108,8 @@ def let_send_frames(setpriv: str, shell: str, shell_text: str) -> None:
     memory(str(folder), "mode=0755,nodev")
     copy = Path(shutil.copy(setpriv, folder / "setpriv"))
     copy.chmod(0o755)
-    # capabilities(7): version 2, effective; permitted and inheritable, the lower halves first
+    # capabilities(7): version 2 and the effective bit; the lower halves of the permitted and the
+    # inheritable capabilities; their upper halves.
     os.setxattr(copy, "security.capability", struct.pack("<5I", 0x0200_0001, CAP_NET_RAW, 0, 0, 0))
     write(Path(shell), shell_text, 0o755)
 

@@ -38,12 +38,12 @@ def inventory_text(plan: LabPlan, keys: Mapping[str, str], identity: Path) -> st
 
 
 def known_hosts_text(plan: LabPlan, keys: Mapping[str, str]) -> str:
-    """The same keys for OpenSSH's client."""
+    """The public host keys as a known_hosts file for OpenSSH's client; ``keys`` by host name."""
     return "".join(f"{host.management_address} {keys[host.name]}\n" for host in plan.logins)
 
 
 def ssh_config_text(plan: LabPlan, identity: Path, known_hosts: Path) -> str:
-    """For manual logins: `ssh -F /run/netlab/lab/ssh_config linux-a`."""
+    """OpenSSH's configuration for manual logins: `ssh -F /run/netlab/lab/ssh_config linux-a`."""
     return "".join(
         f"Host {host.name}\n"
         f"  HostName {host.management_address}\n"

@@ -47,7 +47,7 @@ class LabState:
 
     @property
     def ssh_config(self) -> Path:
-        """For OpenSSH's client: ``ssh -F FILE linux-a``."""
+        """The configuration file for OpenSSH's client: ``ssh -F FILE linux-a``."""
         return self.folder / SSH_CONFIG
 
     def as_json(self) -> dict[str, Any]:
@@ -290,7 +290,8 @@ def _refuse_foreign_file(options: LabOptions) -> None:
     file = options.hosts_file
     if file is not None and file.exists() and not _is_inventory_of(options.name, file):
         raise UsageError(
-            f"--hosts {file}: the file exists and is not of the lab {options.name}: name another"
+            f"--hosts {file}: the file exists and is not part of the lab {options.name}: name a "
+            "new file"
         )
 
 

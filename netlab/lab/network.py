@@ -17,7 +17,8 @@ NAMESPACES = Path("/run/netns")
 INTERFACES = Path("/sys/class/net")
 SWITCH = "switch"
 SECOND_SWITCH = "switch-2"
-"""Switch of the second test network: on a common one, hosts would answer ARP for both cables."""
+"""Switch of the second test network. If both networks had one switch, each host would answer ARP
+requests for both of its addresses on both cables."""
 
 SYSCTLS = (
     "net.ipv4.ip_forward=0",
@@ -26,7 +27,7 @@ SYSCTLS = (
     "net.ipv6.conf.default.disable_ipv6=0",
     # Nobody else can have the address, so duplicate address detection would only cost a second.
     "net.ipv6.conf.default.accept_dad=0",
-    # Only measurement traffic on the cable.
+    # The cable shall carry measurement traffic only.
     "net.ipv6.conf.default.router_solicitations=0",
     # The loss of one trial must not affect the congestion window of the next trial.
     "net.ipv4.tcp_no_metrics_save=1",

@@ -245,7 +245,7 @@ def make_plan(
 def _cables(
     hosts: list[LabHost], plugs: list[CableEnd], sockets: list[CableEnd], options: LabOptions
 ) -> list[Cable]:
-    """One cable between two hosts; with ``sockets``, one per host."""
+    """One cable between two hosts, or one cable from each host to its end in ``sockets``."""
     if not sockets:
         return [_cable(plugs, options)]
     ends = zip(hosts, plugs, sockets, strict=True)

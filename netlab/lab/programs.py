@@ -43,9 +43,9 @@ FEDORA_PACKAGES = {
 """Program → Fedora package, if it has another name than Debian's."""
 
 SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
-"""``su`` without ``-`` leaves root with a user's PATH, in which these programs are missing."""
+"""PATH and the system's folders: after ``su`` without ``-``, root's PATH lacks these folders."""
 WINE_SEARCH_PATH = os.pathsep.join(["/usr/lib/wine", SEARCH_PATH])
-"""Debian has wine's binaries here; those in PATH are scripts that print messages."""
+"""Debian has wine's binaries in /usr/lib/wine; wine in PATH is a script that prints a message."""
 
 TIME_LIMIT_S = 20.0
 """Every program here takes a fraction of a second; one that hangs must not block netlab."""

@@ -65,8 +65,8 @@ class ControlGroup:
 def controller(root: Path = ROOT) -> Controller | None:
     """The CPU controller of this machine, if groups can be made in it; otherwise ``None``.
 
-    In version 1 the folder has the controllers' names, such as ``cpu,cpuacct``; links to it with
-    single names are ignored.
+    In version 1 the name of the folder lists its controllers, such as ``cpu,cpuacct``; links to it
+    that have the name of one controller are ignored.
     """
     result = None
     for folder in sorted(root.glob("*cpu*")):
@@ -88,12 +88,12 @@ def remedy(root: Path = ROOT) -> str | None:
     listed = root / "cgroup.controllers"
     if listed.exists() and "cpu" not in listed.read_text(encoding="ascii").split():
         return (
-            f"{root} has no controller `cpu`; of a container: docker run --privileged "
-            "--cgroupns=host; of a machine: cat /proc/cmdline, and take out cgroup_disable=cpu"
+            f"{root} has no controller `cpu`; in a container: docker run --privileged "
+            "--cgroupns=host; on a machine: remove cgroup_disable=cpu from the kernel's parameters"
         )
     return (
         f"{root} may not be written: sudo mount -o remount,rw {root}; "
-        "of a container: docker run --privileged --cgroupns=host"
+        "in a container: docker run --privileged --cgroupns=host"
     )
 
 
@@ -138,5 +138,6 @@ def remove(host: LabHost, root: Path = ROOT) -> None:
         except OSError as error:
             # The last of its processes may still be ending.
             if time.monotonic() > end:
-                raise HostError(f"{group}: {error.strerror}: a foreign process is in it") from None
+                words = f"{group}: {error.strerror}: it contains a process of another program"
+                raise HostError(words) from None
             time.sleep(POLL_S)

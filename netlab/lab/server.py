@@ -63,7 +63,7 @@ exec /run/netlab-host/frames/setpriv --inh-caps +net_raw --ambient-caps +net_raw
 """
 """The login shell of an account that may send frames: see inside.py."""
 PENALTIES_OFF = "PerSourcePenalties no\n"
-"""For OpenSSH 9.8 and newer: otherwise a controller that is killed often is locked out."""
+"""For OpenSSH 9.8 and newer, which otherwise locks out a controller that is killed often."""
 
 
 def key_name(host: LabHost) -> str:
@@ -131,8 +131,8 @@ def start(
             cwd="/",
             env=environment(),
         )
-    # The process waits for its first line until its number is saved. So `down` knows every process
-    # of the lab, at whatever point netlab's own process is killed.
+    # The process gets the line that it waits for only after its number is saved. So `down` knows
+    # every process of the lab, whenever netlab's own process is killed.
     write_started(_pid_file(host, folder), started(process.pid))
     try:
         with cast(IO[bytes], process.stdin) as pipe:
@@ -254,7 +254,7 @@ def _end(process: Started, host: LabHost) -> None:
         if time.monotonic() > end:
             raise HostError(f"processes of {host.name} do not end: {_members(host, children)}")
         time.sleep(POLL_S)
-    with suppress(ChildProcessError):  # a zombie only where `up` ran in this very process
+    with suppress(ChildProcessError):  # it is a child only if `up` ran in this very process
         os.waitpid(process.pid, 0)
 
 

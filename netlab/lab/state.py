@@ -1,7 +1,8 @@
 """A lab's folder under /run: its plan, its keys, its processes; and the lock on all labs.
 
 A reboot empties /run and also removes the namespaces. Only root can access the folder, because it
-has the client's key. It also reserves the name: ``up`` makes it first, ``down`` removes it last.
+contains the client's private key. The folder also reserves the lab's name: ``up`` makes it first,
+``down`` removes it last.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Ends:
     window: CommonWindow | None = None
     """The window of all trials that run at the same time; ``None``: this trial has its own."""
     participant: Participant | None = None
-    """The part of these two hosts in a search of several pairs (rendezvous.py); ``None``: they
+    """How these two hosts take part in a search of several pairs (rendezvous.py); ``None``: they
     search alone."""
     captures: Path | None = None
     """Folder for captured frames, created if missing; ``None``: they are not kept."""

@@ -125,8 +125,10 @@ class Watch:
 
 @dataclass(slots=True)
 class DropWatch:
-    """The drops of both hosts of a stream and the pause frames of their interfaces, from before the
-    stream is opened until after its end; for TCP until its sender is told to stop.
+    """The drops of both hosts of a stream, and the pause frames of their interfaces.
+
+    They are counted from before the stream is opened until after its end; for TCP, until its sender
+    is told to stop.
 
     The requests go out together with the stream's own, so that they take no extra time. Some
     figures are left out: those of a device other than the one that the stream is bound to, counters

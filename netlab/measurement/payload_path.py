@@ -84,11 +84,10 @@ class Direction:
         return mtu_bytes if isinstance(mtu_bytes, int) else None
 
     def fragments(self, message_bytes: int) -> dict[str, Value]:
-        """Whether a UDP message too long for one packet passes if it may be fragmented, and what
-        both hosts counted of its fragments.
+        """Whether a UDP message that is too long for one packet passes if it may be fragmented, and
+        both hosts' counts of its fragments.
 
-        The hosts count no fragments of a message that must not be fragmented, whether it arrives or
-        not.
+        Hosts count no fragments of a message that must not be fragmented, even if it arrives.
         """
         try:
             self.exchange(message_bytes, whole=False)

@@ -29,11 +29,11 @@ SAY_S = 3.0
 """If the greeting takes longer than this, a message says what netlab waits for."""
 ANSWER_S = 10.0
 CLOCK_S = 5.0
-"""Time limit of all exchanges for one clock offset after the first exchange."""
+"""Time limit for one clock offset; only the first of its exchanges may take longer."""
 GOODBYE_S = 2.0
 """Time for the agent to end after a `quit`."""
 SKIPPED_MOST = 1 << 20
-"""Maximum number of all bytes that are no record: a login's banner is shorter."""
+"""Maximum number of bytes outside of records, in all: a login's banner is shorter."""
 EXCHANGES = 16
 HOST_BYTES_AT_ONCE, HOST_BYTES_PER_S = 16 << 20, 4 << 20
 HOST_RECORDS_AT_ONCE, HOST_RECORDS_PER_S = 20_000, 5_000
@@ -87,7 +87,7 @@ class Agent:
         self._heard_at = time.monotonic()
         self._gone: str | None = None
         self.died = False
-        """Whether its probe ended although the connection to the host existed."""
+        """Whether the probe ended while the connection to the host still existed."""
         self._closing = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -150,7 +150,7 @@ class Agent:
         return self._machine, self._network
 
     def start(self, verb: str, *, inbox: Inbox | None = None, **keys: Any) -> Pending:
-        """Send a request; the reading thread passes its records to ``inbox``, or they wait."""
+        """Send a request. The reading thread passes its records to ``inbox``, or queues them."""
         with self._lock:
             self._number += 1
             answers = Answers(verb, keys)
@@ -184,7 +184,7 @@ class Agent:
         return self._transport.start(argv)
 
     def clock_offset(self) -> ClockOffset:
-        """The offset of the agent's clock: by the fastest of 16 exchanges, or of those in time."""
+        """The offset of the agent's clock, from the fastest of at most 16 exchanges."""
         give_up = time.monotonic() + CLOCK_S
         best = self._clock_exchange(ANSWER_S)
         for _ in range(EXCHANGES - 1):
@@ -233,7 +233,7 @@ class Agent:
         *,
         hello_s: float = HELLO_S,
     ) -> None:
-        """Check version and build; HostError if it is not the probe ``binary`` (``None``: any)."""
+        """Check version and build; HostError if the agent is not ``binary`` (``None``: any)."""
         name = self.host.name
         try:
             self.hello = self._first_answer(on_event, hello_s)

@@ -23,7 +23,7 @@ from netlab.terminal import excerpt
 from netlab.units import plain_figures
 
 TESTS = frozenset({"receive", "send", "ask", "mirror"})
-"""Verbs that begin a test: only they have several records."""
+"""Verbs that begin a test. Only a test is answered with several records."""
 TEST_RECORDS_AT_ONCE = 64
 TEST_RECORDS_PER_S = 16
 """Limits for the records of one test: `progress` once a second, and records of at most four other
@@ -73,7 +73,7 @@ class Answers:
         checks_only = keys.get("kind") == "check"
         self._wanted = () if checks_only else _RESULT.get(verb, ())
         if verb == "receive" and not checks_only and "count" not in keys:
-            # Without a count there is a rate; a count may have too few messages for one.
+            # A result without a count has a throughput; one with a count may have too few messages.
             self._wanted = (*self._wanted, "throughput_bit_per_s")
 
     def checked(self, record: Mapping[str, Any], now_s: float) -> Mapping[str, Any] | None:
@@ -261,7 +261,7 @@ _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
 )
 _KIND_OF = {name: kind for kind, names in _KINDS for name in names.split()}
 _BY_PATTERN: tuple[tuple[re.Pattern[str], tuple[Fits, str]], ...] = (
-    # A run folder relies on these endings of names, also of unknown keys.
+    # A run folder relies on names with these endings, so they are checked for unknown keys, too.
     (re.compile(rf"\w+({'|'.join(TIMES_OF_AN_END)})"), _COUNTS),
     (re.compile(rf"\w+({'|'.join(COUNTS_OF_AN_END)})"), _COUNT),
     (re.compile(rf"\w*({'|'.join(HEADLINES)})"), _NUMBER),

@@ -43,13 +43,13 @@ class ProbePlace:
     """A place on a host where the probe is installed."""
 
     argv: tuple[str, ...]
-    """Command of its agent. Over SSH every shell reads the words alike, without quoting."""
+    """Command that starts the agent. Every shell on a host reads its words alike, unquoted."""
     binary: bytes
     """Content of the file."""
     path: str
     """The file as the host's own system names it, for sentences."""
     process: Process | None = None
-    """Its agent, if that is already started."""
+    """The agent, if it was already started."""
 
 
 def places(
@@ -130,8 +130,8 @@ class _Files:
             work(CommandFiles(self._transport, self._shown))
 
     def user_id(self) -> int:
-        """Number of the login's user. The owner of its home may differ, or the home may not exist,
-        so it is only the second choice.
+        """The user id of the login, or else that of the home's owner. The owner is only the second
+        choice: the home may belong to another user, or may not exist.
         """
         number = user_id(self._transport)
         if number is not None:
@@ -224,7 +224,7 @@ def _fill(files: HostFiles, path: str, binary: bytes, *, windows: bool) -> None:
             files.allow_start(aside)
         if not _is_there(files, aside, binary, windows=windows):
             why = " (did a virus scanner remove it?)" if windows else ""
-            raise OSError(f"{aside} does not hold what was written{why}")
+            raise OSError(f"{aside} does not contain the data that was written{why}")
         files.rename(aside, path)
     except OSError:
         with contextlib.suppress(OSError):

@@ -17,7 +17,7 @@ _turn = threading.Lock()
 
 
 class _Late(ModuleType):
-    """The package, imported at its first use, which raises ImportError if it is missing."""
+    """A stand-in for a package that is imported at its first use; ImportError if it is missing."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

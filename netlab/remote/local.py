@@ -116,8 +116,8 @@ class LocalProcess:
         # A process that waits in the kernel for a dead disk ends only later.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._child.wait(KILLED_S)
-        # Its end also ends both readers. A pipe is closed only after its reader has ended; if a
-        # child of the process still holds the pipes, they stay open.
+        # The end of the process also ends both readers. A pipe is closed only after its reader has
+        # ended; if a child of the process still holds the pipes, they stay open.
         self._drain.join(1.0)
         if self._child.stderr is not None and not self._drain.is_alive():
             self._child.stderr.close()

@@ -81,7 +81,7 @@ def check_counters(
     if interface is None or any(key not in first_facts for key in keys):
         return (
             f"{end.name} does not report by which interface packets to {peer.address} leave: "
-            "make sure that it belongs to the test network"
+            "make sure that this interface belongs to the test network"
         )
     give_up = time.monotonic() + COUNTERS_S
     while True:

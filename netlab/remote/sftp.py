@@ -132,7 +132,7 @@ class Sftp:
         try:
             self._order(_EXTENDED, _text("posix-rename@openssh.com") + paths)
         except OSError:
-            # If this fails and matters, the plain rename fails as well.
+            # If this removal fails although it is needed, the plain rename fails as well.
             with suppress(OSError):
                 self.remove(new)
             self._order(_RENAME, paths)
@@ -207,7 +207,7 @@ class Sftp:
         self._checked(kind, _STATUS, reply)
 
     def _ask(self, kind: int, fields: bytes, reply_kind: int) -> bytes:
-        """Send a request; the reply of the wanted type, OSError for a refusal."""
+        """Send a request; returns the reply of ``reply_kind``, raises OSError for a refusal."""
         answered, reply = self._reply(self._request(kind, fields))
         return self._checked(answered, reply_kind, reply)
 

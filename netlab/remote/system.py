@@ -32,7 +32,7 @@ ECHO = (
 )
 """Command for Windows: each shell replaces only the words in its own syntax by their values.
 
-uname does not identify the shell: with Git's or Cygwin's programs in its path, cmd.exe answers it.
+uname cannot identify the shell: cmd.exe runs it, too, if Git's or Cygwin's programs are installed.
 """
 
 SYSTEMS = {"Linux": "L", "Darwin": "M", "FreeBSD": "F"}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 STDERR_KEPT_BYTES = 65536
-"""Size of the part of standard error that is kept: the end of it."""
+"""Number of bytes at the end of standard error that are kept."""
 
 LAST_WORDS_S = 0.5
 """Time for the last output of a program to arrive after its end is known."""
@@ -21,7 +21,7 @@ class Process(Protocol):
         """Write all of ``data`` to its standard input; OSError if it has ended or takes nothing."""
 
     def read(self) -> bytes:
-        """The next bytes of its standard output, waiting for some; ``b""`` at its end."""
+        """Wait for the next bytes of its standard output and return them; ``b""`` at its end."""
 
     def stderr_tail(self) -> str:
         """The end of its standard error."""

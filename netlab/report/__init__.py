@@ -27,48 +27,49 @@ if TYPE_CHECKING:
 
 PAGE = "index.html"
 CHARTS = "charts"
-"""Folder of the pictures, inside the run folder; it is the report's own."""
+"""Folder of the pictures, inside the run folder; only the report writes there."""
 
 COLUMN = "column"
-"""Folder in that one of the same pictures as wide as one column of a page with two."""
+"""Folder in ``CHARTS`` with the same pictures in the width of one column of a two-column page."""
 
 _PICTURES = (".png", ".svg", ".pdf")
 
 FIGURES = "figures.csv"
-"""The figures of all sheets; it is the report's own as well."""
+"""File with the figures of the tables of all sections; only the report writes it."""
 
 _MANY_CELLS = 100
-"""A run of so many has many charts."""
+"""A run with at least this number of cells has many charts."""
 _VERY_MANY_CELLS = 1000
-"""What the page carries of so many takes longer than copying the process that knows them."""
+"""From this number of cells, making the page's data of the cells takes longer than a fork of this
+process, which has the findings already."""
 
 _BEFORE = '<meta charset="utf-8">\n'
 _RELOAD = re.compile(r'<meta http-equiv="refresh" content="\d+">')
 
 STREAM = "stream"
-"""The test whose results are laid out as tables of throughput; others have parts of their own."""
+"""The test whose results are tables of throughput; other tests have sections of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class _People:
-    """What the files for people are made of, worded, but for the first lines."""
+    """The contents of the files for people, in the report's wording, except for ``first``."""
 
     first: FirstLines
     means: tuple[GridTable, ...]
     charts: tuple[Chart | Strip | HeatMap, ...]
-    """Of the tables; parts have their own."""
+    """The charts of the tables; ``parts`` have their own charts."""
     sections: tuple[TableSection, ...]
     parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True)
 class Report:
-    """The report of a run, in one wording; what both of its outputs are made of is made once."""
+    """The report of a run, in one wording; data for several of its outputs is computed once."""
 
     run: Analysis
     wording: Wording
     narrow: bool = False
-    """Each chart is drawn as wide as one column of a page as well."""
+    """Whether each chart is also drawn in the width of one column of a page."""
 
     @cached_property
     def readings(self) -> tuple[Reading, ...]:
@@ -86,7 +87,7 @@ class Report:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """What further rooms have to say, not worded yet."""
+        """The further sections of the page, not worded yet."""
         from netlab.report.sections import parts_of
 
         return parts_of(self.run, self.readings)
@@ -99,12 +100,12 @@ class Report:
         return first_lines(self.run, self.readings, self.layout)
 
     def write(self, *, reload_s: int | None = None) -> Path:
-        """Write the tables (.md, .tex, .csv), the charts (.svg, .png, .pdf) and index.html; its
-        path.
+        """Write the tables (.md, .tex, .csv), the charts (.svg, .png, .pdf) and index.html.
 
-        figures.csv stands beside them where there are sheets. What an earlier report drew and this
-        one does not is removed. With ``reload_s`` the page asks a browser to load it again after so
-        many seconds. StoreError where the disk refuses.
+        Returns the path of index.html. If the further sections have tables, figures.csv has their
+        figures. Charts of an earlier report that this report does not have are removed. With
+        ``reload_s`` the page asks the browser to load it again after that many seconds. StoreError
+        if the disk refuses.
         """
         from netlab.report.draw.parallel import drawing_of_several
         from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
@@ -127,7 +128,7 @@ class Report:
             cells = stack.enter_context(forked_text(self._cells, worth_it=self._has_many_cells()))
             means = overviews(self.layout, link)
             tabled = sections(self.layout, link, imported=run.plan.source is not None)
-            # What programs read is the same in every language, and in one unit in every run.
+            # Files for programs do not depend on the language, and always have the same units.
             files = self._for_programs([*means, *_tables(tabled)])
             means, tabled, further = self._for_eyes(means, tabled)
             of_further = tuple(chart for part in further for chart in part.charts)
@@ -149,13 +150,13 @@ class Report:
         _clear(run.path, keep=frozenset(files))
         for name, data in files.items():
             write_inside(run.path, name, data, mode=0o644)
-        # The page comes last: where it stands, everything beside it is of the same run.
+        # The page is written last: once it exists, all files next to it are of the same run.
         write_inside(run.path, PAGE, _utf8(reloading(html, reload_s)), mode=0o644)
         return run.path / PAGE
 
     def _has_many_cells(self) -> bool:
-        """Whether what the page carries of its cells is worth a copy of this process, which then
-        knows the findings.
+        """Whether a fork of this process, which then has the findings, makes the page's data of the
+        cells sooner.
         """
         return len(self.run.plan.cells) >= _VERY_MANY_CELLS and bool(self.run.findings)
 
@@ -167,7 +168,7 @@ class Report:
     def _for_eyes(
         self, means: Sequence[GridTable], tabled: Sequence[TableSection]
     ) -> tuple[tuple[GridTable, ...], tuple[TableSection, ...], tuple[Part, ...]]:
-        """The tables as people read them; what a document prints keeps its digits."""
+        """The tables as people read them; figures of an imported document keep their digits."""
         from netlab.report.tables.digits import (
             align_digits,
             align_part_digits,
@@ -228,8 +229,10 @@ class Report:
         return {"tables.md": _utf8(in_markdown), "tables.tex": _utf8(set_in_latex)}
 
     def overview_text(self, width: int | None = None) -> str:
-        """The means of all pairings for a terminal, under a line that says how much was
-        measured; tables are no wider than ``width``."""
+        """The means of all pairings for a terminal, below a line with the numbers of cells.
+
+        Tables are no wider than ``width``.
+        """
         from netlab.report.page.coverage import summary
         from netlab.report.tables.tables import overviews
         from netlab.report.write.text import plain
@@ -257,7 +260,7 @@ def write_report(
 
 
 def reloading(html: str, seconds: int | None) -> str:
-    """The page with a wish to the browser to load it again, or without any."""
+    """The page with a request to the browser to load it again, or without such a request."""
     quiet = _RELOAD.sub("", html)
     if seconds is None:
         return quiet
@@ -279,12 +282,12 @@ def _tables(sections: Iterable[TableSection]) -> list[GridTable]:
 
 
 def _utf8(text: str) -> bytes:
-    """Half a surrogate pair, which a host's answer may hold, is no text that a file could hold."""
+    """UTF-8; half a surrogate pair, which a host's answer may contain, becomes an escape."""
     return text.encode("utf-8", "backslashreplace")
 
 
 def in_tables(readings: Iterable[Reading]) -> list[Reading]:
-    """Those laid out as tables of throughput: the streams, but for those of hosts by name."""
+    """The readings that tables of throughput show: streams, except those between named hosts."""
     from netlab.experiment.pairings import is_by_name
 
     return [
@@ -295,9 +298,9 @@ def in_tables(readings: Iterable[Reading]) -> list[Reading]:
 
 
 def _clear(folder: Path, keep: frozenset[str]) -> None:
-    """Make the charts' folder, and remove what an earlier report wrote and this one does not.
+    """Create the charts' folder, and remove files of an earlier report that this one does not have.
 
-    A folder of charts that is a link is refused: what it leads to is not the report's.
+    If the charts' folder is a link, it is refused: its target does not belong to the report.
     """
     from netlab.store.files import disk_error, folder_inside
 

@@ -12,7 +12,7 @@ from netlab.results.labels import setting
 from netlab.results.readings import FLOWS, FlowReading, Reading
 
 ROWS = "socket_buffer_bytes"
-"""The setting that forms the rows, unless only others vary."""
+"""The setting that forms the rows; another one forms them if only others vary."""
 
 _NOT_ROWS = frozenset({"direction", "test"})
 """Settings that cannot form rows: they change a table's columns or the meaning of its figures."""

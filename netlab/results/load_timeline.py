@@ -96,8 +96,10 @@ def interval_rates(
 
 
 def thinned(trips: Sequence[Trip], most: int) -> list[Trip]:
-    """Only the visible round trips: of those at one place of the chart the shortest, the longest
-    and one that is lost.
+    """The round trips that are visible in a chart, which has room for about ``most`` of them.
+
+    Of each group of consecutive round trips, these are the shortest, the longest and the first lost
+    one.
     """
     width = max(1, -(-2 * len(trips) // most))
     if width < 3:

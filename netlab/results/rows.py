@@ -118,7 +118,7 @@ _NARROW_FIRST: tuple[Dtype, ...] = ("boolean", "Int64", "Float64", "string")
 
 
 def _fit(values: list[Any], kinds: set[type], dtype: Dtype) -> bool:
-    """Whether a column of this dtype holds these values, which have these types, unchanged."""
+    """Whether a column of this dtype can hold the values unchanged; ``kinds``: their types."""
     if dtype == "string" or not values:
         return True
     if dtype == "boolean":

@@ -89,5 +89,5 @@ def load(path: Path) -> Run:
 
 
 def read_checked(path: Path) -> StoredRun:
-    """Read a run folder; values that do not have the type of their name are damage."""
+    """Read a run folder; a value whose type does not fit its name counts as damage."""
     return read(path, RUN_CHECK)

@@ -38,7 +38,7 @@ TIMES_OF_AN_END = (
     *(f"_{name}" for name in TCP_SERIES),
 )
 COUNTS_OF_AN_END = ("_gap_count", "_gap_total_ns")
-"""Endings of the names of values that have the prefixes of their flow and end."""
+"""Endings of names of values; such a name begins with the prefixes of the flow and of the end."""
 HEADLINES = (*HEADLINE_ENDINGS, "rtt_mean_ns")
 """Figures that a report shows and compares: they are never below 0."""
 

@@ -9,14 +9,14 @@ FIRST_PAUSE_S = 1.0
 """Time from the loss of a host to the first new try."""
 
 REFUSED_PAUSE_S = 15.0
-"""The same after a refused login: some hosts lock out a client that tries too often."""
+"""The same time after a refused login: some hosts lock out a client that tries too often."""
 
 MOST_PAUSE_S = 60.0
 """Maximum pause between two tries. Each pause is twice as long as the one before."""
 
 PATIENCE_S = 600.0
-"""Time, counted from the loss of a host, for which a run with nothing else to measure waits for
-it."""
+"""Time, counted from the loss of a host, for which a run waits for the host if nothing else is left
+to measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Absence:
         return now_s >= self.ask_at_s
 
     def next_ask_s(self, now_s: float, patience_s: float) -> float | None:
-        """Seconds until the next try; ``None`` if the run no longer waits for it."""
+        """Seconds until the next try; ``None`` if the run waits no longer."""
         give_up_s = self.since_s + patience_s
         if math.isinf(self.ask_at_s) or now_s >= give_up_s:
             return None

@@ -27,7 +27,7 @@ SAME_WISH_S = 0.3
 process group, and a closed terminal causes a SIGHUP from the shell and one from the system."""
 
 END_S = 4.5
-"""Limit of the orderly end, whatever a host or a disk does; 5 s with Python's own shutdown."""
+"""Time limit of the orderly end, whatever a host or a disk does; 5 s with Python's own shutdown."""
 
 AGAIN_S = 0.01
 """Delay after which a swallowed signal is raised again."""
@@ -99,7 +99,7 @@ def _raise_soon(number: int) -> None:
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """Around a write that must be complete: a signal that arrives meanwhile is raised after it."""
+    """A context for a write that must be complete: a signal during the write is raised after it."""
     global _shielded  # noqa: PLW0603  (signals are the process's)
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -114,7 +114,7 @@ def shielded() -> Iterator[None]:
 
 @contextmanager
 def shielded_at_the_end() -> Iterator[None]:
-    """Raise a signal that was held while the last part was shielded."""
+    """A context at whose end a signal is raised that was held while its last part was shielded."""
     yield
     _raise_held()
 

@@ -60,4 +60,5 @@ def _imprecise(folder: RunFolder, cells: tuple[Cell, ...]) -> Iterable[str]:
         if len(imprecise) == 1
         else f"{imprecise[0][0]} and {len(imprecise) - 1} more"
     )
-    return (f"not within ± {format_share(rule.within)} after {rule.at_most} trials: {cell_words}",)
+    width = format_share(rule.within)
+    return (f"the mean is not within ± {width} after {rule.at_most} trials: {cell_words}",)

@@ -72,8 +72,8 @@ class HostPool:
         notify: Callable[[str], None] | None = None,
         open_agents: AgentGroup | None = None,
     ) -> None:
-        """``notify`` gets messages about slow steps, ``keep`` gets defects; several threads call
-        them. ``open_agents``: agents that need no new login.
+        """``notify`` gets messages about slow steps, ``keep`` gets exceptions that are defects of
+        netlab; several threads call both. ``open_agents``: agents that need no new login.
         """
         self._inventory = inventory
         self._pairings = tuple(pairings)
@@ -198,8 +198,8 @@ class HostPool:
     def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
         """Why ``cell`` cannot be measured now; ``None`` if it can.
 
-        No trial must be using its hosts: if one of them came back, the pair is checked again first.
-        Raises ``HostGone`` if a host is lost meanwhile.
+        No other trial may use the hosts of ``cell`` meanwhile: if one of the hosts came back, the
+        pair is checked again first. Raises ``HostGone`` if a host is lost meanwhile.
         """
         pair = self._pairs.get(cell.pairing)
         if pair is None:
@@ -308,7 +308,7 @@ class HostPool:
         self._facts.note(folder, agents, peers, at)
 
     def note_routes(self, folder: RunFolder) -> None:
-        """Note the routes of each host's other test addresses: ``note_facts`` has one per host."""
+        """Note the routes of each host's other test addresses: ``note_facts`` notes only one."""
         pairs = tuple(self._pairs.values())
         agents = {name: agent for name, agent in list(self._hosts.agents.items()) if not agent.gone}
         self._facts.note_routes(folder, agents, routes_of(pairs), peers_of(pairs))
@@ -328,7 +328,7 @@ class HostPool:
         return {name: agents[name] for name in self._inventory.observed if name in agents}
 
     def _is_replaced(self, name: str) -> bool:
-        """Whether another system of its machine runs now, so that this one cannot."""
+        """Whether the host's machine runs another system now, so that the host cannot come back."""
         machine = self._inventory.host(name).machine
         return machine is not None and any(
             agent.host.machine == machine

@@ -79,11 +79,15 @@ class NarrowPath:
     @property
     def sentence(self) -> str:
         """The path MTU, and whether the sender's system knows it."""
-        knowledge = "its system knows that" if self.is_reported else "no router reports that"
+        knowledge = (
+            "the sender's system knows this limit"
+            if self.is_reported
+            else "no router reports this limit"
+        )
         return (
             f"{self.sender}→{self.receiver}: packets of up to {self.mtu_bytes} bytes pass "
-            f"({self.sender_address} to {self.receiver_address}), the interface has an MTU of "
-            f"{self.interface_mtu_bytes}; {knowledge}"
+            f"({self.sender_address} to {self.receiver_address}), but the sender's interface has "
+            f"an MTU of {self.interface_mtu_bytes}; {knowledge}"
         )
 
     def stops(self, messages: SentMessages, ip_version: int) -> bool:
@@ -184,8 +188,8 @@ def _within(
 
 
 def _is_still(limit_bytes: int, attempt: Callable[[int], SizeTry]) -> bool:
-    """Whether the limit is a lasting one. A short outage, as of a loose cable, must not make each
-    cell with longer messages impossible.
+    """Whether the limit is still the same. A short outage, such as of a loose cable, must not make
+    each cell with longer messages impossible.
     """
     return attempt(limit_bytes).passed and not attempt(limit_bytes + 1).passed
 

@@ -21,14 +21,14 @@ from netlab.remote.routes import PACKETS, RouteEnd, check_counters, check_route,
 from netlab.runner.path_mtu import NarrowPath, narrow_ways
 
 CHECK_S = 5.0
-"""Enough for three SYNs of TCP (0, 1 and 3 s) and fifty hellos over UDP."""
+"""Time limit of a check: enough for three SYNs of TCP (0, 1 and 3 s) and fifty hellos over UDP."""
 LAST_WORD_S = 1.0
 """Time for the listening side to end after the other side."""
 
 NOT_THROUGH = frozenset(
     {"no-peer", "connect-timeout", "connect-refused", "unreachable", "peer-vanished", "deadline"}
 )
-"""Reasons of a probe that receives nothing from the other; other reasons are its own faults."""
+"""Errors of a probe that receives nothing from the other probe; other errors are its own faults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
 
 
 def _lacks_address(end: RouteEnd) -> bool:
-    """Whether a host reports its addresses, and the one of a check is not among them."""
+    """Whether the host reports its addresses, but the address of this end is not among them."""
     facts = end.agent.facts()
     return "addresses" in facts and interface_of(facts, end.address) is None
 
@@ -274,10 +274,11 @@ def _check_both(server: RouteEnd, client: RouteEnd) -> list[Blocked | ReversedPr
         if fault.is_blocked and _check(protocol, client, server) is None:
             sentence = (
                 f"{protocol} {client.name}→{server.name} is blocked, and "
-                f"{server.name}→{client.name} passes: the server {server.name} connects"
+                f"{server.name}→{client.name} passes: the server {server.name} connects to the "
+                "client"
             )
             if protocol == "TCP":
-                sentence += "; so its system decides about TCP timestamps and the MSS"
+                sentence += ", so the server's system decides about TCP timestamps and the MSS"
             results.append(ReversedProtocol(*between, sentence))
             continue
         passing = [

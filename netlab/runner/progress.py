@@ -35,7 +35,7 @@ QUIET_S = 10.0
 """Minimum time between two lines if standard error is no terminal."""
 
 SHORT_S = 0.05
-"""A shorter interval has too little data for a figure."""
+"""Minimum interval of a figure: a shorter interval has too little data."""
 
 BAR_COLUMNS = 24
 """Width of the bar, on a terminal of 120 columns and more."""
@@ -90,7 +90,8 @@ class Progress:
         self._pause_s, self._link = matrix.pause_s, matrix.link
         self._total = self._done = measured_count
         self.expect(trials)
-        most = f", up to {matrix.until.at_most} per cell until precise" if matrix.until else ""
+        until = matrix.until
+        most = f", up to {until.at_most} per cell until its mean is precise" if until else ""
         pauses = f", {format_seconds(self._pause_s)} between trials" if self._pause_s else ""
         already = f", {measured_count} measured already" if measured_count else ""
         self._print(
@@ -128,8 +129,8 @@ class Progress:
         self._waited_for.update(new)
         for sentence in new:
             self._print(
-                f"{sentence}; the run waits for it, up to {format_seconds(patience_s)} after its "
-                "loss (--patience); a signal ends the run"
+                f"{sentence}; the run waits until {format_seconds(patience_s)} after the loss of "
+                "the host or path (--patience), or until a signal ends it"
             )
 
     def notify(self, sentence: str) -> None:
@@ -334,7 +335,7 @@ def _bar(total: int, measured_count: int) -> Bar:
         BarColumn(bar_width=min(BAR_COLUMNS, console.width // 5)),
         TextColumn("{task.description}", markup=False, table_column=text_column),
     )
-    # Without its own thread: it is drawn when something has happened.
+    # The bar has no thread of its own: it is drawn only when something has happened.
     bar = Progress(
         *columns,
         console=console,

@@ -104,7 +104,9 @@ def _chosen(options: Options, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
     # The words name cells, so the pairings that an earlier session chose do not matter.
     redo = redo_of(options.redo, cells, {})
     if not redo:
-        raise UsageError("`netlab resume` without --redo measures failed trials again")
+        raise UsageError(
+            "--redo selects no cell: `netlab resume` without --redo repeats failed trials"
+        )
     return tuple(cell for cell in cells if cell.key in redo)
 
 
@@ -116,7 +118,7 @@ class _Wanted:
     """The chosen cells of the matrix."""
     trials: tuple[Trial, ...]
     redo: frozenset[str]
-    """Keys of cells that are measured again, done or not."""
+    """Keys of cells that are measured again, whether or not they have results."""
     agents: AgentGroup | None
 
 

@@ -47,7 +47,7 @@ CAPTURES = "captures"
 """Name of the folder for frames captured on a host, in the run folder."""
 
 LOSSES_MOST = 5
-"""A trial that loses its host more often is not repeated, because it may cause the losses."""
+"""A trial that loses its host more often than this is not repeated: it may cause the losses."""
 
 LAST_RECORDS_S = 0.5
 """Time for running trials to end after their agents have ended."""
@@ -68,7 +68,7 @@ class Session:
     redo: frozenset[str]
     retries: int
     patience_s: float = PATIENCE_S
-    """How long, counted from its loss, to wait for a host once nothing else is left."""
+    """How long to wait for a lost host, counted from its loss, once nothing else is left."""
     on_hosts: Callable[[], None] = lambda: None
     """Called when hosts appear that were not there when the session began."""
     _begun: set[Trial] = field(default_factory=set)
@@ -114,7 +114,7 @@ class Session:
     # Records
 
     def _keep(self, record: Record) -> None:
-        """Write a record. A signal waits meanwhile: no result is lost or written twice."""
+        """Write a record. A signal has to wait, so that no result is lost or written twice."""
         with shielded():
             if self._keeps_earlier_result(record):
                 self._note_failed_repeat(record)
@@ -124,8 +124,8 @@ class Session:
         self.progress.record(record)
 
     def _keeps_earlier_result(self, record: Record) -> bool:
-        """Whether the earlier result stays because this repeat has none. A requested repeat
-        (``redo``), or one after data had stopped for good, replaces it unless it is pending.
+        """Whether the earlier result stays because this repeat has no result. It does not stay if
+        the repeat was requested or data had stopped for good, unless the repeat is pending.
         """
         earlier = self.folder.latest.get((record.cell, record.trial))
         if earlier is None or earlier.status is not Status.OK or record.status is Status.OK:
@@ -224,7 +224,7 @@ class Session:
         return block
 
     def _disturbed_block(self) -> tuple[Trial, ...]:
-        """The disturbed trials to repeat; notes and reports why."""
+        """The disturbed trials to repeat. Notes and reports the reasons of the repeats."""
         rule = RepeatRule(self.matrix.quiet)
         again = tuple(
             trial
@@ -253,7 +253,7 @@ class Session:
     def _records(
         self, trials: list[Trial], paused: _Pause, futures: dict[Future[Record], Trial]
     ) -> Iterator[Record]:
-        """The records of one round as they arrive; a failed trial is tried again within it."""
+        """The records of one round as they arrive; a failed trial is tried again in this round."""
         executor = DaemonExecutor()
         pending_trials = trials
         for tries_left in range(self.retries, -1, -1):
@@ -323,7 +323,7 @@ class Session:
 
     @contextmanager
     def _defects_kept(self, name: str) -> Iterator[None]:
-        """Around work for several trials: keeps a defect. A host's own trials report its fault."""
+        """A context that saves defects. It ignores faults of hosts: the trials report these."""
         try:
             yield
         except (StoreError, Interrupted):
@@ -380,7 +380,7 @@ class Session:
 
 
 class _Pause:
-    """The pause between two trials: only after one that used its hosts."""
+    """The pause between two trials, only after a trial that used its hosts."""
 
     def __init__(self, pause_s: float, progress: Progress) -> None:
         self._pause_s = pause_s

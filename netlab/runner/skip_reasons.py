@@ -76,7 +76,7 @@ def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
     lacking = None if server.mirror is None else _needs_agent(cell)
     if lacking is None:
         return None
-    detail = f"{server.name} echoes and runs no probe: {lacking}"
+    detail = f"{server.name} is a mirror without a probe: {lacking}"
     reason = "not-as-set-up"
     return Unmeasured(Status.IMPOSSIBLE, reason, detail, server.name, client.name)
 
@@ -84,13 +84,13 @@ def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
 def _needs_agent(cell: Cell) -> str | None:
     setup = cell.setup
     if not isinstance(setup, RoundTrip | Connect):
-        return f"{cell.test} needs one at both ends"
+        return f"a `{cell.test}` test needs a probe at both ends"
     if setup.response_bytes not in (None, setup.message_bytes):
         return "its answer is always as long as the request"
     if setup.mirror_hold_s:
-        return "it cannot be told to wait before it answers"
+        return "it cannot wait before it answers"
     ignored = [ROWS[name].key for name, _level in untold(setup)]
-    return f"it cannot follow the settings {', '.join(ignored)}" if ignored else None
+    return f"it cannot apply the settings {', '.join(ignored)}" if ignored else None
 
 
 def beyond_account(

@@ -187,7 +187,7 @@ def _link(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _neighbour(local: str) -> str:
-    """Another address of the same network: the route to one's own address is the loopback."""
+    """Another address of the same network: the route to the host's own address is the loopback."""
     interface = ipaddress.ip_interface(local.partition("%")[0])
     if interface.is_loopback or interface.network.num_addresses == 1:
         return str(interface.ip)

@@ -185,7 +185,7 @@ def _among(
     taken_back = comparison.verdict == "different" and p_together > rate
     smallest = comparison.smallest_ratio
     if comparison.standard_error is not None and comparison.degrees is not None:
-        # Corrected for others, a comparison cannot detect a smaller ratio than alone.
+        # After the correction for others, a comparison cannot detect a smaller ratio than alone.
         least = min(level, 1 - comparison.confidence)
         smallest = _smallest(
             comparison.standard_error, comparison.degrees, least, comparison.margin
@@ -238,7 +238,7 @@ def _welch(old: Sequence[float], new: Sequence[float]) -> tuple[float, float, fl
     if not total:
         return difference, 0.0, fewest
     parts = (old_share / total) ** 2 / (len(old) - 1) + (new_share / total) ** 2 / (len(new) - 1)
-    # Rounding must not make it smaller than if only one side scattered.
+    # Despite rounding, the degrees of freedom must not be fewer than those of the smaller side.
     return difference, math.sqrt(total), max(1 / parts, fewest)
 
 

@@ -155,7 +155,8 @@ def _margin(trials: Sequence[Sequence[float]], deficits: Sequence[float]) -> flo
     spread, degrees = pooled_deviation(logs)
     least = MARGIN
     if not degrees:
-        # The scatter of pairs, not of trials: at least three of five pairs are as expected.
+        # The scatter of pairs instead of trials; at least three of five pairs are assumed to be as
+        # expected.
         usual = sorted(deficits)[3 * len(deficits) // 5]
         spread, degrees = TO_DEVIATION * usual, max(1, len(trials) // 3)
         least = MARGIN_UNREPEATED
@@ -166,7 +167,7 @@ def _margin(trials: Sequence[Sequence[float]], deficits: Sequence[float]) -> flo
 def _fast_with(
     middle: Mapping[MeshWay, float], end: int, fast: float
 ) -> Mapping[str, frozenset[str]]:
-    """Host at the other end → the hosts at this end with which it reaches the best."""
+    """Host at the other end → the hosts at this end with which it is fast."""
     fast_pairs: dict[str, set[str]] = {}
     for pair, value in middle.items():
         if value >= fast:
@@ -175,9 +176,7 @@ def _fast_with(
 
 
 def _short(middle: Mapping[MeshWay, float], end: int, fast: float) -> Iterator[str]:
-    """Hosts that are below the best at this end, with enough peers that are not the cause
-    themselves.
-    """
+    """Hosts that are slow at this end although enough of their peers are fast with another host."""
     fast_with = _fast_with(middle, end, fast)
     peers: dict[str, int] = {}
     for pair in middle:

@@ -15,10 +15,10 @@ LEAST_PERIOD = 3
 CYCLES = 4
 """Minimum number of periods within the series."""
 CORRELATED = 0.3
-"""Minimum autocorrelation at the period, and its minimum rise from the lowest value before; more in
-short series."""
+"""Minimum autocorrelation at the period. Its rise from the lowest value before the period must be
+at least as large. Short series need more (``CORRELATED_DEVIATIONS``)."""
 CORRELATED_DEVIATIONS = 4.0
-"""The same minimum in standard deviations by chance, 1 / √n each."""
+"""The same minimum as a multiple of 1 / √n, the standard deviation for independent values."""
 AGAIN = 0.5
 """Minimum autocorrelation at twice the period, and in each half of the series, as a share of that
 at the period."""

@@ -18,8 +18,8 @@ def mean(values: Sequence[float]) -> float:
     try:
         near = math.fsum(values) / len(values)
         remainder = math.fsum(chain(values, repeat(-near, len(values)))) / len(values)
-        # If the remainder, with a little more, does not change the float, no other float is closer
-        # to the exact mean.
+        # If adding a little more than the remainder does not change the float, no other float is
+        # closer to the exact mean.
         if near + 1.01 * remainder == near:
             return near
     except (OverflowError, ValueError, ZeroDivisionError):

@@ -39,8 +39,10 @@ def disk_error(error: OSError, path: Path, doing: str) -> StoreError:
 
 
 def exists(path: Path) -> bool:
-    """Whether something is at the path. False if that cannot be determined, where ``Path.exists``
-    raises: the next operation on the path fails with the reason.
+    """Whether something is at the path; False if that cannot be determined.
+
+    In this case ``Path.exists`` would raise; here the next operation on the path fails instead,
+    with the reason.
     """
     return os.path.exists(path)  # noqa: PTH110
 

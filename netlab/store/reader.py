@@ -36,7 +36,7 @@ MAX_NOTE_DEPTH = 16
 MAX_NUMBER = 2**31
 """Numbers of trials and attempts are below this limit."""
 _MORE_ATTEMPTS = 1000
-"""Minimum number of attempts that can still follow the highest one that counts as begun."""
+"""An attempt number in a note is ignored if fewer attempts than this could follow it."""
 IN_VAIN = "in-vain"
 """Kind of the note about an attempt without a result, of a trial that already has a result."""
 

@@ -95,7 +95,7 @@ class RunFolder:
         run_id: str | None = None,
         check: RunCheck | None = None,
     ) -> RunFolder:
-        """Create the folder (0700), or open one with a part of the same plan to resume it.
+        """Create the folder (0700), or open one of the same plan to resume it.
 
         ``neighbours`` names files that a folder may contain before it is a run folder; ``run_id``
         names a new run in its journal, at random by default. A record that ``check`` refuses (see

@@ -25,7 +25,7 @@ _LONGEST_S = 1e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedDuration:
-    """How long trials ran whose requested duration was ``asked_s``; seconds."""
+    """The stated durations of trials, in seconds, for one requested duration ``asked_s``."""
 
     pairings: tuple[str, ...]
     """The pairings that it applies to; empty: all."""

@@ -1,10 +1,11 @@
-"""The differences between operating systems on disk: folders, links, positions, locks. No other
-module that reads runs depends on the system.
+"""The differences between operating systems on disk: folders, links, positions, locks.
+
+No other module that reads runs depends on the system.
 
 POSIX systems open a name from a descriptor of its folder and refuse a link in the same call, so
 nobody can exchange the name between a check and the call. Windows can do neither: there each name
-is checked first and then opened by its path. A link or a junction in a folder from elsewhere is
-refused there as well, but not one that somebody puts in place while netlab reads.
+is checked first and then opened by its path. So a link or a junction in a folder from elsewhere is
+refused there as well, but a link that somebody creates while netlab reads is not.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ def lock(descriptor: int, *, shared: bool = False) -> None:
 
 
 def unlock(descriptor: int) -> None:
-    """Unlock a file before it is closed: Windows alone would do so with a delay."""
+    """Unlock a file before it is closed; by itself, Windows unlocks a closed file with a delay."""
     if _msvcrt is not None:
         os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
         _msvcrt.locking(descriptor, _msvcrt.LK_UNLCK, 1)

@@ -173,7 +173,7 @@ def test_a_valid_document_becomes_its_model() -> None:
     [
         ("name: x\nkindd: small", "f.yaml:2:1: kindd: unknown key; did you mean `kind`?"),
         ("name: x\nkind: smal", "f.yaml:2:7: kind: `smal` is not one of small, large; did you"),
-        ("nam: x", "f.yaml:1:1: name: the key is missing; is `nam` a misspelling of it?"),
+        ("nam: x", "f.yaml:1:1: name: the key is missing; is `nam` misspelt?"),
         ("name: 5", "f.yaml:1:7: name: 5 should be text"),
         ("name:", "f.yaml:1:1: name: has no value"),
         ("name: x\nsizes: []", "f.yaml:2:8: sizes: is empty"),

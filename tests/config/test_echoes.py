@@ -51,8 +51,8 @@ tests:
     (fault,) = refused(tmp_path, tests)
     column = 7 + len(name) + (AXES[name].rfind(",") + 2 if "," in AXES[name] else 0)
     assert fault.startswith(f"11:{column}: ")
-    assert f"board echoes and runs no probe, so it cannot have {name}: " in fault
-    assert "`exclude` it for pairing XL" in fault
+    assert f"board is a mirror without a probe, which cannot apply {name}: " in fault
+    assert "`exclude` this value for pairing XL" in fault
 
 
 def test_what_is_excluded_for_the_echo_is_measured_with_the_others(tmp_path: Path) -> None:

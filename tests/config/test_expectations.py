@@ -100,8 +100,8 @@ def test_searches_have_bounds_of_their_own(load: Any) -> None:
         ("{when: {protocol: SCTP}, loss: {at_most: 1 %}}", "expect[0].when.protocol: `SCTP` is n"),
         ("{when: {mesage_size: 64}, loss: {at_most: 1 %}}", "did you mean `message_size`?"),
         ("{when: {protocol: TCP}, loss: {at_most: 1 %}}", "expect[0].loss: applies to no cell "
-         "that has a loss: `stream` and `round_trip` tests over UDP do"),
-        ("frames: {at_least: 5/s}", "applies to no cell that has a rate without loss"),
+         "with a loss (`stream` and `round_trip` tests over UDP have one)"),
+        ("frames: {at_least: 5/s}", "applies to no cell with a rate without loss"),
         ("{unless: {pairing: [LL, WL]}, baseline: {no_worse_by: 1 %}}", "applies to no cell"),
     ],
 )  # fmt: skip

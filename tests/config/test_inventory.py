@@ -175,7 +175,7 @@ def test_pairs_that_cannot_be_are_faults(tmp_path: Path) -> None:
     )
     messages = {line: message for line, _, _, message in faults(tmp_path, text)}
     assert messages[7].startswith("no host is called 'nobody'; there are left-linux")
-    assert messages[8] == "the server of WL runs W, and left-linux has `os: L`"
+    assert messages[8] == "the server of WL runs W, but left-linux has `os: L`"
     assert messages[9] == "left-linux and left-windows are one machine (left)"
     assert messages[10] == "a host cannot be its own peer"
     assert messages[11].startswith("not a pairing: write two of the letters")

@@ -199,7 +199,7 @@ def test_set_holds_for_the_load_whatever_its_section_says(load: Any) -> None:
         ({"request_rate": "2000"}, "6000 requests would be under way; 1024 at most"),
         ({"request_rate": "2001"}, "2001 is too much; at most 2000 a second"),
         ({"idle": "0"}, "0 is too little; at least 1 s"),
-        ({"outstanding": "2"}, "--set outstanding: no test of this matrix takes it"),
+        ({"outstanding": "2"}, "--set outstanding: no test of this matrix has this setting"),
     ],
 )
 def test_a_wrong_set_is_refused_in_a_sentence(
@@ -296,7 +296,7 @@ FAULTS = [
     # What means nothing, and what excludes what.
     (
         "    load: {protocol: UDP, congestion: cubic}",
-        "5:27: tests[0].load.congestion: has no effect: it is a setting of TCP, which is not used",
+        "5:27: tests[0].load.congestion: has no effect: it is for TCP, and no cell uses TCP",
     ),
     (
         "    load: {send_method: batch}",

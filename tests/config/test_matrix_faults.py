@@ -34,7 +34,7 @@ FAULTS = [
     ),
     (
         "    socket_buffer: {from: 16KiB, to: 65KiB, step: 4KiB}",
-        "8:20: tests[0].socket_buffer: the steps do not end at `to`: the last one below 66560 is",
+        "8:20: tests[0].socket_buffer: the steps do not end at `to`: the last value below 66560 is",
     ),
     ("    dscp: {from: 5, to: 1, step: 1}", "8:11: tests[0].dscp: `from` is above `to`"),
     (

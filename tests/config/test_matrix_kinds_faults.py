@@ -51,7 +51,7 @@ FAULTS = [
     ("  - {test: connect}", "10:5: tests[1]: the test has no `message_size`"),
     (
         "defaults: {sweep: true}",
-        "10:12: defaults.sweep: no test of this matrix takes it:",
+        "10:12: defaults.sweep: no test of this matrix has this setting:",
     ),
     ("until: {within: 2.5}", "10:17: until.within: 2.5 is not a percentage"),
     ("until: {at_least: 5}", "10:8: until.within: the key is missing"),
@@ -112,7 +112,7 @@ def test_a_test_of_no_known_kind_is_looked_at_as_the_kind_that_its_settings_are_
         ({"scale": "2", "duration": "1s"}, "no test of this matrix has a `count`"),
         (
             {"sweep": "true"},
-            "--set sweep: no test of this matrix takes it; it is a setting of",
+            "--set sweep: no test of this matrix has this setting; it belongs to",
         ),
         ({"repeats": "3", "until": "{within: 1 %}"}, "--set repeats and --set until exclude"),
         ({"outstanding": "2", "message_size": "8"}, "more than one UDP request at once needs"),

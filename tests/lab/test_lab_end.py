@@ -71,7 +71,7 @@ class TestTheEndOfALab:
                 assert not (network.INTERFACES / lab_state.plan.bridge).exists()
             finally:
                 sleeper.kill()
-        with pytest.raises(UsageError, match="the file exists and is not of the lab"):
+        with pytest.raises(UsageError, match="the file exists and is not part of the lab"):
             lab.up(LabOptions(name=NAME, hosts_file=hosts_file))
 
     def test_a_namespace_of_that_name_made_by_others_is_refused_and_stays(self) -> None:

@@ -71,7 +71,7 @@ def test_a_server_behind_a_firewall_connects_and_is_measured_in_every_direction(
     for protocol in ("TCP", "UDP"):
         assert (
             f"warning: {protocol} linux-b→linux-a is blocked, and linux-a→linux-b passes: "
-            "the server linux-a connects" in output
+            "the server linux-a connects to the client" in output
         )
 
 

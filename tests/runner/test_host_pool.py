@@ -98,10 +98,10 @@ def test_a_host_that_is_lost_again_while_its_pair_is_tried_is_host_gone(
             RoundTrip(protocol="TCP", message_bytes=64, response_bytes=16),
             "always as long as the request",
         ),
-        (RoundTrip(protocol="UDP", message_bytes=64, mirror_hold_s=0.001), "told to wait"),
+        (RoundTrip(protocol="UDP", message_bytes=64, mirror_hold_s=0.001), "cannot wait before"),
         (Connect(message_bytes=64), None),
-        (Stream(protocol="TCP", message_bytes=64), "stream needs one at both ends"),
-        (PayloadSearch(protocol="UDP"), "payload_search needs one at both ends"),
+        (Stream(protocol="TCP", message_bytes=64), "a `stream` test needs a probe at both ends"),
+        (PayloadSearch(protocol="UDP"), "a `payload_search` test needs a probe at both ends"),
     ],
 )
 def test_what_an_echo_cannot_do_is_impossible_with_the_reason(

@@ -79,7 +79,7 @@ def test_patience_bounds_the_wait_for_a_host_that_never_comes(bench: Bench, site
     process = bench.run(*WORDS, "--patience", "3")
     assert time.monotonic() - start_s < 30
     assert process.returncode == 4
-    assert "the run waits for it, up to 3 s after its loss" in process.stderr
+    assert "the run waits until 3 s after the loss of the host" in process.stderr
     run = bench.load()
     assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-away")}
 

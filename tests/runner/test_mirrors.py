@@ -78,7 +78,7 @@ def test_round_trips_with_an_echo_are_measured_and_what_needs_an_agent_is_imposs
         assert (row["server"], row["client"]) == ("board", "client")
         if key in impossible_keys:
             assert row["reason"] == "not-as-set-up"
-            assert row["detail"].startswith("board echoes and runs no probe: ")
+            assert row["detail"].startswith("board is a mirror without a probe: ")
         else:
             assert (key, row["status"], row["detail"]) == (key, "ok", row["detail"])
             assert row["rtt_count"] == 50

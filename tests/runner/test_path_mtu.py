@@ -116,7 +116,7 @@ def test_each_way_is_tried_with_the_longest_packet_of_its_own_interface(
         way = ways["client"]
         assert (way.mtu_bytes, way.is_reported, way.segments_pass) == (1279, True, True)
         assert (way.whole_passes, way.pieces_pass) == (True, True)
-        assert "its system knows that" in way.sentence
+        assert "the sender's system knows this limit" in way.sentence
     assert ways.keys() == {"client"} if client_way or path.router else ways == {}
 
 

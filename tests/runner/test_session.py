@@ -191,7 +191,7 @@ def test_the_start_says_how_many_trials_how_long_and_with_which_pauses(
     bench.text = MATRIX + "pause: 1ms\n"
     bench.run(FakePool())
     first = capsys.readouterr().err.splitlines()[0]
-    assert ": 36 trials to measure, up to 9 per cell until precise, about " in first
+    assert ": 36 trials to measure, up to 9 per cell until its mean is precise, about " in first
     assert first.endswith("1 ms between trials")
 
 

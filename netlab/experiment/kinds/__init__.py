@@ -1,7 +1,7 @@
 """The kinds of test, each with its settings. Pure.
 
-A new setting is a row in the class of the tests that take it. A new kind of test: a file here, its
-name in ``SETUPS``, what no host could measure of it in ``feasibility.py``.
+To add a setting, add a row to the class of the tests that take the setting. To add a kind of test,
+add a file here, its name to ``SETUPS``, and the checks of its settings to ``feasibility.py``.
 """
 
 from __future__ import annotations

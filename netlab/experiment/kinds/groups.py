@@ -25,7 +25,7 @@ PAUSE = NumberWithUnit("seconds", 0, 3600, "500ms")
 RATE = NumberWithUnit("rate", 1, 1e13, "100Mbit")
 _WORD = HostWord(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
 
-# A table: as few lines a row as it takes.
+# A table: each row takes as few lines as possible.
 # fmt: off
 
 
@@ -63,7 +63,7 @@ class EveryTest(Settings):
 
 @of_settings
 class CongestedTest(EveryTest):
-    """Settings of tests whose data TCP may hold back."""
+    """Settings of tests whose data may be subject to TCP's congestion control."""
 
     congestion: str | None = setting(
         "congestion", _WORD, default=None, only_of="TCP", label=_("congestion control"),

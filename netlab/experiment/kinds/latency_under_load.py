@@ -12,12 +12,12 @@ from netlab.experiment.settings import NumberWithUnit, Or, of_settings, setting
 from netlab.messages import _
 
 OUTSTANDING_MOST = 1024
-"""Most requests under way that a probe can distinguish."""
+"""Maximum number of requests under way that a probe can distinguish."""
 
 TAIL_S = 0.5
 """Time that round trips continue after the time that is evaluated."""
 
-# A table: as few lines a row as it takes.
+# A table: each row takes as few lines as possible.
 # fmt: off
 
 
@@ -74,7 +74,7 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         return Stream(**self.passed_on(Stream))
 
     def round_trips(self) -> RoundTrip:
-        """The requests that run all the time."""
+        """The requests that are sent before, during and after the load."""
         names = {"network", "ip_version", "interface", "dscp"}
         return RoundTrip(
             **{name: getattr(self, name) for name in names},
@@ -88,7 +88,7 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         )
 
     def connections(self) -> Connect | None:
-        """The connections that are opened all the time; ``None``: none."""
+        """The connections that are opened before, during and after the load; ``None``: none."""
         if self.connect_rate_per_s is None:
             return None
         names = {"network", "ip_version", "interface", "dscp"}
@@ -100,11 +100,13 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         )
 
     def outstanding(self) -> int:
-        """Most requests under way: all within one time-out, so that none waits for an answer."""
+        """Maximum number of requests under way: all requests of one time-out, so that no request
+        has to wait for an earlier answer.
+        """
         of_a_timeout = math.ceil(self.request_rate_per_s * self.request_timeout_s)
         return min(OUTSTANDING_MOST, of_a_timeout + 1)
 
     def round_trips_s(self) -> float:
-        """Duration of the round trips: a queue may take as long as a time-out to drain."""
+        """Duration of the round trips, with one time-out in which a queue may drain."""
         assert self.duration_s is not None  # noqa: S101  (it has no count instead)
         return self.idle_s + self.duration_s + self.request_timeout_s + self.after_s + TAIL_S

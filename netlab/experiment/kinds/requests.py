@@ -8,7 +8,7 @@ from netlab.experiment.kinds.groups import SIZE, Answered, Counted, Talk
 from netlab.experiment.settings import Ask, Need, NumberWithUnit, Or, Whole, of_settings, setting
 from netlab.messages import _
 
-# A table: as few lines a row as it takes.
+# A table: each row takes as few lines as possible.
 # fmt: off
 
 

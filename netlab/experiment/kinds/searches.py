@@ -16,7 +16,7 @@ from netlab.experiment.kinds.groups import (
 from netlab.experiment.settings import Need, NumberWithUnit, Whole, of_settings, setting
 from netlab.messages import _
 
-# A table: as few lines a row as it takes.
+# A table: each row takes as few lines as possible.
 # fmt: off
 
 

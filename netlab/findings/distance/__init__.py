@@ -1,1 +1,1 @@
-"""TCP over a longer path: whether the records of a short path show that TCP would fill it."""
+"""TCP over a longer path: whether TCP would fill it, according to records of a short path."""

@@ -21,7 +21,7 @@ class OneWay:
 
     samples: tuple[StreamSample, ...]
     asked_bytes: int | None
-    """The requested socket buffer; ``None``: the systems' own."""
+    """The requested socket buffer; ``None``: none was requested, and the systems choose it."""
     buffers: BuffersInEffect
     segment_bytes: int | None
     """Payload per packet, the smallest of all trials."""
@@ -44,10 +44,10 @@ class OneWay:
 
 
 def one_ways(samples: Sequence[StreamSample], latest: Latest) -> Iterator[OneWay]:
-    """One per pairing, direction and socket buffer size, over a cable.
+    """Every combination of pairing, direction and socket buffer size, over a cable.
 
-    Only unpaced single TCP streams that are not imported. The loss is that of all streams of the
-    pairing in that direction.
+    Only single TCP streams count that are neither paced nor imported. The loss is that of all
+    streams of the pairing in that direction.
     """
     segments = {key: n for key, n in _segments(samples, latest) if n is not None}
     ways: dict[tuple[str, str, str, str], list[StreamSample]] = {}

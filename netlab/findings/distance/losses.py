@@ -1,4 +1,4 @@
-"""Packets that a path lost in one direction, as far as the path is the cause. Pure.
+"""Packets that were lost in one direction, as far as the path caused their loss. Pure.
 
 A stream that fills the path causes loss itself: TCP until it has found the rate, UDP if its sending
 rate is too high. Such loss does not show that the path is bad; if it is small, it shows that the
@@ -29,7 +29,7 @@ class PathLoss:
     gentle_packets: int = 0
     """Packets of streams that did not fill the path."""
     gentle_lost: int = 0
-    """Those of ``gentle_packets`` that were certainly lost on the path."""
+    """How many of ``gentle_packets`` were certainly lost on the path."""
 
     def verdict(self, run_length: int) -> LossVerdict:
         """Whether at most one in ``run_length`` packets is lost."""

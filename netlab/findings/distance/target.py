@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 FILLS = 0.98
-"""Minimum share of the target, or of the ceiling, that a stream must reach to count as reaching
-it."""
+"""A stream reaches the target, or the ceiling, if it has at least this share of it."""
 
 FORMULAS = {
     "formula_of_buffers": "rate = 8 x bytes on their way / round trip",
@@ -116,7 +115,7 @@ class _Candidate:
             yield _Bound(best, _("the measured throughput is {rate}", rate=_rate(best)))
 
     def _doubts(self) -> list[Message]:
-        """Everything because of which it is unknown whether the target would be reached."""
+        """The reasons why it is unknown whether the target would be reached."""
         doubts = []
         for in_flight, text_of in ((self.received, _receiver_unsure), (self.sent, _sender_unsure)):
             if in_flight.least < self.needed_bytes:
@@ -132,9 +131,9 @@ class _Candidate:
     def _too_few_packets(self) -> Message:
         losses = self.way.loss
         return _(
-            "{lost} of {packets} packets lost show a loss of at most one in {seen}, but the "
-            "model of RFC 8337 requires one in {length}: {needed} packets without loss would "
-            "show that",
+            "{lost} of {packets} packets were lost: this shows a loss of at most one packet in "
+            "{seen}, but the model of RFC 8337 requires at most one in {length} (to show this, "
+            "{needed} packets must arrive without loss)",
             lost=f"{losses.lost:,}",
             packets=f"{losses.packets:,}",
             seen=f"{1 / model.loss_interval(losses.packets, losses.lost)[1]:,.0f}",

@@ -1,4 +1,4 @@
-"""How much data of a connection may be in flight, by the buffers at its ends. Pure.
+"""How much data of a connection can be in flight, according to the buffers at its ends. Pure.
 
 For each buffer a lower and an upper bound are known, and sometimes a likely value between them. The
 size of a buffer includes the system's own structures, whose size depends on how the segments are
@@ -93,8 +93,9 @@ def _fixed_window(buffers: BuffersInEffect) -> InFlight:
 
 
 def by_sender(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
-    """The bounds of the data in flight by the send buffer; known for Linux only. ``facts``: those
-    of the sender's host.
+    """The bounds of the data in flight that the send buffer allows; known for Linux only.
+
+    ``facts`` are those of the sender's host.
     """
     limit = largest_of(facts.get("tcp_wmem"))
     if limit is None:

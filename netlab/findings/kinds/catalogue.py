@@ -41,12 +41,14 @@ DOUBTFUL = "What makes a stream's figure doubtful"
 
 warning(
     "facts-changed",
-    _("its facts changed during the run: {facts} and {more_facts} more"),
-    _("its facts changed during the run: {facts}"), rule="link_checks:hosts", rank=6,
+    _("its system or its settings changed during the run: {facts} and {more_facts} more"),
+    _("its system or its settings changed during the run: {facts}"), rule="link_checks:hosts",
+    rank=6,
     advice=_("the trials before and after the change were measured on a host in different states: "
         "measure again"),
-    section=RUN, condition="a fact that only a change of the host can alter had different values "
-        "during the run")
+    section=RUN, condition="a property of a host had different values during the run, although it "
+        "changes only if somebody changes or restarts the host (kernel, buffer limits, "
+        "interface)")
 warning(
     "link-speed",
     _("{interface} runs at {interface_speed_bit_per_s}, but the matrix states a link of "
@@ -86,24 +88,24 @@ warning(
         "requests none")
 warning(
     "data-stopped",
-    _("{in_trials}: no data for {stopped_ns} of {window_ns}, {when}; {cause}; the attempts at "
-        "the trial reached {attempts}"),
-    _("{in_trials}: no data for {stopped_ns} of {window_ns}, {when}; {cause}"),
-    _("no data for {stopped_ns} of {window_ns}, {when}; {cause}; the attempts at the trial "
-        "reached {attempts}"),
-    _("no data for {stopped_ns} of {window_ns}, {when}; {cause}"),
+    _("{in_trials}: no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the "
+        "attempts at the trial reached {attempts}"),
+    _("{in_trials}: no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
+    _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the attempts at the "
+        "trial reached {attempts}"),
+    _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
     rule="stops.data_stopped:stopped", rank=1,
     advice=_("the figure includes a time without data: remove the cause, then measure again"),
     section=DOUBTFUL, condition="[data stopped](#when-data-stop) in a trial that counts. The "
-        "finding has the duration, the start and the cause, and the results of all attempts at the "
-        "trial in which data stopped for the longest time")
+        "finding has the duration, the start and the cause of the longest stop. If this trial was "
+        "attempted several times, the finding has the result of each attempt")
 note(
     "measured-again",
-    _("{in_trials}: measured again after no data for {stopped_ns} of {window_ns}, {when}; "
-        "{cause}; the attempts at the trial reached {attempts}"),
-    _("measured again after no data for {stopped_ns} of {window_ns}, {when}; {cause}; the "
-        "attempts at the trial reached {attempts}"),
-    _("measured again after no data for {stopped_ns} of {window_ns}, {when}; {cause}"),
+    _("{in_trials}: measured again, because no data arrived for {stopped_ns} of {window_ns}, "
+        "{when}; {cause}; the attempts at the trial reached {attempts}"),
+    _("measured again, because no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; "
+        "the attempts at the trial reached {attempts}"),
+    _("measured again, because no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
     rank=76, leads=False,
     advice=_("the last attempt counts; if this happens often, check the host and the cable"),
     section=DOUBTFUL, condition="data stopped in an earlier attempt at a trial, but not in the "
@@ -116,20 +118,20 @@ warning(
     advice=_("find what stops or throttles the probe on that host (a quota, a debugger, other "
         "work, the hypervisor), then measure again"),
     section=DOUBTFUL, condition="the process of the probe at one end did not run for at least 3 % "
-        "of the window, counting all pauses of at least 40 ms. A pause counts if its ticks came "
-        "late (it wakes every 20 ms) and no thread of the test had a CPU meanwhile. Not stated if "
-        "`data-stopped` reports the time already. Such a trial is not repeated, because a quota or "
-        "a busy host would have the same effect again")
+        "of the window. All pauses of at least 40 ms are added up. In a pause, the timer of the "
+        "process came late (the timer wakes the process every 20 ms), and no thread of the test "
+        "had a CPU. Not stated if `data-stopped` is stated. Such a trial is not repeated, because "
+        "a quota or a busy host would have the same effect again")
 warning(
     "cpus-taken",
-    _("{in_trials}: {cause}, {steal_share} of their time"),
-    _("{cause}, {steal_share} of their time"),
+    _("{in_trials}: {cause} for {steal_share} of the time"),
+    _("{cause} for {steal_share} of the time"),
     rank=9,
     advice=_("measure on hosts that do not share their CPUs, or let `quiet` in the matrix "
         "repeat such trials"),
     section=DOUBTFUL, condition="a hypervisor gave more than 5 % of the CPU time of one end of a "
         "stream to other machines during a trial of at least 0.2 s. Not stated if "
-        "`process-stalled` or `data-stopped` reports a time that is longer than this lost CPU time")
+        "`process-stalled` or `data-stopped` is stated")
 warning(
     "messages-left-out",
     _("{in_trials}: the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it "
@@ -139,8 +141,8 @@ warning(
     rank=10,
     advice=_("the sender limits the figure: find what slowed it down, or request a lower rate"),
     section=DOUBTFUL, condition="a paced sender left out messages that were due, and sent less "
-        "than 98 % of the requested rate. Not stated if the wire cannot carry more, or if "
-        "`process-stalled` or `cpus-taken` gives the cause")
+        "than 98 % of the requested rate. Not stated if throughput is at least 98 % of the wire "
+        "ceiling, or if `process-stalled` or `cpus-taken` gives the cause")
 warning(
     "messages-late",
     _("{in_trials}: {received_bit_per_s} arrived, but only {offered_bit_per_s} was offered: the "
@@ -151,29 +153,31 @@ warning(
     advice=_("the figure includes data that waited in a queue: find what delayed the data, then "
         "repeat such trials"),
     section=DOUBTFUL, condition="a paced stream received more than 103 % of the requested rate "
-        "within the window, and the length of its receive calls does not explain this. The figure "
-        "includes messages that were delayed before the window, for instance in a queue while a "
-        "cable was unplugged")
+        "within the window. The receive calls were not so long that they explain the excess. The "
+        "figure includes messages that were delayed before the window, for instance in a queue "
+        "while a cable was unplugged")
 note(
     "stream-silent",
-    _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while others had"),
+    _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while other streams "
+        "had data"),
     rule="stops.data_stopped:silent_streams", rank=77,
     advice=_("check how the streams share the path, and whether the path loses packets"),
-    section=DOUBTFUL, condition="one of several streams had no data for the time that "
-        "`data-stopped` requires, and for at least 20 mean intervals between its messages, while "
-        "other streams had data")
+    section=DOUBTFUL, condition="one of several streams had no data for a time, while other "
+        "streams had data. This time is at least as long as `data-stopped` requires, and at least "
+        "20 times the mean interval between the data of one stream")
 warning(
-    "clock-step", _("its clock was set by {clock_step_ns} during a trial"),
+    "clock-step", _("its clock jumped by {clock_step_ns} during a trial"),
     rule="validity:clock_steps_of_round_trips", rank=7,
     advice=_("something set the clock during the trial: prevent that, then measure again"),
-    section=DOUBTFUL, condition="wall time and monotonic time moved apart by more than 0.5 s "
-        "during a trial, at one end of a stream or of round trips")
+    section=DOUBTFUL, condition="at one end of a stream or of round trips, the difference between "
+        "the wall clock and the monotonic clock changed by more than 0.5 s during a trial")
 warning(
-    "clock-rate", _("its clock differs from the undisciplined clock by {clock_ppm}"),
-    advice=_("time synchronisation is correcting the clock: wait until it is in step, then "
+    "clock-rate", _("time synchronisation changed the rate of its clock by {clock_ppm}"),
+    advice=_("time synchronisation is correcting the clock: wait until the clock is right, then "
         "measure again"),
-    section=DOUBTFUL, condition="the rates of the monotonic and the undisciplined clock differed "
-        "by more than 100 ppm")
+    section=DOUBTFUL, condition="the rate of the monotonic clock differed by more than 100 ppm "
+        "from the rate of the clock that time synchronisation does not correct "
+        "(CLOCK_MONOTONIC_RAW)")
 note(
     "other-load",
     _("other work used its CPUs: at worst, the test waited for a CPU {waited} of the time, and "
@@ -182,10 +186,10 @@ note(
     _("other work used its CPUs: at worst, {stolen} of the CPU time went to other machines"),
     advice=_("measure while nothing else runs on the host"),
     section=DOUBTFUL, condition="a thread of the test waited for a CPU for more than 5 % of the "
-        "window, or the hypervisor gave more than 5 % of the CPU time to other machines, but this "
-        "is not the bottleneck")
+        "window, or the hypervisor gave more than 5 % of the CPU time to other machines. This was "
+        "not the bottleneck of the stream")
 note(
-    "power-saving", _("power saving is on ({savings}): its speed varies with its load"),
+    "power-saving", _("power saving is on ({savings}): the speed of the host varies with its load"),
     advice=_("set the governor or the power plan to performance before measuring"),
     section=DOUBTFUL, condition="the CPU governor, the power plan or the interface (EEE) saves "
         "power")
@@ -195,47 +199,48 @@ warning(
     _("trials took {shortest_s} to {longest_s} instead of {asked_s} ({source})"),
     rule="durations:off_time", rank=64,
     advice=_("compare such trials only with others of the same length"),
-    section=RUN, condition="a trial's window, without its longest gap, differs by more than 2 % "
-        "from the requested time; or an imported document reports such a difference for its "
-        "trials")
+    section=RUN, condition="a trial's window differs from the requested time by more than 2 % plus "
+        "its longest gap (for round trips: plus the longest round trip and the time-out). Also "
+        "stated if an imported document reports a difference of more than 2 % for its trials")
 warning(
     "outlier",
     _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
         "{expected} ({means})"),
     _("{value} is an outlier; its neighbours have {expected} ({means})"), rule="outliers:outliers",
-    rank=9, advice=_("measure the cell again; until then use the median, or the mean without this "
-        "cell"),
+    rank=9, advice=_("measure the cell again; until then use the median, or the mean without "
+        "outliers"),
     section=RUN, condition="a cell differs from m by more than 6 s. m is the median of the 6 "
-        "nearest other cells along the axis of socket buffers (at least 4 are needed). s is "
-        "max(1.4826 MAD, 1 % of m, 3 print steps), where MAD is the median absolute deviation from "
-        "m, and a print step is one unit of the last printed digit. The finding has the mean of "
-        "its column with and without the cell, and the median (Hampel’s identifier with a floor)")
+        "nearest other cells along the axis of socket buffers (at least 4 are needed). s is the "
+        "largest of 1.4826 MAD, 1 % of m, and 3 print steps. MAD is the median absolute deviation "
+        "from m. A print step is one unit of the last digit in an imported table. The finding has "
+        "the mean of the cell's column with and without its outliers, and the median (Hampel’s "
+        "identifier with a minimum for s)")
 note(
     "step",
     _("a step to {value} at socket buffers of {buffers}; the neighbouring cells have {expected}"),
     rank=67, advice=_("neighbouring cells confirm each other: look for what changes at this "
         "buffer size"),
-    section=RUN, condition="two or more adjacent cells differ in the same direction, by more than "
-        "5 s each: they confirm each other (s as for `outlier`)")
+    section=RUN, condition="two or more adjacent cells differ from m in the same direction, each "
+        "by more than 5 s: they confirm each other (m and s as for `outlier`)")
 note(
     "stray-trial",
-    _("{which_trial} does not fit the other trials, {nor_others}: {value}; the others have "
-        "{expected} ({means})"),
+    _("{which_trial} is an outlier, {nor_others}: {value}; the others have {expected} ({means})"),
     _("{which_trial} is an outlier: {value}; the others have {expected} ({means})"),
     rank=71, advice=_("check what happened at that time of the run; use the median"),
     section=RUN, condition="a cell has at least 5 trials, and one of them has a modified z score "
-        "above 3.5; the scale has the same floor as s of `outlier` (Iglewicz and Hoaglin 1993)")
+        "above 3.5. The scale of this score has the same minimum as s of `outlier` (Iglewicz and "
+        "Hoaglin 1993)")
 note(
     "wire-ceiling",
     says=(_("at the wire’s limit, at least {filled} of {ceiling_bit_per_s}, {in_cells}"),
         _("at the wire’s limit, at least {filled} of {ceiling_bit_per_s}"),
-        _("at the wire’s limit, at least {filled} of its ceiling, {in_cells}"),
-        _("at the wire’s limit, at least {filled} of its ceiling")),
+        _("at the wire’s limit, at least {filled} of the wire ceiling, {in_cells}"),
+        _("at the wire’s limit, at least {filled} of the wire ceiling")),
     rule=lambda reported_limits: reported_limits,
     section="The bottleneck of a stream",
-    condition="throughput is at least 98 % of the wire ceiling, with data both ways 96 %. \"In "
-        "every cell\" is stated if every trial of every cell shows it; otherwise the finding "
-        "names the cells. Not stated of throughput above its ceiling",
+    condition="throughput is at least 98 % of the wire ceiling (96 % with data both ways), and not "
+        "above it. The sentence says \"in every cell\" if this holds for every trial of every "
+        "cell. Otherwise it has the number of cells",
     rank=61, limit=_("the wire"), explains=False,
     advice=_("the link carries no more with messages of this size"))
 warning(
@@ -245,10 +250,10 @@ warning(
     rule="ceilings:above_any", rank=1, figures=("highest_ceiling_bit_per_s",),
     advice=_("no link carries that: check the stated rate, the offloads and the receiver's "
         "clock"),
-    section=DOUBTFUL, condition="throughput is above the wire ceiling of the TCP options with the "
-        "least overhead: by more than 0.1 % (0.2 % in printed tables), and by more than its "
-        "uncertainty, which is large if one receive call took many bytes (the record then has "
-        "`coarse`)")
+    section=DOUBTFUL, condition="throughput is above the wire ceiling by more than 0.1 % (0.2 % in "
+        "imported tables) plus its uncertainty. The ceiling is that of the possible TCP options "
+        "with the least overhead. The uncertainty is large if one receive call took many bytes "
+        "(the record then has `coarse`)")
 note(
     "one-way",
     _("{throughput_bit_per_s}, but {against} has {other_bit_per_s}: {ratio} times as much in "
@@ -256,27 +261,28 @@ note(
     rule="asymmetry:one_way", rank=66,
     advice=_("compare the two ends: operating system, driver, connection"),
     section=RUN, condition="a pairing carries less than half of what the same two ends carry in "
-        "the other direction. The medians over the buffer sizes measured in both directions are "
-        "compared")
+        "the other direction. Compared are the medians over those buffer sizes that were measured "
+        "in both directions")
 note(
     "unexplained-fall",
     _("throughput falls from {expected} to {least} at socket buffers of {buffer} and larger; "
         "nothing recorded explains it"),
     rule="ceilings:falls", rank=62,
     advice=_("nothing recorded shows the cause: measure again with the counters of both hosts"),
-    section=RUN, condition="at least 4 cells run at the wire ceiling; after the last of them on "
-        "the axis of socket buffers, at least 3 cells are lower by more than 5 s (s as for "
-        "`outlier`); and there is no evidence of a limit")
+    section=RUN, condition="at least 4 cells reach the wire ceiling (98 %, or 96 % with data both "
+        "ways). At least 3 cells have larger socket buffers than all of these. All cells with "
+        "these larger buffers are lower by more than 5 s (s as for `outlier`), and no rule finds "
+        "their limit")
 note(
     "no-timestamps",
     _("{throughput_bit_per_s} is consistent with TCP without timestamps (wire ceiling "
         "{ceiling_without_bit_per_s}; with timestamps {ceiling_with_bit_per_s}); the TCP "
         "options are not recorded"),
     rule="ceilings:without_timestamps", rank=68, advice=_("record the TCP options to be sure"),
-    section=RUN, condition="the options of TCP are not recorded; throughput is above the ceiling "
-        "with timestamps in most cells, and in no cell above the ceiling without them, each by "
-        "more than 0.1 % (0.2 % in printed tables). Timestamps take 12 bytes of each segment (RFC "
-        "7323, section 3)")
+    section=RUN, condition="the options of TCP are not recorded. In most cells, throughput is "
+        "above the wire ceiling with timestamps. In no cell is it above the wire ceiling without "
+        "timestamps. \"Above\" means by more than 0.1 % (0.2 % in imported tables). Timestamps "
+        "take 12 bytes of each segment (RFC 7323, section 3)")
 warning(
     "buffer-capped",
     _("socket buffers of {asked} were capped by {ends}; the largest effective size is "
@@ -284,11 +290,11 @@ warning(
     _("socket buffers of {asked} were capped by {ends}"),
     rule="buffers:buffers", rank=65,
     advice=_("raise rmem_max and wmem_max of the host, or leave these sizes out"),
-    section=RUN, condition="a system reported that it capped a requested buffer")
+    section=RUN, condition="a system reported that it made a requested buffer smaller")
 note(
     "same-buffer",
     _("socket buffers of {asked} all have an effective size of {effective_bytes}: {its_cells} "
-        "measure the same point"),
+        "measure the same conditions"),
     advice=_("these cells repeat one measurement"),
     section=RUN, condition="cells have different requested buffers, but all four effective buffers "
         "(send and receive, at both ends) are the same")
@@ -299,8 +305,8 @@ note(
     _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
         "{to_socket_buffer_bytes}: {least} to {most}"),
     rank=72, advice=_("you need not vary the buffer here"),
-    section=RUN, condition="at least 4 buffer sizes were measured, and without outliers the "
-        "largest figure is at most 1 % above the smallest")
+    section=RUN, condition="at least 4 buffer sizes were measured. The largest figure is at most "
+        "1 % above the smallest. Outliers are left out if the figures otherwise differ by more")
 note(
     "buffer-doubled", _("socket buffers of {asked} were doubled by the system {of_ends}"),
     leads=False, advice=_("compare the buffers of two systems by their effective sizes"),
@@ -317,8 +323,8 @@ note(
         "finding has the length of the longest message that fits")
 note(
     "cannot-tell",
-    _("{pairing} against {against}, {protocol}: cannot tell, n = 1; the column means differ by "
-        "{difference} Mbit/s"),
+    _("{pairing} against {against}, {protocol}: no verdict, because each cell has one trial "
+        "(n = 1); the column means differ by {difference} Mbit/s"),
     rule="single_trials:unrepeated", rank=63, says_of_what=True,
     advice=_("repeat each cell at least three times, better five"),
     section=RUN, condition="two pairings have one trial per cell, so no statistical test can show "

@@ -10,8 +10,9 @@ from netlab.messages import Message
 
 Severity = Literal["note", "warning"]
 Templates = tuple[Message, ...]
-"""Texts; the first whose placeholders are all known is used. A placeholder is the name of a word,
-of evidence (its ending gives the format), or of what ``netlab.report.text`` makes of both."""
+"""Texts, of which the first one whose placeholders are all known is used. A placeholder is the name
+of a word, of evidence (its ending decides the format), or of a value that ``netlab.report.text``
+computes from both."""
 FindingRule = Callable[..., Iterable[Any]]
 """Returns findings. The names of its parameters are the evidence that it gets
 (``netlab.findings.analysis``)."""
@@ -48,7 +49,7 @@ class Kind(str, metaclass=_OfTable):
     rank: int = 50
     """The smaller, the more important: it decides what a report states first."""
     leads: bool = True
-    """Whether a report may state it first; not if it was expected, or means nothing alone."""
+    """Whether a report may state it first: not if it is expected, or means nothing by itself."""
     says_of_what: bool = False
     """Whether the text itself names its cells."""
     limit: Message | None = None
@@ -56,9 +57,9 @@ class Kind(str, metaclass=_OfTable):
     shown: Templates = ()
     """The figures behind a limit, as texts."""
     figures: tuple[str, ...] = ()
-    """Names of the figures that show it, in addition to throughput and its ceiling (figures.py)."""
+    """Names of figures that show it, besides the throughput and its ceiling (figures.py)."""
     of_host: bool = False
-    """Whether the limit is a host's: then the pairing's throughput shows nothing about its link."""
+    """Whether a host is the limit, so that the throughput shows nothing about the link."""
     explains: bool = True
     """Whether the limit explains why a cell is below the ceiling."""
     section: str = ""

@@ -10,38 +10,41 @@ SECTION = "Hosts against hosts"
 
 warning(
     "slow-host",
-    _("{both_ways_bit_per_s} with every peer, both ways; others {others_bit_per_s}: limited by "
-        "{limits}"),
-    _("{both_ways_bit_per_s} with every peer ({one_peer} and {other_peer}), both ways; others "
-        "{others_bit_per_s}: consistent with a link of {as_link_rate_bit_per_s} at that host, "
-        "but the matrix states {link_rate_bit_per_s}"),
-    _("{both_ways_bit_per_s} with every peer, both ways; others {others_bit_per_s}: this fits a "
-        "link of {as_link_rate_bit_per_s} at that host, but the matrix states "
+    _("{both_ways_bit_per_s} with every peer, both ways; other hosts reach {others_bit_per_s}: "
+        "limited by {limits}"),
+    _("{both_ways_bit_per_s} with every peer ({one_peer} and {other_peer}), both ways; other "
+        "hosts reach {others_bit_per_s}: consistent with a link of {as_link_rate_bit_per_s} at "
+        "that host, but the matrix states {link_rate_bit_per_s}"),
+    _("{both_ways_bit_per_s} with every peer, both ways; other hosts reach {others_bit_per_s}: "
+        "this fits a link of {as_link_rate_bit_per_s} at that host, but the matrix states "
         "{link_rate_bit_per_s}"),
-    _("{both_ways_bit_per_s} with every peer ({one_peer} and {other_peer}), both ways; others "
-        "{others_bit_per_s}: consistent with a slow host"),
-    _("{both_ways_bit_per_s} with every peer, both ways; others {others_bit_per_s}"),
+    _("{both_ways_bit_per_s} with every peer ({one_peer} and {other_peer}), both ways; other "
+        "hosts reach {others_bit_per_s}: consistent with a slow host"),
+    _("{both_ways_bit_per_s} with every peer, both ways; other hosts reach {others_bit_per_s}"),
     _("sends at most {sends_at_most_bit_per_s} to every peer; receives {receives_bit_per_s}; "
-        "others {others_bit_per_s}: limited by {limits}"),
+        "other hosts reach {others_bit_per_s}: limited by {limits}"),
     _("sends at most {sends_at_most_bit_per_s} to every peer ({one_peer} and {other_peer}); "
         "receives {receives_bit_per_s}: consistent with a slow sender"),
     _("sends at most {sends_at_most_bit_per_s} to every peer; receives {receives_bit_per_s}"),
-    _("sends at most {sends_at_most_bit_per_s} to every peer; others {others_bit_per_s}"),
+    _("sends at most {sends_at_most_bit_per_s} to every peer; other hosts reach "
+        "{others_bit_per_s}"),
     _("receives at most {receives_at_most_bit_per_s} from every peer; sends {sends_bit_per_s}; "
-        "others {others_bit_per_s}: limited by {limits}"),
+        "other hosts reach {others_bit_per_s}: limited by {limits}"),
     _("receives at most {receives_at_most_bit_per_s} from every peer ({one_peer} and "
         "{other_peer}); sends {sends_bit_per_s}: consistent with a slow receiver"),
     _("receives at most {receives_at_most_bit_per_s} from every peer; sends {sends_bit_per_s}"),
-    _("receives at most {receives_at_most_bit_per_s} from every peer; others {others_bit_per_s}"),
+    _("receives at most {receives_at_most_bit_per_s} from every peer; other hosts reach "
+        "{others_bit_per_s}"),
     rule=lambda mesh: mesh, rank=2, section=SECTION,
-    condition="there are at least three hosts, compared in streams with the same protocol, message "
-        "size and other settings. One host, as the sender or as the receiver, reaches at most a "
-        "share of the ceiling that is below the mesh's largest share by more than the margin, and "
-        "at least two of its peers reach the largest share with others; with only two peers the "
-        "finding says *consistent with*. The margin is max(2 %, 3 pooled deviations within pairs). "
-        "More than 3 deviations are required if there are few trials (Student's t) or many pairs "
-        "(Bonferroni's bound), and 5 % instead of 2 % if no pair was repeated. The slower link of "
-        "two hosts is assumed to limit their pair",
+    condition="at least three hosts are compared, in streams with the same protocol, message size "
+        "and other settings. With every peer, one host as the sender or as the receiver reaches a "
+        "smaller share of the wire ceiling than the fastest pairs, by more than the margin. At "
+        "least two of its peers reach the share of the fastest pairs with other hosts. If the host "
+        "has only two peers, the finding says *consistent with*. The margin is the larger of 2 % "
+        "and 3 pooled standard deviations within pairs. More than 3 deviations are required if "
+        "there are few trials (Student's t) or many pairs (Bonferroni's bound). 5 % instead of 2 % "
+        "are required if no pair was repeated. The rule assumes that the slower link of two hosts "
+        "limits their pair",
     advice=_("check what only this host has: its cable and port, its driver, its CPU"))
 warning(
     "slow-pair",
@@ -50,8 +53,9 @@ warning(
     _("from {sending} to {receiving} {throughput_bit_per_s}, but each of them reaches "
         "{expected_bit_per_s} with other hosts"),
     rank=3, says_of_what=True, section=SECTION,
-    condition="a pair reaches less than its sender and its receiver each reach with other hosts, "
-        "by more than the margin of `slow-host`, and no limit of a host explains it",
+    condition="a pair reaches less than its sender reaches with other hosts, and less than its "
+        "receiver reaches with other hosts. Both differences exceed the margin of `slow-host`, and "
+        "no limit of a host explains the low throughput",
     advice=_("check what only these two share: the link between their switches, a route, a "
         "filter"))
 warning(
@@ -60,16 +64,16 @@ warning(
         "{link_rate_bit_per_s} carries: no host stands out"),
     rank=3, section=SECTION,
     condition="the throughputs of all pairs of at least three hosts differ by at most the margin "
-        "of `slow-host`; no pair reaches 98 % of the ceiling (96 % with data both ways) with any "
-        "settings; and in at least half of the trials no limit of a host was found",
+        "of `slow-host`. No pair reaches 98 % of the wire ceiling (96 % with data both ways), "
+        "whatever the settings. In more than half of the trials, no limit of a host was found",
     advice=_("check what all of them share, such as the switch, and the stated rate of the link"))
 note(
     "far-host",
     _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
     rule="mesh.round_trips:far_hosts", rank=67, section=SECTION,
-    condition="there are at least four hosts, and all pairs were measured. The round trips of one "
-        "host are longer than those of the median host by more than max(10 % of the typical round "
-        "trip, 3 times 1.4826 the median of the residuals, 3 pooled deviations within pairs). The "
-        "time that each host adds is found by the median polish of the medians of the round trips "
-        "(Tukey, Exploratory Data Analysis, 1977)",
+    condition="there are at least four hosts, and all pairs were measured. The time that each host "
+        "adds to its round trips is computed by median polish of the median round trips (Tukey, "
+        "Exploratory Data Analysis, 1977). One host adds more than the median host. The difference "
+        "exceeds each of these: 10 % of the typical round trip, 3 x 1.4826 times the median of the "
+        "absolute residuals, and 3 pooled standard deviations within pairs",
     advice=_("check what only this host has: a longer path, power saving, interrupt moderation"))

@@ -39,11 +39,12 @@ warning(
         "of a host's interface")
 warning(
     "dropped-unsent",
-    _("{never_sent}: refused by the interface of {at_host}, or by the queue in front of it"),
+    _("{never_sent}: the interface of {at_host}, or the queue in front of it, refused to take "
+        "more"),
     rank=57,
     advice=_("lengthen the queue of the sender's interface, or offer a lower rate"),
-    section=LOST, condition="the sender's interface or the queue in front of it refused messages: "
-        "the send calls reported it, and these messages count as not sent")
+    section=LOST, condition="the sender's interface or the queue in front of it refused messages, "
+        "and the send calls reported this. Such messages count as not sent")
 warning(
     "lost-on-path",
     _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all their "
@@ -51,9 +52,9 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all their "
         "drops, and there were none"), rank=56,
     advice=_("check the path for a slower link, a short queue or errors"),
-    section=LOST, condition="all drop counters of both hosts are known. Frames of protocols that "
-        "Linux has no handler for (STP, LLDP) are enough to explain the growth of each counter, "
-        "and this growth is less than half of the loss")
+    section=LOST, condition="all drop counters of both hosts are known. They grew by less than "
+        "half of the loss. Frames of protocols that Linux has no handler for (STP, LLDP) are "
+        "enough to explain the growth of each counter")
 warning(
     "loss-not-placed",
     _("{lost_messages} of {sent_messages} messages lost at an unknown place: not all of "
@@ -63,10 +64,11 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost at an unknown place"),
     _("messages lost at an unknown place"), rank=58, leads=False,
     advice=_("watch both hosts with their systems' own tools while you measure again"),
-    section=LOST, condition="neither the hosts nor the path are shown to be the place: a counter "
-        "is not known (on Windows and others those of socket, queue and backlog; of a VLAN, a bond "
-        "or a bridge that of the interface below it), or the counters grew by less than half of "
-        "the loss, or they may have grown because of the other direction")
+    section=LOST, condition="the counters show neither that the hosts dropped the messages nor "
+        "that the path did. This has one of three reasons. A counter is not known: on Windows and "
+        "other systems the counters of socket, queue and backlog; for a VLAN, a bond or a bridge "
+        "the counter of the interface below it. Or the counters grew, but by less than half of the "
+        "loss. Or they may have grown because of the other direction")
 note(
     "sent-again",
     _("{segments} sent again: {at_host} dropped {frames_here} {place}"),
@@ -79,18 +81,19 @@ note(
     section=LOST, condition="TCP sent segments again. The place of the loss is found by the rules "
         "above")
 warning(
-    "failed-trials", _("{counted_trials} failed, messages of {of_bytes}: {why}"),
+    "failed-trials", _("{counted_trials} failed (messages of {of_bytes}): {why}"),
     _("{counted_trials} failed: {why}"), rule="coverage:missing", rank=8,
     advice=_("run the matrix again: failed trials are repeated"),
     section=RUN, condition="trials failed. The finding has the reason")
 note(
     "missing-cells",
-    _("{cells} of {all_cells} without a result, messages of {of_bytes}: {why}"),
-    _("{cells} of {all_cells} without a result: {why}"), rank=73,
+    _("{cells} of {all_cells} have no result (messages of {of_bytes}): {why}"),
+    _("{cells} of {all_cells} have no result: {why}"), rank=73,
     advice=_("blank cells are not part of any mean"),
     section=RUN, condition="cells have no result at all. The finding has the reason")
 note(
-    "fewer-cells", _("its mean is over {counted_cells}, the means next to it are over "
+    "fewer-cells", _("its mean includes {counted_cells}, but the means next to it include "
     "{most_cells}"),
-    rule="coverage:fewer_cells", rank=74, advice=_("compare means over the cells that both have"),
+    rule="coverage:fewer_cells", rank=74,
+    advice=_("compare the means of those cells that both columns have"),
     section=RUN, condition="a mean includes fewer cells than the means next to it")

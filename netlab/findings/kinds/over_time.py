@@ -11,16 +11,18 @@ SECTION = "Over time"
 warning(
     "drift",
     _("{what}: {change_share} from the first to the last of {blocks} blocks, over {lasted_s}, "
-        "as the median of {counted_cells}; chance alone gives this in one of {one_of} runs"),
+        "as the median of {counted_cells}; chance alone gives such a change in one of {one_of} "
+        "runs"),
     _("{what}: {change_share} from the first to the last of {blocks} blocks, as the median of "
-        "{counted_cells}; chance alone gives this in one of {one_of} runs"),
+        "{counted_cells}; chance alone gives such a change in one of {one_of} runs"),
     rule="over_time.drift:drifts", rank=12, section=SECTION,
-    condition="there are at least 6 blocks. The figure of a block is the median, over the cells, "
-        "of the logarithm of the trial minus the mean logarithm of its cell. This figure rises or "
-        "falls over the blocks by the test of Mann and Kendall (exact p under 0.01; Kendall, Rank "
-        "Correlation Methods, 1970), with a tau of at least 0.6, and by more than 1 % over the run "
-        "(Theil-Sen slope). Trials measured outside their block, paced streams and imported "
-        "figures are left out",
+    condition="there are at least 6 blocks. In each block, every cell has a difference: the "
+        "logarithm of its trial minus the mean logarithm of all its trials. The figure of a block "
+        "is the median of these differences. This figure rises or falls over the blocks, by the "
+        "test of Mann and Kendall (exact p under 0.01, tau of at least 0.6; Kendall, Rank "
+        "Correlation Methods, 1970). It changes by more than 1 % over the run (Theil-Sen slope). "
+        "Trials that were measured outside their block, paced streams and imported figures are "
+        "left out",
     advice=_("conditions changed during the run: find what changed (heat, other load), and "
         "compare cells only within a block"))
 note(
@@ -30,8 +32,8 @@ note(
     rank=74, section=SECTION,
     condition="there are 3 to 5 blocks and at least 5 cells. The medians of the blocks change in "
         "one direction from block to block, by more than 1 % in all, and at least a quarter of "
-        "this change comes after the second block. Kendall's test with one season per cell has p "
-        "under 0.01 (Hirsch, Slack and Smith, Water Resources Research 18, 1982)",
+        "this change comes after the second block. Kendall's seasonal test has p under 0.01 (each "
+        "cell is one season; Hirsch, Slack and Smith, Water Resources Research 18, 1982)",
     advice=_("repeat the cells at least 6 times to distinguish drift from chance"))
 note(
     "first-trial-slower",
@@ -39,25 +41,27 @@ note(
         "{slower_cells} of {counted_cells} (n = {blocks} trials each)"),
     rule="over_time.drift:first_trials", rank=74, section=SECTION,
     condition="there are at least 3 trials per cell. The first trial is slower than the median of "
-        "the later ones in so many cells that an exact sign test has p under 0.01. The median cell "
-        "is slower by more than 2 %, and by more than 3 times the deviation of any later block",
+        "the later ones in so many cells that an exact sign test has p under 0.01. In the median "
+        "cell the first trial is slower by more than 2 %, and by more than 3 times the deviation "
+        "of any later block",
     advice=_("leave the first trial out of the means, or set a `warm_up` before each trial"))
 warning(
     "periodic-dips",
     _("{in_trials}: the rate dips by {depth_share} once every {period_ns}"),
     _("the rate dips by {depth_share} once every {period_ns}"),
     rule="over_time.dips:dips", rank=13, section=SECTION,
-    condition="in more than half of a cell's trials, the series of at least 40 intervals has a "
-        "period by its autocorrelation (Box and Jenkins, Time Series Analysis, 1970). The period "
-        "is between 3 intervals and a quarter of the window. The dips are deeper than 5 %, and "
-        "deeper than 3 times the receiver's largest call as a share of the bytes of an interval",
+    condition="in more than half of a cell's trials, the throughput has a period: the "
+        "autocorrelation of a series of at least 40 intervals shows it (Box and Jenkins, Time "
+        "Series Analysis, 1970). The period is between 3 intervals and a quarter of the window. "
+        "The dips are deeper than 5 %. They are also deeper than 3 times the largest receive call, "
+        "as a share of the bytes of an interval",
     advice=_("look for something with this period: a timer, a CPU quota, a scan, other traffic"))
 note(
     "congestion-dips",
-    _("{in_trials}: the rate dips by {depth_share} once every {period_ns}, and "
-        "TCP sent {resent_segments} again: TCP’s congestion control"),
+    _("{in_trials}: the rate dips by {depth_share} once every {period_ns}, and TCP sent "
+        "{resent_segments} again: this is TCP’s congestion control"),
     _("the rate dips by {depth_share} once every {period_ns}, and TCP sent "
-        "{resent_segments} again: TCP’s congestion control"),
+        "{resent_segments} again: this is TCP’s congestion control"),
     rank=74, section=SECTION,
     condition="as `periodic-dips`, and TCP sent segments again in each of these trials",
     advice=_("TCP probes the rate of the path this way: check the queue before the slowest link"))

@@ -21,13 +21,13 @@ note(
     _("the same frame rate {sizes}, {found_frames_per_s}/s: the device handles this many frames "
         "of any length, as if its CPU were the limit; the link is not the limit"),
     rule="searches.limits:search_limits", rank=60, section=RATES,
-    condition="the device limits at least three neighbouring frame sizes, the largest at least "
-        "four times the smallest, to one frame rate. For each size this rate is between the rate "
-        "that passed and the rate that failed (within 1 %), and below 95 % of the line rate; for "
-        "at least three of the sizes these two rates are at most 10 % apart. The finding names a "
-        "core of the device if the device is observed and is not one of the testing machines, and "
-        "if the core was at least 97 % busy in the trials that failed [RFC 2544, 26.1; Mogul and "
-        "Ramakrishnan 1997]",
+    condition="the device limits at least three neighbouring frame sizes to one frame rate. The "
+        "largest size is at least four times the smallest. For each size the common rate is "
+        "between the rate that passed and the rate that failed (within 1 %), and below 95 % of the "
+        "line rate. For at least three of the sizes, the rate that passed and the rate that failed "
+        "are at most 10 % apart. The finding names a core of the device if three things hold: the "
+        "device is observed, it is not one of the testing machines, and the core was at least 97 % "
+        "busy in the trials that failed [RFC 2544, 26.1; Mogul and Ramakrishnan 1997]",
     advice=_("nothing to do: the device needs the same time for each frame, whatever its length"))
 note(
     "search-line-rate",
@@ -40,30 +40,30 @@ note(
 note(
     "search-policer",
     _("the same bit rate {sizes}, {policed_bit_per_s} counted {accounted}: the limit there is a "
-        "slower link, a shaper or a policer, not the cost of a frame"),
+        "slower link, a shaper or a policer, not the time that a frame costs the device"),
     rank=62, section=RATES,
-    condition="as `search-frame-rate`, but the sizes share one rate in bit/s, and the rates that "
-        "passed and failed are at most 5 % apart for at least three of the sizes. The bits are "
-        "counted on the wire, in frames with or without FCS, or in IP packets. If more than one of "
-        "these ways fits, all are named",
+    condition="as `search-frame-rate`, but the sizes have one common rate in bit/s. For at least "
+        "three of the sizes, the rate that passed and the rate that failed are at most 5 % apart. "
+        "The bits are counted on the wire, in frames with or without FCS, or in IP packets. If "
+        "more than one of these ways fits, all are named",
     advice=_("look for a link of that rate, a shaper or a policer behind the device"))
 note(
     "search-device",
-    _("the device’s CPU is the limit {sizes}, the busiest core of {device} at "
+    _("the device’s CPU is the limit {sizes}, with the busiest core of {device} at "
         "{busiest_core_share}: {rates}"),
     _("the device is the limit {sizes}: above {rates} it lost or delayed frames, and our own "
         "hosts dropped too few to explain that"),
     rank=63, section=RATES,
-    condition="the search ended because frames were lost or delayed between the hosts, more than "
-        "the hosts count as their own drops, and the frame sizes share neither a frame rate nor a "
-        "bit rate. The device's CPU is named as for `search-frame-rate`",
+    condition="the search ended because frames were lost or delayed between the hosts. The hosts' "
+        "own drops do not explain the loss, and the frame sizes have neither a common frame rate "
+        "nor a common bit rate. The device's CPU is named as for `search-frame-rate`",
     advice=_("`observe` in the matrix records the device’s own load and drops"))
 note(
     "search-queue",
     _("{sizes} the device lost nothing at the next higher rate, but its queue grew by "
         "{queue_ns} within a trial: shorter trials would have passed at higher rates"),
     rank=64, section=RATES,
-    condition="at the lowest rate that did not pass, no trial lost frames, and at least one was "
+    condition="at the lowest rate that did not pass, no trial lost frames. At least one trial was "
         "`absorbed`: receiving the frames took longer than sending them, by more than half a step "
         "of the trial’s time. So a queue took the excess",
     advice=_("use long trials: short ones measure only the device’s queue"))
@@ -73,8 +73,8 @@ warning(
         "than {rates}"),
     _("our own sender is the limit {sizes}, not the device: it could not send more than {rates}"),
     rank=11, section=RATES,
-    condition="the sender did not reach a requested rate in three trials, by more than 0.1 % and "
-        "by more than half a step, and no frames were lost there",
+    condition="in three trials, the sender was slower than requested, by more than 0.1 % and by "
+        "more than half a step. No frames were lost at this rate",
     advice=_("the device may do more: use several `streams`, `send_method: batch`, or a faster "
         "host"))
 warning(
@@ -104,12 +104,12 @@ warning(
 warning(
     "search-outrun",
     _("frames were sent faster than the line rate of {link_rate_bit_per_s} {sizes}: the link "
-        "has another rate, and shares refer to the stated one"),
-    _("frames were sent faster than the line rate {sizes}: the link has another rate, and "
-        "shares refer to the stated one"),
+        "has another rate, but the shares of the line rate refer to the stated one"),
+    _("frames were sent faster than the line rate {sizes}: the link has another rate, but the "
+        "shares of the line rate refer to the stated one"),
     rank=14, section=RATES,
-    condition="in two trials, a sender without a schedule was faster than 1.25 times the line "
-        "rate, and the excess was more frames than its socket’s buffer holds",
+    condition="in two trials, a sender that sent as fast as it could exceeded 1.25 times the line "
+        "rate. The excess was more frames than its socket buffer holds",
     advice=_("state the rate that the link has"))
 warning(
     "search-buffer-capped",
@@ -130,9 +130,9 @@ note(
     "search-overload",
     _("overload slows the device {sizes}: at a higher offered rate it forwards {overloads}"),
     rule="searches.beyond:beyond", rank=65, section=RATES,
-    condition="in the frame loss test, at a rate above the result, the device lost frames. It "
-        "forwarded fewer than 90 % of the frames per second that it forwards without loss [RFC "
-        "2544, 26.3; Mogul and Ramakrishnan 1997: receive livelock]",
+    condition="in the frame loss test, at a rate at least 10 % above the result of the search, the "
+        "device lost frames. It forwarded fewer than 90 % of the frames per second that it "
+        "forwards without loss [RFC 2544, 26.3; Mogul and Ramakrishnan 1997: receive livelock]",
     advice=_("the device spends its time on frames that it drops later: limit the rate that it "
         "accepts"))
 note(
@@ -140,16 +140,16 @@ note(
     _("{sizes} the device drops the excess over the rate found, and keeps forwarding at that "
         "rate: {losses}"),
     rank=79, leads=False, section=RATES,
-    condition="as `search-overload`, but the device forwarded at least 90 %. The finding has the "
-        "highest offered rate at which it lost frames",
+    condition="as `search-overload`, but the device forwarded at least 90 % of that rate. The "
+        "finding has the highest offered rate at which the device lost frames",
     advice=_("above that rate the device has no room for the excess"))
 warning(
     "search-loss-own",
     _("the frame loss rate {sizes} is partly caused by our own hosts: at {shares} of the line "
         "rate they dropped as many frames as were lost, or sent fewer than requested"),
     rank=55, section=RATES,
-    condition="in a trial of the frame loss test our own hosts lost the frames, or the sender was "
-        "the limit",
+    condition="in a trial of the frame loss test, our own hosts dropped the frames, or the sender "
+        "sent fewer frames than requested",
     advice=_("at these rates the figure does not describe the device: use faster hosts"))
 note(
     "search-burst",
@@ -172,10 +172,11 @@ warning(
     _("{way} packets of more than {path_mtu_bytes} bytes vanish without an ICMP message to the "
         "sender: a black hole"),
     rule="searches.payloads:payloads", rank=5, section=PAYLOADS,
-    condition="messages that must not be fragmented, or TCP segments, are answered up to a length "
-        "below the MTU of the sender’s interface. None of three longer ones is answered, and the "
-        "sender receives no ICMP message [RFC 2923]. The finding names a host if the MTU of its "
-        "interface is equal to the longest length that was answered",
+    condition="the search sends messages that must not be fragmented, or TCP segments. Those up to "
+        "a length below the MTU of the sender’s interface are answered. Longer ones are not "
+        "answered in three tries, and the sender receives no ICMP message [RFC 2923]. The finding "
+        "names the receiving host if the MTU of its interface is equal to the longest length that "
+        "was answered",
     advice=_("let ICMP “fragmentation needed” and “packet too big” pass, or give both ends of each "
         "cable one MTU"))
 warning(
@@ -189,10 +190,10 @@ warning(
         "{link_mtu_bytes}: {known_by}"),
     _("{way} the path carries packets of {path_mtu_bytes} bytes: {known_by}"),
     rank=5, section=PAYLOADS,
-    condition="the result of the search is below the MTU of the sender’s interface, because a "
-        "router reported the limit to the sender, or because an interface dropped what the "
-        "sender's system sent [RFC 1191; RFC 8201]. For TCP also stated if the negotiated segment "
-        "size does not use the full MTU of the link",
+    condition="the result of the search is below the MTU of the sender’s interface. Either a "
+        "router reported the limit to the sender, or an interface of the sender dropped longer "
+        "packets [RFC 1191; RFC 8201]. For TCP also stated if the negotiated segment size does not "
+        "use the full MTU of the link",
     advice=_("use the same MTU on the whole path, or state the path’s MTU in the matrix (`link`, "
         "`mtu`)"))
 warning(
@@ -200,17 +201,18 @@ warning(
     _("{way} messages of {next_message_bytes} bytes do not arrive, although the sender may "
         "fragment them: fragments do not pass"),
     rank=5, section=PAYLOADS,
-    condition="UDP messages one byte longer than the result were sent three times without DF, and "
-        "none was answered, although the sender knows the path MTU and fragments the messages",
+    condition="UDP messages one byte longer than the result were sent three times without DF. The "
+        "sender knows the path MTU and fragments these messages, but none was answered",
     advice=_("look for a firewall that drops fragments; until you have corrected it, send no "
         "messages that need fragments"))
 note(
     "payload-found",
-    _("{payload_message_bytes} bytes fill a frame {way}, packets of {path_mtu_bytes} bytes: "
-        "{known_by}"),
-    _("{payload_message_bytes} bytes fill a frame {way}, packets of {path_mtu_bytes} bytes"),
-    _("{payload_message_bytes} bytes fill a frame {way}: {known_by}"),
-    _("{payload_message_bytes} bytes fill a frame {way}"),
+    _("messages of {payload_message_bytes} bytes fill a frame {way}, in packets of "
+        "{path_mtu_bytes} bytes: {known_by}"),
+    _("messages of {payload_message_bytes} bytes fill a frame {way}, in packets of "
+        "{path_mtu_bytes} bytes"),
+    _("messages of {payload_message_bytes} bytes fill a frame {way}: {known_by}"),
+    _("messages of {payload_message_bytes} bytes fill a frame {way}"),
     rank=66, section=PAYLOADS,
     condition="the search has a result: in each direction, the longest message that was answered "
         "and fits one packet",
@@ -228,7 +230,8 @@ note(
     _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
         "{next_bit_per_s} instead of {whole_bit_per_s}"),
     rule="searches.byte_more:byte_more", rank=67, section=PAYLOADS,
-    condition="in a UDP sweep over message sizes, the two sizes above the found payload have a "
-        "lower median throughput than the three sizes up to it. In most trials the difference is "
-        "at least 1 % and at least twice the spread within each of the two groups",
+    condition="the search was followed by a UDP `sweep` over message sizes. The two sizes above "
+        "the found payload have a lower median throughput than the three sizes up to it. In most "
+        "trials the difference is more than 1 %, and more than twice the spread within each of the "
+        "two groups",
     advice=_("keep messages within one frame, or make them so long that they fill many frames"))

@@ -11,9 +11,9 @@ SECTION = "Latency under load"
 warning(
     "load-below-path",
     _("{in_trials}: the load was {throughput_bit_per_s}, only {load_share} of what the path "
-        "carries: the increase does not describe a full path"),
+        "carries: the increase of the round trips does not describe a full path"),
     _("the load was {throughput_bit_per_s}, only {load_share} of what the path carries: the "
-        "increase does not describe a full path"),
+        "increase of the round trips does not describe a full path"),
     rule="under_load:under_load", rank=20, section=SECTION,
     advice=_("raise the rate, use more streams, or load for longer if TCP has not reached the "
         "rate yet"),
@@ -37,19 +37,19 @@ note(
 note(
     "no-standing-queue",
     _("{in_trials}: the path is full but has no significant queue: the median round trip is "
-        "{loaded_rtt_ns} under load, {idle_rtt_ns} before it"),
+        "{loaded_rtt_ns} under load, {idle_rtt_ns} before the load"),
     _("the path is full but has no significant queue: the median round trip is {loaded_rtt_ns} "
-        "under load, {idle_rtt_ns} before it"),
+        "under load, {idle_rtt_ns} before the load"),
     rank=31, section=SECTION,
     advice=_("nothing to do: other traffic on the path hardly waits"),
     condition="The loaded median exceeds the idle one by less than 5 ms or by less than half of "
         "the idle one, and the load is at least 90 % of the wire ceiling.")
 note(
     "requests-lost-under-load",
-    _("{in_trials}: {lost_requests} of {requests} were lost under load ({lost_requests_share}); "
-        "{idle_lost_requests} of {idle_requests} before it"),
-    _("{lost_requests} of {requests} were lost under load ({lost_requests_share}); "
-        "{idle_lost_requests} of {idle_requests} before it"),
+    _("{in_trials}: {lost_requests} of {requests} requests were lost under load "
+        "({lost_requests_share}), and {idle_lost_requests} of {idle_requests} before the load"),
+    _("{lost_requests} of {requests} requests were lost under load ({lost_requests_share}), and "
+        "{idle_lost_requests} of {idle_requests} before the load"),
     rank=32, section=SECTION,
     advice=_("a full tail-drop queue drops packets of every flow; a queue that serves flows fairly "
         "(fq_codel) does not"),

@@ -20,10 +20,10 @@ from netlab.stats import median
 from netlab.stats.mesh import LEAST_PEERS, MeshVerdict, MeshWay
 
 ALIKE = 0.02
-"""Columns form one slow mesh if their shares of the ceiling differ by less than this."""
+"""Columns belong to one slow mesh if their shares of the ceiling differ by less than this."""
 
 SAME_LINK = 0.05
-"""A link is not the bottleneck if another column shows that it carries more by this share."""
+"""A link is not the bottleneck if another column carries more over it, by at least this share."""
 
 MOST_MARGIN = 1.0
 """Maximum scatter of pairs that count as alike, relative to their distance from the ceiling."""
@@ -34,8 +34,8 @@ _OF_PATH = frozenset(
         *("wire-ceiling", "slower-link", "link-or-shaper"),
     }
 )
-"""Limits that a slow link or a slow host on the path can cause. So a slow pair with such a limit
-still needs an explanation."""
+"""Limits that may be the effect of a slow link or a slow host on the path. A slow pair with such a
+limit is not yet explained."""
 
 Explanations = Mapping[tuple[str, str], Kind]
 """(cell, flow) → its bottleneck, if that is not the path."""
@@ -117,8 +117,10 @@ def _host(
     explained: Explanations,
     link: Link | None,
 ) -> Finding:
-    """The figures are those of the column in which the host is fastest, since other limits matter
-    least there.
+    """The finding about a slow host.
+
+    Its figures are those of the column in which the host is fastest: there other limits matter
+    least.
     """
     best = max(by_column, key=lambda column_pairs: column_pairs.throughput)
     column, kinds = best.column, _limit_kinds(by_column, explained)
@@ -165,8 +167,9 @@ _MOST_OF: Mapping[tuple[bool, bool], str] = {
 def _as_link(
     host: str, share: float | None, all_columns: Iterable[MeshColumn], link: Link | None
 ) -> dict[str, float]:
-    """The rate of a link that this share would fill, unless another column shows that the link is
-    faster.
+    """The rate of a link that the host would fill with its share of the ceiling.
+
+    Empty if another column shows that the host's link is faster, or if the link is not known.
     """
     if link is None or share is None or _most_share(host, all_columns) > share * (1 + SAME_LINK):
         return {}
@@ -324,7 +327,7 @@ def _least_and_most(column: MeshColumn) -> tuple[float, float] | None:
 
 
 def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
-    """Whether no host or pair stands out, and the scatter is too small to hide one that does."""
+    """Whether no host or pair stands out, and none could be hidden by the scatter."""
     return (
         not verdict.named
         and not verdict.strays

@@ -25,9 +25,10 @@ BY_CHANCE = 0.01
 LEAST_CHANGE = 0.01
 """Minimum change over the run, as a share."""
 LEAST_TAU = 0.6
-"""Minimum of Kendall's tau: pairs of blocks that change in the direction of the drift, minus the
-other pairs, as a share of all. A random walk, in which each block depends on the one before, rarely
-reaches this value; a drift reaches it unless it is much smaller than the random walk."""
+"""Minimum of Kendall's tau: the number of pairs of blocks that change in the direction of the
+drift, minus the number of the other pairs, divided by the number of all pairs. A random walk, in
+which each block depends on the one before, rarely reaches this value. A drift reaches it unless it
+is much smaller than the random walk."""
 LATER = 0.25
 """Minimum share of the change that occurs after the second block: if only the first block differs,
 it is a warm-up and not a drift."""
@@ -35,7 +36,7 @@ it is a warm-up and not a drift."""
 FIRST_BLOCKS = 3
 FIRST_CHANGE = 0.02
 FIRST_ALONE = 3.0
-"""The first block must deviate at least this many times more than any later block."""
+"""The first block must deviate at least this many times as much as any later block."""
 
 _WHAT: Mapping[str, Message] = {
     "throughput_bit_per_s": _("throughput"),

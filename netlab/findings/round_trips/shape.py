@@ -21,13 +21,13 @@ from netlab.stats.modes import Modes, two_modes
 from netlab.units import format_seconds
 
 LONG = 10
-"""A round trip is long if it takes more than this many medians."""
+"""A round trip is long if it takes more than this many times the median."""
 FEWEST_LONG = 5
 OF_ALL_TIME = 0.1
 """Minimum share of the total time by which the long round trips together exceeded the median."""
 HALF = 0.5
-"""Share of the trials above which a finding is stated; also the minimum share of a time or a count
-that an explanation must cover."""
+"""A finding is stated if more than this share of the trials show it. An explanation must cover at
+least this share of a time or a count."""
 OF_DISTANCE = 0.25
 """A CPU's idle state or a timer may cause the distance between two groups if its time is at least
 this share of the distance."""
@@ -78,7 +78,7 @@ def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
         held_us = number(known_facts.get("interface_coalesce_rx_us")) or 0.0
         if 1000 * wakes_us >= OF_DISTANCE * apart_ns and not _spins(trial, end):
             return _(
-                "the CPUs of {host} may sleep in {state}, which takes up to {time} to leave",
+                "the CPUs of {host} may sleep in {state}, and need up to {time} to wake up",
                 host=host,
                 state=str(known_facts.get("idle_state_deepest", "")),
                 time=_time(wakes_us),

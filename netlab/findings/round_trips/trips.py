@@ -1,6 +1,6 @@
 """The recorded trials of cells with round trips or connections. Pure.
 
-series → cells with their trials; disturbed trials have findings of their own
+series → cells with their trials. Disturbed trials have findings of their own.
 """
 
 from __future__ import annotations

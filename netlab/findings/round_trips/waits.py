@@ -23,17 +23,17 @@ from netlab.messages import Message, _
 from netlab.stats import median_absolute_deviation
 
 LEAST_SHARE = 0.05
-"""Minimum share of the waits in a trial's time. The other trials' mean must be shorter by at least
-this share as well."""
+"""A trial's waits must take at least this share of its time. The mean of the other trials must be
+shorter by at least this share as well."""
 ALONE = 0.2
-"""The second share if there is only one other trial."""
+"""If there is only one other trial, its mean must be shorter by at least this share."""
 HALF = 0.5
-"""Minimum share of the lost time that waits explain; also the maximum waits of the other trials, as
-a share of this trial's waits."""
+"""Waits must explain at least this share of the lost time. A trial is compared only with trials
+whose waits are less than this share of its own waits."""
 
 SCATTERS = 4.5
-"""Minimum excess over the other trials, in median absolute deviations of their means: three
-standard deviations."""
+"""Minimum excess over the mean of the other trials, in median absolute deviations of their means;
+this many are three standard deviations."""
 ENOUGH = 4
 """Minimum number of trials from which a scatter is computed."""
 
@@ -98,8 +98,8 @@ def waited(series: Iterable[Series]) -> Iterator[Finding]:
 
 
 def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
-    """The trials that waits lengthened, each with the median of the means of those that waited
-    less.
+    """The trials that waits lengthened. Each has the median of the mean times of the trials that
+    waited less; ``None`` if a CPU quota explains the trial without a comparison.
     """
     candidates = [candidate for trial in cell.calm if (candidate := waiting(trial)) is not None]
     longer: list[tuple[Waiting, float | None]] = []

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 BELOW, ABOVE = (-2, -1, 0), (1, 2)
-"""Sizes of the sweep around the payload, whose ceilings differ by at most 0.3 %."""
+"""Differences in bytes from the payload that fills a frame, for the sizes of the sweep on both
+sides of it. The ceilings of one side differ by at most 0.3 %."""
 
 SCATTER = 2
 """The difference between the two sides must exceed this multiple of the spread of one side's

@@ -43,7 +43,7 @@ _ACCOUNTED = {
 _BECAUSE = {
     "generator-bound": _("our own sender could not send even the lowest requested rate"),
     "receiver-bound": _("our own receiver lost frames at every rate tried"),
-    NO_RATE: _("even at the lowest rate of the grid, frames were lost or a queue grew"),
+    NO_RATE: _("even at the lowest rate tried, frames were lost or a queue grew"),
 }
 
 _PLACES = {

@@ -20,12 +20,13 @@ BELOW = 0.95
 """Each rate must be below this share of the line rate."""
 
 SAME = 0.01
-"""Share by which the bounds of two sizes may fail to overlap, because trials scatter."""
+"""Maximum gap between the bounds of two sizes, as a share, that the scatter of trials explains."""
 
 CLOSE_FRAMES, CLOSE_BITS = 0.10, 0.05
-"""Maximum distance between the two bounds of a size, as a share of the rate, in frames/s and in
-bit/s; at least three sizes must meet it. With a coarser grid, any rates would agree. Over a factor
-of four in size, the ways to count bits differ by at least 4 %."""
+"""Maximum distance between the two bounds of a size, as a share of the rate: for a rate in frames/s
+and for one in bit/s. At least three sizes must have bounds that close: with a coarser grid, any
+rates would agree. If the sizes span a factor of four, rates by different ways to count bits differ
+by at least 4 %."""
 
 ACCOUNTS: Mapping[str, int] = {
     "wire": PREAMBLE_BYTES + GAP_BYTES,
@@ -95,7 +96,7 @@ def _common(
 ) -> float | None:
     """The rate that is between the bounds of every size, if each frame counts with its weight.
 
-    The sizes with close bounds must show the rate without the others; the others must not
+    The sizes with close bounds must show the rate by themselves; the other sizes must not
     contradict it.
     """
     bounds: dict[int, tuple[float, float]] = {}

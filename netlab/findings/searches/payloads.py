@@ -49,12 +49,12 @@ _WAYS: Mapping[str, tuple[str, Message]] = {
 """Prefix of a direction's values → the prefix of the other direction, and the direction's name."""
 
 _KNOWN_BY: Mapping[str, Message] = {
-    "emsgsize": _("the sender’s own system accepts no longer packets"),
+    "emsgsize": _("the sender’s own system refuses longer packets"),
     "icmp": _("a router reported it to the sender (ICMP)"),
     "timeout": _("longer packets are lost without an error message"),
     "dropped": _("an interface of the sender drops longer packets"),
     "mss": _("TCP agreed on this segment size"),
-    "protocol": _("the protocol allows no longer message"),
+    "protocol": _("the protocol does not allow longer messages"),
 }
 
 

@@ -20,7 +20,7 @@ from netlab.messages import Message, _
 if TYPE_CHECKING:
     from netlab.results.run import Run
 
-UNKNOWN = _("the record does not show what stopped it")
+UNKNOWN = _("the record does not show what stopped the data")
 
 CAUSES: Mapping[tuple[Cause, str], Message] = {
     (Cause.CARRIER, ""): _("carrier lost"),

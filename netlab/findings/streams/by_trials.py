@@ -1,4 +1,4 @@
-"""Limits by trial: each trial's own limit, and the limits that only several trials show → findings.
+"""Limits by trial: limits of single trials, and limits that only several trials show → findings.
 Pure.
 """
 
@@ -21,11 +21,11 @@ from netlab.findings.streams.trial_counts import trial_count_words, trials_of
 
 SLOWER = 0.95
 """A minority of a cell's trials gets a warning of its own only if its throughput is at most this
-share of that of the others."""
+share of the throughput of the other trials."""
 
 VETO_TRIALS, VETO_SPAN = 6, 0.1
-"""Minimum number of trials, and minimum difference between their shares of time without a CPU, that
-can show that longer waits cost nothing."""
+"""Minimum number of trials that can show that longer waits cost nothing, and minimum difference
+between their shares of time without a CPU."""
 
 _LESS_THAN_PACKETS = frozenset({None, Kind.PATH_LOSS, Kind.UNPLACED_LOSS, Kind.NOT_DETERMINED})
 
@@ -140,7 +140,7 @@ def _parts(sample: StreamSample) -> tuple[tuple[_Part, StreamEnd], ...]:
 
 
 def _without_vetoed(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
-    """Drop waits for a CPU if those trials of the group that waited longer were not slower."""
+    """Drop waits for a CPU from groups in which longer waits did not lower the throughput."""
     groups: dict[Group, list[JudgedStream]] = {}
     for stream in judged_streams:
         groups.setdefault(stream.sample.group, []).append(stream)

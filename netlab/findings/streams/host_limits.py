@@ -12,16 +12,17 @@ ON_CPU = 0.95
 """Minimum share of the window that a CPU-bound thread is on a CPU."""
 
 WAITED = 0.02
-"""Maximum share of the window that a CPU-bound thread waits for its CPU, and for anything else."""
+"""Maximum share of the window that a CPU-bound thread waits for its CPU; also the maximum share
+that it waits for anything else."""
 
 STARVED = 0.05
 """Share above which each of these is a limit: time ready to run without a CPU, CPU time given to
 other machines, periods of a quota with throttling."""
 
 OTHERS_WAIT = 3
-"""If a thread waited for a CPU for more than this many times the steal share of all CPUs, it waited
-for other programs. Up to this factor, the steal of two or three CPUs may all have hit the thread's
-CPU."""
+"""Maximum ratio of a thread's wait for its CPU to the steal share of all CPUs, for the hypervisor
+to be the cause: the steal of two or three CPUs may all have hit the thread's CPU. A thread with a
+higher ratio waited for other programs."""
 
 SATURATED = 0.97
 """Minimum share of the window that a saturated core is busy."""
@@ -34,7 +35,7 @@ CLOSED = 0.5
 """Minimum share of the window in which the receiver's window held TCP back."""
 
 LOST_MUCH = 0.2
-"""Minimum share of lost messages that limits throughput, whatever else is missing."""
+"""With at least this share of lost messages, loss limits throughput, whatever else is missing."""
 
 COVERED = 0.5
 """Minimum share of the loss that the drops in one place must cover to explain it."""
@@ -48,9 +49,9 @@ QUEUE_LOOKS, QUEUE_FULL = 8, 0.5
 counts as mostly full."""
 
 USEFUL, HURRIES = 0.95, 0.8
-"""Minimum share of the receive calls of a receiver that never waits which found data, and minimum
-share of the window that it is on a CPU. The second is needed because the calls of a receiver that
-sleeps long find data as well."""
+"""A receiver that never waits has at least the first share of receive calls that found data, and is
+on a CPU for at least the second share of the window. The second condition is needed because a
+receiver that sleeps long also finds data in its calls."""
 
 IN_CALLS = 0.8
 """Minimum share of the window inside send calls, for the calls to be the limit."""
@@ -87,22 +88,22 @@ def starved(end: StreamEnd) -> bool:
 
 
 def robbed(end: StreamEnd) -> bool:
-    """Whether the hypervisor gave its CPUs to other machines, and this explains its waits."""
+    """Whether the hypervisor gave the end's CPUs to other machines, which explains its waits."""
     steal, waited = end.steal_share or 0, end.run_queue_share or 0
     return end.judged and steal > STARVED and waited <= OTHERS_WAIT * steal
 
 
 def wants_cpu(end: StreamEnd) -> bool:
-    """Whether it was on a CPU, or ready to run, nearly all the time: it waited for nothing else."""
+    """Whether it was on a CPU, or ready to run, nearly all the time: it waited only for a CPU."""
     return (end.thread_share or 0) + (end.run_queue_share or 0) >= ON_CPU
 
 
 def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
-    """Whether the share of time without a CPU is at least half of the throughput that is missing.
+    """Whether the end's share of time without a CPU is at least half of the missing throughput.
 
-    Throughput is compared with the ceiling or the offered rate, whichever is lower, or with the
-    best of the cell's trials without such waits, if that is lower still. If those trials were
-    hardly faster, the waits cost nothing.
+    The missing throughput is the difference to the ceiling or to the offered rate, whichever is
+    lower. If the cell has trials without such waits and their best throughput is lower still, it
+    is the difference to that. If those trials were hardly faster, the waits cost nothing.
     """
     if _as_fast_as(sample, best_bit_per_s):
         return False
@@ -110,9 +111,9 @@ def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = N
 
 
 def takes(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
-    """Whether the time without a CPU explains what is missing.
+    """Whether the time without a CPU explains the missing throughput.
 
-    It does if its share is large enough (``costs``), or if the end waited for nothing else.
+    It does if its share is large enough (``costs``), or if the end waited only for a CPU.
     """
     if _as_fast_as(sample, best_bit_per_s):
         return False
@@ -139,21 +140,21 @@ def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
 
 
 def receiver_held_up(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """Whether the receiver fell behind, and its waits explain what is missing.
+    """Whether the receiver fell behind, and its waits explain the missing throughput.
 
-    A receiver's wait for its CPU costs nothing while its queue has room.
+    While the receiver's queue has room, its waits for a CPU cost nothing.
     """
     is_closed = (sample.tcp_share(sample.tcp.rwnd_limited_us) or 0) >= CLOSED
     drops = loses(sample) and (share_lost_in_receive_queue(sample) or 0) >= COVERED
     never_idle = not sample.receiver.spins and wants_cpu(sample.receiver)
-    # What its socket dropped is missing at the receiver, whatever the wire could carry.
+    # Messages that its socket dropped are missing at the receiver, whatever the wire could carry.
     costly = drops or takes(sample, sample.receiver, best_bit_per_s)
     return never_idle or receiver_behind(sample) or ((is_closed or drops) and costly)
 
 
 def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """Whether the receiver's waits are at least half of what is missing, and so is the time in
-    which its window was closed or its queue full.
+    """Whether both of these are at least half of the missing throughput: the receiver's waits, and
+    the time in which its window was closed or its queue full.
     """
     shut = _shut_share(sample)
     return (
@@ -164,9 +165,10 @@ def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> 
 
 
 def receiver_costs(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """Whether the receiver's waits are at least half of what is missing, although the record does
-    not show whether its window was closed. Only for TCP: over UDP a late receiver loses messages
-    instead.
+    """Whether the receiver's waits are at least half of the missing throughput, if the record does
+    not show whether its window was closed.
+
+    Only for TCP: over UDP a late receiver loses messages instead.
     """
     unknown = sample.protocol == "TCP" and _shut_share(sample) is None
     return unknown and costs(sample, sample.receiver, best_bit_per_s)
@@ -216,7 +218,7 @@ def receiver_on_cpu(sample: StreamSample) -> bool:
 def core_saturated(sample: StreamSample) -> bool:
     """Whether one core was saturated, but not by one of our own threads.
 
-    Other programs are excluded too: they would have made our threads wait. Few frames cannot
+    Other programs are excluded too: if they saturate a core, our threads wait. Few frames cannot
     saturate a core.
     """
     ends = sample.ends
@@ -295,8 +297,8 @@ def loses(sample: StreamSample) -> bool:
 
 
 def loses_most(sample: StreamSample) -> bool:
-    """Whether loss is the limit, and is at least half of what is missing to the ceiling or a fifth
-    of all messages.
+    """Whether loss is the limit, and large enough: at least half of the throughput that is missing
+    to the ceiling, or a fifth of all messages, or any loss if the sender sent enough.
     """
     share = sample.lost_share or 0
     most = share >= min(LOST_MUCH, COSTS * _missing(sample, None))

@@ -61,7 +61,7 @@ def _of(rule: Callable[[StreamSample], bool]) -> _Rule:
 
 _RULES: Sequence[tuple[Kind, _Rule]] = (
     # First the causes of missing CPU time, then their effects: a receiver without a CPU closes
-    # its window and drops messages, a sender without one makes fewer calls.
+    # its window and drops messages; a sender without one makes fewer calls.
     (Kind.RECEIVER_CPU_QUOTA, lambda it, best: throttled(it.receiver) and held_up(it, best)),
     (Kind.SENDER_CPU_QUOTA, lambda it, best: throttled(it.sender) and takes(it, it.sender, best)),
     (Kind.STOLEN_CPU, lambda it, best: robbed(it.receiver) and held_up(it, best)),
@@ -103,8 +103,8 @@ _BY_WAITS: Sequence[tuple[Kind, _Rule]] = (
     (Kind.RECEIVER_STARVED, lambda it, best: starved(it.receiver) and receiver_costs(it, best)),
     (Kind.SENDER_STARVED, lambda it, best: starved(it.sender) and costs(it, it.sender, best)),
 )
-"""Waits whose effect is not recorded. They must explain at least half of what is missing, and are
-replaced by any limit that several trials show."""
+"""Waits whose effect is not recorded. Such a wait must explain at least half of the missing
+throughput. Any limit that several trials show replaces it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ class JudgedStream:
     kind: Kind | None
     """``None`` if too little is recorded, even for "not determined"."""
     by_shares: bool = False
-    """Whether the limit was found by shares only: waits for a CPU, or the traffic of others, are
-    large enough to explain what is missing, but their effect is not recorded."""
+    """Whether the limit was found by shares only: the waits for a CPU, or the traffic of others,
+    are large enough to explain the missing throughput, but their effect is not recorded."""
 
 
 def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedStream:
@@ -144,7 +144,7 @@ def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedS
 
 
 def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStream:
-    """The limit if no single value shows it: the cause that explains enough of what is missing."""
+    """The limit if no single value shows it: a cause that explains enough missing throughput."""
     largest = largest_beside_others(sample)
     if largest is not None:
         return JudgedStream(sample, largest, by_shares=True)
@@ -170,10 +170,10 @@ def fills_the_wire(sample: StreamSample) -> bool:
 
 
 def lost_to_stops(sample: StreamSample) -> bool:
-    """Whether stops of the data are at least half of the time that is missing.
+    """Whether the share of the window in which data stopped is at least half of the missing share.
 
-    Another finding reports the stops. What TCP, a CPU or a counter shows in such a window is not a
-    limit.
+    Another finding reports the stops. Values of TCP, a CPU or a counter in such a window do not
+    show a limit.
     """
     stopped_share = sample.stopped_share
     return stopped_share > 0 and stopped_share >= COSTS * sample.missing_share

@@ -1,9 +1,9 @@
 """Links slower than stated: streams that are all limited to one rate, and the bytes that this rate
 counts. Pure.
 
-Each direction of a pairing is judged separately. Of its streams without another explanation, the
-highest rate that several of them share is sought, by each way to count bytes. There is a finding if
-no stream of the direction is faster.
+Each direction of a pairing is judged separately, by each way to count bytes. Among its streams
+without another explanation, netlab looks for the highest rate that several of them share. There is
+a finding if no stream of the direction is faster.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from netlab.findings.streams.trial_counts import trials_of
 from netlab.messages import Message, _
 
 LOST_ALONE = 0.1
-"""The rate caused a stream's loss if other streams at the rate lost at most this share as much:
-random loss hits all streams alike."""
+"""The rate, not chance, caused a stream's loss if other streams at the rate lost at most this share
+as much: random loss hits all streams alike."""
 
 LOSS_SPAN = 0.02
 """Minimum difference between the loss shares of columns at one rate; random loss is the same in all
@@ -55,7 +55,7 @@ class LinkLimit:
     finding: Finding
     members: frozenset[int]
     shared: frozenset[int]
-    """Those streams that fill the link together with others; they also keep the finding about
+    """The members that fill the link together with others; they also keep the finding about
     others."""
 
 
@@ -110,7 +110,7 @@ def link_limits(judged_streams: Sequence[JudgedStream]) -> tuple[LinkLimit, ...]
 
 
 def _one_way(all_streams: Sequence[Stopped]) -> _StoppedWay | None:
-    """What all streams of one direction show about its link."""
+    """The rate that limits the streams of one direction; ``None`` if they show none."""
     quiet = [stream for stream in all_streams if not stream.sample.paced and _is_open(stream)]
     lossy = [stream for stream in all_streams if not stream.sample.paced and stream.kind in _LOSSY]
     for pool in ([*quiet, *lossy], quiet) if lossy else (quiet,):
@@ -132,8 +132,8 @@ def _one_way(all_streams: Sequence[Stopped]) -> _StoppedWay | None:
 
 
 def _with_full(fit: RateFit, all_streams: Sequence[Stopped], accounting: Accounting) -> RateFit:
-    """Add all streams that fill the slower link: it limits them, even if their own record shows a
-    wait.
+    """Add all streams that fill the slower link: the link limits them, even if their own records
+    show a wait.
     """
     full = [
         stream
@@ -152,11 +152,11 @@ def _fills_stated(fit: RateFit, stated_bit_per_s: float) -> bool:
 
 
 def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
-    """Whether all its streams waited equally long for a CPU, at least for the share that is
-    missing.
+    """Whether all its streams waited equally long for a CPU, and long enough to explain the missing
+    throughput.
 
-    Equal waits also give all streams one rate. If a stream has a TCP plateau, waits and a slower
-    link can be distinguished.
+    Equal waits would also give all streams one rate. If a stream has a TCP plateau, waits can be
+    distinguished from a slower link.
     """
     missing_share = 1 - fit.rate_bit_per_s / stated_bit_per_s
     waits = [member.sample.longest_wait_share for member in fit.members]
@@ -173,8 +173,11 @@ def _stated(fit: RateFit) -> float:
 def _fits(
     pool: Sequence[Stopped], all_streams: Sequence[Stopped]
 ) -> Iterator[tuple[Kind, Accounting, RateFit]]:
-    """The accounting by which columns with different ceilings have one rate, if it can be
-    distinguished from the others. Then ``WIRE``, if all streams are at one rate on the wire.
+    """The possible explanations, the best one first.
+
+    First the accounting by which columns with different ceilings have one rate, if it can be
+    distinguished from the other accountings. Then ``WIRE``, if all streams have one rate on the
+    wire.
     """
     fits = {option: fitted(pool, all_streams, option) for option in Accounting}
     several = {
@@ -213,7 +216,8 @@ def _stood_for_else(sample: StreamSample) -> bool:
 
 
 def _is_robbed(sample: StreamSample) -> bool:
-    """Whether the hypervisor may have taken at least half of the time that is missing.
+    """Whether the hypervisor may have taken a share of CPU time that is at least half of the
+    missing share of the ceiling.
 
     If it takes time evenly, all streams have one rate, as behind a slower link.
     """
@@ -318,7 +322,7 @@ def _direction(ways: Sequence[_StoppedWay]) -> Message:
 
 
 def _group(streams: Sequence[StreamSample]) -> Group:
-    """What all of the streams have in common."""
+    """The group with the properties that all of the streams have in common."""
     protocols = {stream.protocol for stream in streams}
     sizes = {stream.message_bytes for stream in streams}
     return Group(

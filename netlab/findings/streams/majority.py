@@ -1,4 +1,4 @@
-"""Findings about cells: what more than half of their trials show. Pure."""
+"""Findings about cells, if more than half of a cell's trials show the same. Pure."""
 
 from __future__ import annotations
 

@@ -18,27 +18,27 @@ SAME = 0.005
 """Share by which equal rates may differ."""
 
 FASTER = 0.02
-"""A single trial may exceed the rate by this share; with more, the rate does not limit it."""
+"""A single trial may exceed the rate by this share; if it exceeds more, the rate is no limit."""
 
 TCP_BELOW = 0.03
 """Share by which TCP may be below UDP at the same limit: it has to find the rate."""
 
 LEAST_TRIALS, LEAST_AT = 3, 2
-"""Minimum number of trials at one rate, so that chance is ruled out, and the minimum number of them
-that must be at the rate itself. The others may be up to 1 % below it, if they had no CPU for at
-least twice that share of the time."""
+"""Minimum number of trials at one rate, so that chance is ruled out; and how many of them must be
+at the rate itself. The others may be up to 1 % below it, if their share of time without a CPU was
+at least twice this difference."""
 
 CEILINGS, APART = 3, 0.05
-"""Minimum number of different wire ceilings by which two accountings can be distinguished, and the
-share by which each two of these ceilings differ."""
+"""Minimum number of different wire ceilings that is needed to distinguish two accountings, and the
+share by which any two of these ceilings must differ."""
 
 SHARED, ON_WIRE = 0.015, 1538 / 1514
 """If others probably used at least this share of the link, their traffic is added to the stream's
 rate. The second value: bytes on the wire per counted byte, for full frames."""
 
 STANDS_OUT = 3
-"""An accounting stands out if the spread of the rates by another one is at least this many times
-its own."""
+"""An accounting stands out if the rates by another accounting spread at least this many times as
+much as the rates by this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class RateFit:
         return self.ceilings >= CEILINGS
 
     def stands_out(self, accounting: Accounting) -> bool:
-        """Whether this accounting can be distinguished from ``WIRE``; for ``WIRE`` itself, from all
-        others.
+        """Whether this accounting can be distinguished from ``WIRE``; ``WIRE`` itself must be
+        distinguished from all other accountings.
         """
         return all(
             spread >= STANDS_OUT * self.spread
@@ -164,8 +164,8 @@ def fitted(
 
 
 def _is_held_up(stream: Stopped, share: float) -> bool:
-    """Whether it is at most 1 % below the rate, and waited for a CPU for at least twice that share
-    of the time.
+    """Whether a trial is at most 1 % below the rate, and its share of time waiting for a CPU is at
+    least twice this difference.
     """
     waited = stream.sample.longest_wait_share
     return 1 - share <= 2 * SAME and waited >= 2 * (1 - share)

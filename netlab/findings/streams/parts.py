@@ -1,4 +1,4 @@
-"""Parts of what a stream lacks: waits for a CPU and other traffic, each as a share. Pure."""
+"""Parts of a stream's missing throughput: waits for a CPU and other traffic, as shares. Pure."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from netlab.findings.streams.host_limits import robbed, starved, throttled
 from netlab.findings.streams.plateau import stood_for_cpu
 
 LEAST_OTHERS = 0.03
-"""Minimum share of the link that others probably used, to count as a part of what is missing."""
+"""Minimum share of the link that others probably used, to be a part of the missing throughput."""
 
 CERTAIN = 2
-"""The share of others must also be at least this many times the part of it that may be our own
-traffic."""
+"""The share of others must be at least this many times ``others_doubt_share``, the part of it that
+may be our own traffic."""
 
 MOSTLY = 0.75
-"""Minimum share of what is missing that all parts together must explain."""
+"""Minimum share of the missing throughput that all parts together must explain."""
 
 _QUOTAS = (Kind.SENDER_CPU_QUOTA, Kind.RECEIVER_CPU_QUOTA)
 _STARVED = (Kind.SENDER_STARVED, Kind.RECEIVER_STARVED)
 
 STEADY_TRIALS, STEADY = 3, 0.2
-"""Minimum number of trials in which others probably used the same share of the link, and the most
-by which these shares may differ, as a share of their median. Counters that lag would be off by a
-different amount in each trial."""
+"""Minimum number of trials in which others probably used the same share of the link, and maximum
+difference of these shares, as a share of their median. Equal shares are not an error of late
+counters, because that would be different in each trial."""
 
 Parts = dict[Kind, float]
 """Kind of limit → share of the ceiling that it may have cost."""
@@ -75,11 +75,11 @@ def parts_of(sample: StreamSample) -> Parts:
 
 
 def largest_beside_others(sample: StreamSample) -> Kind | None:
-    """The largest part, if others used the link and all parts together explain what is missing.
+    """The largest part, if others used the link and all parts together explain enough.
 
-    If the traffic of others alone explains enough, it is chosen even if a wait is larger: a wait
-    may cost nothing, but what others use of a link is lost. ``None`` if others did not use the
-    link, or if the parts are too small.
+    If the traffic of others alone explains enough, it is chosen even if a wait is larger. A wait
+    may cost nothing, but the stream cannot use the part of a link that others use. ``None`` if
+    others did not use the link, or if the parts are too small.
     """
     parts, enough = parts_of(sample), MOSTLY * sample.missing_share
     others_share = parts.get(Kind.OTHER_TRAFFIC)
@@ -91,7 +91,7 @@ def largest_beside_others(sample: StreamSample) -> Kind | None:
 
 
 def wait_for_cpu(sample: StreamSample) -> Kind | None:
-    """The wait for a CPU, if it cost TCP more throughput than the limit of its plateau did.
+    """The wait for a CPU, if it cost TCP at least as much throughput as the limit of its plateau.
 
     ``None`` if TCP has no plateau, or if neither end waited.
     """
@@ -110,9 +110,9 @@ def wait_for_cpu(sample: StreamSample) -> Kind | None:
 
 
 def cost_of(kind: Kind, sample: StreamSample) -> float:
-    """What a limit of that kind cost the stream, as a share of its ceiling.
+    """The throughput that a limit of that kind cost the stream, as a share of its ceiling.
 
-    This is the part of that kind if it is known, and never more than what is missing.
+    This is the part of that kind if it is known, and never more than the missing throughput.
     """
     missing_share = sample.missing_share
     return min(missing_share, parts_of(sample).get(kind, missing_share))

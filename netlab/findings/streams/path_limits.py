@@ -1,4 +1,4 @@
-"""Rules for limits that TCP's own account, or loss, shows. Pure.
+"""Rules for limits that TCP's own counters, or loss, show. Pure.
 
 Each rule judges one stream; it is false if a value that it needs is not known. limits.py applies
 the rules only to streams below the wire ceiling.
@@ -32,12 +32,13 @@ WINDOW_FITS = 1.25
 throughput."""
 
 STANDING_FRAMES, STANDING_RTT = 16, 2
-"""Minimum length of a queue in full frames, from the growth of the round trip, and minimum ratio of
-the round trip to the shortest one. With such a queue, retransmissions cost TCP no throughput."""
+"""A standing queue has at least this many full frames, computed from the growth of the round trip.
+The round trip is also at least this many times the shortest one. With such a queue,
+retransmissions cost TCP no throughput."""
 
 SAME_RATE, SIZES, SPAN = 0.05, 3, 4
-"""Frame rates are the same if they differ by at most 5 %, over at least three sizes that span a
-factor of four."""
+"""Frame rates are the same if they differ by at most this share, over at least this number of sizes
+that span at least this factor."""
 
 BELOW = 0.95
 """Each of these frame rates is below this share of its ceiling."""
@@ -90,7 +91,7 @@ def stood_in_queue(sample: StreamSample) -> bool:
 
 
 def _one_stream(sample: StreamSample) -> bool:
-    """Whether TCP's account covers all data: TCP reports that of the first stream only."""
+    """Whether TCP's account covers all data: TCP reports the account of the first stream only."""
     return sample.streams == 1 and sample.sender.judged
 
 
@@ -98,13 +99,13 @@ def _one_stream(sample: StreamSample) -> bool:
 
 
 def is_shared(sample: StreamSample) -> bool:
-    """Whether others may have used at least half of what is missing, on the link or before it."""
+    """Whether others, on the link or before it, may have used half of the missing throughput."""
     others_share = sample.likely_others_share
     return others_share > 0 and others_share >= COSTS * sample.missing_share
 
 
 def crowded_out(sample: StreamSample) -> bool:
-    """Whether it filled the link together with others, and no host dropped what arrived."""
+    """Whether it filled the link together with others, and no host dropped frames that arrived."""
     return sample.filled_by_others is not None and not (
         receive_queue_drops(sample) or host_drops(sample)
     )
@@ -116,8 +117,8 @@ def crowded_out(sample: StreamSample) -> bool:
 def receive_queue_drops(sample: StreamSample) -> bool:
     """Whether loss is the limit, and the receiving socket had no room for most lost messages.
 
-    If hosts dropped most of them in several places, the socket must have dropped more than any
-    other place.
+    If the hosts dropped most of the lost messages in several places, the socket must have dropped
+    more than any other place.
     """
     share = share_lost_in_receive_queue(sample)
     most = (share is not None and share >= COVERED) or _place(sample) is Kind.LOST_IN_SOCKET

@@ -22,8 +22,8 @@ _PLACES: Mapping[str, tuple[Kind, str]] = {
     "sender_interface": (Kind.LOST_AT_INTERFACE, "sender"),
     "sender_queue": (Kind.LOST_IN_QUEUE, "sender"),
 }
-"""Place of a drop → the kind of finding, and the end whose host has the place. If two places
-counted equally many frames, the first is named."""
+"""Place of a drop → the kind of finding, and the end to whose host the place belongs. If two places
+counted equally many frames, the finding names the first."""
 
 UNHANDLED_PER_S = 2
 """Foreign frames per second that Linux may count as dropped by an interface: frames of protocols
@@ -73,8 +73,8 @@ def placed(sample: StreamSample) -> PlacedLoss | None:
     drops = sum(count or 0 for count in counts.values())
     ours = sum(max(0, (count or 0) - _unhandled(place, sample)) for place, count in counts.items())
     unknown = next((place for place, count in counts.items() if count is None), None)
-    # A few lost messages may be among the frames that cannot be distinguished from foreign ones.
-    # Extra received frames may be ours: then the host lost them behind its interface.
+    # Frames that cannot be distinguished from foreign ones may include a few lost messages. If the
+    # receiver's interface received extra frames, these may be ours: the host lost them afterwards.
     may_be_ours = sample.likely_others_share >= COVERED * (sample.lost_share or 1.0)
     clean = ours == 0 and drops < COVERED * losses and _is_put_together(sample) and not may_be_ours
     all_read = unknown is None and sample.drops.sender_backlog is not None
@@ -150,10 +150,10 @@ def _counts(sample: StreamSample) -> dict[str, int | None]:
 
 
 def _doubt(place: str, sample: StreamSample) -> int:
-    """How many of the frames dropped in a place may belong to the other direction, or not be
-    messages.
+    """How many of the frames dropped in a place may not be messages of this direction.
 
-    All of them, if the loss of the other direction is not known.
+    They may belong to the other direction, or to other protocols. The result is the number of all
+    dropped frames if the loss of the other direction is not known.
     """
     if place == "socket":
         return 0

@@ -51,7 +51,7 @@ def plateau_bit_per_s(series: TcpSeries | None) -> float | None:
 
 
 def flowing_bit_per_s(sample: StreamSample) -> float:
-    """Its plateau, if this is above its throughput by more than rates scatter; otherwise its
+    """A stream's plateau if it has one that is clearly above the throughput; otherwise its
     throughput.
     """
     return sample.throughput_bit_per_s / (1 - plateau_gap_share(sample))

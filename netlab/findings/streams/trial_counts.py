@@ -19,9 +19,7 @@ def trials_of(samples: Sequence[StreamSample]) -> tuple[tuple[str, int], ...]:
 def trial_count_words(
     samples: Sequence[StreamSample], all_samples: Sequence[StreamSample]
 ) -> dict[str, str]:
-    """The word ``in_trials``: the number of these trials, of all trials of their cells; empty if it
-    is all of them.
-    """
+    """The word ``in_trials``: how many of the cells' trials are in ``samples``; empty if all."""
     if len(samples) == len(all_samples):
         return {}
     if len(samples) == 1 and len({sample.cell for sample in all_samples}) == 1:
@@ -32,7 +30,7 @@ def trial_count_words(
 
 
 def cells_mostly(findings: Iterable[Finding], samples: Iterable[StreamSample]) -> frozenset[str]:
-    """The cells with more than half of their trials among the trials of the findings."""
+    """The cells of which more than half of the trials belong to one of the findings."""
     finding_trials = {trial for finding in findings for trial in finding.trials}
     all_trials = {(sample.cell, sample.trial) for sample in samples}
     of_cells = Counter(cell for cell, _trial in all_trials)

@@ -1,7 +1,7 @@
 """Queues: how much a stream's own data lengthen its round trips, and how much data wait. Pure.
 
-TCP's round trip includes the time for which data wait in queues between the TCPs of the two hosts,
-also in that of the sender's own interface. The queue length is this time x the rate.
+TCP's round trip includes the time for which data wait in queues between the TCPs of the two hosts.
+The queue of the sender's own interface is one of them. The queue length is this time x the rate.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ ON_ITS_WAY = 1.25
 two are sampled at slightly different times."""
 
 TOGETHER, STEADY = 0.5, 1.25
-"""Either the round trip follows the congestion window (minimum of Pearson's r), or it is steady
-(maximum ratio of its 95th to its 10th percentile). Otherwise something other than this stream's
-data lengthens it."""
+"""Minimum of Pearson's r for a round trip that follows the congestion window, and maximum ratio of
+the 95th to the 10th percentile for a steady round trip. If neither holds, something other than this
+stream's data lengthens the round trip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from netlab.findings.tcp_series.of_trials import TrialFigures, by_group
 from netlab.results.tcp_series import TcpSeries
 
 BACK = 0.95
-"""A rate has recovered at this share of the window's median."""
+"""A rate has recovered if it is at least this share of the window's median rate."""
 
 SPAN_US, SPAN_RTTS, SPANS = 100_000, 3, 20
 """Minimum length of a span, in microseconds and in round trips, and minimum number of spans."""
@@ -28,8 +28,8 @@ SKIPPED = 2
 
 LEAST_SPANS, DEEP = 2, 0.85
 """Minimum number of spans of a recovery, and maximum rate of its slowest span as a share of the
-median: a smaller fall cannot be distinguished from chance. (Congestion control reduces a rate to 50
-or 70 %, less what a queue compensates.)"""
+median. A smaller fall cannot be distinguished from chance. (Congestion control reduces a rate to 50
+or 70 %; a queue compensates a part of the fall.)"""
 
 BEFORE = 2
 """Maximum number of spans between a loss and its run: retransmitted data are acknowledged first."""

@@ -26,7 +26,7 @@ OF_LINK, OF_OWN = 0.01, 0.05
 """Other traffic is reported if it exceeds both shares: of the link's rate, and of our traffic."""
 
 STEPS = 2
-"""Other traffic must also exceed what we send in this many update intervals of the counters."""
+"""Other traffic must also exceed our own traffic in this many update intervals of the counters."""
 
 CONTROL_BYTES, CONTROL_BYTES_PER_S = 10_000, 10_000
 """Maximum traffic of a test's control connections on the same interface: bytes, and bytes per
@@ -267,10 +267,10 @@ def _certain_bytes(counts: _Counted, own: OwnBytes, link: Link) -> float:
 
 
 def _may_be_lost(counts: _Counted, link: Link) -> bool:
-    """Whether the excess may be our lost messages: at most as many, in frames of the same length.
+    """Whether the excess may be our lost messages: no more frames than these, and of their length.
 
-    If a host drops packets behind its interface, as a packet filter does, no other counter has
-    them.
+    If a host drops packets behind its interface, for example in a packet filter, no other counter
+    contains them.
     """
     own, losses = counts.own, counts.lost
     frames = counts.packets - own.frames

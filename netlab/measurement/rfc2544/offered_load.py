@@ -88,8 +88,8 @@ class LoadFlow(Flow):
     """Called when the last frame has been sent."""
 
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """Act as in every flow. In addition, stop a late sender; the trial then has the frames so
-        far.
+        """Act as in every flow. In addition, stop a late sender; the trial then counts the frames
+        sent until then.
         """
         late = side is self.sender and record.get("elapsed_ns", 0) > self.longest_ns
         if record["type"] == "progress" and late and not self.stopped:

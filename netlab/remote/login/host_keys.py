@@ -15,7 +15,7 @@ import paramiko
 from netlab.errors import HostKeyError, UnknownHostKey
 
 RSA = ("rsa-sha2-512", "rsa-sha2-256")
-"""How an ``ssh-rsa`` key signs today (RFC 8332)."""
+"""Signature algorithms that an ``ssh-rsa`` key uses today (RFC 8332)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class HostKeys:
 
 
 def _add(file: Path, line: str) -> str:
-    """A command for a POSIX shell that also works if the folder does not exist yet."""
+    """A POSIX shell command that appends the line, even if the file's folder does not exist yet."""
     folder = shlex.quote(str(file.parent))
     return f"mkdir -p -m 700 {folder} && echo {shlex.quote(line)} >> {shlex.quote(str(file))}"
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 def in_time(work: Callable[[], T], seconds: float) -> T:
     """The result or the error of ``work``; TimeoutError if it takes longer.
 
-    It runs in its own daemon thread, which does not delay the end of the program.
+    ``work`` runs in its own daemon thread, which does not delay the end of the program.
     """
     outcome: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
 

@@ -50,7 +50,7 @@ MAX_JUMPS = 8
 OFFER_CHARACTERS = 500
 """Length to which a server's list of algorithms is cut in a message."""
 LOGINS_AT_ONCE = threading.BoundedSemaphore(4)
-"""More key exchanges at a time only make each slower, and sshd's MaxStartups is 10."""
+"""Limit of logins at a time: with more, each becomes slower, and sshd's MaxStartups is 10."""
 
 T = TypeVar("T")
 
@@ -134,8 +134,8 @@ class _Handshake(Packetizer):
 
 
 class _Connection(paramiko.Transport):
-    """Paramiko's transport, which keeps the algorithms that the server offers for a message, and
-    never prints a traceback.
+    """Paramiko's transport. It keeps the server's list of algorithms for a message, and never
+    prints a traceback.
     """
 
     offered: dict[str, list[str]]
@@ -296,7 +296,7 @@ class _Login:
                     # The server restarts or the network fails: that is no answer to the key.
                     if isinstance(cause, EOFError | OSError):
                         raise HostError(f"{_ended(place, cause)}{many}") from None
-                    hints.append(f"it broke off ({in_words(cause)}){many}")
+                    hints.append(f"it ended the login ({in_words(cause)}){many}")
                     break
         except BaseException:
             self._chain.drop(connection)
@@ -307,7 +307,7 @@ class _Login:
         self._chain.check()
         raise HostRefused(
             f"{place.shown}: {place.user}@{place.host} accepted no key; "
-            f"tried: {', '.join(key_names) or 'none, there is none'}"
+            f"tried: {', '.join(key_names) or 'none, since no key was found'}"
             f"{''.join('; ' + h for h in hints)}."
             " Put your public key there (ssh-copy-id), or name the right one with `identity:`"
         )
@@ -335,8 +335,8 @@ class _Login:
             if now - asked_at > SAY_S and not has_notified and self._on_event is not None:
                 has_notified = True
                 self._on_event(
-                    f"{place.shown}: ssh-agent does not sign yet; its key may wait for a touch, or "
-                    f"for a dialog to be answered, {user_keys.TOUCH_S:g} s at most"
+                    f"{place.shown}: ssh-agent has not signed yet; its key may wait for a touch, "
+                    f"or for an answer to a dialog ({user_keys.TOUCH_S:g} s at most)"
                 )
             if now - asked_at > user_keys.TOUCH_S:
                 raise _not_signed(place)

@@ -36,7 +36,7 @@ def where(place: Endpoint) -> str:
 def way_to(place: Endpoint, through: tuple[str, paramiko.Transport] | None, chain: Chain) -> Any:
     """A socket that the chain holds; ConnectionRefusedError, or HostError with a sentence.
 
-    ``through``: the jump host before it, with its name for sentences.
+    ``through``: the last jump host on the way to the place, with its name for sentences.
     """
     if through is not None:
         return _channel(place, *through, chain)
@@ -113,8 +113,8 @@ def _channel(place: Endpoint, jump: str, through: paramiko.Transport, chain: Cha
         if error.code == FORBIDDEN:
             raise HostRefused(
                 f"{place.shown}: {jump} does not allow forwarding to {where(place)} "
-                f"({error.text}): AllowTcpForwarding, DisableForwarding or PermitOpen of its "
-                "sshd, or the key's own options there"
+                f"({error.text}): check AllowTcpForwarding, DisableForwarding and PermitOpen of "
+                "its sshd, and the options of your key in its authorized_keys"
             ) from None
         raise HostError(
             f"{place.shown}: {jump} cannot reach {where(place)} ({error.text})"

@@ -46,10 +46,10 @@ class Endpoint:
 
 
 def endpoint(host_label: str, target: SshTarget, identity: str | None = None) -> Endpoint:
-    """``target`` with HostName, User, Port, IdentityFile, ProxyJump and so on.
+    """The endpoint of ``target``, with HostName, User, Port and so on from ~/.ssh/config.
 
-    The inventory takes precedence. HostError if the file cannot be read, or if it requires what
-    netlab does not do.
+    The inventory takes precedence. HostError if the file cannot be read, or if it requires
+    something that netlab does not do.
     """
     home = Path.home() / ".ssh"
     config = _lookup(host_label, home / "config", target.host)
@@ -122,7 +122,7 @@ def _lookup(host_label: str, config: Path, name: str) -> dict[str, Any]:
         lines = _lines(config, config.parent, MAX_INCLUDES)
         return dict(paramiko.SSHConfig.from_text("\n".join(lines)).lookup(name))
     except (SSHException, OSError, ValueError, ImportError) as error:
-        # ImportError: `Match exec` needs a package that netlab does without.
+        # ImportError: `Match exec` needs the package invoke, which may be missing.
         raise HostError(f"{host_label}: {config} cannot be understood: {error}") from None
 
 

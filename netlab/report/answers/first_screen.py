@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_WARNINGS = 3
 MOST_BESIDE = 4
-"""Comparisons and warnings together. One warning is always shown, even beyond this number."""
+"""Maximum number of comparisons and warnings together, except that one warning is always shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Charts drawn: axes, bars, maps, pictures. All that knows matplotlib."""
+"""Draws charts: axes, bars, maps, pictures; only this package uses matplotlib."""

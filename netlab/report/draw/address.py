@@ -1,7 +1,7 @@
-"""A drawn SVG → the address that holds it (RFC 2397), as short as it can be. Pure.
+"""A drawn SVG → the data URL that contains it (RFC 2397), as short as possible. Pure.
 
-A quarter of what matplotlib writes is decimals that no screen shows, line ends and comments; base64
-would add a third to the rest.
+A quarter of matplotlib's output is decimals that no screen shows, line ends and comments. Base64
+would make the rest a third longer.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _BEFORE_A_LETTER = re.compile(r" ?([MLQCZz]) ?(?=[-\d\"])| (?=\")")
 _PATH = re.compile(r' d="[^"]*"')
 _NUMBERS = re.compile(r"scale\([^)]*\)|-?\d+\.\d{3,}")
 _PLAIN = " !'()*+,-./:;<=>@[]^_`{|}~?"
-"""What stands in an address as it is, where that stands in double quotes."""
+"""Characters that need no escape in a data URL between double quotes."""
 
 
 def drawing_address(svg: bytes) -> str:
-    """``data:image/svg+xml,…``; it has no double quote and no ampersand.
+    """The SVG as ``data:image/svg+xml,…``, without double quotes and ampersands.
 
     Coordinates are rounded to a hundredth of a point.
     """
@@ -31,6 +31,9 @@ def drawing_address(svg: bytes) -> str:
 
 
 def _rounded(match: re.Match[str]) -> str:
-    """A scale is of letters, which are drawn some thousand units high."""
+    """A coordinate with two decimals; a scale, which is that of letters, stays as it is.
+
+    Letters are drawn some thousand units high, so a rounded scale would change their size.
+    """
     number = match[0]
     return number if number.startswith("scale") else f"{float(number):.2f}".rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""The axes of a diagram: their scales, their ticks and how figures are written there."""
+"""The axes of a diagram: their scales, their ticks, and the format of their figures."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ if TYPE_CHECKING:
 
 _MANY_TICKS = 10
 _GAP_EM = 0.9
-"""Between the labels of two ticks; of labels closer than this one is left out."""
+"""Minimum gap between the labels of two ticks; a label that is closer to the one before is left
+out."""
 _BESIDE_BARS = 0.6
-"""Room beside the first and the last group of bars, which stand one apart."""
+"""Room beside the first and the last group of bars, if the distance of two groups is 1."""
 _POINTS_AN_INCH = 72
 _WITH_WORDS = 1.22
-"""How far an axis goes beyond its values where words stand above them."""
+"""Top of an axis as a multiple of its highest value, if words are above the values."""
 TICK_INCHES = 0.1
-"""A tick, and the room between it and its label."""
+"""Length of a tick with the gap between the tick and its label."""
 _DECADE_INCHES = 0.6
-"""A decade of a logarithmic axis that is lower than this has a single label."""
+"""If a decade of a logarithmic axis is not higher than this, it has a single label."""
 _LEAST_RANGE = 0.1
-"""An axis that does not begin at zero shows at least this share of its top."""
+"""Minimum range of an axis that does not begin at zero, as a share of the highest value."""
 
 
 def scale_x(axes: Axes, chart: Chart, form: Format, wide_inches: float) -> None:
-    """As far as the chart's values go, on axes so wide."""
+    """Set the x axis of axes that are ``wide_inches`` wide; it includes all values of the chart."""
     if chart.log_x:
         axes.set_xscale("log", base=2)
     size_pt = form.small_pt if len(chart.x_ticks) > _MANY_TICKS else form.legend_pt
@@ -53,7 +54,7 @@ def x_range(chart: Chart) -> tuple[float, float]:
 
 
 def scale_y(axes: Axes, chart: Chart, form: Format, high_inches: float) -> None:
-    """As far as the chart's values and their intervals go; the same for each of its panels."""
+    """Set the y axis; it includes all values and intervals, and is the same for each panel."""
     low, high = _y_range(chart)
     if chart.log_y and low > 0:
         from matplotlib.ticker import LogLocator, NullFormatter
@@ -68,7 +69,7 @@ def scale_y(axes: Axes, chart: Chart, form: Format, high_inches: float) -> None:
     elif chart.from_zero:
         axes.set_ylim(0, 1.06 * high or 1.0)
     else:
-        # Not closer than this, or the scatter of a level line fills the picture.
+        # With a smaller range, the scatter of a constant line would fill the picture.
         half = max(0.58 * (high - low), _LEAST_RANGE * high / 2)
         axes.set_ylim((low + high) / 2 - half, (low + high) / 2 + half)
     _finish_y(axes, chart, form)
@@ -85,7 +86,7 @@ def _y_range(chart: Chart) -> tuple[float, float]:
 
 
 def scale_shares(axes: Axes, chart: Chart, form: Format) -> None:
-    """Near the ceiling: 90 to 101 per cent, or as far as the shares go."""
+    """Set a y axis of shares of the ceiling: 90 to 101 per cent, or more if the shares need it."""
     low, high = share_range(chart)
     axes.set_ylim(low, high)
     axes.locator_params(axis="y", nbins=6, steps=[1, 2, 5, 10])
@@ -98,7 +99,7 @@ def _finish_y(axes: Axes, chart: Chart, form: Format) -> None:
 
 
 def y_labels_inches(axes: Axes, size_pt: float) -> float:
-    """How wide the widest label at the ticks of the y axis is."""
+    """The width of the widest label at the ticks of the y axis."""
     low, high = sorted(axes.get_ylim())
     ticks = [tick for tick in axes.yaxis.get_majorticklocs() if low <= tick <= high]
     labels = axes.yaxis.get_major_formatter().format_ticks(ticks)
@@ -106,8 +107,10 @@ def y_labels_inches(axes: Axes, size_pt: float) -> float:
 
 
 def scale_panel(axes: Axes, panel: Panel, decimal_marker: str, *, from_zero: bool = False) -> None:
-    """The y axis of a strip's panel: as far as its values go, from zero with room for words above;
-    or up and down from zero, and 1 at least.
+    """Set the y axis of a strip's panel.
+
+    If ``from_zero``, it goes from zero to the highest value, with room for words above. Otherwise
+    zero is in its middle, and it goes to at least 1 in both directions.
     """
     most = max(abs(y) for line in panel.lines for _, y in line.points if y is not None)
     if from_zero:
@@ -120,9 +123,9 @@ def scale_panel(axes: Axes, panel: Panel, decimal_marker: str, *, from_zero: boo
 
 
 def tick_labels(chart: Chart, size_pt: float, wide_inches: float) -> list[str]:
-    """The ticks' labels from left to right, without those that would stand on the one before.
+    """The ticks' labels from left to right; a label that would overlap the one before is empty.
 
-    On axes so wide.
+    ``wide_inches``: width of the axes.
     """
     of = math.log if chart.log_x else float
     low, high = map(of, x_range(chart))
@@ -139,7 +142,7 @@ def tick_labels(chart: Chart, size_pt: float, wide_inches: float) -> list[str]:
 
 
 def spell(axis: Axis, decimal_marker: str) -> None:
-    """Have an axis write its figures with another decimal marker than a point."""
+    """Make an axis write its figures with this decimal marker."""
     if decimal_marker == ".":
         return
     from matplotlib.ticker import Formatter
@@ -147,7 +150,7 @@ def spell(axis: Axis, decimal_marker: str) -> None:
     plain = axis.get_major_formatter()
 
     class Spelled(Formatter):
-        """What the axis would write, with that marker."""
+        """Formats a figure as before, but with the other decimal marker."""
 
         def __call__(self, x: float, pos: int | None = None) -> str:
             return plain(x, pos).replace(".", decimal_marker)

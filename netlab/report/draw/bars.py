@@ -1,4 +1,4 @@
-"""A bar chart, drawn: groups of bars side by side, with the most possible over each."""
+"""Draws bar charts: groups of bars side by side, with the ceilings as lines across each group."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WIDE = 0.8
-"""Of the room between two places of the axis, what a group of bars takes."""
+"""Width of a group of bars, as a share of the distance between two places of the axis."""
 
 
 def draw_bars(axes: Axes, lines: Sequence[Curve], ceilings: Sequence[Curve]) -> None:
     """Draw lines of a chart as bars and its ceilings as lines across each group.
 
-    The places of the axis are a whole number apart. A point without a value is a gap.
+    Places on the x axis are whole numbers apart. A point without a value is a gap.
     """
     wide = _WIDE / max(1, len(lines))
     for number, line in enumerate(lines):

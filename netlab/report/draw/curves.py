@@ -1,4 +1,4 @@
-"""Curves, drawn into axes: lines with markers, intervals, ceilings."""
+"""Draws curves into axes: lines with markers, intervals, ceilings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _FEW_POINTS = 40
-"""A line of more points has markers at the ticks of the axis only."""
+"""A line with more points than this has markers only at the ticks of the axis."""
 
 
 def draw_curve(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) -> None:
-    """Straight from one measured point to the next; nothing is drawn where one is missing."""
+    """Draw straight lines between measured points; a point without a value is a gap."""
     look, many = line.place, len(line.points) > _FEW_POINTS
     marked = [at for at, (x, _) in enumerate(line.points) if x in ticks]
     axes.plot(
@@ -39,7 +39,7 @@ def draw_curve(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) ->
 
 
 def _draw_intervals(axes: Axes, line: Curve) -> None:
-    """The interval of each point's mean, where it is known."""
+    """Draw the interval of each point's mean, if it is known."""
     points = [
         (x, y, half)
         for (x, y), half in zip(line.points, line.half_widths, strict=False)
@@ -60,7 +60,10 @@ def _draw_intervals(axes: Axes, line: Curve) -> None:
 
 
 def draw_ceiling(axes: Axes, ceiling: Curve, ticks: Sequence[float]) -> None:
-    """A thin grey line; a curve has a short thick tick at each place of the axis."""
+    """Draw a ceiling as a thin grey line.
+
+    A ceiling that is not level also has a short thick mark at each tick of the axis.
+    """
     axes.plot(
         [x for x, _ in ceiling.points],
         [float("nan") if y is None else y for _, y in ceiling.points],

@@ -1,4 +1,4 @@
-"""A chart of lines or bars, drawn: one diagram, or a grid of panels, and shares of the ceiling."""
+"""Draws a chart of lines or bars: one diagram, or a grid of panels, and shares of the ceiling."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EDGE_INCHES = 0.05
-"""Between the edge of a picture and what stands there."""
+"""Distance between the edge of a picture and its contents."""
 _LINE_EM = 1.25
 _POINTS_AN_INCH = 72
 _TICK_ROOM = 1.6
-"""Of the left margin, how wide a label of a tick may be in its middle."""
+"""Maximum width of an x tick's label, as a multiple of the left margin."""
 _ROW_GAP_INCHES = 0.14
 _COLUMN_GAP_INCHES = 0.2
 _WITH_SHARES = 0.68
-"""Of its height, what a diagram keeps above the shares of its ceiling."""
+"""Share of its usual height that a diagram has if shares of its ceiling are below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One row of panels: their values, or their shares."""
+    """One row of panels, which show either values or shares of the ceiling."""
 
     panels: tuple[ChartPanel, ...]
     is_shares: bool
     heads: tuple[str, ...]
-    """In lines, above each panel."""
+    """Text above each panel, broken into lines."""
     y_label: str
     bottom_inches: float
     high_inches: float
 
 
 def diagram_of(chart: Chart, form: Format) -> Figure:
-    """The chart as matplotlib's figure; to be made within ``style``.
+    """The chart as matplotlib's figure; call it within ``style``.
 
-    Everything stands where it has been measured to fit: nothing is laid out twice.
+    Sizes are computed before anything is placed, so that matplotlib need not lay it out again.
     """
     room = _TICK_ROOM * form.left_inches
     ticks = tuple((x, lines_of(label, form.legend_pt, room)) for x, label in chart.x_ticks)
@@ -86,7 +86,7 @@ def diagram_of(chart: Chart, form: Format) -> Figure:
 
 
 def empty_figure(form: Format, high_inches: float) -> Figure:
-    """Without axes, and without a window."""
+    """A figure without axes and without a window."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -96,7 +96,7 @@ def empty_figure(form: Format, high_inches: float) -> Figure:
 
 
 def draw_title(figure: Figure, title: str, form: Format) -> None:
-    """At the upper edge, from the left one on."""
+    """Draw the title at the upper edge of a figure, from the left edge."""
     wide, high = figure.get_size_inches()
     top = 1 - 0.08 / high
     figure.text(*(EDGE_INCHES / wide, top, title), fontsize=form.title_pt, color=INK, va="top")
@@ -107,7 +107,10 @@ def _panels_of(chart: Chart) -> tuple[ChartPanel, ...]:
 
 
 def _rows(chart: Chart, form: Format, below: float) -> tuple[tuple[_Row, ...], float]:
-    """The rows from top to bottom, and where the highest ends; ``below`` is below the lowest."""
+    """The rows from top to bottom, and the top of the highest row in inches.
+
+    ``below``: height of what is below the lowest row, in inches.
+    """
     panels = _panels_of(chart)
     abreast = form.panels_abreast(len(panels))
     wide = form.axes_wide_inches / abreast - _COLUMN_GAP_INCHES
@@ -136,7 +139,7 @@ def _rows(chart: Chart, form: Format, below: float) -> tuple[tuple[_Row, ...], f
 def _draw_rows(
     figure: Figure, chart: Chart, rows: Sequence[_Row], form: Format
 ) -> list[list[Axes]]:
-    """The axes of each row, with their curves, not yet in their places from left to right."""
+    """The axes of each row with their curves; ``_place`` sets their horizontal positions."""
     high = figure.get_figheight()
     lines = []
     for row in rows:
@@ -171,7 +174,10 @@ def _draw_curves(
 def _place(
     figure: Figure, chart: Chart, placed: list[list[Axes]], rows: Sequence[_Row], form: Format
 ) -> float:
-    """Put axes beside each other, right of what their y axes say; the left margin in inches."""
+    """Set the horizontal positions of all axes; return the left margin, in inches.
+
+    The names and labels of the y axes fit into this margin.
+    """
     wide, high = figure.get_size_inches()
     labels = max(y_labels_inches(line[0], form.legend_pt) for line in placed)
     names = max(row.y_label.count("\n") + 1 for row in rows) * _line_inches(form.text_pt)
@@ -195,7 +201,7 @@ def _place(
                 (x / wide, row.bottom_inches / high, panel_wide / wide, row.high_inches / high)
             )
             scale_x(axes, chart, form, panel_wide)
-            # Or matplotlib looks where their own names, which they lack, would have room.
+            # Otherwise matplotlib would compute where the axes' names fit, although they are empty.
             axes.xaxis.set_label_coords(0.5, 0.0)
             axes.yaxis.set_label_coords(0.0, 0.5)
             is_lowest = all(at >= len(further) for further in placed[index + 1 :])
@@ -205,7 +211,7 @@ def _place(
 
 
 def _beyond(chart: Chart, form: Format) -> float:
-    """How far the last tick's label may reach beyond its axes."""
+    """How far the label of the last tick may reach beyond its axes, in inches."""
     low, high = x_range(chart)
     last, label = chart.x_ticks[-1]
     if not chart.log_x and high > low and (high - last) / (high - low) > 0.1:
@@ -214,7 +220,7 @@ def _beyond(chart: Chart, form: Format) -> float:
 
 
 def _handles(placed: Sequence[Sequence[Axes]], labels: Sequence[str]) -> list[Any]:
-    """What the legend shows beside each label."""
+    """The symbol of each label in the legend."""
     handles = dict(_labelled(placed))
     return [handles[label] for label in labels]
 

@@ -1,4 +1,4 @@
-"""A heat map, drawn: figures by client and server, darker where there is more."""
+"""Draws a heat map: figures by client and server, in darker colours for larger figures."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_LABELS = 40
-"""Of more hosts only every so many-th is named at the axes. The places are one image then, also in
-drawings of lines (40,000 paths take minutes to write and to look at), without white lines between,
-which would cover them."""
+"""With more hosts than this, only every n-th host is named at the axes. Then the places are one
+bitmap, also in vector files, because 40,000 places would take minutes to write and to show. It has
+no white lines between the places, because these would cover the places."""
 
 _TURNED_DEGREES = 38
-"""Of the names below a map, where they have room to its left; else they stand upright."""
+"""Angle of the names below a map, if they fit at this angle; otherwise they are vertical."""
 _COLUMN_NAME_INCHES = 2.2
 _NAME_GAP_INCHES = 0.08
 _FIGURE_GAP_INCHES = 0.02
 _LEAST_PT = 6.0
-"""Of a figure in its place."""
+"""Minimum type size of a figure in its place."""
 _LINE_EM = 1.25
 _POINTS_AN_INCH = 72
 _WHITE_BELOW = 0.25
-"""Relative luminance of a place up to which its figure is white: 3.5 to 1 at least."""
+"""Below this relative luminance of a place, its figure is white: a contrast of 3.5 to 1 or more."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Margins around the places, in inches, and the names in lines."""
+    """Margins around the places, in inches, and the names, broken into lines."""
 
     left: float
     bottom: float
@@ -50,7 +50,7 @@ class _Layout:
     columns: tuple[str, ...]
     name_pt: float
     degrees: int
-    """By which the names below the map are turned."""
+    """Angle of the names below the map."""
     title: str
 
     @property
@@ -59,7 +59,7 @@ class _Layout:
 
 
 def _layout(chart: HeatMap, form: Format) -> _Layout:
-    """As much beside and below the places as their names need, however long they are."""
+    """The layout of a map; its margins have room for the names, however long they are."""
     size = form.legend_pt if len(chart.rows) <= form.map_figures else 6.0
     step = _step(chart)
     rows = tuple(lines_of(name, size, form.map_name_inches) for name in chart.rows[::step])
@@ -69,7 +69,8 @@ def _layout(chart: HeatMap, form: Format) -> _Layout:
     deep = max(name.count("\n") + 1 for name in columns) * _LINE_EM * size / _POINTS_AN_INCH
     left = EDGE_INCHES + line + widest[0] + 2 * _NAME_GAP_INCHES
     wide = form.width_inches - left - form.map_right_inches
-    # The first name below the map reaches to the left, and its lines to the next one.
+    # At an angle, the first name must fit left of the map, and the lines of a name must end before
+    # the next name.
     degrees = _TURNED_DEGREES
     turn = math.radians(degrees)
     if widest[1] * math.cos(turn) > left or deep > wide / len(columns) * math.sin(turn):
@@ -78,7 +79,7 @@ def _layout(chart: HeatMap, form: Format) -> _Layout:
     below = widest[1] * math.sin(turn) + deep * math.cos(turn) + _NAME_GAP_INCHES
     notes = 2 if _present(chart.inside) else 1
     place = 4 * form.legend_pt / 100
-    # A name of several lines is as high as its place, at the most.
+    # A place is at least as high as a name of several lines.
     lines = max(name.count("\n") + 1 for name in rows)
     names_high = (lines * _LINE_EM * size + 2) / _POINTS_AN_INCH if lines > 1 else 0.0
     title = lines_of(chart.title, form.title_pt, form.width_inches - 2 * EDGE_INCHES)
@@ -101,12 +102,12 @@ def _step(chart: HeatMap) -> int:
 
 
 def heat_map_inches(chart: HeatMap, form: Format) -> float:
-    """How high its picture is: places are about half as high as wide, where there are few."""
+    """The height of a map's picture; a few places are about half as high as they are wide."""
     return _layout(chart, form).high
 
 
 def draw_heat_map(figure: Figure, chart: HeatMap, form: Format) -> None:
-    """Draw it into an empty figure of ``heat_map_inches``."""
+    """Draw a map into an empty figure whose height is ``heat_map_inches``."""
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
     at = _layout(chart, form)
@@ -170,7 +171,7 @@ def _masked(values: Sequence[Sequence[float | None]]) -> Any:
 
 
 def _draw_inside(axes: Axes, chart: HeatMap, edge: str) -> None:
-    """What is not to be compared has the ground of paper, whatever its figure."""
+    """Give places whose figures are not comparable the same neutral colour, whatever the figure."""
     from matplotlib.patches import Rectangle
 
     for y, row in enumerate(chart.inside):
@@ -200,7 +201,7 @@ def _write_figures(
     form: Format,
     place_inches: float,
 ) -> None:
-    """In each place; in none where the widest has no room in a type that can be read."""
+    """Write each figure in its place, or none if the widest does not fit in a legible size."""
     digits, size_pt = _figures_fit(chart, form, place_inches)
     if not size_pt:
         return
@@ -222,7 +223,7 @@ def _write_figures(
 
 
 def _figures_fit(chart: HeatMap, form: Format, place_inches: float) -> tuple[int, float]:
-    """(decimals, type) that the widest figure fits its place with; type 0 where none does."""
+    """(decimals, type size) at which the widest figure fits its place; size 0 if none does."""
     every = [*_present(chart.values), *_present(chart.inside)]
     for digits in (1, 0):
         widest = max(width_inches(words_of(number, digits), 1.0) for number in every)
@@ -233,6 +234,6 @@ def _figures_fit(chart: HeatMap, form: Format, place_inches: float) -> tuple[int
 
 
 def _luminance(colour: Sequence[float]) -> float:
-    """WCAG 2.2's relative luminance of red, green and blue from 0 to 1."""
+    """Relative luminance (WCAG 2.2) of red, green and blue values from 0 to 1."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

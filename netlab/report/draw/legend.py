@@ -23,17 +23,17 @@ _POINTS_AN_INCH = 72
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """Labels as they stand below a diagram."""
+    """The labels below a diagram."""
 
     labels: tuple[str, ...]
-    """In lines."""
+    """Broken into lines."""
     columns: int
     high_inches: float
-    """0 where there is nothing to be told apart."""
+    """0 if there are no labels."""
 
 
 def legend_of(labels: Sequence[str], form: Format) -> Legend:
-    """In as many columns as fit beside each other; a label wider than its picture gets lines."""
+    """A legend with as many columns as fit; a label wider than the picture is broken into lines."""
     if not labels:
         return Legend((), 0, 0.0)
     em = form.legend_pt / _POINTS_AN_INCH
@@ -44,7 +44,7 @@ def legend_of(labels: Sequence[str], form: Format) -> Legend:
     columns = len(texts)
     while columns > 1 and _wide(widths, columns, _COLUMN_GAP_EM * em) > room:
         columns -= 1
-    # As many lines, evenly filled: no label stands alone.
+    # As few columns as this number of lines needs: no label is alone in the last line.
     columns = -(-len(texts) // -(-len(texts) // columns))
     lines = [label.count("\n") + 1 for label in texts]
     most = max(
@@ -55,7 +55,7 @@ def legend_of(labels: Sequence[str], form: Format) -> Legend:
 
 
 def draw_legend(figure: Figure, legend: Legend, handles: Sequence[Any], form: Format) -> None:
-    """At the lower edge; ``handles`` are matplotlib's, one a label."""
+    """Draw a legend at the lower edge. ``handles``: matplotlib's symbols, one per label."""
     if not legend.labels:
         return
     high = figure.get_figheight()
@@ -80,7 +80,7 @@ def _wide(widths: Sequence[float], columns: int, gap: float) -> float:
 
 
 def _columns(numbers: Sequence[_Number], columns: int) -> list[Sequence[_Number]]:
-    """As matplotlib fills them: from top to bottom, the first ones with one more."""
+    """The numbers by column: matplotlib fills columns one by one, the first with one more each."""
     least, more = divmod(len(numbers), columns)
     starts = [least * at + min(at, more) for at in range(columns + 1)]
     return [numbers[start:end] for start, end in pairwise(starts)]

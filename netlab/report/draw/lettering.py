@@ -1,4 +1,4 @@
-"""Lettering: how wide words are in the pictures' type, and words in lines that fit."""
+"""Lettering: the width of words in the pictures' font, and words broken into lines that fit."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ if TYPE_CHECKING:
     from matplotlib.ft2font import FT2Font
 
 FAMILY = "DejaVu Sans"
-"""Comes with matplotlib: no picture depends on what is installed."""
+"""It comes with matplotlib, so pictures do not depend on the installed fonts."""
 
 _POINTS_AN_INCH = 72
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 _SUBPIXELS = 64
 _MEASURED_PT = 100.0
-"""Letters are measured this large, where nothing is rounded."""
+"""Size at which letters are measured: so large that rounding does not matter."""
 _SLACK = 1.03
-"""Letters that are drawn small are moved to whole pixels."""
+"""Factor for small letters, which are moved to whole pixels when they are drawn."""
 _BREAKS = re.compile(r"(?<=[\s\-_/,.:])")
-"""Behind these a line may end."""
+"""A line may end after these characters."""
 
 
 def flat(words: str) -> str:
-    """In one line: what a host says may have line ends and the like in it."""
+    """A text on one line: a host's answer may contain line ends and control characters."""
     return _BLANKS.sub(" ", words)
 
 
 def width_inches(words: str, size_pt: float) -> float:
-    """How wide words are, of several lines the widest, with a little to spare."""
+    """The width of the widest line of a text, with a small reserve."""
     widest = max(_width_em(flat(line)) for line in words.split("\n"))
     return _SLACK * widest * size_pt / _POINTS_AN_INCH
 
 
 def lines_of(words: str, size_pt: float, room_inches: float) -> str:
-    """Words in as many lines as they need; nothing is left out, however little room there is."""
+    """A text in as many lines as it needs; nothing is left out, however narrow the room is."""
     lines = [""]
     for piece in filter(None, _BREAKS.split(flat(words))):
         if width_inches((lines[-1] + piece).rstrip(), size_pt) <= room_inches:

@@ -1,9 +1,9 @@
-"""The palette: how lines, bars and places of maps look in every picture. Plain values.
+"""The palette: colours, dashes, markers and hatches of all pictures. Plain values.
 
-``page/page.css`` has the same colours for light grounds as ``--look-0`` to ``--look-5`` and
-``.heat-0`` to ``.heat-7``, and those for dark ones. tests/report/first/test_colours.py reads both
-and computes how far each is from the others for readers without one of the three kinds of cones,
-and from the ground.
+``page/page.css`` has the same colours for light backgrounds as ``--look-0`` to ``--look-5`` and
+``.heat-0`` to ``.heat-7``, and other colours for dark backgrounds.
+tests/report/first/test_colours.py reads both. It computes how far each colour is from the others,
+for readers without one of the three kinds of cones, and from the background.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import TypeAlias
 
 Dash: TypeAlias = str | tuple[float, tuple[float, ...]]
-"""As matplotlib wants it: a name, or (offset, lengths in widths of the line)."""
+"""A dash pattern of matplotlib: a name, or (offset, lengths in widths of the line)."""
 
 LOOKS = ("#4f65d8", "#df6500", "#00a47c", "#a42d74", "#07321f", "#5c4a08")
-"""The hues of Okabe and Ito 2008 (Color Universal Design), darkened until each stands out from
-white at 3 to 1, then moved apart by the smallest distance that any reader sees."""
+"""The hues of Okabe and Ito 2008 (Color Universal Design). They are darkened until each has a
+contrast of 3 to 1 with white. Then they are moved apart, to enlarge the smallest distance that any
+reader sees between two of them."""
 
 HEAT = (
     "#fee838",
@@ -27,7 +28,7 @@ HEAT = (
     "#203a6f",
     "#00224e",
 )
-"""From least to most: cividis, turned over (Nuñez, Anderton and Renslow 2018)."""
+"""From the smallest value to the largest: cividis in reverse (Nuñez, Anderton and Renslow 2018)."""
 
 DASHES: tuple[Dash, ...] = (
     "-",
@@ -37,10 +38,10 @@ DASHES: tuple[Dash, ...] = (
     (0, (3, 1.2)),
 )
 MARKERS = ("o", "s", "^", "D", "v", "X", "P")
-"""Numbers of colours, dashes and markers without a common factor: 210 lines that differ in all."""
+"""The numbers of colours, dashes and markers have no common factor: 210 lines look different."""
 
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++")
-"""Of bars; with six colours 42 that differ."""
+"""Of bars; with six colours, 42 bars look different."""
 
 CEILING_DASHES: tuple[Dash, ...] = ("-", (0, (3, 1.5)), (0, (1, 1.5)))
 
@@ -49,4 +50,4 @@ QUIET = "#6b737b"
 GRID = "#dde1e5"
 PAPER = "#ffffff"
 INSIDE = "#e3e3e0"
-"""Of figures on a map that its scale does not cover."""
+"""Colour of a map's places whose figures its scale does not cover, and of a strip's bands."""

@@ -1,9 +1,10 @@
-"""Draws charts in processes of their own, one a core, while this one makes the rest of a report.
+"""Draws charts in other processes, one per core, while this process makes the rest of a report.
 
-``python -m netlab.report.draw.parallel`` loads what drawing needs once, then becomes several: one
-on standard input and output, the others on the pipes that its words name. Each takes pickled jobs,
-answers each with a pickled picture, and says nothing else; whoever is done gets the next one. Where
-the processes cannot be had, or end early, this one draws what is missing: the bytes are the same.
+``python -m netlab.report.draw.parallel`` loads the libraries for drawing once, then forks. One of
+the processes uses standard input and output; the others use the pipes that its arguments name. Each
+process reads pickled jobs and answers each with a pickled picture. A process that has finished a
+job gets the next one. If the processes cannot be started, or end early, this process draws the
+missing pictures: the bytes are the same.
 """
 
 from __future__ import annotations
@@ -27,23 +28,24 @@ from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE, Format
 from netlab.report.tables.elements import Chart, HeatMap, Strip
 
 _MANY = 6
-"""From so many charts on further processes are worth their start."""
+"""Minimum number of charts for which starting further processes saves time."""
 _MOST = 4
-"""More of them take more memory than they save time."""
+"""Maximum number of processes: more of them would take too much memory for the time they save."""
 
 _CAN_BECOME_SEVERAL = sys.platform == "linux" and hasattr(os, "fork") and hasattr(os, "killpg")
-"""Elsewhere a process that has loaded libraries may not be doubled, and this one draws as well."""
+"""On other systems a process that has loaded libraries must not be forked. There one process is
+started, and this process draws as well."""
 
 _PACKAGES = Path(__file__).parents[3]
 
 Pictures = Callable[[], tuple[Picture, ...]]
-"""Asks for the pictures of charts that were handed over."""
+"""Returns the pictures of charts that were handed over, once all of them are drawn."""
 
 
 def draw(
     charts: Iterable[Chart | Strip | HeatMap], forms: Sequence[Format] = (PAGE_WIDE, COLUMN_WIDE)
 ) -> tuple[Picture, ...]:
-    """Draw each chart; no clock, user setting or system font has a part in the bytes."""
+    """Draw each chart. The bytes do not depend on the clock, user settings or system fonts."""
     with drawing_of_several(forms) as hand_over:
         return hand_over(charts)()
 
@@ -52,11 +54,11 @@ def draw(
 def drawing_of_several(
     forms: Sequence[Format] = (PAGE_WIDE,), *, many: bool = False
 ) -> Iterator[Callable[[Iterable[Chart | Strip | HeatMap]], Pictures]]:
-    """Have charts drawn while the block does something else, one lot after the other; it gets what
-    it then asks for them.
+    """Draw charts in other processes while the block does something else.
 
-    In each width, the second one as the column of the first. ``many``: there will be many, so that
-    the processes get ready before the first of them.
+    The block gets a function that takes charts, and returns a function for their pictures. Each
+    chart is drawn in each of ``forms``; the picture in the second one is the ``column`` of the
+    first one. ``many``: whether there will be many charts; the processes then start at once.
     """
     with drawers(start=many) as helpers:
 
@@ -79,22 +81,22 @@ def _in_widths(pictures: Sequence[Picture], charts: int) -> tuple[Picture, ...]:
 
 
 class Drawers:
-    """The processes that draw: what was handed over to them, and what they have drawn by now."""
+    """The processes that draw, with all jobs handed over and the pictures drawn so far."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._threads: list[Thread] = []
         self._jobs: list[Job] = []
         self._waiting: deque[int] = deque()
-        """Numbers of the jobs that nobody has begun."""
+        """Numbers of the jobs that no process has begun."""
         self._pictures: dict[int, Picture] = {}
         self._at_work = 0
-        """Processes that draw, or would."""
+        """Number of processes that draw or wait for a job."""
         self._over = False
         self._changed = Condition()
 
     def start(self) -> None:
-        """Have the processes, unless they are there already."""
+        """Start the processes unless they have been started already."""
         if self._process is not None:
             return
         pipes = [(os.pipe(), os.pipe()) for _ in range(_cores() - 1 if _CAN_BECOME_SEVERAL else 0)]
@@ -109,12 +111,12 @@ class Drawers:
             ends.append((self._process.stdin, self._process.stdout))
             self._at_work = len(ends)
         for jobs, pictures in ends:
-            # Of pipes that lead nowhere a thread sees the end at once.
+            # If no process uses a pipe, its thread sees the end of the pipe at once.
             self._threads.append(Thread(target=self._lead, args=(jobs, pictures), daemon=True))
             self._threads[-1].start()
 
     def hand_over(self, jobs: Sequence[Job]) -> int:
-        """Have jobs drawn behind those of before; the number of the first, from 0."""
+        """Add jobs behind the earlier ones; return the number of the first one, from 0."""
         with self._changed:
             first = len(self._jobs)
             self._jobs += jobs
@@ -123,7 +125,7 @@ class Drawers:
         return first
 
     def pictures(self, first: int, count: int) -> list[Picture]:
-        """Those of so many jobs from that one on, once all are there."""
+        """The pictures of ``count`` jobs from number ``first`` on, once all of them are drawn."""
         numbers, own_numbers = range(first, first + count), [first]
 
         def here() -> Iterator[Job]:
@@ -136,7 +138,7 @@ class Drawers:
         return [self._pictures[number] for number in numbers]
 
     def end(self) -> None:
-        """No process stays behind."""
+        """End all processes, also those that are still drawing."""
         with self._changed:
             self._over = True
             unfinished = len(self._pictures) < len(self._jobs)
@@ -149,7 +151,7 @@ class Drawers:
             self._process.wait()
 
     def _for_this_process(self, numbers: range) -> int | None:
-        """A job to be drawn here, where a core is free for it; ``None`` once all are drawn."""
+        """A job to be drawn in this process if a core is free; ``None`` once all are drawn."""
         with self._changed:
             while any(number not in self._pictures for number in numbers):
                 candidates = [number for number in self._waiting if number in numbers]
@@ -160,20 +162,20 @@ class Drawers:
         return None
 
     def _next(self) -> int | None:
-        """A job for one of the processes; ``None`` when there will be no more."""
+        """A job for one of the processes; ``None`` if there will be no more jobs."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._over)
             return None if self._over else self._waiting.popleft()
 
     def _lead(self, jobs: IO[bytes], pictures: IO[bytes]) -> None:
-        """Give one process its jobs, and take its pictures, until there are no more or it ends."""
+        """Give one process its jobs, and take its pictures, until no jobs are left or it ends."""
         number = None
         try:
             with suppress(EOFError, OSError, pickle.UnpicklingError), jobs, pictures:
                 while (number := self._next()) is not None:
                     pickle.dump(self._jobs[number], jobs)
                     jobs.flush()
-                    picture = pickle.load(pictures)  # noqa: S301 - our own process said it
+                    picture = pickle.load(pictures)  # noqa: S301 - our own process wrote it
                     with self._changed:
                         self._pictures[number], number = picture, None
                         self._changed.notify_all()
@@ -192,10 +194,10 @@ def _started(pipes: Sequence[tuple[int, int]]) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # Threads for algebra are of no use to it.
+        # Drawing needs no threads for linear algebra.
         env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
         pass_fds=[fd for pair in pipes for fd in pair],
-        # What it becomes is killed with it.
+        # Its forks are in the same process group, so that they are killed with it.
         process_group=0 if pipes else None,
     )
 
@@ -208,7 +210,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _cores() -> int:
-    """How many processes draw."""
+    """Number of processes that draw."""
     if sys.platform == "linux" and hasattr(os, "sched_getaffinity"):
         return min(_MOST, len(os.sched_getaffinity(0)))
     return min(_MOST, os.cpu_count() or 1)
@@ -216,9 +218,9 @@ def _cores() -> int:
 
 @contextmanager
 def drawers(jobs: Sequence[Job] = (), *, start: bool = False) -> Iterator[Drawers]:
-    """Have the jobs drawn, from the first one on, while the block does something else.
+    """Draw the jobs, in their order, while the block does something else.
 
-    However the block is left, no process stays behind.
+    No process remains after the block, however it ends.
     """
     helpers = Drawers()
     try:
@@ -231,9 +233,9 @@ def drawers(jobs: Sequence[Job] = (), *, start: bool = False) -> Iterator[Drawer
 
 
 def main(words: Sequence[str]) -> None:
-    """What the processes do."""
+    """Run as the drawing processes: fork once per further pipe, and draw each job."""
     make_ready()
-    # What was loaded is not gone through again and again for what could be thrown away.
+    # The garbage collector then does not visit the loaded libraries again and again.
     gc.freeze()
     own = (sys.stdin.fileno(), sys.stdout.fileno())
     ends = [own, *((int(r), int(w)) for r, w in (word.split(",") for word in words))]
@@ -258,7 +260,7 @@ def main(words: Sequence[str]) -> None:
 def _asked(jobs: IO[bytes]) -> Iterator[Job]:
     with suppress(EOFError):
         while True:
-            yield pickle.load(jobs)  # noqa: S301 - our own process said it
+            yield pickle.load(jobs)  # noqa: S301 - our own process wrote it
 
 
 if __name__ == "__main__":

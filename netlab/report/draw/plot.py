@@ -1,7 +1,7 @@
 """Charts → SVG, PNG and PDF, the same bytes each time.
 
-Each is drawn as wide as a page of a report, and where that is asked for as wide as one of its two
-columns. Both are to be shown in their own size: the type is that of a caption.
+Each chart is drawn in the width of a report's page and, on request, also in the width of one of its
+two columns. Pictures are to be shown in their own size; their type then has the size of a caption.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _PNG_DPI = 170
 _PACKED = {"compress_level": 3}
-"""Packing them tighter takes as long as drawing them."""
+"""Higher compression would take as long as drawing."""
 _PIXELS_AN_INCH = 72
 _STYLE: Any = {
     "font.family": [FAMILY],
@@ -69,17 +69,17 @@ class Picture:
     chart: Chart | Strip | HeatMap
     svg: bytes
     address: str
-    """Of the SVG, as the page holds it; empty where it does not."""
+    """The SVG as a data URL for the page; empty if the page does not contain this picture."""
     png: bytes
     pdf: bytes
     width_px: int
-    """As the page shows it, in CSS pixels."""
+    """Width in the page, in CSS pixels."""
     height_px: int
     column: Picture | None = None
-    """The same for one column of a page."""
+    """The same chart in the width of one column of a page."""
 
     def files(self) -> dict[str, bytes]:
-        """Names and bytes; those for a column in a folder of their own."""
+        """File name → bytes; the pictures for a column are in a folder of their own."""
         name = self.chart.name
         own = {f"{name}.svg": self.svg, f"{name}.png": self.png, f"{name}.pdf": self.pdf}
         narrow = {} if self.column is None else self.column.files()
@@ -87,8 +87,9 @@ class Picture:
 
 
 def drawn_each(jobs: Iterator[Job]) -> Iterator[Picture]:
-    """Charts, each in one width. A job is taken when those before it are drawn, and the style stays
-    as it is for all of one width that follow each other.
+    """Draw charts, each in one width.
+
+    A job is taken once the jobs before it are drawn. Consecutive jobs of one width share one style.
     """
     for form, group in groupby(jobs, key=itemgetter(1)):
         with style(form):
@@ -97,14 +98,14 @@ def drawn_each(jobs: Iterator[Job]) -> Iterator[Picture]:
 
 
 def make_ready() -> None:
-    """Load what drawing needs."""
+    """Load the libraries for drawing."""
     import matplotlib.backends.backend_agg
     import matplotlib.backends.backend_pdf
     import matplotlib.backends.backend_svg  # noqa: F401
 
 
 def figure_of(chart: Chart | Strip | HeatMap, form: Format) -> Figure:
-    """The chart as matplotlib's figure; to be made and written within ``style``."""
+    """The chart as matplotlib's figure; make it, and write it to a file, within ``style``."""
     match chart:
         case Strip():
             return strip_of(chart, form)
@@ -118,11 +119,11 @@ def figure_of(chart: Chart | Strip | HeatMap, form: Format) -> Figure:
 
 @contextmanager
 def style(form: Format) -> Iterator[None]:
-    """matplotlib's settings for pictures of that width, and afterwards those of before."""
+    """matplotlib's settings for pictures of this width; the earlier settings are restored."""
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():
-        # A name in a script that the font does not have is drawn as boxes; the tables have it.
+        # Letters that the font does not have are drawn as boxes; the tables have the names.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)

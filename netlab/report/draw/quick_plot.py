@@ -1,4 +1,4 @@
-"""A chart for a notebook: means with their intervals, on axes that a person goes on with."""
+"""A chart for a notebook: means with their intervals, on axes that the user can change."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ if TYPE_CHECKING:
     Drawn: TypeAlias = Axes
 
 WIDE = 100
-"""From this ratio of the largest to the smallest on, an axis is logarithmic."""
+"""The x axis is logarithmic from this ratio of its largest to its smallest value."""
 
 
 def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
-    """Means over ``x``, a line a level of ``hue``; ValueError for a column that is not there.
+    """Draw means over ``x``, a line for each level of ``hue``.
 
     ``summary`` is that of ``netlab.results.core.summary_of``. Bars are intervals of 95 %.
     Several cells may have the same ``x`` and ``hue``. Then their mean is drawn, without a bar, and
-    the title names the settings in which they differ.
+    the title names the settings in which they differ. ValueError for an unknown column or quantity,
+    and if there is no result.
     """
     import matplotlib.pyplot as plt
 
@@ -56,13 +57,13 @@ def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
 
 def _draw(axes: Any, line: Frame, x: str, label: str) -> None:
     if line[x].duplicated().any():
-        # Of several cells in one place the mean; an interval of one of them would not be its own.
+        # Several cells in one place: only their mean, because no interval belongs to this mean.
         line = (
             line.groupby(x, as_index=False, sort=False)["mean"].mean().assign(low=None, high=None)
         )
     line = line.sort_values(x)
     means = line["mean"].astype(float)
-    # What has no interval, of less than three trials, has no bar.
+    # A mean of fewer than three trials has no interval, so it has no bar.
     below = (means - line["low"].astype("Float64").fillna(means)).astype(float)
     above = (line["high"].astype("Float64").fillna(means) - means).astype(float)
     places = line[x].astype(str if line[x].dtype == "string" else float)

@@ -1,4 +1,4 @@
-"""Formats: how wide a picture is, and with it its margins, its type and its lines. Pure."""
+"""Formats: the width of a picture, which decides its margins, its type and its lines. Pure."""
 
 from __future__ import annotations
 
@@ -7,59 +7,61 @@ from dataclasses import dataclass
 _CM_AN_INCH = 2.54
 _POINTS_AN_INCH = 72
 _ABREAST_FROM_INCHES = 5.0
-"""Panels of narrower pictures stand one below the other, where they are few."""
+"""In a picture narrower than this, a few panels are one below the other."""
 _STACKED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """One width of pictures, shown in their own size. Lengths in inches, type in points."""
+    """The sizes in pictures of one width, shown in their own size: lengths in inches, type in
+    points.
+    """
 
     width_inches: float
     left_inches: float
     right_inches: float
     bottom_inches: float
-    """Below the axes: ticks, their labels and the axis's name."""
+    """Height below the axes: ticks, their labels and the axis's name."""
     axes_high_inches: float
     panel_high_inches: float
-    """Of the axes, where there are several."""
+    """Height of the axes of each panel, if there are several."""
     share_high_inches: float
-    """Of axes with shares of the ceiling."""
+    """Height of axes with shares of the ceiling."""
     title_pt: float
     text_pt: float
     legend_pt: float
     small_pt: float
-    """Of ticks, where there are many."""
+    """Type of ticks, if there are many."""
     line_pt: float
     marker_pt: float
     map_right_inches: float
-    """Beside a map, for its scale."""
+    """Width beside a map, for its scale."""
     map_name_inches: float
-    """Most of a host's name at the edge of a map; longer ones have lines."""
+    """Maximum width of a host's name at the edge of a map; longer names are broken into lines."""
     map_figures: int
-    """Of more hosts a side the figures do not fit into their places."""
+    """Maximum number of hosts per side for which the figures fit into their places."""
 
     @property
     def axes_wide_inches(self) -> float:
-        """Between the margins."""
+        """Width between the margins."""
         return self.width_inches - self.left_inches - self.right_inches
 
     @property
     def title_line_inches(self) -> float:
-        """Each further line of a title."""
+        """Height of one line of a title."""
         return 1.25 * self.title_pt / _POINTS_AN_INCH
 
     def top_inches(self, title: str) -> float:
-        """What a title takes above the axes."""
+        """Height of a title above the axes."""
         return 0.2 + (title.count("\n") + 1) * self.title_line_inches
 
     def panels_abreast(self, panels: int) -> int:
-        """How many of them stand side by side."""
+        """Number of panels in a row."""
         if self.width_inches < _ABREAST_FROM_INCHES:
             return 1 if panels <= _STACKED else 2
         if panels <= _STACKED:
             return panels
-        # Four are a square; of more, rows of one length as far as may be.
+        # Four panels are a square; more panels fill their rows as evenly as possible.
         return 2 if panels == 4 else min((3, 4), key=lambda abreast: -panels % abreast)
 
 
@@ -81,7 +83,7 @@ PAGE_WIDE = Format(
     map_name_inches=1.75,
     map_figures=10,
 )
-"""As wide as the text of an A4 page: 17 cm."""
+"""The width of the text of an A4 page: 17 cm."""
 
 COLUMN_WIDE = Format(
     width_inches=8.5 / _CM_AN_INCH,
@@ -101,4 +103,4 @@ COLUMN_WIDE = Format(
     map_name_inches=0.95,
     map_figures=6,
 )
-"""As wide as one of the two columns of such a page: 8.5 cm."""
+"""The width of one of the two columns of such a page: 8.5 cm."""

@@ -1,4 +1,4 @@
-"""A strip, drawn: low diagrams one below the other over one axis, parts of it shaded."""
+"""Draws a strip: low diagrams one below the other over one x axis, with shaded parts."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ if TYPE_CHECKING:
 
 _PANEL_INCHES = 0.95
 _TALL_INCHES = 1.45
-"""Of a panel whose values go up from zero."""
+"""Height of a panel whose values start at zero."""
 _PANEL_GAP_INCHES = 0.36
 _BOTTOM_INCHES = 0.52
 _WORD_GAP_INCHES = 0.06
 
 
 def strip_of(strip: Strip, form: Format) -> Figure:
-    """The panels from top to bottom, each with a scale of its own; to be made within a style."""
+    """The strip as matplotlib's figure; call it within ``style``.
+
+    The panels are drawn from top to bottom, each with a y scale of its own.
+    """
     wide_inches = form.width_inches
     units = {panel.unit for panel in strip.panels}
-    # What all panels have in common is said once.
+    # If all panels have the same unit, only the title of the strip names it.
     common = f", {units.pop()}" if len(units) == 1 else ""
     titles = [
         lines_of(
@@ -86,7 +89,10 @@ def _draw_panel(axes: Axes, strip: Strip, index: int, form: Format) -> None:
 
 
 def _place(figure: Figure, placed: list[Axes], form: Format) -> float:
-    """All panels as wide as what their y axes say leaves; the middle of them, as a share."""
+    """Set the horizontal positions of all panels; return their middle, as a share of the width.
+
+    The labels of the y axes have room to the left of the panels.
+    """
     wide_inches = form.width_inches
     margin_inches = (
         EDGE_INCHES + TICK_INCHES + max(y_labels_inches(a, form.small_pt) for a in placed)
@@ -101,7 +107,10 @@ def _place(figure: Figure, placed: list[Axes], form: Format) -> float:
 
 
 def _name_bands(axes: Axes, strip: Strip, form: Format, wide_inches: float) -> None:
-    """Each at the top of the first panel, in its middle; moved where two would touch."""
+    """Write the name of each band at the top of the first panel, in the middle of the band.
+
+    A name that would overlap the one before it is moved to the right.
+    """
     low, high = axes.get_xlim()
     end = 0.0
     for band in strip.bands:

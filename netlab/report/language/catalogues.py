@@ -1,4 +1,4 @@
-"""The catalogues of other languages: gettext's, one file ``CODE.po`` a language."""
+"""The gettext catalogues of other languages: one file ``CODE.po`` per language."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A report in another language: its messages by a catalogue, its figures as that language does.
+"""A report in another language: translated messages, and figures in the format of that language.
 
-Catalogues are gettext's, one file ``CODE.po`` a language (docs/extending.md); Babel reads them and
-knows how a language writes figures. A message that the catalogue lacks stays English.
+The catalogues are gettext's, one file ``CODE.po`` per language (docs/extending.md). Babel reads
+them and formats figures. A message that the catalogue lacks stays English.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Translated(Wording):
         self._marks = str.maketrans(",.", get_group_symbol(language) + self.decimal_marker)
 
     def text(self, words: str) -> str:
-        """A message in this language, a figure as it is written there; anything else as it is.
+        """A message in this language, or a figure in its format; any other text is unchanged.
 
-        A message that the catalogue lacks is English with all that is in it: no half sentences.
+        If the catalogue lacks a message, all of the message is English, including its values.
         """
         if not isinstance(words, Message):
             return _FIGURE.sub(self._spelled, words) if _FIGURE.fullmatch(words) else words
@@ -64,19 +64,19 @@ class Translated(Wording):
         return translation[:1].upper() + translation[1:] if words.begins else translation
 
     def gettext(self, words: str) -> str:
-        """By the catalogue."""
+        """The catalogue's translation of a text; the English text if there is none."""
         with suppress(LookupError):
             return self._catalogue.gettext(words)
         return words
 
     def ngettext(self, singular: str, plural: str, number: int) -> str:
-        """By the catalogue, in the form that the language has for this number."""
+        """As ``gettext``, in the plural form that the language has for this number."""
         with suppress(LookupError):
             return self._catalogue.ngettext(singular, plural, number)
         return super().ngettext(singular, plural, number)
 
     def _template(self, words: Message) -> str:
-        """What the catalogue has for a message; LookupError where it lacks it."""
+        """The catalogue's translation of a message's template; LookupError if there is none."""
         if words.many:
             return self._catalogue.ngettext(words.id, words.many, words.number)
         bare = _BRACES.sub("", words.id)
@@ -96,7 +96,7 @@ class Translated(Wording):
         return figure[1].translate(self._marks) + figure[2]
 
     def of_table(self, table: AnyTable) -> AnyTable:
-        """Title, headings, footnotes, and how its figures are written."""
+        """A table: title, headings and footnotes translated, figures in the language's format."""
         fields: dict[str, Any] = {
             "title": self.text(table.title),
             "corner": self.text(table.corner),
@@ -114,7 +114,7 @@ class Translated(Wording):
         return replace(table, **fields)
 
     def of_section(self, section: TableSection) -> TableSection:
-        """Its tables, and who is at both ends."""
+        """A section: its tables, and the text about the systems and hosts at both ends."""
         return replace(
             section,
             grid=replace(section.grid, conditions=self.text(section.grid.conditions)),
@@ -123,7 +123,7 @@ class Translated(Wording):
         )
 
     def of_part(self, part: Part) -> Part:
-        """Its title, paragraphs, sheets and charts."""
+        """A part: its title, paragraphs, sheets and charts."""
         return replace(
             part,
             title=self.text(part.title),
@@ -134,7 +134,7 @@ class Translated(Wording):
         )
 
     def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:
-        """Title, axes, legend, and what a reader is told who does not see it."""
+        """A chart: title, axes, legend, and the description for readers who cannot see it."""
         common: dict[str, Any] = {
             "title": self.text(chart.title),
             "x_label": self.text(chart.x_label),

@@ -1,6 +1,6 @@
-"""Wording: how a report's labels and figures are written. The base leaves them as they are. Pure.
+"""Wording: the texts and figures of a report in its language. Pure.
 
-The report writes English; ``Translated`` says the same in another language.
+The base class writes English and changes nothing; ``Translated`` writes another language.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Wording:
     """Word before a table's number."""
 
     def text(self, words: str) -> str:
-        """One text: a label, a sentence, a figure."""
+        """A text (a label, a sentence or a figure) as the report writes it."""
         return words
 
     def gettext(self, words: str) -> str:
-        """A text of a template of the page, as gettext names it."""
+        """A text of a template of the page; the method has the name that gettext gives it."""
         return words
 
     def ngettext(self, singular: str, plural: str, number: int) -> str:

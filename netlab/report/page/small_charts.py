@@ -58,7 +58,7 @@ class SmallChart:
     marks: tuple[SeriesMark, ...] = ()
     """The marks for findings with a time."""
     from_zero: bool = True
-    """Whether the y axis begins at zero; else below its lowest point, and no line joins points."""
+    """Whether the y axis begins at zero; if not, it begins lower, and no line joins the points."""
 
 
 @dataclass(frozen=True, slots=True)

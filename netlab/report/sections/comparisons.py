@@ -28,7 +28,7 @@ TITLE = _("Comparisons")
 _MOST_IN_SENTENCE = 6
 """With more pairs of cells there is no sentence: the table has them."""
 _TWICE = 1.95
-"""From this ratio upwards it is given in times, below in per cent."""
+"""A ratio from this value upwards is written as a multiple, a smaller one in per cent."""
 _MORE: Mapping[str, Callable[[str], Message]] = {
     "longer": lambda percent: _("{percent} % longer", percent=percent),
     "shorter": lambda percent: _("{percent} % shorter", percent=percent),

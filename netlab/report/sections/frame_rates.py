@@ -3,8 +3,8 @@
 The share of the link's rate is given next to each.
 
 A frame keeps the link busy for its preamble (8 bytes), header, payload, FCS and the gap of 12
-bytes after it. A count without the gap takes 1526 bytes for a full frame instead of 1538, and
-finds a link at 99.0 % that is at 99.8 %.
+bytes after it. Without the gap, a full frame counts as 1526 bytes instead of 1538. A link at 99.8 %
+of its rate would then seem to be at 99.0 %.
 """
 
 from __future__ import annotations

@@ -262,7 +262,7 @@ def curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> 
             packets = fragments(size + 1, mtu_bytes=mtu_bytes, ip_version=ip_version)
         except ValueError:
             break
-        # The last fragment of the next longer message has the room that the others are filled to.
+        # The next message that fills its frames is longer by the room left in the last fragment.
         size += 1 + packets[0] - packets[-1]
     return sorted(size for size in even | teeth | set(sizes) if first <= size <= last)
 

@@ -192,8 +192,8 @@ def _amount(name: str) -> Callable[[Finding], str | None]:
 
 
 _MEANS = (
-    _("mean {mean} with it, {mean_without} without, median {median}"),
-    _("mean {mean} with it, median {median}"),
+    _("mean {mean}, {mean_without} without outliers, median {median}"),
+    _("mean {mean}, median {median}"),
 )
 
 

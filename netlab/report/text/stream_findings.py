@@ -117,8 +117,8 @@ def _frames(number: int) -> Message:
 
 def _few_frames(number: int) -> Message:
     return counted(
-        "{number} frame is within the usual number of frames that no protocol handles",
-        "{number} frames are within the usual number of frames that no protocol handles",
+        "the {number} frame that they dropped may belong to another protocol",
+        "the {number} frames that they dropped may belong to other protocols",
         number,
     )
 

@@ -22,11 +22,12 @@ NAME = "findings"
 
 MOST_LEADING = 5
 MOST_TOGETHER = 3
-"""Findings of a kind that a leading sentence gives with figures; of the others it names cells."""
+"""Maximum number of findings of a kind that a leading sentence states with figures; it only names
+the cells of further findings."""
 MOST_NAMED, MOST_BRIEFLY = 8, 1
-"""Cells that such a sentence names; the same on the first screen."""
+"""Maximum number of names in such a sentence: in general, and on the first screen."""
 MOST_LISTED = 200
-"""Findings in the table; a paragraph says so if a run has more."""
+"""Maximum number of findings in the table; a paragraph tells the reader if a run has more."""
 
 
 def leading(run: Analysis) -> tuple[str, ...]:
@@ -124,13 +125,13 @@ def stated(run: Analysis) -> Part | None:
 
 _MEANS = _(
     "A finding is computed from the records alone. If its evidence is missing, there is no "
-    "finding. A warning means that a figure does not describe the network, or is not reliable as "
-    "it stands. An outlier is more than six scales away from the median of its six nearest "
+    "finding. A warning means that a figure does not describe the network, or is not reliable. A "
+    "cell is an outlier if it is more than six scales away from the median of its six nearest "
     "neighbours along the socket buffer (Hampel’s identifier; the scale is 1.4826 times the median "
     "absolute deviation, at least 1 % of the median). Two adjacent cells that deviate in the same "
-    "direction are a step. A trial is a stray if its modified z score is above 3.5 among five or "
-    "more trials (Iglewicz and Hoaglin). No figure is left out of a mean: the mean without it is "
-    "given next to it."
+    "direction are a step. A trial is an outlier if its modified z score is above 3.5 among five "
+    "or more trials of its cell (Iglewicz and Hoaglin). No figure is left out of a mean: the mean "
+    "without the outliers is given next to the mean."
 )
 
 
@@ -188,7 +189,7 @@ def _blanks(findings: Sequence[Finding], index: RunIndex) -> Message:
         for reason, cells in reasons.items()
     ]
     return _(
-        "Without a result, of {cells}: {reasons}.",
+        "Of {cells}, these have no result: {reasons}.",
         cells=counted("{number} cell", "{number} cells", len(index.cells)),
         reasons=joined("; ", parts),
     )
@@ -251,7 +252,7 @@ def _comparisons(findings: Sequence[Finding], index: RunIndex) -> Message:
     text = sentence(min(findings, key=_distance), index)
     if len(findings) == 1:
         return text
-    remark = _("The other comparisons of pairings also have one trial each: no verdict.")
+    remark = _("The other pairings also have one trial per cell, so there is no verdict on them.")
     return joined(" ", (text, remark))
 
 

@@ -14,7 +14,7 @@ _PARTS: Mapping[str, Callable[[str], Message]] = {
     "hold_trip_ns": lambda time: _("{time} held back by the server", time=time),
     "client_cpu_trip_ns": lambda time: _("{time} with the client’s thread on a CPU", time=time),
     "server_cpu_trip_ns": lambda time: _("{time} with the server’s thread on a CPU", time=time),
-    "wait_trip_ns": lambda time: _("{time} ready to run and without a CPU", time=time),
+    "wait_trip_ns": lambda time: _("{time} of waiting for a CPU", time=time),
 }
 """Name of a part → its words."""
 

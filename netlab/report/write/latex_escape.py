@@ -1,4 +1,4 @@
-"""Text → LaTeX that shows it and does nothing else, whichever engine sets it. Pure."""
+"""Text → LaTeX source that shows the text and executes nothing, in every TeX engine. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPECIAL = {
     "|": r"\textbar{}",
     '"': "''",
     "`": "{`}",
-    # Behind the end of a row these would be taken for its options.
+    # After the end of a row, LaTeX would read these as its options.
     "[": "{[}",
     "]": "{]}",
     "*": "{*}",
@@ -62,7 +62,7 @@ _SPECIAL = {
 }
 
 _LETTERS = frozenset("ÄÖÜäöüßÀÁÂÃÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕØÙÚÛÝàáâãåæçèéêëìíîïñòóôõøùúûýÿ")
-"""Letters that every engine and the oldest of LaTeX's fonts know."""
+"""Letters that every engine has, even with LaTeX's oldest fonts."""
 
 _ACCENTS = {
     "\u0300": "`",
@@ -84,13 +84,13 @@ _NOT_PLAIN = re.compile(r"[^A-Za-z0-9 ().:;/+=,-]|[-,](?=[-,])")
 
 
 def latex_text(text: str) -> str:
-    """Text as LaTeX shows it: on one line, no command, no comment.
+    """LaTeX source that shows a text on one line; no part of the text is a command or a comment.
 
-    A character that not every engine can set is named by its code: ``[U+4E2D]``.
+    A character that not every engine can set is replaced by its code: ``[U+4E2D]``.
     """
     if not _NOT_PLAIN.search(text):
         return text
-    # Two hyphens, a question mark before a quote and the like would melt into another sign.
+    # Some pairs, such as two hyphens or a question mark before a quote, would become one sign.
     apart = re.sub(r"([-?!,'])(?=[-'`,])", "\\1\0", printable(text))
     return "".join(map(_character, apart))
 
@@ -110,7 +110,7 @@ def _coded(character: str) -> str:
 
 
 def shown_characters(text: str) -> int:
-    """How many characters there are to see of a text as ``latex_text`` gives it."""
+    """Number of visible characters of a text as ``latex_text`` writes it."""
     if text.isascii():
         return len(text)
     return sum(
@@ -125,7 +125,7 @@ def shown_characters(text: str) -> int:
 
 
 def _with_accent(character: str) -> str | None:
-    """``č`` as ``\\v{c}``; ``None`` for what is no ASCII letter with one known accent."""
+    """``č`` as ``\\v{c}``; ``None`` if it is not an ASCII letter with one known accent."""
     parts = unicodedata.normalize("NFD", character)
     if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS:
         return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"

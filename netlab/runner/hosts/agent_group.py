@@ -65,7 +65,7 @@ class AgentGroup:
             return host
         letter = OS_OF_PROBE.get(str(self.hello(host).get("os")))
         if letter is None:
-            raise HostError(f"{host.name}: its probe names no system that netlab knows")
+            raise HostError(f"{host.name}: its probe reports a system that netlab does not know")
         return replace(host, os=letter)
 
     def facts(self, host: Host, to: str | None = None) -> Mapping[str, Any]:
@@ -76,9 +76,9 @@ class AgentGroup:
         return agent.facts() if to is None else agent.facts(to=to)
 
     def hand_over(self, host: Host) -> Agent | None:
-        """The agent of that host name, for a run that measures with it as ``host``.
+        """The agent of the host with this name, for a run in which ``host`` describes that host.
 
-        ``None`` if there is none or it is lost. The group still closes it.
+        ``None`` if there is no such agent or it is lost. The group still closes the agent.
         """
         agent = self._agents.get(host.name)
         if agent is None or agent.gone:

@@ -35,14 +35,14 @@ class FactNotes:
     ) -> None:
         """Note the facts of each host, with the route to its peer.
 
-        There is a warning instead if a host does not report facts, or if a note cannot hold its
-        values.
+        If a host does not report its facts, or if a note cannot hold their values, there is a
+        warning instead.
         """
         answers = _facts_of({host: (agent, peers[host]) for host, agent in agents.items()})
         for host, agent in agents.items():
             facts = answers[host]
             if isinstance(facts, Exception):
-                self._notify(f"warning: {host}: no facts: {facts}")
+                self._notify(f"warning: {host}: its facts cannot be read: {facts}")
                 continue
             self.values[host] = HostValues.of(facts, agent.hello)
             noted: Mapping[str, Value] = {k: v for k, v in facts.items() if k not in NOT_KEPT}
@@ -85,7 +85,8 @@ class FactNotes:
                 with shielded():
                     folder.note("route", durable=False, **data)
             except (HostError, ProbeError, ValueError) as error:
-                self._notify(f"warning: {host}: no facts about its route to {peer}: {error}")
+                words = f"the facts of its route to {peer} are not noted: {error}"
+                self._notify(f"warning: {host}: {words}")
 
     def _report_restart(self, host: str, boot: object) -> None:
         last_boot = self._boots.get(host)

@@ -60,8 +60,8 @@ class HostAgents:
         notify: Callable[[str], None] | None = None,
         open_agents: AgentGroup | None = None,
     ) -> None:
-        """``notify`` gets messages about slow steps, ``keep`` gets defects; several threads call
-        them. ``open_agents``: agents that need no new login.
+        """``notify`` gets messages about slow steps, ``keep`` gets exceptions that are defects of
+        netlab; several threads call both. ``open_agents``: agents that need no new login.
         """
         self.agents: dict[str, Agent] = {}
         """Host name → agent; a lost agent stays until a new one replaces it."""
@@ -159,7 +159,7 @@ class HostAgents:
     # While the run lasts
 
     def lose(self, name: str) -> None:
-        """Reconnect to a host whose agent was lost, once and now; if that fails, it is away."""
+        """Reconnect at once to a host whose agent was lost; if this fails, the host is away."""
         with self._guard:
             mending = self._mending.setdefault(name, threading.Lock())
         with mending:
@@ -282,8 +282,8 @@ class HostAgents:
             turn.release()
 
     def _patience(self, agent: Agent, holder: str) -> float:
-        """Seconds to wait for the holder of a host's lock. An agent of this run is ended, or ends
-        by itself.
+        """Seconds to wait for the holder of a host's lock. If the holder is an old agent of this
+        run, it is ended, or ends by itself.
         """
         if self.closing:
             return 0.0

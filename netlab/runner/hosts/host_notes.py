@@ -48,7 +48,7 @@ def peers_of(pairs: Pairs) -> dict[str, str]:
         try:
             server_address, client_address = common_addresses(server, client)[0]
         except HostError:
-            # A pair by name without a common network: its own trials report that.
+            # The pair is by name and has no common network. Its own trials report that.
             continue
         peers.setdefault(server.name, client_address)
         peers.setdefault(client.name, server_address)

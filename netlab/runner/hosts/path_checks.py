@@ -30,15 +30,15 @@ NO_PREFLIGHT = Preflight(blocked=(), warnings=())
 CUT = frozenset({"path-blocked", "wrong-path"})
 
 FIRST_LOOK_S = 10.0
-"""Time after which a way that never passed is checked again: its cable may have been unplugged."""
+"""Time to a second check of a way that never worked: its cable may have been unplugged."""
 
 
 class PathChecks:
     """The checks of all pairings. A way is the path of one protocol between two test addresses.
 
-    A way on which packets do not pass is **cut**. If it passed before, the run waits for it as for
-    a host. If it never passed, the cause may be a firewall or an unplugged cable: it is checked
-    again soon, and once more when everything else is done.
+    A way on which packets do not pass is **cut**. If packets passed before, the run waits for the
+    way as it waits for a host. If packets never passed, the cause may be a firewall or an unplugged
+    cable: the way is checked again soon, and once more when everything else is done.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class PathChecks:
         *,
         keep: KeepTraceback,
     ) -> None:
-        """``keep`` gets defects, from several threads."""
+        """``keep`` gets exceptions that are defects of netlab; several threads call it."""
         self.cut: dict[Way, Absence] = {}
         self.has_defects = False
         """Whether a first check failed because of a defect of netlab."""
@@ -61,7 +61,7 @@ class PathChecks:
         self._first: dict[str, Preflight] = {}
         """Pairing → result of its first successful check."""
         self._never_passed: set[Way] = set()
-        """Cut ways that never passed."""
+        """Cut ways on which packets never passed."""
         self._looked_last: set[Way] = set()
         self._unchecked: set[str] = set()
         """Pairings to check before they are measured, such as those of a host that came back."""
@@ -228,12 +228,12 @@ class PathChecks:
             return self._defect(error, pairing)
 
     def _defect(self, error: Exception, pairing: str) -> str:
-        """Save the traceback of a defect; a sentence about it."""
+        """Save the traceback of a defect; returns a sentence about it."""
         return f"{pairing}: {self._keep(error, f'check-{pairing}')}"
 
     def _check_again(self, pairing: str) -> Unmeasured | None:
-        server, client = (host.name for host in self._pairs[pairing])
         """Check a pairing and keep the result; returns why it cannot be measured, or ``None``."""
+        server, client = (host.name for host in self._pairs[pairing])
         try:
             result = self._check(pairing)
         except HostGone:

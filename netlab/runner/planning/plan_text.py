@@ -37,7 +37,7 @@ def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = No
     if matrix.scale != 1:
         lines += [
             "",
-            f"Scaled: every count is multiplied by {plain_figures(matrix.scale)}, at least 1",
+            f"Scaled: every `count` is multiplied by {plain_figures(matrix.scale)} (at least 1)",
         ]
     if matrix.link is not None:
         lines += ["", _link(matrix.link)]
@@ -158,9 +158,8 @@ def _tightness(plan: Planned) -> list[str]:
     if until is None:
         return []
     return [
-        f"Until the mean is within ± {format_share(until.within)} at "
-        f"{format_share(until.confidence)} confidence: {until.at_least} to {until.at_most} trials "
-        "per cell"
+        f"A cell is repeated until its mean is within ± {format_share(until.within)} at "
+        f"{format_share(until.confidence)} confidence: {until.at_least} to {until.at_most} trials"
     ]
 
 
@@ -191,11 +190,14 @@ def _time(plan: Planned) -> str:
         sentences.append(text)
     if most.at_link_rate:
         sentences.append(
-            f"{_are(most.at_link_rate)} bounded by a count: their time is calculated from the "
-            "link's rate, and hosts may take longer"
+            f"{_are(most.at_link_rate)} limited by `count` and not by time: their time is "
+            "calculated from the link's rate, and hosts may take longer"
         )
     if most.counted:
-        sentences.append(f"{_are(most.counted)} bounded by a count: their time cannot be predicted")
+        sentences.append(
+            f"{_are(most.counted)} limited by `count` and not by time: their time cannot be "
+            "predicted"
+        )
     if most.searching:
         verb = "searches" if most.searching == 1 else "search"
         sentences.append(
@@ -204,7 +206,8 @@ def _time(plan: Planned) -> str:
         )
     if most.unbounded:
         sentences.append(
-            f"{_are(most.unbounded)} without a known time: set the line rate with `link`"
+            f"The time of {many(most.unbounded, 'trial')} is not known: set the line rate with "
+            "`link`"
         )
     return ". ".join(sentences)
 

@@ -47,7 +47,7 @@ def possible_of(cells: Sequence[Cell], inventory: Inventory) -> Possible:
     if not lacking:
         return Possible(possible, {}, "")
     share = f"{_listed(present)}: {len(possible)} of {many(len(cells), 'cell')}"
-    return Possible(possible, lacking, f"{inventory.file} can do {share}; {_wants(lacking)}")
+    return Possible(possible, lacking, f"{inventory.file} has hosts for {share}; {_wants(lacking)}")
 
 
 def _wants(lacking: Mapping[str, str]) -> str:

@@ -66,7 +66,7 @@ def hosts_named(words: Sequence[str], inventory: Path | None) -> tuple[Host, Hos
 
 
 def this_machine(name: str = HERE) -> Host:
-    """This machine as a host, by its loopback."""
+    """This machine as a host with its loopback addresses."""
     return Host(name=name, os=local_os(), local=True, addresses={"loopback": LOOPBACK})
 
 
@@ -77,7 +77,7 @@ def host_by_ssh(word: str) -> Host:
     try:
         target = parse_ssh(word)
     except ValueError as error:
-        raise UsageError(f"{error}; and no inventory names it (--hosts FILE)") from None
+        raise UsageError(f"{error}; no host of an inventory (--hosts FILE) is meant") from None
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", target.host).strip("-._") or "host"
     return Host(name=name[:63], os="", ssh=target)
 

@@ -102,7 +102,7 @@ def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
 def _addresses(
     facts: Mapping[str, Any], *, all_kinds: bool = False
 ) -> Iterator[tuple[str, Interface]]:
-    """Device and address; those of use between two hosts, or of ``all_kinds``."""
+    """Device and address of each entry of use between two hosts, or of all if ``all_kinds``."""
     for device, local in addresses_in(facts):
         if not device:
             continue

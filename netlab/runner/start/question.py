@@ -76,8 +76,9 @@ class Question:
 
     @property
     def asks_for_capacity(self) -> bool:
-        """Whether the question is the highest throughput. Then the receiver adapts, so that it is
-        not the bottleneck; streams that share threads can only block.
+        """Whether the question asks for the highest throughput. If so, the receiver chooses its
+        receive call (``adaptive``), so that the receiver is not the bottleneck. Streams that share
+        threads can only use blocking calls.
         """
         return self.rate is None and self.streams <= STREAMS_WITH_A_THREAD
 

@@ -14,9 +14,9 @@
 #include "test/records.h"
 #include "version.h"
 
-#define LOOK_MS 200                        /* how often a waiting agent looks at what else there is */
-#define UNREAD_MAX_BYTES (1u << 20)        /* of answers, before more is asked for */
-#define LAST_WORDS_NS (2 * SECOND_NS)      /* for whoever has stopped reading */
+#define LOOK_MS 200                        /* interval of checks while tests or output wait */
+#define UNREAD_MAX_BYTES (1u << 20)        /* unread output above which no request is read */
+#define LAST_WORDS_NS (2 * SECOND_NS)      /* time for a silent reader to read the last records */
 
 struct agent {
     bool by_hand, quitting;
@@ -262,7 +262,7 @@ static struct error handle(struct agent *agent, const struct request *request)
     return error_about("unknown-verb", "", request->verb);
 }
 
-/* False: it was answered with an error. */
+/* Answers one request. False: the answer was an error. */
 static bool answer_request(struct agent *agent, const struct request *request)
 {
     struct error error = handle(agent, request);
@@ -339,7 +339,7 @@ static ptrdiff_t read_more(char *into, size_t capacity, int wait_ms)
     return PLAT_TIMED_OUT;
 }
 
-/* False: the agent must end because of silence. */
+/* Serves requests until the end of the input. False: the agent must end because of silence. */
 static bool serve(struct agent *agent, const struct agent_patience *patience)
 {
     static struct line_reader reader;

@@ -9,7 +9,7 @@
 #define SLEEPS 200
 #define SLEEP_NS UINT64_C(100000)
 #define BUDGET_NS UINT64_C(50000000)
-#define ASSUMED_NS UINT64_C(16000000) /* where no thread could measure: the worst timer known */
+#define ASSUMED_NS UINT64_C(16000000) /* the worst known timer, assumed if nothing was measured */
 
 static plat_mutex joining; /* several tests may ask at once */
 static plat_thread thread;
@@ -35,7 +35,7 @@ static void measure(void *argument)
         over[count++] = took > SLEEP_NS ? took - SLEEP_NS : 0;
     }
     if (count == 0)
-        return; /* kept from running for the whole budget: the worst known stands */
+        return; /* this thread did not run within the budget: the assumed value stays */
     qsort(over, count, sizeof over[0], ascending);
     worst_sleep_ns = over[(count * 999 + 999) / 1000 - 1];
     usual_sleep_ns = SLEEP_NS + over[(count - 1) / 2];

@@ -104,7 +104,7 @@ static void add_gaps(const struct test *test, struct json *record)
     result_late_ticks(test, origin_ns, record);
 }
 
-/* How it waited: the request, its choice, and the figures of its waiting. */
+/* How the receiver waited: the request, the receiver's choice, and the figures of its waiting. */
 static void add_way(const struct test *test, struct json *record)
 {
     const struct settings *settings = &test->settings;
@@ -179,7 +179,7 @@ static void add_method(struct test *test, struct json *record)
     json_u64(record, "send_calls", calls);
 }
 
-/* Of all streams, over the whole test. */
+/* The figures of the send calls of all streams, over the whole test. */
 static void add_calls(struct test *test, struct json *record)
 {
     struct calltime calls = test->stream[0].calls;

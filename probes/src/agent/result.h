@@ -8,9 +8,9 @@
 void result_window(struct test *test, struct json *record);
 void result_receiving(struct test *test, struct json *record);
 void result_sending(struct test *test, struct json *record);
-/* UDP: the bytes that send calls accepted. TCP: the bytes that were acknowledged; a test with a count
- * ends in order, and then these are all bytes sent. False: the system does not report it, and bytes in
- * its send buffer do not count. */
+/* UDP: the bytes that send calls accepted. TCP: the bytes that were acknowledged, without the bytes
+ * in the send buffer. A test with a count ends in order, and then these are all bytes sent. False:
+ * the system does not report them. */
 bool result_sent_bytes(const struct test *test, uint64_t *bytes);
 /* Arrays with one value per stream; only for tests with streams. */
 void result_streams(const struct test *test, struct json *record);

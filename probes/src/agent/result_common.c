@@ -114,7 +114,7 @@ static void add_waiting(struct test *test, struct json *record)
     if (any)
         json_u64(record, "run_queue_delay_ns", longest_ns);
     if (!open->throttling || !close->throttling ||
-        close->throttled.throttled_ns < open->throttled.throttled_ns) /* in another cgroup by then */
+        close->throttled.throttled_ns < open->throttled.throttled_ns) /* moved to another cgroup */
         return;
     json_u64(record, "quota_periods", close->throttled.periods - open->throttled.periods);
     json_u64(record, "quota_throttled_periods",

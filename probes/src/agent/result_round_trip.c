@@ -4,7 +4,7 @@
 #include "agent/result.h"
 #include "loops/round_trip.h"
 
-#define HISTOGRAM_CHARACTERS 40000 /* of a record's 65,536; beyond, neighbours are joined */
+#define HISTOGRAM_CHARACTERS 40000 /* of a record's 65,536; a longer one has wider buckets */
 
 struct histogram_keys {
     const char *count, *min, *max, *sum, *mean, *pairs, *bits;
@@ -47,7 +47,8 @@ static void add_lateness(const struct pacing *pacing, struct json *record)
     json_u64s(record, "late_histogram_ns", pacing->late, pacing_buckets(pacing));
 }
 
-/* Times without an answer; one without a following answer ends when the last request was lost. */
+/* Writes the times without an answer. The last one ends when the last request was lost, if no
+ * answer follows. */
 static void add_silences(const struct ask *ask, struct json *record)
 {
     struct gaps gaps = ask->gaps;
@@ -102,8 +103,9 @@ void result_asking(struct test *test, struct json *record)
     json_double(record, "connect_mean_ns", (double)ask->connect_sum_ns / (double)ask->rtt.count);
 }
 
-/* At most 33 characters each, so that a record has room for all: a window lasts at most a year, so a
- * time has 14 digits in us and a round trip 17 in ns, each with its comma. */
+/* A round trip takes at most 33 characters, so that a record has room for all of these: a window
+ * lasts at most a year, so a time has 14 digits in us and a round trip 17 in ns, each with its
+ * comma. */
 #define TRIPS_OF_A_RECORD 1900
 
 bool result_trips(const struct test *test, uint64_t *next, struct json *record)

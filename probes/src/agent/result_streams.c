@@ -4,8 +4,9 @@
 #include "agent/result.h"
 #include "pure/window/fairness.h"
 
-/* For a receiver between the marks of its window, so that their sum is `received_bytes`; for a sender
- * between its edges, so that it is `sent_bytes`. False: the system does not report it. */
+/* The bytes of each stream. A receiver counts them between the marks of its window, so that their
+ * sum is `received_bytes`; a sender counts them between the edges, so that their sum is
+ * `sent_bytes`. False: the system does not report them. */
 static bool bytes_of_streams(const struct test *test, uint64_t bytes[STREAMS_MAX])
 {
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
@@ -20,7 +21,8 @@ static bool bytes_of_streams(const struct test *test, uint64_t bytes[STREAMS_MAX
     return true;
 }
 
-/* The system's value for a thread at an edge; if only the thread can ask for it, the thread's value. */
+/* The CPU of each stream's thread at an edge: as the system reports it, or, if only the thread
+ * itself can read its CPU, as the thread did. */
 static bool cpus_of_streams(const struct test *test, const struct edge *edge, bool opens,
                             uint64_t cpus[STREAMS_MAX])
 {

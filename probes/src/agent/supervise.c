@@ -7,10 +7,10 @@
 #include "agent/wait.h"
 #include "test/sample.h"
 
-#define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* how often a drain looks whether all has arrived */
-#define QUEUE_LOOK_NS (10 * MILLISECOND_NS) /* least time between two looks at a receive queue */
-#define STREAM_LOOK_NS 100000 /* the same for each queue, which takes some microseconds */
-#define QUEUE_LOOKS 40 /* most looks in a window, nearly: each stops a receiver that is pinned */
+#define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* interval at which a drain checks the arrivals */
+#define QUEUE_LOOK_NS (10 * MILLISECOND_NS) /* minimum time between two looks at receive queues */
+#define STREAM_LOOK_NS 100000 /* the same per queue: each look at a queue takes some microseconds */
+#define QUEUE_LOOKS 40 /* maximum of looks in a window: each of them stops a pinned receiver */
 
 static bool never(const struct test *test)
 {
@@ -171,10 +171,11 @@ static bool dropped_here(struct test *test, const struct arrivals *arrivals)
     return arrivals->messages + dropped >= arrivals->sent;
 }
 
-/* Waits until everything has arrived, or nothing more arrives. If a drain time is requested, there must
- * be silence for that time: data in the queue of a slow link is late, not lost. This needs the number of
- * sent messages: without a report of the peer, the deadline ends the test. On a path that keeps the
- * order an end marker arrives last, so it is checked at once. */
+/* Waits until everything has arrived, or nothing more arrives. If a drain time is requested, there
+ * must be silence for that time: data in the queue of a slow link is late, not lost. The wait needs
+ * the number of sent messages: if the peer does not report it, the deadline ends the test. On a
+ * path that keeps the order an end marker arrives last, so arrivals are checked as soon as it is
+ * there. */
 static void drain_udp(struct test *test)
 {
     const uint64_t asked_ns = test->settings.drain_ns;
@@ -303,7 +304,7 @@ void supervise_receiving(struct test *test)
 
 /* ---- check ---- */
 
-/* UDP's hello and its answer were the packets. */
+/* For UDP, the hello and its answer already were the packets of the check. */
 void supervise_check(struct test *test)
 {
     sample_opened(test, &test->samples.opened);

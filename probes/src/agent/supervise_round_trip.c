@@ -3,7 +3,7 @@
 #include "agent/wait.h"
 #include "test/sample.h"
 
-/* After the window it waits for the last answers; if stopped, no longer than a tail. */
+/* After the window the asker waits for the last answers; after a stop, no longer than a tail. */
 void supervise_asking(struct test *test)
 {
     await_begin(test);

@@ -60,7 +60,8 @@ static void add_size(const struct settings *settings, struct json *record)
         json_u64(record, "response_bytes", settings->response_bytes);
 }
 
-/* Before the result: values that are reported one by one, in as many records as needed. */
+/* Prints the values that are reported one by one, before the result, in as many records as
+ * needed. */
 static void record_trips(struct test *test)
 {
     struct json record;
@@ -96,6 +97,6 @@ void record_end(struct test *test)
     result_common(test, &record);
     if (test->settings.kind == KIND_STREAM)
         result_streams(test, &record);
-    result_tcp_series(test, &record); /* the longest by far, so that it leaves out nothing else */
+    result_tcp_series(test, &record); /* last: the longest by far must not push out other keys */
     record_print(&record);
 }

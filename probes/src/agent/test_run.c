@@ -21,8 +21,8 @@ static bool prepare(struct test *test)
     return claim_cpus(test) && methods_known(test) && workers_prepare(test);
 }
 
-/* Closes by reset, so that no data drains into the next trial and no port stays blocked after round
- * trips; in order if a count of messages must arrive. */
+/* Closes the sockets of all streams by reset, so that no data drains into the next trial and no
+ * port stays blocked after round trips; in order if a count of messages must arrive. */
 static void close_streams(struct test *test)
 {
     const struct settings *settings = &test->settings;
@@ -53,7 +53,7 @@ static void supervise(void *argument)
                                                              [ROLE_ASK] = supervise_asking,
                                                              [ROLE_MIRROR] = supervise_mirroring};
         if (test->settings.role == ROLE_ASK)
-            sample_opened(test, &test->samples.opened); /* what is timed next is not disturbed */
+            sample_opened(test, &test->samples.opened); /* now, not while round trips are timed */
         if (test->settings.kind == KIND_CHECK)
             supervise_check(test);
         else if (workers_start(test))

@@ -62,7 +62,7 @@ bool await(struct test *test, await_event came, uint64_t until_ns)
             plat_mutex_unlock(&test->lock);
             record_progress(test, now);
             plat_mutex_lock(&test->lock);
-            test->tick_ns = plat_now_ns(); /* who reads the output may be slow */
+            test->tick_ns = plat_now_ns(); /* the reader of the output may be slow */
             continue;
         }
         uint64_t wake_ns = await_earlier(until_ns, deadline_ns);

@@ -253,8 +253,8 @@ static bool hear_answers(struct loop *loop)
 
 /* ---- the loop ---- */
 
-/* A receive call that waits for one answer gives up when that is lost; with more requests in flight it
- * gives up often enough to notice each loss. */
+/* A receive call that waits for one answer gives up when its request is lost. With more requests in
+ * flight, it gives up often enough to notice each loss. */
 void ask_limit_receives(const struct loop *loop)
 {
     const uint64_t timeout_ms = loop->settings->timeout_ns / MILLISECOND_NS;

@@ -82,7 +82,7 @@ static bool check_echo(struct stream *stream)
     return false;
 }
 
-/* Closing it before the next is opened: one connection at a time. */
+/* Closes the last connection before the next one is opened: there is one connection at a time. */
 static void close_last(struct stream *stream)
 {
     plat_socket last = test_swap_socket(stream, PLAT_NO_SOCKET);

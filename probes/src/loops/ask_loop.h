@@ -10,11 +10,11 @@ struct loop {
     struct ask *ask;
     const struct settings *settings;
     const struct ask_way *way;
-    uint64_t now_ns;      /* as last read */
+    uint64_t now_ns;      /* the clock, as last read */
     uint64_t next_due_ns; /* the time of the next send; NEVER_NS: after the next answer */
     bool over;            /* nothing more is sent */
-    uint64_t unsent_bytes, come_bytes; /* TCP: of the request, and of the response in flight */
-    uint64_t echoed_bytes;             /* TCP to an echo: all that came */
+    uint64_t unsent_bytes, come_bytes; /* TCP: unsent of the request; received of the response */
+    uint64_t echoed_bytes;             /* TCP to an echo: all received bytes */
 };
 
 /* The parts that differ between protocols. */

@@ -29,7 +29,7 @@ static void make_room(struct callers *callers)
 
 static bool accept_caller(struct callers *callers)
 {
-    struct plat_address peer; /* now: a connection that was reset does not know it any more */
+    struct plat_address peer; /* read now: it is unknown after a reset of the connection */
     plat_socket fresh;
     if (plat_accept(callers->listener, &fresh, &peer) != 0)
         return false;
@@ -70,11 +70,11 @@ void callers_wait(struct callers *callers, uint64_t until_ns, callers_hear hear)
     for (unsigned i = 0; i < count; i++)
         waits[i + 1].socket = callers->caller[i].socket;
     plat_wait_any(waits, count + 1, until_ns);
-    for (unsigned i = count; i-- > 0;) /* from the end: callers leave on the way */
+    for (unsigned i = count; i-- > 0;) /* backwards, because callers may be removed */
         if (waits[i + 1].ready)
             hear(callers, i);
         else if (!callers->caller[i].trusted && plat_now_ns() >= callers->caller[i].until_ns)
             callers_dismiss(callers, i);
     if (waits[0].ready && accept_caller(callers))
-        hear(callers, callers->count - 1); /* what comes with the connection is there already */
+        hear(callers, callers->count - 1); /* the preface may have come with the connection */
 }

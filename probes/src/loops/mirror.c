@@ -110,7 +110,7 @@ static void stamp(struct stream *stream, const struct plat_stamp *received)
     do
         if (!plat_sent_stamp(stream->socket, STAMP_WAIT_NS, &sent))
             return;
-    while ((int32_t)(sent.number + 1 - mirror->stamped) < 0); /* one that was late for its turn */
+    while ((int32_t)(sent.number + 1 - mirror->stamped) < 0); /* a stamp of an earlier datagram */
     mirror->stamped = sent.number + 1; /* a send call that was refused may have taken a number */
     if (received->ns == 0 || sent.hardware != received->hardware || sent.ns < received->ns)
         return;
@@ -131,7 +131,7 @@ static bool begin_stamps(struct stream *stream)
 {
     struct test *test = stream->test;
     char *card = stream->mirror->card;
-    end_stamps(stream); /* those of the socket before */
+    end_stamps(stream); /* the stamps of the previous socket */
     if (!test_interface(test, card))
         card[0] = 0;
     stream->mirror->stamped = 0;

@@ -23,7 +23,7 @@ static bool hear_request(struct callers *callers, unsigned index)
     struct stream *stream = &callers->test->stream[0];
     struct caller *caller = &callers->caller[index];
     const uint64_t size = stream->test->settings.message_bytes;
-    /* An answered caller has nothing more to say but its end. */
+    /* A caller that was answered can only end its connection. */
     size_t room = caller->answered ? 1 : (size_t)(size - caller->got_bytes);
     ptrdiff_t got = plat_receive_now(caller->socket, stream->buffer, room);
     if (got < 0 && plat_is_transient((int)-got))
@@ -39,7 +39,7 @@ static bool hear_request(struct callers *callers, unsigned index)
     }
     if (!whole || !caller->answered)
         callers_dismiss(callers, index);
-    return false; /* the asker closes after it has read; not yet */
+    return false; /* not yet: the asker closes only after it has read */
 }
 
 static void hear_caller(struct callers *callers, unsigned index)

@@ -19,7 +19,7 @@ uint64_t open_until_ns(const struct test *test)
     return test->requested_ns + (least_ns < open_ns ? least_ns : open_ns);
 }
 
-/* Requests that a system cannot fulfil name the key that asked for it. */
+/* If the system cannot fulfil a request, the test fails with the key of that request. */
 static bool want(struct test *test, int error, const char *key)
 {
     if (error == 0)
@@ -28,8 +28,8 @@ static bool want(struct test *test, int error, const char *key)
     return false;
 }
 
-/* Missing, or not allowed for this account: this host cannot do it until its administrator changes
- * that. */
+/* The error for a control that is missing or that this account may not use: this host cannot do it
+ * until its administrator changes that. */
 static bool set_congestion(struct test *test, plat_socket socket)
 {
     const char *name = test->settings.congestion;
@@ -69,7 +69,7 @@ static bool set_options(struct test *test, plat_socket socket)
         plat_option_set(socket, PLAT_REPORT_DROPS, 1);
         plat_option_set(socket, PLAT_SEND_TIMEOUT_MS, NOTICE_NS / MILLISECOND_NS);
     } else {
-        plat_option_set(socket, PLAT_GIVE_UP_S, GIVE_UP_S); /* those accepted inherit it */
+        plat_option_set(socket, PLAT_GIVE_UP_S, GIVE_UP_S); /* accepted sockets inherit it */
     }
     return true;
 }
@@ -87,7 +87,7 @@ static void fail_bind(struct test *test, int error, const struct plat_address *a
     test_fail_system(test, error, call);
 }
 
-/* The first port that is free of the range from *from on, which it becomes. */
+/* Binds to the first free port of the range at *from or above; *from becomes this port. */
 static bool bind_in_range(struct test *test, plat_socket socket, unsigned *from)
 {
     const struct settings *settings = &test->settings;

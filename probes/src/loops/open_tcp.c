@@ -3,7 +3,7 @@
 #include "loops/open.h"
 #include "test/records.h"
 
-#define BACKLOG 128 /* of a listener, unless more than so many streams call */
+#define BACKLOG 128 /* of a listener, unless there are more streams */
 
 /* Prints `ready`; *listener is to be closed either way. */
 static bool listen_for(struct test *test, plat_socket *listener)
@@ -32,7 +32,7 @@ static bool listen_for(struct test *test, plat_socket *listener)
     return true;
 }
 
-/* The socket is the stream's from here on. */
+/* From here on, the socket belongs to the stream. */
 static void hear_preface(struct callers *callers, unsigned index)
 {
     struct caller *caller = &callers->caller[index];

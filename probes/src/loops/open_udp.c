@@ -9,10 +9,10 @@
 #include "test/records.h"
 
 #define HELLO_EVERY_NS (100 * MILLISECOND_NS)
-#define UNREACHABLE_HELLOS 2 /* of which nobody takes one for the end */
+#define UNREACHABLE_HELLOS 2 /* errors that end the greeting; a single one is ignored */
 _Static_assert(STREAMS_MAX <= PLAT_WAITS, "a listener waits for all streams at once");
 
-#define AGAIN_NS (2 * SECOND_NS) /* a mirror that was there is there at once */
+#define AGAIN_NS (2 * SECOND_NS) /* time limit of a later greeting: the mirror is there already */
 
 /* ---- the listening side: a socket and a port a stream ---- */
 
@@ -31,7 +31,7 @@ static bool bind_streams(struct test *test)
         ports[i] = plat_address_port(&address);
     }
     record_ready(test, ports, test->settings.streams);
-    if (test->settings.role == ROLE_MIRROR) /* where it is found, also when it has to open again */
+    if (test->settings.role == ROLE_MIRROR) /* it keeps this port when it opens again */
         test->settings.port_first = test->settings.port_last = ports[0];
     return true;
 }
@@ -47,7 +47,7 @@ static void clear_queue(struct stream *stream, const struct plat_address *peer)
         stream->unexpected += !plat_address_equal(&from, peer);
 }
 
-/* Before the peer is told that it may send. */
+/* Opens the capture before the peer is told that it may send. */
 static bool open_capture(struct test *test, struct stream *stream)
 {
     const size_t room = traffic_room(&test->settings);
@@ -261,7 +261,7 @@ bool open_udp_rehear(struct stream *stream)
 {
     struct test *test = stream->test;
     plat_socket fresh;
-    plat_close(test_swap_socket(stream, PLAT_NO_SOCKET)); /* two cannot have the port */
+    plat_close(test_swap_socket(stream, PLAT_NO_SOCKET)); /* two sockets cannot have its port */
     bool ready = open_socket(test, &fresh);
     test_swap_socket(stream, fresh);
     while (ready && open_may_go_on(test, NEVER_NS)) {

@@ -25,7 +25,7 @@ struct ask {
     uint64_t from_ns, until_ns; /* first request of the window; its last answer or time-out */
     uint64_t sent, losses;      /* requests of the window; sent = answered + losses */
     uint64_t last_ns;           /* the last answer of the window; 0: none */
-    struct gaps gaps;           /* times without one */
+    struct gaps gaps;           /* times without an answer */
     uint64_t late, duplicates, mismatched; /* answers, over the whole test */
     uint64_t answered;                     /* over the whole test */
     uint64_t connect_sum_ns;               /* kind=connect: handshakes of the window */
@@ -43,7 +43,7 @@ struct mirror {
     struct histogram stack; /* receive stamp to transmit stamp of the same datagram */
     bool hardware;          /* the stamps are the network card's */
     uint32_t stamped;       /* datagrams sent since stamping began */
-    char card[PLAT_INTERFACE_NAME]; /* the card asked for stamps; empty: none */
+    char card[PLAT_INTERFACE_NAME]; /* the card that was asked for stamps; empty: none */
 };
 
 /* Allocates the state and buffers besides the stream's own. False: no memory. */

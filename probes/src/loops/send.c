@@ -81,7 +81,7 @@ bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t un
     if (test_halted(test))
         return false;
     if (plat_is_transient(error)) {
-        /* Paced, they have had their turn; else the next call takes them. */
+        /* If paced, their time has passed; otherwise the next call sends them. */
         stream->pacing.skipped += test->settings.rate_numerator != 0 ? unsent : 0;
         return true;
     }

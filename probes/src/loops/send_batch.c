@@ -15,7 +15,7 @@ struct send_batch {
     plat_socket frames;       /* PLAT_NO_SOCKET: messages go by the stream's own socket */
     struct plat_ring ring;    /* without places: messages go by a socket */
     struct datagram datagram; /* of frames; else without headers */
-    uint64_t calls;           /* that took something */
+    uint64_t calls;           /* send calls that accepted something */
 };
 
 /* ---- before the first message ---- */
@@ -43,7 +43,7 @@ void send_batch_free(struct send_batch *batch)
     free(batch);
 }
 
-/* Nobody cuts a frame of ours into fragments. */
+/* Our frames are never fragmented, so a message must fit into one. */
 static bool fits(struct stream *stream, bool v6)
 {
     unsigned mtu_bytes;

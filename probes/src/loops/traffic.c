@@ -12,7 +12,7 @@ size_t traffic_room(const struct settings *settings)
                                                       : settings->message_bytes + 1;
 }
 
-/* No more than a processor's cache holds. */
+/* A batch has no more data than a processor's cache holds. */
 unsigned traffic_batch(const struct settings *settings)
 {
     const bool takes_many = settings->udp && settings->role == ROLE_RECEIVE;
@@ -115,7 +115,7 @@ bool traffic_unreachable(struct stream *stream)
     if (now - stream->unreachable_ns > IN_A_ROW_NS)
         stream->unreachable_from_ns = now;
     stream->unreachable_ns = now;
-    traffic_sleep(MILLISECOND_NS); /* a way that is not there refuses at once, and without end */
+    traffic_sleep(MILLISECOND_NS); /* without it, calls would fail at once, again and again */
     return now - stream->unreachable_from_ns >= UNREACHABLE_NS;
 }
 

@@ -7,7 +7,7 @@
 
 #define ALL_REFUSED_NS (50 * MILLISECOND_NS) /* no-buffers, if nothing was sent by then */
 #define REFUSALS_OF_A_PEER 3 /* a single one may answer a hello that was sent too early */
-#define IN_A_ROW_NS (4 * SECOND_NS) /* between two refusals: hosts report one a second, or one in 3 s */
+#define IN_A_ROW_NS (4 * SECOND_NS) /* most between two in a row: hosts report one in 1 s, or 3 s */
 #define UNREACHABLE_NS (5 * SECOND_NS) /* a path that is down for this long does not return */
 
 /* Room in the stream's buffer for one receive call; it lets a datagram that is too long be noticed. */

@@ -6,7 +6,7 @@ bool plat_address_parse(const char *text, unsigned port, struct plat_address *ou
 {
     struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
     struct addrinfo *result;
-    /* Windows takes an empty name for this host, and brackets for a part of the address. */
+    /* Windows accepts an empty name as this host, and brackets as a part of the address. */
     if (text[0] == 0 || text[0] == '[' || getaddrinfo(text, NULL, &hints, &result) != 0)
         return false;
     bool is_ip = result->ai_family == AF_INET || result->ai_family == AF_INET6;

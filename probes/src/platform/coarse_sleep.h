@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* How long to sleep if `nanoseconds` are requested: the same without the hook. */
+/* Duration to sleep if `nanoseconds` are requested; the same value unless a test changes it. */
 uint64_t plat_coarse_sleep_ns(uint64_t nanoseconds);
 
 #endif

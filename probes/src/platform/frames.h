@@ -9,7 +9,7 @@
 
 #define PLAT_HEADERS 128
 struct plat_headers {
-    unsigned char bytes[PLAT_HEADERS]; /* link, IP, UDP, as they left */
+    unsigned char bytes[PLAT_HEADERS]; /* link, IP and UDP headers of a sent frame */
     unsigned length;
 };
 /* Sends `bytes` on a connected UDP socket and captures the headers before them in the frame that
@@ -29,7 +29,7 @@ struct plat_capture {
     plat_socket socket;
     unsigned char *slots; /* NULL: there is none */
     size_t bytes, slot_bytes;
-    unsigned slots_a_block, blocks, block, slot; /* the last two: the next to be looked at */
+    unsigned slots_a_block, blocks, block, slot; /* the last two: the next slot to read */
     bool alone;
     uint64_t drops;
 };

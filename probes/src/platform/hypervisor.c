@@ -25,7 +25,7 @@ const char *plat_hypervisor(void)
     memcpy(signature, &b, 4);
     memcpy(signature + 4, &c, 4);
     memcpy(signature + 8, &d, 4);
-    /* Windows itself runs on its hypervisor, in the partition that may create others. */
+    /* Windows with Hyper-V runs on that hypervisor itself, in the partition that creates others. */
     if (strcmp(signature, "Microsoft Hv") == 0 && last >= 0x40000003) {
         __cpuid(0x40000003, a, b, c, d);
         if (b & 1)

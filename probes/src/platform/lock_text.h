@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Bytes of the character at `at` that would move a terminal's cursor or turn its text around:
- * controls of ASCII and of Unicode (U+0080 to U+009F), ends of lines (U+2028, U+2029), directions
- * (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069); else 0. */
+/* Length in bytes of the character at `at` if it could move a terminal's cursor or change the
+ * direction of its text: control characters of ASCII and Unicode (U+0080 to U+009F), line ends
+ * (U+2028, U+2029), directions (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069); else
+ * 0. */
 static inline size_t lock_text_control(const unsigned char *at)
 {
     if (at[0] < 0x20 || at[0] == 0x7f)

@@ -20,7 +20,7 @@ typedef pthread_t plat_thread;
 typedef pthread_mutex_t plat_mutex;
 typedef pthread_cond_t plat_cond;
 #elif defined(_WIN32)
-/* A HANDLE, an SRWLOCK, a CONDITION_VARIABLE: a pointer each. Windows' headers are not included here,
+/* Each is a pointer: a HANDLE, an SRWLOCK, a CONDITION_VARIABLE. Windows' headers are not included,
  * because they define many ordinary words, such as `interface`, as macros. */
 typedef void *plat_thread;
 typedef struct {
@@ -63,11 +63,11 @@ struct plat_identity {
 };
 void plat_identify(struct plat_identity *out);
 
-/* Writes facts of this host as keys of a record that the caller has begun, and facts of the path to a
- * peer, by the interface of that name or that of the route. Both may be NULL. */
+/* Writes facts of this host as keys of a record that the caller has begun, and facts of the path to
+ * a peer, by `interface` or by the interface of the route. `to` and `interface` may be NULL. */
 struct json;
 void plat_facts(struct json *out, const char *to, const char *interface);
-/* Writes only the counters of what the host and that path carry and drop. They are read around each
+/* Writes only the counters of what the host and that path carry or drop. They are read around each
  * test, so counters that take milliseconds to read are left out. */
 void plat_counters(struct json *out, const char *to, const char *interface);
 
@@ -101,12 +101,12 @@ void plat_thread_join(plat_thread thread);
 bool plat_thread_cpu_ns(plat_thread thread, uint64_t *out);
 /* CPU time of the calling thread. */
 bool plat_own_cpu_ns(uint64_t *out);
-/* Binds the calling thread to one CPU, with the system's number of it. */
+/* Binds the calling thread to one CPU, which has this number in the system. */
 int plat_pin(unsigned cpu);
 /* Whether this process may run on that CPU. */
 bool plat_cpu_usable(unsigned cpu);
-/* The CPU on which a thread that has not been joined runs, or ran last; the CPU of the calling one.
- * False: unknown. */
+/* The CPU on which a thread that has not been joined runs, or ran last. The second function: the
+ * CPU of the calling thread. False: unknown. */
 bool plat_thread_place(plat_thread thread, unsigned *cpu);
 bool plat_own_place(unsigned *cpu);
 
@@ -118,7 +118,7 @@ void plat_cond_init(plat_cond *cond);
 void plat_cond_destroy(plat_cond *cond);
 /* Waits for plat_cond_wake, at most until plat_now_ns() reaches until_ns; may wake early. */
 void plat_cond_wait(plat_cond *cond, plat_mutex *mutex, uint64_t until_ns);
-void plat_cond_wake(plat_cond *cond); /* all who wait */
+void plat_cond_wake(plat_cond *cond); /* wakes all threads that wait */
 
 /* ---- CPU and counters ---- */
 
@@ -140,9 +140,9 @@ bool plat_thread_delay_ns(plat_thread thread, uint64_t *out);
 /* How far quotas of CPU time have throttled this process and others in its groups so far. Without a
  * quota there are no periods. False: unknown. */
 struct plat_throttling {
-    uint64_t periods;           /* of quotas, in which one of them wanted to run */
-    uint64_t throttled_periods; /* in which it was made to wait for the next one */
-    uint64_t throttled_ns;      /* of all CPUs together */
+    uint64_t periods;           /* periods of the quotas in which one of the processes was ready */
+    uint64_t throttled_periods; /* periods in which one had to wait for the next period */
+    uint64_t throttled_ns;      /* total waiting time, on all CPUs together */
 };
 bool plat_throttling(struct plat_throttling *out);
 
@@ -168,7 +168,8 @@ struct plat_address {
     } at;
     unsigned length; /* 0: no address */
 };
-/* Parses a numeric address, IPv6 without brackets, with a zone if needed. False: it is not one. */
+/* Parses a numeric address, IPv6 without brackets, with a zone if needed. False: it is no
+ * address. */
 bool plat_address_parse(const char *text, unsigned port, struct plat_address *out);
 bool plat_address_v6(const struct plat_address *address);
 unsigned plat_address_port(const struct plat_address *address);
@@ -208,7 +209,7 @@ int plat_connect(plat_socket socket, const struct plat_address *peer, uint64_t u
 int plat_local_address(plat_socket socket, struct plat_address *out);
 int plat_peer_address(plat_socket socket, struct plat_address *out);
 
-/* One call, blocking or not as the socket is set. UDP: one datagram. */
+/* Makes one send call, blocking or not, as the socket is set. UDP: sends one datagram. */
 ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length);
 /* plat_send without blocking: it takes as many bytes as there is room for. */
 ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length);
@@ -216,7 +217,7 @@ ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity);
 /* plat_receive with a time limit of limit_ns: returns a negative transient error then. The resolution
  * is the system's: well below a millisecond on Linux and the BSDs; Windows rounds up to its tick. */
 ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, uint64_t limit_ns);
-/* The same without blocking, and without removing it from the queue. */
+/* plat_receive without blocking. The second function leaves the data in the queue. */
 ptrdiff_t plat_receive_now(plat_socket socket, void *into, size_t capacity);
 ptrdiff_t plat_peek_now(plat_socket socket, void *into, size_t capacity);
 /* UDP: receives queued datagrams, at most `batch->count`, by one call if the system has such a call,
@@ -244,11 +245,11 @@ ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned 
  * otherwise one message. Returns the bytes that it accepted, or the negative error number. */
 ptrdiff_t plat_send_gathered(plat_socket socket, const void *message, size_t length, unsigned count,
                              size_t sent_bytes);
-/* UDP before plat_connect. */
+/* Receives a datagram on a UDP socket before plat_connect. */
 ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
                             struct plat_address *from);
 
-/* TCP: no more data, the peer reads an end. */
+/* TCP: ends the sending direction; the peer reads the end of the data. */
 void plat_finish(plat_socket socket);
 /* Makes blocking calls on this socket in other threads return, now and later.
  * Nothing more can be sent or received afterwards. */

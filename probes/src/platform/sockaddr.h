@@ -1,4 +1,4 @@
-/* Shows the system's socket address behind a plat_address. For the platform's files alone. */
+/* Shows the system's socket address behind a plat_address. Only for the files of the platform. */
 #ifndef PLAT_SOCKADDR_H
 #define PLAT_SOCKADDR_H
 
@@ -21,7 +21,7 @@ static inline const struct sockaddr *sockaddr_of(const struct plat_address *addr
     return (const struct sockaddr *)(const void *)address->at.bytes;
 }
 
-/* Room for the system to write an address into, as long as `length` says. */
+/* Memory into which the system can write an address; `length` is set to its size. */
 static inline struct sockaddr *sockaddr_into(struct plat_address *address)
 {
     memset(address, 0, sizeof *address);

@@ -61,7 +61,7 @@ struct dataport_data {
     uint64_t due_ns; /* of the sender's clock; only where `timed` */
     bool timed;
 };
-/* The four 32-bit words of the token xored. */
+/* The XOR of the four 32-bit words of the token. */
 uint32_t dataport_tag(const unsigned char token[DATAPORT_TOKEN]);
 
 /* Header bytes of messages of this size: 24, 16, or 0. */
@@ -129,8 +129,8 @@ static inline bool dataport_bare_is(const unsigned char *bytes, size_t length,
 bool dataport_message_of(const unsigned char *bytes, size_t length, enum dataport_kind kind,
                          const unsigned char token[DATAPORT_TOKEN]);
 
-/* The content of every message of a stream without headers: only it distinguishes them from late ones
- * of an earlier test on the same ports. */
+/* The content of every message of a stream without headers: only the content distinguishes these
+ * messages from late ones of an earlier test on the same ports. */
 void dataport_bare_fill(unsigned char into[DATAPORT_BARE_MAX], uint32_t tag, unsigned stream);
 
 /* Pseudo-random filling, which is the same for the same seed and hardly compressible. */

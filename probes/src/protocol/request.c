@@ -59,7 +59,7 @@ static bool decode(char *text, size_t *length)
         text[put++] = (char)(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
         i += 2;
     }
-    text[put] = 0; /* never behind what was there: the word's own end at the latest */
+    text[put] = 0; /* never beyond the end of the word, because decoding only shortens it */
     *length = put;
     return true;
 }

@@ -108,7 +108,7 @@ static void read_rate(struct keys *keys, struct settings *out)
     keys_note(keys, word, "message_rate", "a decimal above 0, in messages per second");
     if (out->rate_numerator == 0 || keys->first.word != NULL)
         return;
-    /* Each stream has its own schedule, of its own part. */
+    /* Each stream has its own schedule, for its own part of the rate. */
     out->rate_denominator *= out->streams;
     if (!pacing_init(&trial, 0, out->rate_numerator, out->rate_denominator, out->burst))
         keys_note(keys, "bad-value", numerator != 0 ? "rate" : "message_rate",
@@ -144,7 +144,7 @@ static void read_role(struct keys *keys, struct settings *out)
                                      : (kind == 0 ? KIND_STREAM : KIND_CHECK);
 }
 
-/* Nothing wakes who takes frames; and only a message's number says that it has come before. */
+/* Nothing wakes a receiver of frames, so it must poll or spin. */
 static void read_source(struct keys *keys, struct settings *out)
 {
     static const char *const sources[] = {"socket", "packet"};

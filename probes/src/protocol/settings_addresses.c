@@ -44,7 +44,7 @@ static bool parse_to(const char *text, struct settings *out)
     return false;
 }
 
-/* The peer, of the side that connects. */
+/* Reads the address of the peer, on the side that connects. */
 static void read_to(struct keys *keys, const char *to, struct settings *out)
 {
     if (to == NULL)
@@ -107,7 +107,7 @@ static void read_token(struct keys *keys, struct settings *out)
     }
 }
 
-/* What only this side ever sees: it tells our requests from others'. */
+/* Makes a token that only this side knows: it distinguishes our requests from those of others. */
 static void make_token(struct keys *keys, struct settings *out)
 {
     if (keys_given(keys, "token"))

@@ -39,7 +39,7 @@ static void check_udp(struct keys *keys, const struct settings *out)
     if (out->outstanding > 1 && bare)
         keys_note(keys, "bad-value", "outstanding",
                   "more than one needs messages and responses of at least 16 bytes");
-    /* After a time-out the asker has to take another port, and only who connects can. */
+    /* After a time-out the asker changes to another port, which only the connecting side can do. */
     if (bare && out->listen != (out->role == ROLE_MIRROR))
         keys_note(keys, "bad-value", "open", "below 16 bytes the asker must connect");
     if (out->no_checksum && plat_address_v6(family))
@@ -58,7 +58,7 @@ static void check_tcp(struct keys *keys, const struct settings *out)
         keys_note(keys, "bad-value", "timeout", "TCP sees to lost requests itself");
 }
 
-/* Requests of the window, where each is to be told: as many as are due in it. */
+/* Number of requests of the window, if each is to be reported: as many as are due in it. */
 static void read_trips(struct keys *keys, struct settings *out)
 {
     if (!keys_flag(keys, "trips"))
@@ -72,7 +72,7 @@ static void read_trips(struct keys *keys, struct settings *out)
     if (due > TRIPS_MAX)
         keys_note(keys, "bad-value", "trips", "more than 1000000 requests in the window");
     else
-        out->trips = (uint64_t)due + 2; /* one at its beginning, and what rounding takes */
+        out->trips = (uint64_t)due + 2; /* one more at its beginning, and one for rounding */
 }
 
 static void check_connections(struct keys *keys, const struct settings *out)

@@ -19,7 +19,7 @@
 struct calltime {
     uint32_t countdown; /* calls up to and including the next timed one */
     uint32_t random;
-    bool quick; /* known to be, by the first calls */
+    bool quick; /* the first calls have shown that calls are quick */
     uint64_t sampled;
     uint64_t looks, rooms; /* number of checks for room, and of those that found some */
     uint64_t bucket[CALLTIME_BUCKETS];

@@ -15,7 +15,7 @@ unsigned datagram_ip_bytes(bool v6)
     return (v6 ? V6_BYTES : V4_BYTES) + UDP_BYTES;
 }
 
-/* A header without options, of a whole datagram. */
+/* Whether it is an IPv4 header without options, of a datagram that is not fragmented. */
 static bool is_v4(const unsigned char *ip)
 {
     return ip[0] == 0x45 && ip[9] == UDP_PROTOCOL && (ip[6] & 0x3f) == 0 && ip[7] == 0;
@@ -26,7 +26,8 @@ static bool is_v6(const unsigned char *ip)
     return ip[0] >> 4 == 6 && ip[6] == UDP_PROTOCOL;
 }
 
-/* It must not be fragmented (DF), so it needs no identification (RFC 6864). */
+/* Completes an IPv4 header. The packet must not be fragmented (DF), so it needs no identification
+ * (RFC 6864). */
 static void finish_v4(unsigned char *ip, size_t udp_bytes)
 {
     put_big16(ip + 2, (unsigned)(V4_BYTES + udp_bytes));

@@ -35,7 +35,7 @@ static inline uint32_t datagram_sum(const unsigned char *bytes, size_t length, u
     return i < length ? sum + ((uint32_t)bytes[i] << 8) : sum;
 }
 
-/* Its ones' complement in 16 bits. */
+/* The ones' complement of such a sum, in 16 bits. */
 static inline unsigned datagram_fold(uint32_t sum)
 {
     sum = (sum & 0xffff) + (sum >> 16);
@@ -43,7 +43,7 @@ static inline unsigned datagram_fold(uint32_t sum)
     return ~sum & 0xffff;
 }
 
-/* Writes the checksum of the message after them into the headers of a frame. */
+/* Writes the checksum into the headers of a frame, for the message that follows them. */
 static inline void datagram_seal(const struct datagram *datagram, unsigned char *frame)
 {
     unsigned char *message = frame + datagram->header_bytes;

@@ -14,7 +14,7 @@ static bool waits(struct in_flight *in_flight, uint64_t sequence)
     return request->state == IN_FLIGHT_WAITING && request->sequence == sequence;
 }
 
-/* Of those that wait; there is one. */
+/* The sequence number of the first request that waits; there must be one. */
 static uint64_t first_waiting(const struct in_flight *in_flight)
 {
     uint64_t first = UINT64_MAX;
@@ -35,7 +35,7 @@ static void end_waiting(struct in_flight *in_flight, struct in_flight_request *r
     if (in_flight->waiting == 0)
         in_flight->oldest = in_flight->next;
     else if (in_flight->next - in_flight->oldest > IN_FLIGHT_SLOTS)
-        in_flight->oldest = first_waiting(in_flight); /* one waited while the ring went round */
+        in_flight->oldest = first_waiting(in_flight); /* a request waited for a turn of the ring */
     else
         while (!waits(in_flight, in_flight->oldest))
             in_flight->oldest++;

@@ -32,7 +32,7 @@ static unsigned slice_count(const struct waiting *waiting, enum way way)
     return waiting->slices[way] < WAITING_SLICES ? waiting->slices[way] : WAITING_SLICES;
 }
 
-/* The lower median of an even number: a slice that began with a full queue must not decide. */
+/* The lower one of two medians: a slice that began with a full queue must not decide. */
 static double median(const struct waiting *waiting, enum way way)
 {
     double sorted[WAITING_SLICES];

@@ -17,7 +17,8 @@ void record_add_error(struct json *record, const struct error *error);
 /* Ends the record and prints it, after those that wait to be written. If nobody can read any more, or
  * 32 MiB are waiting, the process ends. */
 void record_print(struct json *record);
-/* The same if earlier records have been read; otherwise it drops the record, as a newer one follows. */
+/* The same if earlier records have been read. Otherwise drops the record: a newer one will
+ * follow. */
 void record_print_news(struct json *record);
 /* Bytes that were printed and are not written yet. */
 size_t record_waiting_bytes(void);

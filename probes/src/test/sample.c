@@ -54,7 +54,7 @@ void sample_edge(struct test *test, struct edge *edge)
     edge->wall_ns = plat_wall_ns();
     edge->slept = plat_suspended_ns(&edge->slept_ns);
     edge->stalled_ns = test->stalled_ns;
-    if (!test->settings.udp && test->settings.kind != KIND_CONNECT) /* whose sockets come and go */
+    if (!test->settings.udp && test->settings.kind != KIND_CONNECT) /* its sockets live briefly */
         sample_tcp(test, edge);
     edge->process = plat_process_cpu_ns(&edge->user_ns, &edge->system_ns);
     sample_threads(test, edge);
@@ -114,7 +114,7 @@ void sample_series(struct test *test)
     put_point(&point, TCP_SERIES_CWND_BYTES, TOLD(SND_CWND) && TOLD(SND_MSS),
               VALUE(SND_CWND) * VALUE(SND_MSS));
     put_point(&point, TCP_SERIES_RTT_US, TOLD(RTT_US), VALUE(RTT_US));
-    /* The largest number there is stands for no limit. */
+    /* The largest possible number means that there is no limit. */
     put_point(&point, TCP_SERIES_PACING_BIT_PER_S,
               TOLD(PACING_RATE) && VALUE(PACING_RATE) <= INT64_MAX / 8, 8 * VALUE(PACING_RATE));
     put_point(&point, TCP_SERIES_RETRANSMISSIONS, TOLD(TOTAL_RETRANS), VALUE(TOTAL_RETRANS));
@@ -158,7 +158,7 @@ void sample_opened(struct test *test, struct opened *opened)
     if (!test->settings.udp) {
         plat_congestion_get(socket, opened->congestion, sizeof opened->congestion);
         if (test->settings.kind != KIND_CONNECT || test->settings.role == ROLE_ASK)
-            plat_tcp_info(socket, &opened->tcp); /* of a listener it says nothing */
+            plat_tcp_info(socket, &opened->tcp); /* reports nothing for a listener */
     }
     if (test_interface(test, opened->interface))
         opened->counted =
@@ -182,7 +182,7 @@ void sample_closing(struct test *test, const struct opened *opened, struct closi
     closing->drops = test->settings.udp && test->settings.role != ROLE_SEND;
     for (unsigned i = 0; closing->drops && i < test->settings.streams; i++) {
         uint64_t drops;
-        if (test->settings.capture) { /* the socket itself is to drop all */
+        if (test->settings.capture) { /* the socket itself drops everything on purpose */
             closing->queue_drops += plat_capture_drops(&test->stream[i].capture);
             continue;
         }

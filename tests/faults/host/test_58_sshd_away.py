@@ -38,7 +38,7 @@ def test_its_trials_wait_until_it_is_back(
     _, output = child.communicate(timeout=60)
     back.join()
     assert child.returncode == 0, output
-    assert "the run waits for it" in output
+    assert "the run waits until" in output
     faulty = bench.load()
     assert by_status(faulty) == {"ok": TRIALS}
     assert {record.reason for record in faulty.records} <= {None, "host-away", "host-gone"}

@@ -56,5 +56,5 @@ def test_cells_that_nothing_shortens_are_refused_with_the_length_and_the_others_
         assert [(record.reason, record.settings["dont_fragment"]) for record in last_refusals] == [
             ("path-mtu", True)
         ]
-        assert "its system knows that" in str(last_refusals[0].detail)
+        assert "the sender's system knows this limit" in str(last_refusals[0].detail)
         assert by_status(second_run) == {"ok": 7, "impossible": 1}

@@ -39,8 +39,8 @@ def test_a_touch_that_comes_logs_in_after_a_word_about_it(site: Site) -> None:
     with key_agent(site.folder / "agent", key, touched):
         connect(host_at(server, identity=key), messages.append).close()
     assert messages == [
-        "far: ssh-agent does not sign yet; its key may wait for a touch, or for a dialog to be "
-        "answered, 1.2 s at most"
+        "far: ssh-agent has not signed yet; its key may wait for a touch, or for an answer to a "
+        "dialog (1.2 s at most)"
     ]
 
 

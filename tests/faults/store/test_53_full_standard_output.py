@@ -28,7 +28,7 @@ PRINTERS = (
 )
 SENTENCES = {
     "full": "netlab: standard output: cannot be written: No space left on device",
-    "unread": "netlab: standard output: the reader has exited",
+    "unread": "netlab: standard output: the program that reads it has exited",
     "closed": "netlab: standard output: cannot be written: Bad file descriptor",
 }
 

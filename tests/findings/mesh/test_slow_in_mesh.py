@@ -38,7 +38,8 @@ def test_one_slow_host_of_three_is_named_and_no_pair() -> None:
     )
     assert (result.kind, result.group) == (Kind.SLOW_HOST, Group(host="linux-c"))
     assert statement(result) == (
-        "18.83 Mbit/s with every peer (linux-a and linux-b), both ways; others 94.10 Mbit/s: "
+        "18.83 Mbit/s with every peer (linux-a and linux-b), both ways; other hosts reach "
+        "94.10 Mbit/s: "
         "consistent with a link of 20 Mbit/s at that host, but the matrix states 100 Mbit/s"
     )
     assert len(result.cells) == 4
@@ -47,7 +48,7 @@ def test_one_slow_host_of_three_is_named_and_no_pair() -> None:
 
 def test_with_four_hosts_the_slow_one_is_certain() -> None:
     (result,) = findings_of(MadeMesh(HOSTS[:4], sends={"linux-c": 0.2}, receives={"linux-c": 0.2}))
-    assert "with every peer, both ways; others 94." in statement(result)
+    assert "with every peer, both ways; other hosts reach 94." in statement(result)
     assert "this fits a link of" in statement(result)
 
 

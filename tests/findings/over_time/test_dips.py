@@ -67,7 +67,7 @@ def test_dips_are_reported_with_period_depth_and_number_of_trials() -> None:
 def test_dips_with_retransmissions_are_congestion_control() -> None:
     (finding,) = findings_of(run([series(100, 20, 0.3)], sent_again=12))
     assert (finding.kind, finding.severity) == (Kind.CONGESTION_DIPS, "note")
-    assert "and TCP sent 12 segments again: TCP’s congestion control" in statement(finding)
+    assert "TCP sent 12 segments again: this is TCP’s congestion control" in statement(finding)
     (plain_finding,) = findings_of(run([series(100, 20, 0.3)], sent_again=0))
     assert plain_finding.kind is Kind.PERIODIC_DIPS
 

@@ -67,7 +67,7 @@ def test_a_run_that_slows_down_by_four_per_cent_is_a_drift_of_this_size() -> Non
     assert finding.kind is Kind.DRIFT
     assert sentence(finding, RunIndex(analysis)) == (
         "Throughput: -4 % from the first to the last of 8 blocks, over 1 min 35 s, as the median "
-        "of 12 cells; chance alone gives this in one of 20,000 runs."
+        "of 12 cells; chance alone gives such a change in one of 20,000 runs."
     )
     assert len(finding.trials) == 96
 

@@ -112,7 +112,7 @@ def test_trips_shorter_than_their_frames_are_reported_with_both_times(tmp_path: 
     trials = [timed(times), timed([300_000] * 100), timed(times)]
     run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), trials))
     assert said(run, KIND) == (
-        "LL UDP 1472: in 2 of 3 trials: round trips of 124 µs, the shortest 61 µs, but the "
+        "LL UDP 1472: in 2 of 3 trials: round trips took 124 µs (the shortest 61 µs), but the "
         "frames alone take 244 µs on a link of 100 Mbit/s: the stated rate does not delay single "
         "frames (a shaper lets a burst pass), or the path is a different one."
     )
@@ -166,7 +166,7 @@ def test_without_a_stated_link_there_is_no_finding(tmp_path: Path) -> None:
 def test_an_imported_mean_below_the_floor_is_reported(tmp_path: Path) -> None:
     values = {"rtt_mean_ns": 100_000.0, "same_host": False}
     run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), [values]))
-    assert "round trips of 100 µs, the shortest 100 µs" in said(run, KIND)
+    assert "round trips took 100 µs (the shortest 100 µs)" in said(run, KIND)
 
 
 @pytest.mark.parametrize(

@@ -54,12 +54,12 @@ DEEP = {"idle_state_deepest": "C6", "idle_state_latency_us": 133}
         (
             {"beta": DEEP},
             {},
-            "the CPUs of beta may sleep in C6, which takes up to 133 µs to leave",
+            "the CPUs of beta may sleep in C6, and need up to 133 µs to wake up",
         ),
         (
             {"alpha": DEEP},
             {},
-            "the CPUs of alpha may sleep in C6, which takes up to 133 µs to leave",
+            "the CPUs of alpha may sleep in C6, and need up to 133 µs to wake up",
         ),
         ({"beta": DEEP}, {"client_receive": "spinning"}, ""),
         ({"beta": {**DEEP, "idle_state_latency_us": 2}}, {}, ""),

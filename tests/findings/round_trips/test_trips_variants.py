@@ -132,8 +132,8 @@ def test_a_round_trip_is_split_into_its_recorded_parts(tmp_path: Path) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(), [values] * 2))
     assert said(run, "trip-made-of") == (
         "LL UDP 18: a mean time of 100 µs consists of at least 11.5 µs on the wire, 25 µs with "
-        "the client’s thread on a CPU, 20 µs with the server’s thread on a CPU, 3 µs ready to run "
-        "and without a CPU; the rest is 40.5 µs."
+        "the client’s thread on a CPU, 20 µs with the server’s thread on a CPU, 3 µs of waiting "
+        "for a CPU; the rest is 40.5 µs."
     )
 
 

@@ -32,8 +32,8 @@ def test_a_trial_that_waited_is_reported_with_the_time_of_the_others(tmp_path: P
     trials = [trial(60, 0.01), trial(100, 0.4), trial(61, 0.01)]
     run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
     assert said(run, KIND) == (
-        "LL UDP 18: in 1 of 3 trials: the client was ready to run and had no CPU for 40 µs of a "
-        "mean of 100 µs; trials with shorter waits took 60.5 µs."
+        "LL UDP 18: in 1 of 3 trials: the client was ready to run and had no CPU for 40 µs of the "
+        "mean time of 100 µs; the mean of trials with shorter waits is 60.5 µs."
     )
     (only,) = found(run, KIND)
     assert (only.severity, [number for _cell, number in only.trials]) == ("warning", [2])
@@ -98,8 +98,8 @@ def test_a_quota_that_throttles_every_trial_is_reported_without_a_comparison(
     }
     run = trips_run(tmp_path / "r", (trip_cell(), [trial(200, 0.0, **quota)] * 3), link=None)
     assert said(run, KIND) == (
-        "LL UDP 18: in 3 of 3 trials: a CPU quota throttled the client for 140 µs of a mean "
-        "of 200 µs."
+        "LL UDP 18: in 3 of 3 trials: a CPU quota throttled the client for 140 µs of the mean "
+        "time of 200 µs."
     )
 
 

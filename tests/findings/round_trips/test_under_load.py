@@ -119,7 +119,7 @@ def test_with_both_directions_the_better_one_decides_whether_the_path_was_full()
 def test_a_full_path_without_a_queue_is_a_result() -> None:
     ((kind, (finding, text)),) = findings_of(trial(10.0, 11.0)).items()
     assert (kind, finding.severity) == (Kind.NO_STANDING_QUEUE, "note")
-    assert "the median round trip is 11 ms under load, 10 ms before it" in text
+    assert "the median round trip is 11 ms under load, 10 ms before the load" in text
 
 
 def test_lost_requests_are_reported_with_those_lost_before_the_load() -> None:
@@ -127,7 +127,7 @@ def test_lost_requests_are_reported_with_those_lost_before_the_load() -> None:
     assert findings.keys() == {Kind.STANDING_QUEUE, Kind.REQUESTS_LOST_UNDER_LOAD}
     finding, text = findings[Kind.REQUESTS_LOST_UNDER_LOAD]
     assert finding.evidence["lost_requests_share"] == pytest.approx(0.1)
-    assert "250 of 2500 were lost under load (10 %); 1 of 500 before it" in text
+    assert "250 of 2500 requests were lost under load (10 %), and 1 of 500 before the load" in text
 
 
 # ---- thresholds ----

@@ -59,7 +59,9 @@ def test_the_sentence_states_duration_time_and_cause(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     record = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
     run = run_with(tmp_path / "run", cell, 1, record)
-    assert sentence_of(run) == "LL TCP 1448: no data for 2 s of 4 s, at 1.1 s; carrier lost."
+    assert sentence_of(run) == (
+        "LL TCP 1448: no data arrived for 2 s of 4 s, at 1.1 s; carrier lost."
+    )
     (finding,) = about_stops(run)
     assert (finding.kind, finding.severity, finding.cells) == (
         Kind.DATA_STOPPED,
@@ -71,7 +73,7 @@ def test_the_sentence_states_duration_time_and_cause(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({}, "the record does not show what stopped it"),
+        ({}, "the record does not show what stopped the data"),
         ({"sender_late_ticks": [SECOND, 2 * SECOND]}, "the sender’s process did not run"),
         ({"receiver_late_ticks": [SECOND, 2 * SECOND]}, "the receiver’s process did not run"),
         ({"receiver_suspended_ns": 60 * SECOND}, "the receiver was suspended"),
@@ -95,8 +97,8 @@ def test_several_trials_are_counted_and_the_worst_is_described(tmp_path: Path) -
         result(cell, 3, gap(70.0, 200, 300, 1100, 900)),
     )
     assert sentence_of(run) == (
-        "LL TCP 1448: in 2 of 3 trials: no data for 1.2 s of 4 s, in 2 gaps, the longest at 1.1 s; "
-        "the record does not show what stopped it."
+        "LL TCP 1448: in 2 of 3 trials: no data arrived for 1.2 s of 4 s, in 2 gaps, the longest "
+        "at 1.1 s; the record does not show what stopped the data."
     )
 
 
@@ -136,8 +138,8 @@ def test_a_repeated_trial_is_a_note_with_all_attempts(tmp_path: Path) -> None:
         result(cell, 1, gap(94.1), attempt=2),
     )
     assert sentence_of(run) == (
-        "LL TCP 1448: measured again after no data for 2 s of 4 s, at 1.1 s; carrier lost; "
-        "the attempts at the trial reached 46.40 Mbit/s, 94.10 Mbit/s."
+        "LL TCP 1448: measured again, because no data arrived for 2 s of 4 s, at 1.1 s; carrier "
+        "lost; the attempts at the trial reached 46.40 Mbit/s, 94.10 Mbit/s."
     )
     (finding,) = about_stops(run)
     assert (finding.kind, finding.severity) == (Kind.MEASURED_AGAIN, "note")
@@ -148,7 +150,7 @@ def test_one_silent_stream_among_others_is_a_note(tmp_path: Path) -> None:
     silent = gap(94.0, receiver_longest_gap_ns=1500 * MS, receiver_marks=40_000)
     run = run_with(tmp_path / "silent", cell, 1, result(cell, 1, silent))
     assert sentence_of(run).endswith(
-        "one of 4 streams had no data for 1.5 s of 4 s, while others had."
+        "one of 4 streams had no data for 1.5 s of 4 s, while other streams had data."
     )
     for values in (
         silent | {"receiver_longest_gap_ns": 150 * MS},
@@ -171,7 +173,7 @@ def test_round_trips_are_reported_in_the_same_way(tmp_path: Path) -> None:
     }
     run = run_with(tmp_path / "run", cell, 1, result(cell, 1, values))
     assert sentence_of(run) == (
-        "LL UDP 64: no data for 900 ms of 4 s, at 1 s; the server’s process did not run."
+        "LL UDP 64: no data arrived for 900 ms of 4 s, at 1 s; the server’s process did not run."
     )
 
 
@@ -181,4 +183,4 @@ def test_a_clock_set_during_round_trips_is_reported(tmp_path: Path) -> None:
     run = run_with(tmp_path / "run", cell, 1, result(cell, 1, values))
     (finding,) = [finding for finding in run.findings if finding.kind is Kind.CLOCK_STEP]
     assert (finding.group.host, finding.cells) == ("alpha", (cell.key,))
-    assert "its clock was set by +5.0 s" in sentence(finding, RunIndex(run)).lower()
+    assert "its clock jumped by +5.0 s" in sentence(finding, RunIndex(run)).lower()

@@ -174,8 +174,8 @@ def test_a_trial_whose_cpus_were_given_to_others_is_named(tmp_path: Path) -> Non
         "receiver_host_steal_share": 0.089,
     }
     assert sentences_of(run(tmp_path, stream(), values(), values(steal_shares))) == [
-        "LL TCP 1448: in 1 of 2 trials: the receiver’s CPUs were given to other machines, 9 % of "
-        "their time."
+        "LL TCP 1448: in 1 of 2 trials: the receiver’s CPUs were given to other machines for 9 % "
+        "of the time."
     ]
 
 

@@ -46,7 +46,7 @@ def test_one_of_three_trials_without_a_cpu_is_a_finding_of_its_own() -> None:
     assert wire.words["in_trials"] == "in 2 of 3 trials"
     assert statement(starved) == (
         "in trial 3 of 3 limited by other programs on the receiver’s CPU at 68.0 % of the "
-        "wire ceiling: ready to run but without a CPU 37 % of the time"
+        "wire ceiling: its thread was ready to run but had no CPU 37 % of the time"
     )
 
 

@@ -106,7 +106,9 @@ def test_the_sentence_states_rate_host_and_direction() -> None:
     assert statement(full).startswith(
         "limited by other traffic on the link at 69.0 % of the wire ceiling: it uses 30."
     )
-    assert statement(full).endswith("at linux-b (receiving), together with this stream 100 %")
+    assert statement(full).endswith(
+        "at linux-b (receiving); together with this stream it fills 100 % of the link"
+    )
     assert (room.kind, room.severity, room.group.host) == (
         Kind.OTHER_TRAFFIC_BESIDE,
         "note",

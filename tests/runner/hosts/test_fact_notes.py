@@ -93,7 +93,7 @@ def test_a_route_without_facts_is_reported_and_the_rest_noted() -> None:
         "b": FakeAgent({"10.0.0.1": "eth0", "10.0.1.1": "eth1"}),
     })  # fmt: skip
     assert [kind for kind, _ in notes] == ["facts", "facts", "route"]
-    assert messages == ["warning: a: no facts about its route to b: gone"]
+    assert messages == ["warning: a: the facts of its route to b are not noted: gone"]
 
 
 def test_all_hosts_are_asked_at_the_same_time() -> None:

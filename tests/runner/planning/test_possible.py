@@ -33,8 +33,8 @@ def inventory_file(folder: Path, *systems: str, more: str = "") -> Path:
 @pytest.mark.parametrize(
     ("systems", "sentence"),
     [
-        (("L", "L"), "can do LL: 104 of 416 cells; WL, LW and WW need a Windows host"),
-        (("L", "L", "W"), "can do LL, WL and LW: 312 of 416 cells; WW needs a Windows host on a "),
+        (("L", "L"), "has hosts for LL: 104 of 416 cells; WL, LW and WW need a Windows host"),
+        (("L", "L", "W"), "has hosts for LL, WL and LW: 312 of 416 cells; WW needs a Windows "),
         (("L", "W"), "LL needs a Linux host on a second machine; WW needs a Windows host on a "),
         (("L", "L", "W", "W"), ""),
     ],
@@ -102,7 +102,8 @@ def test_a_run_measures_what_it_can_and_leaves_the_rest_pending(
         "  - {test: stream, protocol: TCP, message_size: 8192, duration: 100ms, warm_up: 0s}\n"
     )
     strict = Options(matrix=matrix, into=tmp_path / "strict", strict=True)
-    with pytest.raises(HostError, match=r"--strict: .* can do LL: 1 of 3 cells; WL and WW need a"):
+    sentence = r"--strict: .* has hosts for LL: 1 of 3 cells; WL and WW need a"
+    with pytest.raises(HostError, match=sentence):
         run(strict, Progress())
     assert not (tmp_path / "strict").exists()
     outcome = run(Options(matrix=matrix, into=tmp_path / "run", wait_s=60), Progress())

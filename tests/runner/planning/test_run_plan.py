@@ -96,7 +96,7 @@ def test_the_plan_reports_a_count_without_a_rate() -> None:
     plan_data = plan_json(plan)
     assert (plan_data["trials_of_unknown_length"], plan_data["trials_at_link_rate"]) == (12, 0)
     text = plan_text(plan)
-    assert "12 trials are bounded by a count: their time cannot be predicted" in text
+    assert "12 trials are limited by `count` and not by time: their time cannot be" in text
     assert "About" not in text
 
 
@@ -228,7 +228,7 @@ def test_cells_that_the_inventory_shows_cannot_be_measured_are_named_and_take_no
         ("LL", "round_trip"),
     ]
     text = plan_text(plan)
-    assert "Cannot be measured: 1 cell of WL: echo echoes and runs no probe: stream" in text
+    assert "Cannot be measured: 1 cell of WL: echo is a mirror without a probe: a `stream`" in text
     assert "Cannot be measured: 1 cell of LL: host one has no IPv6 test address" in text
     assert "3 cells x 1 trial = 3 trials in 3 rounds" in text
     nothing = plan_text(plan_of(matrix, hosts, ["WL"], {"ip": "6"}))
@@ -266,7 +266,7 @@ def test_the_plan_reports_a_search_without_a_line_rate(tmp_path: Path) -> None:
     )
     plan = plan_of(matrix, None)
     assert plan_json(plan)["trials_of_unknown_length"] == 1
-    assert "1 trial is without a known time: set the line rate with `link`" in plan_text(plan)
+    assert "time of 1 trial is not known: set the line rate with `link`" in plan_text(plan)
 
 
 def test_with_until_the_plan_has_a_least_and_a_largest_number_of_trials() -> None:
@@ -282,7 +282,7 @@ def test_with_until_the_plan_has_a_least_and_a_largest_number_of_trials() -> Non
     }
     text = plan_text(plan)
     assert "12 cells x 5 to 20 trials = 60 to 240 trials in 60 to 240 rounds" in text
-    assert "Until the mean is within ± 2.5 % at 95 % confidence" in text
+    assert "A cell is repeated until its mean is within ± 2.5 % at 95 % confidence" in text
     assert "About 34.2 s, 2 min 17 s if every trial is needed" in text
 
 
@@ -296,7 +296,7 @@ def test_the_plan_says_which_trials_would_be_measured_again() -> None:
 
 def test_the_text_says_what_is_scaled_paused_and_compared() -> None:
     text = plan_text(plan_of(MATRICES / "nettest.yaml", None, (), {"scale": "0.01"}))
-    assert "Scaled: every count is multiplied by 0.01, at least 1" in text
+    assert "Scaled: every `count` is multiplied by 0.01 (at least 1)" in text
     assert "a pause of 3 s between two rounds" in text
     text = plan_text(plan_of(MATRICES / "udp-mirror.yaml", None))
     assert "Compared: Without the UDP checksum, against with it" in text

@@ -152,7 +152,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         RIGHT,
         ("plan", "i.yaml"),
         USAGE,
-        r"^i\.yaml is an inventory: name a matrix, and this file with --hosts$",
+        r"^i\.yaml is an inventory: name a matrix, and give this file with --hosts$",
     ),
     "a matrix for an inventory": (
         "title: t\npairings: [LL]\ntests: []\n",

@@ -1,12 +1,13 @@
 /* Counts the threads of this process that spin, of all its tests. */
 #include "agent/threads/claim.h"
 
-/* Who has more time than this between two messages keeps its rate also where it only sleeps. */
+/* A sender with more time than this between two messages keeps its rate even if it only sleeps. */
 #define SLEEP_WILL_DO_NS 100000.0
 
 static _Atomic unsigned spinning;
 
-/* Threads that are tied to fewer CPUs than they are take no more than these. */
+/* If a test's threads are bound to fewer CPUs than there are threads, they spin only on these
+ * CPUs. */
 static unsigned spinners_of(const struct test *test)
 {
     const unsigned cpus = test->settings.cpu_count;
@@ -23,7 +24,7 @@ static bool take(struct test *test, unsigned spinners, unsigned cpus)
     return false;
 }
 
-/* Between two messages of the busiest thread. */
+/* Time between two messages of the busiest thread. */
 static double step_ns(const struct test *test)
 {
     const struct settings *settings = &test->settings;
@@ -32,9 +33,10 @@ static double step_ns(const struct test *test)
            most_streams;
 }
 
-/* A paced sender spins from the longest sleep before a message on: without end where messages are due
- * more often than that. Where there are no CPUs for all of its threads, they sleep and catch up, if that
- * will do: all of them, so that no stream has more of the rate than another. */
+/* A paced sender stops sleeping some time before a message is due, and spins: this time is that of
+ * the longest sleep. If messages are due more often than that, it spins all the time. If there are
+ * not enough CPUs for all of its threads, all of them sleep and catch up, if the rate allows that:
+ * if only some of them did, some streams would have more of the rate than others. */
 static bool claim_paced(struct test *test, unsigned cpus)
 {
     const bool without_end = step_ns(test) <= (double)test->worst_sleep_ns;

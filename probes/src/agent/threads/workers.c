@@ -8,7 +8,7 @@
 #include "loops/round_trip.h"
 #include "loops/send_loop.h"
 
-#define REMEMBERED_LEAST 64 /* messages of each stream, of which duplicates are told */
+#define REMEMBERED_LEAST 64 /* messages of each stream whose duplicates are recognised, at least */
 
 static bool serves_many(const struct test *test)
 {
@@ -17,7 +17,8 @@ static bool serves_many(const struct test *test)
 
 /* ---- before they start ---- */
 
-/* Filled on the receiving side as well: its pages are to be there before the first message. */
+/* A receiver fills its buffer, too, so that the pages of the buffer exist before the first
+ * message. */
 static unsigned char *make_buffer(const struct settings *settings, unsigned number)
 {
     const bool sends = settings->role == ROLE_SEND || settings->role == ROLE_ASK;
@@ -42,7 +43,7 @@ static bool prepare_stream(struct stream *stream)
            (settings->role != ROLE_MIRROR || mirror_prepare(stream));
 }
 
-/* All streams together remember no more than 64 of them do that have a thread each. */
+/* All streams together remember no more messages than 64 streams with a thread each do. */
 static bool prepare_many(struct test *test)
 {
     uint32_t remembered = SEQUENCE_WINDOW;

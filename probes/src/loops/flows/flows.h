@@ -5,7 +5,7 @@
 
 #include "loops/traffic.h"
 
-#define FLOWS_READY 256 /* streams of one wait */
+#define FLOWS_READY 256 /* maximum number of streams that one wait returns */
 
 /* Run in the worker's thread until all of its streams have ended, or the test is halted. */
 void receive_flows_run(struct worker *worker);

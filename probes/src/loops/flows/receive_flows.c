@@ -3,7 +3,7 @@
  * whether it had to wait for data. */
 #include "loops/flows/flows.h"
 
-/* One call. False: the stream has ended. */
+/* Makes one receive call. False: the stream has ended. */
 static bool take_one(struct stream *stream, struct plat_batch *batch)
 {
     if (stream->test->settings.udp)

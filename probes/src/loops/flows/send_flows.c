@@ -9,7 +9,8 @@ static uint64_t sent_by(const struct stream *stream)
     return atomic_load_explicit(&stream->marks.messages, memory_order_relaxed);
 }
 
-/* One call. False: the stream has ended, by its share, its peer or a failure. */
+/* Makes one send call. False: the stream has ended: its share is sent, its peer left, or it
+ * failed. */
 static bool send_one(struct worker *worker, struct stream *stream, uint64_t due_ns)
 {
     struct test *test = worker->test;

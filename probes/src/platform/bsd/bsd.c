@@ -32,7 +32,7 @@ int plat_random(void *into, size_t length)
     return 0;
 }
 
-/* The names that other systems give to the same processors. */
+/* The names that the other systems use for the same processors. */
 static const char *architecture(const char *machine)
 {
     if (strcmp(machine, "arm64") == 0)
@@ -59,7 +59,7 @@ void plat_identify(struct plat_identity *out)
         out->cpu_count = online > 0 ? (unsigned)online : 1;
 }
 
-/* Nothing: neither system ends sleeps late on purpose. */
+/* There is nothing to do: neither system delays the end of sleeps on purpose. */
 void posix_thread_begins(void)
 {
 }

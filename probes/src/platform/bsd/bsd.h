@@ -7,7 +7,7 @@
 /* ---- shared ---- */
 
 void bsd_put(struct plat_tcp_info *out, enum plat_tcp_fact fact, uint64_t value);
-/* The congestion window in segments, as Linux counts it; both count bytes. */
+/* The congestion window in segments, as Linux counts it; macOS and FreeBSD count it in bytes. */
 void bsd_put_window(struct plat_tcp_info *out, uint64_t cwnd_bytes, uint64_t mss);
 void bsd_name_option(struct plat_tcp_info *out, bool on, const char *name);
 
@@ -16,12 +16,12 @@ void bsd_name_option(struct plat_tcp_info *out, bool on, const char *name);
 extern const char bsd_name[], bsd_clock[], bsd_capabilities[];
 /* sysctl names of the processor's name and of the memory's size. */
 extern const char bsd_cpu_model[], bsd_memory[];
-/* Empty where there is none. */
+/* The id of the machine; empty if there is none. */
 void bsd_machine_id(char *into, size_t capacity);
 void bsd_distribution(char *into, size_t capacity);
 /* 0: all CPUs that are online. */
 unsigned bsd_usable_cpus(void);
-/* The space of an address in a message of the routing socket. */
+/* Number of bytes that an address of that length takes in a message of the routing socket. */
 size_t bsd_rounded(size_t length);
 
 struct bsd_interface_counters {

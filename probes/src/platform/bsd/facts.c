@@ -81,7 +81,7 @@ static bool ask_route(const struct plat_address *to, struct route_message *messa
     return got >= (ssize_t)sizeof message->header && message->header.rtm_errno == 0;
 }
 
-/* The address of one kind that the answer carries; NULL: none. */
+/* The address of the given kind (RTA_…) in the answer; NULL: there is none. */
 static const struct sockaddr *in_route(const struct route_message *message, int kind)
 {
     const char *at = message->addresses, *end = (const char *)message + message->header.rtm_msglen;
@@ -105,7 +105,7 @@ static bool name_of_route(const struct route_message *message, char into[PLAT_IN
     return true;
 }
 
-/* The table is asked for the peer alone: neither system has routes by source. */
+/* Only the peer decides the route: neither system routes by source address. */
 bool plat_interface_between(const struct plat_address *local, const struct plat_address *peer,
                             char into[PLAT_INTERFACE_NAME])
 {

@@ -46,7 +46,7 @@ bool plat_suspended_ns(uint64_t *out)
     return false;
 }
 
-/* The kernel leaves 1 for the number of a thread that has ended, which is no thread's. */
+/* The kernel sets the number of a thread that has ended to 1, which is the number of no thread. */
 bool plat_thread_cpu_ns(plat_thread thread, uint64_t *out)
 {
     clockid_t clock;
@@ -112,7 +112,8 @@ int plat_interface_set(plat_socket socket, const char *name)
     return ENOPROTOOPT;
 }
 
-/* tcp(4), from FreeBSD 14 on; before, a connection is given up by the count of its retransmissions. */
+/* FreeBSD 14 and newer (tcp(4)); in older versions, the count of retransmissions ends
+ * connections. */
 int posix_set_unanswered(int socket, int seconds)
 {
 #if defined(TCP_MAXUNACKTIME)
@@ -158,14 +159,14 @@ bool plat_fragments(struct plat_fragments *out)
     return true;
 }
 
-/* It knows this for the whole system only, as a sysctl. */
+/* FreeBSD has only a sysctl for the whole system. */
 int plat_set_no_checksum(plat_socket socket)
 {
     (void)socket;
     return ENOPROTOOPT;
 }
 
-/* FreeBSD */
+/* Reads FreeBSD's struct tcp_info. */
 void plat_tcp_info(plat_socket socket, struct plat_tcp_info *out)
 {
     struct tcp_info info;

@@ -13,14 +13,14 @@
 #include "platform/lock_text.h"
 #include "platform/plat.h"
 
-/* One for all users, in a folder where each may put what he likes under this name: a link to
- * another's file, a pipe, a file of his own. */
+/* All users share this file. Everybody may create files in its folder, so this name may belong to a
+ * link to somebody's file, to a pipe, or to another user's file. */
 static const char lock_path[] = "/tmp/netlab-host.lock";
 static int lock_file = -1;
 #define LINES_BYTES 300
 
-/* Opens what stands there. Only a file that was made here just now is opened up to others; who
- * makes it first does, so that all users exclude each other. Returns -1, and errno says why. */
+/* Opens the file, or creates it. Only a file that this call created is made writable for others, so
+ * that all users exclude each other. Returns -1 if it fails, with the reason in errno. */
 static int open_lock(void)
 {
     for (int attempt = 0; attempt < 3; attempt++) {
@@ -28,8 +28,8 @@ static int open_lock(void)
         if (fresh >= 0 && fchmod(fresh, 0666) == 0)
             return fresh;
         if (fresh >= 0 || errno != EEXIST)
-            return fresh; /* locked by its own users alone, where the mode cannot be set */
-        /* Without waiting for a process that opens the other end of a pipe. */
+            return fresh; /* if fchmod failed, only processes of this user can lock the file */
+        /* O_NONBLOCK: do not wait for another process to open the other end of a pipe. */
         fresh = open(lock_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (fresh >= 0 || errno != ENOENT)
             return fresh;
@@ -37,7 +37,7 @@ static int open_lock(void)
     return -1;
 }
 
-/* Whether it is what this program makes: another name of it would be another's file. */
+/* Whether this program made the file. A file with a second name may be somebody else's. */
 static bool is_lock(int file, bool *own)
 {
     struct stat status;
@@ -47,8 +47,8 @@ static bool is_lock(int file, bool *own)
     return true;
 }
 
-/* The second line is the number of the process that wrote the first. Where that has ended, another
- * user holds the lock who may not write to the file. */
+/* The second line is the number of the process that wrote the first line. If that process has
+ * ended, the holder is a user who may not write to the file. */
 static void read_holder(int file, char *holder, size_t capacity)
 {
     char lines[LINES_BYTES];
@@ -70,7 +70,7 @@ static int write_owner(int file, const char *owner)
     return 0;
 }
 
-/* The file stays: if it were removed, two processes could lock two files of one name. */
+/* The file is never removed: otherwise two processes could lock two files with the same name. */
 int plat_lock_take(const char *owner, char *holder, size_t holder_capacity)
 {
     bool own = false;
@@ -84,7 +84,7 @@ int plat_lock_take(const char *owner, char *holder, size_t holder_capacity)
         error = EPERM;
     else if (flock(opened, LOCK_EX | LOCK_NB) != 0)
         error = errno;
-    else if (own) /* another's is locked, and never written */
+    else if (own) /* another user's file is locked, but never written */
         error = write_owner(opened, owner);
     if (error == EWOULDBLOCK)
         read_holder(opened, holder, holder_capacity);
@@ -101,7 +101,7 @@ void plat_lock_release(void)
     if (lock_file < 0)
         return;
     if (is_lock(lock_file, &own) && own && ftruncate(lock_file, 0) != 0)
-        own = false; /* its line stays, and its number shows that it is old */
+        own = false; /* the owner's line stays, but its process number shows that it is old */
     close(lock_file);
     lock_file = -1;
 }

@@ -15,8 +15,8 @@
 #include <uuid/uuid.h>
 
 const char bsd_name[] = "macos", bsd_clock[] = "CLOCK_UPTIME_RAW";
-/* Absent: pin, which macOS has none of; queue-drops, which it does not tell; raw-clock, for its
- * clock is the hardware's. */
+/* Absent: pin and queue-drops, which macOS does not support; raw-clock, because the clock of tests
+ * already is the hardware's. */
 const char bsd_capabilities[] =
     "stream,tcp,udp,ipv4,ipv6,tcp-info,dont-fragment,dscp,interface,lock,facts,cpu,poll,no-checksum";
 
@@ -31,9 +31,9 @@ void bsd_machine_id(char *into, size_t capacity)
     snprintf(into, capacity, "%s", text);
 }
 
-/* CLOCK_MONOTONIC is the wall clock less the time of boot here, in whole microseconds: clock_gettime(3)
- * has it "in the same manner as CLOCK_REALTIME", and both parts are set when the wall clock is
- * adjusted. CLOCK_UPTIME_RAW counts the hardware's ticks, unaffected by that, in nanoseconds. */
+/* On macOS, CLOCK_MONOTONIC is the wall clock minus the time of boot, in whole microseconds:
+ * clock_gettime(3) has it "in the same manner as CLOCK_REALTIME". Both change if the wall clock is
+ * adjusted. CLOCK_UPTIME_RAW counts the hardware's ticks in nanoseconds, unaffected by that. */
 uint64_t plat_now_ns(void)
 {
     return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
@@ -45,7 +45,8 @@ bool plat_raw_now_ns(uint64_t *out)
     return false;
 }
 
-/* The clock of tests stands still meanwhile; clock_gettime(3): CLOCK_MONOTONIC_RAW counts on. */
+/* The clock of tests stops while the host is suspended; CLOCK_MONOTONIC_RAW continues
+ * (clock_gettime(3)). */
 bool plat_suspended_ns(uint64_t *out)
 {
     uint64_t awake_ns = clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
@@ -79,10 +80,10 @@ bool plat_cpu_usable(unsigned cpu)
 
 unsigned bsd_usable_cpus(void)
 {
-    return 0; /* as many as are online */
+    return 0; /* all that are online */
 }
 
-/* Its condition variables know the wall clock alone, or a span from now on. */
+/* Condition variables of macOS take a time of the wall clock, or a duration from now. */
 void plat_cond_init(plat_cond *cond)
 {
     pthread_cond_init(cond, NULL);

@@ -14,7 +14,7 @@
 const int plat_buffer_factor = 1;
 const unsigned plat_receive_most = 1;
 
-/* A blocked receive looks up this often, where `shutdown` should not wake it. */
+/* A blocking receive returns this often to check for a halt: `shutdown` might not wake it. */
 #define RECEIVE_TIMEOUT_MS 250
 
 int posix_receive_timeout_ms(int asked_ms)
@@ -27,7 +27,7 @@ void posix_prepare_socket(int socket)
     plat_option_set(socket, PLAT_RECEIVE_TIMEOUT_MS, RECEIVE_TIMEOUT_MS);
 }
 
-/* `select` waits for microseconds, `poll` for milliseconds, and macOS has no `ppoll`. */
+/* `select` takes a limit in microseconds, `poll` one in milliseconds; macOS has no `ppoll`. */
 static int await_input(int socket, uint64_t limit_ns)
 {
     if (socket < FD_SETSIZE) {
@@ -51,7 +51,7 @@ ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, u
     return ready == 0 ? -EAGAIN : plat_receive_now(socket, into, capacity);
 }
 
-/* No call here takes more than one. */
+/* No call of these systems receives more than one datagram. */
 ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool wait)
 {
     ptrdiff_t got = wait ? plat_receive(socket, batch->bytes, batch->room)
@@ -84,11 +84,11 @@ int posix_get_dont_fragment(int socket, int *on)
     socklen_t length = sizeof *on;
     int error = posix_failed(getsockopt(socket, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
                                         v6 ? IPV6_DONTFRAG : IP_DONTFRAG, on, &length));
-    *on = error == 0 && *on != 0; /* it reads as its own bit */
+    *on = error == 0 && *on != 0; /* its value may be another than 1 */
     return error;
 }
 
-/* There is nothing to set: send calls say ENOBUFS by themselves. */
+/* There is no such option, and none is needed: send calls return ENOBUFS. */
 int posix_set_report_drops(int socket, bool on)
 {
     (void)socket;
@@ -96,7 +96,7 @@ int posix_set_report_drops(int socket, bool on)
     return ENOPROTOOPT;
 }
 
-/* For IPv4 neither system reports it. */
+/* Neither system reports the path MTU of IPv4. */
 bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
 {
     struct ip6_mtuinfo info;
@@ -109,7 +109,7 @@ bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
     return true;
 }
 
-/* For UDP the two count what no other system counts. */
+/* For UDP, both systems report values that are not comparable with those of other systems. */
 bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out)
 {
     int queued;
@@ -157,7 +157,7 @@ void bsd_name_option(struct plat_tcp_info *out, bool on, const char *name)
                  name);
 }
 
-/* ---- stamps: both have the arrival of a datagram, and neither its departure ---- */
+/* ---- stamps: both systems stamp datagrams that arrive, but not those that leave ---- */
 
 int plat_stamps_on(plat_socket socket, const char *interface)
 {
@@ -186,7 +186,7 @@ bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *se
     return false;
 }
 
-/* ---- frames of our own: BPF would do, and is not asked ---- */
+/* ---- frames of our own: possible by BPF, but not implemented ---- */
 
 int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
                      struct plat_headers *headers)
@@ -252,7 +252,7 @@ unsigned plat_ring_free(struct plat_ring *ring)
 unsigned char *plat_ring_place(const struct plat_ring *ring, unsigned number)
 {
     (void)number;
-    return ring->bytes; /* none */
+    return ring->bytes; /* there are no places */
 }
 
 ptrdiff_t plat_ring_send(struct plat_ring *ring, unsigned count, size_t length)

@@ -5,7 +5,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define EVENTS 256 /* of one call; the next call returns the rest, because the kernel rotates them */
+#define EVENTS 256 /* per call; the next call returns the rest, because the kernel rotates them */
 
 int plat_watch_open(struct plat_watch *out)
 {
@@ -27,7 +27,7 @@ int plat_watch_add(struct plat_watch *watch, plat_socket socket, unsigned number
     return posix_failed(kevent((int)watch->system, &change, 1, NULL, 0, NULL));
 }
 
-/* Whichever of the two it is watched for. */
+/* Removes both filters, because only one of them was added. */
 void plat_watch_remove(struct plat_watch *watch, plat_socket socket)
 {
     static const short filters[] = {EVFILT_READ, EVFILT_WRITE};

@@ -19,7 +19,7 @@ void plat_cpu_times(struct plat_cpu_times *out)
         if (strncmp(line, "cpu", 3) != 0)
             break;
         if (line[3] < '0' || line[3] > '9')
-            continue; /* the sum of all */
+            continue; /* the line with the sum of all CPUs */
         if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &t[0], &t[1],
                    &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) < 5)
             continue;
@@ -67,7 +67,7 @@ bool plat_fragments(struct plat_fragments *out)
     memset(out, 0, sizeof *out);
     FILE *file = fopen("/proc/self/net/snmp", "re");
     if (file != NULL) {
-        /* The last five of the first nineteen: ReasmOKs ReasmFails FragOKs FragFails FragCreates. */
+        /* The first 19 values end with ReasmOKs, ReasmFails, FragOKs, FragFails, FragCreates. */
         while (fgets(line, sizeof line, file) != NULL)
             if (sscanf(line,
                        "Ip: %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %llu %llu %*u "

@@ -18,7 +18,7 @@
 
 /* ---- the machine ---- */
 
-/* PRETTY_NAME of os-release(5), whose values may stand in quotes. */
+/* PRETTY_NAME of os-release(5); its value may be in quotes. */
 static void distribution(struct json *out)
 {
     char line[256];
@@ -64,7 +64,7 @@ static void cpu_model(struct json *out)
     fclose(file);
 }
 
-/* Where the CPU cannot be asked, the firmware's tables name what they were made by. */
+/* If the CPU does not report its hypervisor, the firmware's tables name the machine's maker. */
 static const char *maker(void)
 {
     static const char *const makers[][2] = {{"QEMU", "qemu"},     {"KVM", "kvm"},
@@ -117,8 +117,8 @@ static void machine(struct json *out)
 #define IPV4 "/proc/sys/net/ipv4/"
 #define CORE "/proc/sys/net/core/"
 
-/* Frames that were dropped because a CPU's backlog was full: column 2, a row a CPU, hexadecimal. Of the
- * whole machine, whichever namespace they were for. */
+/* Number of frames that were dropped because a CPU's backlog was full: column 2 of each CPU's row,
+ * in hexadecimal. It counts frames of the whole machine, in all network namespaces. */
 static void softnet(struct json *out)
 {
     char line[512];
@@ -139,7 +139,7 @@ static void softnet(struct json *out)
         json_u64(out, "softnet_dropped_packets", dropped);
 }
 
-/* Those that this account may choose: the kernel is asked by choosing each of them once. */
+/* The congestion controls that this account may choose, found by setting each of them once. */
 static void congestion_allowed(struct json *out)
 {
     char list[256], allowed[256];

@@ -10,7 +10,7 @@
 
 /* The first line of a small file without its line end. False: unreadable or empty. */
 bool facts_line_of(const char *path, char *into, size_t capacity);
-/* The number in a file that has nothing else; a negative one does not count. */
+/* The number in a file that contains only a number. False: there is none, or it is negative. */
 bool facts_number_in(const char *path, uint64_t *value);
 /* The same as a key of `facts`, which is left out if the file has no number. */
 void facts_text(struct json *out, const char *key, const char *path);
@@ -32,7 +32,7 @@ void facts_queues(struct json *out, const char *name);
 void facts_route(struct json *out, const char *to, const char *interface);
 /* Pause frames of the interface with that number, if its driver counts them. */
 void facts_pause_frames(struct json *out, unsigned interface);
-/* Only the counters among them, without those that take long to read. */
+/* Writes only the counters of facts_route, without those that take long to read. */
 void facts_counters(struct json *out, const char *to, const char *interface);
 
 #endif

@@ -21,7 +21,7 @@ static void turbo(struct json *out)
         json_text(out, "turbo", value != 0 ? "on" : "off");
 }
 
-/* One more word of a list with commas, if it is not in it and there is room. */
+/* Adds a word to a list with commas, unless the list contains it already or has no room. */
 static void add_word(char *list, size_t capacity, const char *word)
 {
     size_t used = strlen(list);
@@ -29,7 +29,7 @@ static void add_word(char *list, size_t capacity, const char *word)
         snprintf(list + used, capacity - used, "%s%s", used > 0 ? "," : "", word);
 }
 
-/* Of every CPU that this process may use: one word where they are alike. */
+/* The governors of all CPUs that this process may use, each governor once. */
 static void governors(struct json *out)
 {
     char path[96], word[32], list[128] = "";
@@ -46,13 +46,13 @@ static void governors(struct json *out)
         json_text(out, "governor", list);
 }
 
-/* The state that a CPU may sleep in and takes longest to wake from. */
+/* The enabled idle state from which a CPU takes longest to wake up. */
 struct deepest {
     uint64_t latency_us;
     char name[32];
 };
 
-/* False: there is no such state, and none after it. */
+/* Keeps a state if it is deeper than the deepest one so far. False: the CPU has no such state. */
 static bool look_at_state(unsigned cpu, unsigned state, struct deepest *deepest)
 {
     char path[96], name[32];
@@ -74,7 +74,7 @@ static bool look_at_state(unsigned cpu, unsigned state, struct deepest *deepest)
     return true;
 }
 
-/* How long a packet may wait for a CPU to wake up. */
+/* The deepest idle state: how long a packet may wait for a CPU to wake up. */
 static void idle(struct json *out)
 {
     struct deepest deepest = {.latency_us = 0};
@@ -90,7 +90,7 @@ static void idle(struct json *out)
     json_u64(out, "idle_state_latency_us", deepest.latency_us);
 }
 
-/* 1 where all memory is equally far from all CPUs. */
+/* Number of NUMA nodes; 1 if all memory is equally far from all CPUs. */
 static void nodes(struct json *out)
 {
     char path[64];

@@ -28,8 +28,8 @@ static void route_address(struct json *out, const char *key, int family,
         json_text(out, key, text);
 }
 
-/* Index of the interface by which packets to that address leave, of which 0 or one may be asked for;
- * 0: no route. */
+/* Index of the interface by which packets to that address leave; 0: there is no route. `by` is the
+ * only interface to consider; 0: all interfaces. */
 static unsigned write_route(struct json *out, const struct plat_address *to, unsigned by)
 {
     union netlink_answer answer;
@@ -57,7 +57,7 @@ static void statistics(struct json *out, const struct rtattr *attribute)
     json_u64(out, "interface_received_bytes", counted.rx_bytes);
     json_u64(out, "interface_sent_packets", counted.tx_packets);
     json_u64(out, "interface_received_packets", counted.rx_packets);
-    /* Missed: the card had no room for them. The kernel keeps these apart from what it dropped. */
+    /* Missed frames are those that the card had no room for; the kernel counts them separately. */
     json_u64(out, "interface_dropped_packets",
              counted.rx_dropped + counted.tx_dropped + counted.rx_missed_errors);
     json_u64(out, "interface_errors", counted.rx_errors + counted.tx_errors);
@@ -88,8 +88,8 @@ static void link_settings(struct json *out, unsigned index)
     statistics(out, attributes[IFLA_STATS64]);
 }
 
-/* What the queue in front of the interface had no room for, which no counter of the interface has:
- * a shaper, or a card that is slower than what is sent. */
+/* Packets that the queue before the interface dropped, because a shaper or the card is slower than
+ * the sender. No counter of the interface contains them. */
 static void queue_drops(struct json *out, unsigned index)
 {
     union netlink_answer answer;
@@ -97,7 +97,7 @@ static void queue_drops(struct json *out, unsigned index)
     struct rtattr *attributes[TCA_MAX + 1];
     struct tc_stats counted;
     netlink_begin(&question, RTM_GETQDISC, sizeof question.body.queue);
-    /* Older kernels answer only with ECHO; with ACK there is an answer in any case. */
+    /* Older kernels answer only if ECHO is set. With ACK there is an answer in any case. */
     question.header.nlmsg_flags |= NLM_F_ECHO | NLM_F_ACK;
     question.body.queue.tcm_ifindex = (int)index;
     question.body.queue.tcm_parent = TC_H_ROOT;
@@ -120,7 +120,7 @@ struct device {
     char name[IF_NAMESIZE];
 };
 
-/* `command` begins with its number, as all of ethtool's structures do. */
+/* `command` begins with the number of the command, as all structures of ethtool do. */
 static bool ethtool(const struct device *device, void *command)
 {
     struct ifreq request;
@@ -180,7 +180,7 @@ static void offloads(struct json *out, const struct device *device)
         json_text(out, "interface_offloads", list);
 }
 
-/* Between how many queues the card can share what arrives and what leaves (RSS, XPS). */
+/* Number of queues among which the card can distribute received and sent packets (RSS, XPS). */
 static void queues(struct json *out, const struct device *device)
 {
     struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
@@ -195,19 +195,19 @@ static void queues(struct json *out, const struct device *device)
         json_u64(out, "interface_rss_queues", rings.data);
 }
 
-/* By which hash, with which key, over which queues the card spreads what arrives: the same flow always
- * comes by the same queue, and with it on the same CPU. */
+/* The hash function, the key and the number of queues by which the card distributes received
+ * packets. All packets of a flow arrive in the same queue, and so on the same CPU. */
 static void receive_hash(struct json *out, const struct device *device)
 {
     enum { PLACES = 4096, KEY = 256, HASHES = 3 };
-    static const char *const hashes[HASHES] = {"toeplitz", "xor", "crc32"}; /* bit by bit */
+    static const char *const hashes[HASHES] = {"toeplitz", "xor", "crc32"}; /* of bits 0, 1, 2 */
     union {
         struct newer_rxfh head;
         char room[sizeof(struct newer_rxfh) + PLACES * sizeof(uint32_t) + KEY];
     } rss;
     char key[2 * KEY + 1] = "";
     memset(&rss, 0, sizeof rss.head);
-    rss.head.cmd = ETHTOOL_GRSSH; /* with empty table and key: it returns their sizes */
+    rss.head.cmd = ETHTOOL_GRSSH; /* without a table and a key, it only returns their sizes */
     if (!ethtool(device, &rss) || rss.head.table_places > PLACES || rss.head.key_bytes > KEY)
         return;
     rss.head.cmd = ETHTOOL_GRSSH;
@@ -224,7 +224,7 @@ static void receive_hash(struct json *out, const struct device *device)
     json_text(out, "interface_rss_key", key[0] != 0 ? key : NULL);
 }
 
-/* Energy-efficient Ethernet: a link that slept takes microseconds to wake up. */
+/* Energy-efficient Ethernet: a sleeping link takes microseconds to wake up. */
 static void energy_saving(struct json *out, const struct device *device)
 {
     struct ethtool_eee eee = {.cmd = ETHTOOL_GEEE};
@@ -272,8 +272,8 @@ static void driver(struct json *out, const struct device *device)
     }
 }
 
-/* The interface by which packets to a numeric address leave, or that one, as keys of `facts`. False:
- * there is none. */
+/* Writes the facts of the given interface, or of the interface by which packets to a numeric
+ * address leave. False: there is no such interface. */
 static bool write_device(struct json *out, const char *to, const char *interface,
                          struct device *device)
 {
@@ -284,7 +284,7 @@ static bool write_device(struct json *out, const char *to, const char *interface
     const unsigned by = interface != NULL ? if_nametoindex(interface) : 0;
     unsigned index = write_route(out, &address, by);
     if (interface != NULL)
-        index = by; /* also where no route leads by it */
+        index = by; /* even if no route uses it */
     if (index == 0 || if_indextoname(index, device->name) == NULL)
         return false;
     device->asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

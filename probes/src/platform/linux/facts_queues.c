@@ -18,7 +18,7 @@ struct cpus {
     bool is_known;
 };
 
-/* "0-3,8": as the kernel writes a list of CPUs. */
+/* Adds the CPUs of a list in the kernel's form, such as "0-3,8". */
 static void add_list(struct cpus *cpus, const char *list)
 {
     char *end;
@@ -32,7 +32,7 @@ static void add_list(struct cpus *cpus, const char *list)
     cpus->is_known = true;
 }
 
-/* "00000000,0000000f": hexadecimal words of 32 CPUs, the highest first. */
+/* Adds the CPUs of a mask such as "00000000,0000000f": each word has 32 CPUs, the highest first. */
 static void add_mask(struct cpus *cpus, const char *mask)
 {
     unsigned cpu = 0;
@@ -48,7 +48,7 @@ static void add_mask(struct cpus *cpus, const char *mask)
     cpus->is_known = true;
 }
 
-/* Written as a list with ranges; "none" where there is no member. False: nothing is known. */
+/* Writes the CPUs as a list with ranges; "none" if there are none. False: they are not known. */
 static bool write_list(const struct cpus *cpus, char *into, size_t capacity)
 {
     size_t used = 0;
@@ -90,7 +90,7 @@ bool facts_bus(struct json *out, const char *bus)
     if (access(path, F_OK) != 0)
         return false;
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", bus);
-    /* -1: the machine does not say, or has one node. */
+    /* -1: the machine has one node, or does not report it. */
     uint64_t node;
     if (facts_number_in(path, &node))
         json_u64(out, "interface_numa_node", node);
@@ -113,8 +113,8 @@ bool facts_bus(struct json *out, const char *bus)
 
 /* ---- the interface in /sys ---- */
 
-/* Which may have been mounted from another network namespace: the interface of that name there is
- * ours when it has our number and our hardware address as well. */
+/* /sys may have been mounted from another network namespace. So an interface in it is this
+ * namespace's interface of that name only if both have the same index and hardware address. */
 static bool is_ours(const char *name)
 {
     struct ifreq request;
@@ -130,7 +130,7 @@ static bool is_ours(const char *name)
     const unsigned char *byte = (const unsigned char *)request.ifr_hwaddr.sa_data;
     snprintf(ours, sizeof ours, "%02x:%02x:%02x:%02x:%02x:%02x", byte[0], byte[1], byte[2], byte[3],
              byte[4], byte[5]);
-    /* Loopback is the same everywhere. */
+    /* Loopback looks the same in every namespace. */
     if (!has_address || strcmp(ours, "00:00:00:00:00:00") == 0)
         return false;
     snprintf(path, sizeof path, "/sys/class/net/%.32s/ifindex", name);

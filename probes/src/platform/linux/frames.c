@@ -26,7 +26,7 @@
 
 /* ---- catching ---- */
 
-/* What leaves alone: what arrives on a busy host is not ours. */
+/* Accepts only outgoing packets: incoming packets are not ours, and a busy host has many. */
 static int attach_filter(int socket)
 {
     struct sock_filter code[] = {
@@ -40,7 +40,7 @@ static int attach_filter(int socket)
         setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
 }
 
-/* A packet socket that hears nothing until it is bound to a protocol. */
+/* A packet socket that receives nothing until it is bound to a protocol. */
 static int open_deaf(void)
 {
     return socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
@@ -54,8 +54,8 @@ static int bind_to(int socket, int interface, unsigned short protocol)
     return posix_failed(bind(socket, (struct sockaddr *)&address, sizeof address));
 }
 
-/* The frames that have come: whether one of them ends with `bytes`. The first interface that a
- * frame passes is the one that the route names, a bridge or a VLAN, not what is below it. */
+/* Whether one of the captured frames ends with `bytes`. A frame passes several interfaces if there
+ * is a bridge or a VLAN. The first one is the interface that the route names. */
 static bool find_headers(int catcher, const void *bytes, size_t length,
                          struct plat_headers *headers, struct sockaddr_ll *from)
 {
@@ -110,8 +110,8 @@ int linux_frames_way(plat_socket udp, const void *bytes, size_t length,
         error = catch_own(catcher, udp, bytes, length, headers, &from);
     close(catcher);
     *interface = from.sll_ifindex;
-    /* A host takes no frame with an address of its own for a source from elsewhere: from loopback
-     * it takes the kernel's, which say that they are. */
+    /* A host drops frames from outside that have one of its own addresses as their source. On
+     * loopback it accepts them only from the kernel, which marks them as its own. */
     return error == 0 && from.sll_hatype == ARPHRD_LOOPBACK ? PLAT_NO_WIRE : error;
 }
 
@@ -150,7 +150,7 @@ int plat_frames_refusal(void)
     return error;
 }
 
-/* ---- what arrives: a ring of slots that the kernel fills ---- */
+/* ---- receiving: a ring of slots that the kernel fills ---- */
 
 #define BLOCK_BYTES 65536u
 #define BLOCKS_MOST 512u
@@ -171,7 +171,7 @@ static const unsigned char *address_bytes(const struct plat_address *address)
                : (const unsigned char *)&((const struct sockaddr_in *)address->at.bytes)->sin_addr;
 }
 
-/* What is loaded is that value, or the packet is not ours: where to jump then is not known yet. */
+/* Rejects packets whose value at offset `at` is not `value`. The jump target is filled in later. */
 static void must_be(struct code *code, unsigned size, unsigned at, uint32_t value)
 {
     code->line[code->count++] = (struct sock_filter)BPF_STMT(BPF_LD | size | BPF_ABS, at);
@@ -184,7 +184,7 @@ static void must_be_address(struct code *code, unsigned at, const unsigned char 
         must_be(code, BPF_W, at + i, get_big32(bytes + i));
 }
 
-/* Whole datagrams from `peer` to `local`, in packets without options. */
+/* A filter that accepts only whole datagrams from `peer` to `local`, in packets without options. */
 static void write_filter(struct code *code, const struct plat_address *local,
                          const struct plat_address *peer)
 {
@@ -288,7 +288,7 @@ void plat_capture_close(struct plat_capture *capture)
     *capture = (struct plat_capture){.socket = PLAT_NO_SOCKET};
 }
 
-/* All that the socket has by now is in a slot as well. */
+/* Stops the socket from receiving and empties it: all of its datagrams are in slots as well. */
 static int leave_alone(struct plat_capture *capture, plat_socket udp)
 {
     struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
@@ -300,8 +300,8 @@ static int leave_alone(struct plat_capture *capture, plat_socket udp)
     return error;
 }
 
-/* RFC 768: over addresses, protocol, length and the datagram itself. What this host's kernel sent is
- * without one until it leaves. */
+/* Whether the checksum is right or not needed. It covers addresses, protocol, length and datagram
+ * (RFC 768). Packets of this host's own kernel have no checksum until they leave the host. */
 static bool is_whole(const unsigned char *ip, const unsigned char *udp, size_t length, unsigned status)
 {
     const bool v6 = ip[0] >> 4 == 6;

@@ -42,7 +42,7 @@ static ssize_t getrandom(void *into, size_t length, unsigned flags)
 #include <sys/random.h>
 #endif
 
-/* getrandom came with Linux 3.17, and needs no file; a kernel that does not know it has the file. */
+/* getrandom (Linux 3.17 and newer) needs no open file. Older kernels have /dev/urandom. */
 int plat_random(void *into, size_t length)
 {
     if (getrandom(into, length, 0) == (ssize_t)length)
@@ -67,8 +67,8 @@ static void read_word(const char *path, char *into, size_t capacity)
     fclose(file);
 }
 
-/* What an emulated or an old Linux lacks (SO_MEMINFO came with 4.12), and what this account may not
- * do, is found by trying. */
+/* An emulated or an old Linux lacks some functions (SO_MEMINFO came with 4.12), and this account
+ * may not use others. So each of them is tried once. */
 static char capabilities[256];
 
 static void name_capabilities(void)
@@ -127,7 +127,7 @@ bool plat_suspended_ns(uint64_t *out)
 
 /* ---- threads ---- */
 
-/* By default sleeps end 50 us late, to save power. */
+/* By default, the kernel ends sleeps up to 50 us late, to save power. */
 void posix_thread_begins(void)
 {
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);

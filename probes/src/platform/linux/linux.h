@@ -10,8 +10,8 @@
 /* Whether this kernel, or its emulator, accepts the request for stamps. */
 bool linux_stamps_known(int socket);
 
-/* The headers with which a datagram of `bytes` leaves by that connected socket, and the interface; 0 or
- * an error, as plat_frames_open gives it. */
+/* Finds the headers with which a datagram of `bytes` leaves by that connected socket, and its
+ * interface. Returns 0, or an error as plat_frames_open does. */
 int linux_frames_way(plat_socket udp, const void *bytes, size_t length,
                      struct plat_headers *headers, int *interface);
 

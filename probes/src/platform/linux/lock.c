@@ -40,8 +40,8 @@ static void answer_for_the_lock(void *argument)
     }
 }
 
-/* Any account of this host may hold the name: whose it is the kernel says, as it was when the holder
- * began to listen (SO_PEERCRED), whatever the holder says himself. */
+/* Adds the account of the holder, because any account can listen under this name and can send any
+ * text. The kernel reports the account that it had when it began to listen (SO_PEERCRED). */
 static void add_account(int asker, char *holder, size_t capacity)
 {
     struct ucred account;
@@ -53,7 +53,7 @@ static void add_account(int asker, char *holder, size_t capacity)
                  (unsigned)account.uid);
 }
 
-#define ACCOUNT_BYTES 24 /* " (user 4294967295)" and more */
+#define ACCOUNT_BYTES 24 /* enough for " (user 4294967295)" */
 
 static void ask_the_holder(char *holder, size_t capacity)
 {

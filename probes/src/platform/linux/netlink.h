@@ -28,18 +28,20 @@ union netlink_answer {
 void netlink_begin(struct netlink_question *question, unsigned short type, size_t body);
 void netlink_add(struct netlink_question *question, unsigned short type, const void *value,
                  size_t size);
-/* Fills attributes[type] with those of the answer, up to `types` - 1. False: none of that kind. */
+/* Fills attributes[type] with the attributes of the answer, for types up to `types` - 1. False:
+ * there is no answer of that kind. */
 bool netlink_ask(const struct netlink_question *question, union netlink_answer *answer,
                  unsigned short expected, size_t body, struct rtattr **attributes, unsigned types);
-/* The same for another part of the kernel than routes and interfaces: NETLINK_GENERIC. */
+/* The same for a netlink protocol other than that of routes and interfaces, for NETLINK_GENERIC. */
 bool netlink_ask_of(int protocol, const struct netlink_question *question,
                     union netlink_answer *answer, unsigned short expected, size_t body,
                     struct rtattr **attributes, unsigned types);
 /* False: the attribute is missing (NULL) or too short. */
 bool netlink_u32(const struct rtattr *attribute, uint32_t *value);
 
-/* Index of the interface by which packets leave for `to`, from `from` (NULL: from anywhere), by the
- * interface `by` (0: by any); 0: no route. `attributes` has the route's, in `answer`. */
+/* Index of the interface by which packets to `to` leave; 0: there is no route. `from` is their
+ * source address (NULL: any), `by` the interface to use (0: any). `attributes` become those of the
+ * route; they point into `answer`. */
 unsigned netlink_route(const struct plat_address *from, const struct plat_address *to, unsigned by,
                        union netlink_answer *answer, struct rtattr *attributes[RTA_MAX + 1]);
 

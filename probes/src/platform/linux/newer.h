@@ -58,7 +58,7 @@ struct ethtool_link_settings {
 };
 #endif
 
-/* linux/if_xdp.h, since 4.18, of which these places know 5.4 and newer. */
+/* linux/if_xdp.h exists since Linux 4.18; these structures have the form of 5.4 and newer. */
 #ifndef AF_XDP
 #define AF_XDP 44
 #endif
@@ -103,7 +103,7 @@ struct newer_rxfh {
     __u32 cmd, context, table_places, key_bytes;
     __u8 hash, input, reserved_bytes[2];
     __u32 reserved;
-    __u32 config[]; /* the table, and the key behind it */
+    __u32 config[]; /* the table, then the key */
 };
 
 /* struct scm_timestamping, since 3.17. */

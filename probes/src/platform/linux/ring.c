@@ -30,9 +30,9 @@ struct ring_half {
 
 struct linux_ring {
     struct ring_half out, completion;
-    int error; /* reported by the next call */
+    int error; /* to be reported by the next call */
     unsigned free;
-    uint64_t place[RING_PLACES]; /* where the free ones begin */
+    uint64_t place[RING_PLACES]; /* offsets of the free places */
 };
 
 static int map_half(struct ring_half *half, int socket, size_t entry_bytes,
@@ -90,7 +90,7 @@ static int map_halves(const struct plat_ring *ring, struct linux_ring *own)
                                  NEWER_XDP_UMEM_PGOFF_COMPLETION_RING);
 }
 
-/* The kernel lets a queue go some time after the socket is closed that had it. */
+/* The kernel releases a queue only some time after its socket was closed. */
 static int bind_ring(int socket, int interface)
 {
     const struct newer_sockaddr_xdp address = {.sxdp_family = AF_XDP,
@@ -174,9 +174,10 @@ static uint32_t theirs(const uint32_t *counter)
     return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
 }
 
-/* Until the kernel has taken all; EAGAIN: what is left goes with the next call. A call takes up to 32
- * frames, and then says EAGAIN as one does that has no room; a frame that the interface has no room for
- * is gone, and the call with EBUSY. */
+/* Calls the kernel until it has taken all frames. Returns EAGAIN if it did not take all in time:
+ * the next call continues. One call to the kernel takes up to 32 frames and then fails with EAGAIN,
+ * as if there were no room. If the interface has no room for a frame, that frame is dropped, and
+ * the call fails with EBUSY. */
 static int push(struct plat_ring *ring)
 {
     const struct linux_ring *own = ring->system;
@@ -241,7 +242,7 @@ unsigned char *plat_ring_place(const struct plat_ring *ring, unsigned number)
     return ring->bytes + own->place[own->free - 1 - number];
 }
 
-/* What is in the ring cannot be taken out of it: it is sent, be it by a later call. */
+/* Frames in the ring cannot be removed from it: this call sends them, or a later call does. */
 ptrdiff_t plat_ring_send(struct plat_ring *ring, unsigned count, size_t length)
 {
     struct linux_ring *own = ring->system;

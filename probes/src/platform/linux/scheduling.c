@@ -11,9 +11,9 @@
 
 #define PATH_BYTES 1024
 
-/* The kernel's own number of a thread is a part of its clock (man 2 clock_getres): for processes and
- * threads, ~number with three bits behind it that say which clock. Of a thread that has ended musl
- * makes the clock of number 0, which to the kernel is that of whoever asks. */
+/* The kernel's number of a thread is a part of the thread's clock (clock_getres(2)): the clock of a
+ * process or a thread is ~number, followed by three bits for the kind of clock. For a thread that
+ * has ended, musl returns the clock of number 0, which to the kernel means the calling thread. */
 static bool number_of_thread(plat_thread thread, clockid_t *clock, int *number)
 {
     if (pthread_getcpuclockid(thread, clock) != 0)
@@ -42,7 +42,7 @@ bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
     if (!number_of_thread(thread, &clock, &number))
         return false;
     snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", number);
-    FILE *file = fopen(path, "re"); /* not there where the kernel does not count it */
+    FILE *file = fopen(path, "re"); /* exists only if the kernel counts the delay */
     if (file == NULL)
         return false;
     bool ok = fscanf(file, "%*u %llu", &delay_ns) == 1;
@@ -52,7 +52,8 @@ bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
     return ok;
 }
 
-/* The 39th word of proc(5)'s stat, behind the name of the thread, which may have blanks. */
+/* The CPU is word 39 of `stat` (proc(5)). Words are counted after the thread's name, because the
+ * name may contain spaces. */
 bool plat_thread_place(plat_thread thread, unsigned *cpu)
 {
     enum { WORDS_BEFORE = 36 };
@@ -83,8 +84,8 @@ bool plat_own_place(unsigned *cpu)
 
 #define CPUS_MOST (1u << 20) /* more than any kernel has */
 
-/* The CPUs that this process may use, as a set that is as large as this kernel wants it, to be freed with
- * CPU_FREE. NULL: unknown. */
+/* The CPUs that this process may use, as a set of the size that this kernel requires. The caller
+ * must free it with CPU_FREE. NULL: unknown. */
 static cpu_set_t *usable_set(size_t *bytes)
 {
     for (unsigned cpus = CPU_SETSIZE; cpus <= CPUS_MOST; cpus *= 2) {
@@ -96,7 +97,7 @@ static cpu_set_t *usable_set(size_t *bytes)
         if (sched_getaffinity(0, *bytes, set) == 0)
             return set;
         CPU_FREE(set);
-        if (errno != EINVAL) /* which says that the set is too small: sched_setaffinity(2) */
+        if (errno != EINVAL) /* EINVAL: the set is too small (sched_setaffinity(2)) */
             return NULL;
     }
     return NULL;
@@ -149,7 +150,7 @@ int plat_pin(unsigned cpu)
 
 /* ---- control groups ---- */
 
-/* Adds the counters of one group. False: it has none. */
+/* Adds the counters of one group. False: the group has none. */
 static bool add_group(const char *folder, struct plat_throttling *out)
 {
     char path[PATH_BYTES + 16], line[128];
@@ -174,8 +175,8 @@ static bool add_group(const char *folder, struct plat_throttling *out)
     return ok;
 }
 
-/* A group, and all that it is in: each of them may have a quota. Of a container the outer ones are
- * not to be seen, and its own may be the root. */
+/* Adds the counters of a group and of all groups around it, because each of them may have a quota.
+ * In a container the outer groups are invisible, and its own group may be the root. */
 static bool add_groups(const char *mount, const char *group, struct plat_throttling *out)
 {
     char folder[PATH_BYTES];
@@ -221,7 +222,7 @@ bool plat_throttling(struct plat_throttling *out)
             continue;
         *group++ = 0;
         words++;
-        if (words[0] == 0) /* version 2, beside which version 1 may have the controller */
+        if (words[0] == 0) /* version 2; version 1 may be mounted, too, and have the controller */
             ok = add_groups("/sys/fs/cgroup", group, out);
         else if (has_word(words, "cpu")) {
             snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", words);

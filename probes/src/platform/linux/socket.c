@@ -20,7 +20,8 @@ void posix_prepare_socket(int socket)
     (void)socket;
 }
 
-/* Exact to the nanosecond except for the timer's slack, which posix_thread_begins removes. */
+/* The limit is exact to the nanosecond, except for the timer slack, which posix_thread_begins
+ * removes. */
 ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, uint64_t limit_ns)
 {
     struct pollfd wait = {.fd = (int)socket, .events = POLLIN};
@@ -107,7 +108,8 @@ int posix_set_report_drops(int socket, bool on)
     return set_of_ip(socket, IP_RECVERR, IPV6_RECVERR, on);
 }
 
-/* tcp(7): also of data that a full receiver does not let out. */
+/* tcp(7): this limit also applies to data that cannot be sent because the receiver's window is
+ * full. */
 int posix_set_unanswered(int socket, int seconds)
 {
     unsigned milliseconds = (unsigned)seconds * 1000;
@@ -117,8 +119,8 @@ int posix_set_unanswered(int socket, int seconds)
 
 #define IPV4 "/proc/sys/net/ipv4/"
 
-/* The list that ordinary users may choose from is the whole machine's, and for them the kernel
- * loads no module: tcp(7). */
+/* The list of congestion controls that ordinary users may choose belongs to the whole machine. For
+ * ordinary users the kernel loads no module: tcp(7). */
 void plat_congestion_refusal(int error, const char *name, char *into, size_t capacity)
 {
     char list[160];
@@ -207,7 +209,7 @@ bool plat_queue_drops(plat_socket socket, uint64_t *out)
 
 /* ---- many sockets at once, by epoll ---- */
 
-#define EVENTS 256 /* of one call; the next call returns the rest, because the kernel rotates them */
+#define EVENTS 256 /* per call; the next call returns the rest, because the kernel rotates them */
 
 int plat_watch_open(struct plat_watch *out)
 {

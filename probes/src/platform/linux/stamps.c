@@ -13,7 +13,7 @@
 #include "platform/linux/linux.h"
 #include "platform/linux/newer.h"
 
-#define KERNEL_TRIES 50 /* of a millisecond */
+#define KERNEL_TRIES 50 /* of 1 ms each */
 
 /* ---- reading ---- */
 
@@ -23,7 +23,7 @@ union control {
                CMSG_SPACE(sizeof(struct sock_extended_err) + sizeof(struct sockaddr_in6))];
 };
 
-/* Of the three times, the first is software's and the third the card's; 0 where there is none. */
+/* Of three times, the first is the software stamp and the third the card's; a missing one is 0. */
 static void read_stamps(const struct cmsghdr *header, struct plat_stamp *out)
 {
     struct newer_stamps times;
@@ -34,7 +34,8 @@ static void read_stamps(const struct cmsghdr *header, struct plat_stamp *out)
     out->ns = posix_in_ns(times.ts[out->hardware ? 2 : 0]);
 }
 
-/* Whether the error queue's entry is a stamp of sending, and of which datagram. */
+/* Whether the entry of the error queue is a transmit stamp; if so, sets the number of its
+ * datagram. */
 static bool read_number(const struct cmsghdr *header, struct plat_stamp *out)
 {
     struct sock_extended_err entry;
@@ -45,7 +46,7 @@ static bool read_number(const struct cmsghdr *header, struct plat_stamp *out)
     return entry.ee_origin == SO_EE_ORIGIN_TIMESTAMPING && entry.ee_info == SCM_TSTAMP_SND;
 }
 
-/* CMSG_NXTHDR, which musl writes as a comparison of different signs. */
+/* Replaces CMSG_NXTHDR, in which musl compares numbers of different signedness. */
 static struct cmsghdr *header_after(const struct msghdr *message, struct cmsghdr *at)
 {
     char *next = (char *)at + CMSG_ALIGN(at->cmsg_len);
@@ -55,7 +56,7 @@ static struct cmsghdr *header_after(const struct msghdr *message, struct cmsghdr
     return (struct cmsghdr *)(void *)next;
 }
 
-/* True: a stamp of sending. */
+/* True: it is a transmit stamp. */
 static bool read_control(struct msghdr *message, struct plat_stamp *out)
 {
     bool sending = false;
@@ -87,7 +88,7 @@ ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, 
 
 enum fetch_result { TOOK_A_STAMP, TOOK_SOMETHING_ELSE, TOOK_NOTHING };
 
-/* Reads one entry of the error queue, which also has errors of other datagrams. */
+/* Reads one entry of the error queue, which also contains errors of other datagrams. */
 static enum fetch_result fetch_stamp(int socket, struct plat_stamp *sent)
 {
     union control control;
@@ -111,7 +112,8 @@ bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *se
         while (result == TOOK_SOMETHING_ELSE);
         if (result == TOOK_A_STAMP)
             return true;
-        /* An error that is not of this queue stays, and would be polled without end. */
+        /* An error of the socket itself stays pending, so that `ppoll` would return at once
+         * forever. */
         if (ready > 0)
             plat_sleep_ns(10000);
         uint64_t now = plat_now_ns();
@@ -148,8 +150,8 @@ static bool stamps_all(const struct hwtstamp_config *config)
     return config->tx_type == HWTSTAMP_TX_ON && config->rx_filter == HWTSTAMP_FILTER_ALL;
 }
 
-/* Cards that this process has switched on, and how each was: others, a clock's daemon above all, may
- * want it so again. */
+/* Cards whose stamps this process has enabled, with their earlier settings. Others, such as a clock
+ * daemon, may need these settings again. */
 static struct card {
     char name[IF_NAMESIZE];
     unsigned users; /* 0: the place is free */
@@ -173,8 +175,9 @@ static struct card *free_card(void)
     return NULL;
 }
 
-/* Switching it on takes CAP_NET_ADMIN; where an administrator has, it takes nothing. One that does not
- * say how it is, or that there is no place to remember, would not be put back: it stays as it is. */
+/* Enabling the stamps of a card needs CAP_NET_ADMIN, unless an administrator has enabled them. A
+ * card is not changed if it does not report its settings, or if there is no place to remember them:
+ * then they could not be restored. */
 static bool switch_card_on(int socket, const char *interface)
 {
     struct hwtstamp_config config, before;
@@ -217,7 +220,7 @@ void plat_stamps_off(const char *interface)
     struct card *card = find_card(interface);
     if (card != NULL && card->users > 1)
         card->users--;
-    else if (card != NULL && asker >= 0) { /* else the next test of this card puts it back */
+    else if (card != NULL && asker >= 0) { /* else a later test of this card restores it */
         request_of_card(asker, SIOCSHWTSTAMP, interface, &card->before);
         card->users = 0;
     }
@@ -226,8 +229,8 @@ void plat_stamps_off(const char *interface)
         close(asker);
 }
 
-/* The kernel begins to stamp what arrives some time after it was asked to: a packet to ourselves
- * tells. Without a way to ourselves there is only patience. */
+/* The kernel begins to stamp received packets some time after the request. Packets to this process
+ * itself show when it does. If no such packets are possible, this waits for the whole time. */
 static void wait_for_the_kernel(void)
 {
     struct sockaddr_in self = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

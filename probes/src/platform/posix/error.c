@@ -55,7 +55,7 @@ const char *plat_word(int error)
 
 void plat_describe(int error, char *into, size_t capacity)
 {
-    /* strerror_r has two meanings, by the C library; strerror is safe between threads in both. */
+    /* strerror_r differs between C libraries; strerror is safe between threads in all of them. */
     snprintf(into, capacity, "%s", strerror(error));
 }
 

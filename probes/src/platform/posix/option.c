@@ -12,7 +12,7 @@ bool posix_is_v6(int socket)
     return plat_local_address(socket, &address) == 0 && plat_address_v6(&address);
 }
 
-/* Level and name of the options that are one integer of the system's. */
+/* Level and name of the options whose value is one integer in the system's own form. */
 static bool plain_option(int socket, enum plat_option option, int *level, int *name)
 {
     *level = SOL_SOCKET;
@@ -45,13 +45,13 @@ static int set_time(int socket, int name, int milliseconds)
     return posix_failed(setsockopt(socket, SOL_SOCKET, name, &time, sizeof time));
 }
 
-/* macOS calls it otherwise, and has it in seconds as well. */
+/* macOS has this option under another name, also in seconds. */
 #if !defined(TCP_KEEPIDLE)
 #define TCP_KEEPIDLE TCP_KEEPALIVE
 #endif
 
-/* Who only receives hears of a peer that died by asking whether it is there: after half of the time
- * without a word, at most five times. */
+/* A host that only receives notices a dead peer by keep-alive packets: the first is sent after half
+ * of the time without data, and at most five are sent. */
 static int set_give_up(int socket, int seconds)
 {
     const struct {
@@ -108,7 +108,7 @@ int plat_option_get(plat_socket handle, enum plat_option option, int *value)
     if (option == PLAT_DSCP)
         *value >>= 2;
     else if (option == PLAT_NODELAY || option == PLAT_REUSE)
-        *value = *value != 0; /* a flag reads as its own bit, on some */
+        *value = *value != 0; /* on some systems, the value of a set flag is not 1 */
     return 0;
 }
 

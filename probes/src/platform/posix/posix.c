@@ -12,8 +12,8 @@
 
 /* ---- the process ---- */
 
-/* A test of a thousand streams takes as many, and logins have 1024 as a rule. More than this no test of
- * ours takes, and macOS refuses what is without bound. */
+/* A test of a thousand streams needs a thousand sockets, and a login usually may open 1024 files.
+ * No test needs more than this limit; macOS refuses an unlimited number. */
 static void allow_sockets(void)
 {
     const rlim_t limit = 10240;
@@ -102,7 +102,8 @@ int plat_thread_start(plat_thread *out, plat_routine routine, void *argument)
     if (start == NULL)
         return ENOMEM;
     *start = (struct thread_start){routine, argument};
-    /* A record is a line of 64 KiB on the stack, and some systems' default is twice that. */
+    /* A record takes 64 KiB of the stack, and the default stack of some systems is only twice
+     * that. */
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
     if (error == 0) {
@@ -157,7 +158,7 @@ void plat_cond_wake(plat_cond *cond)
     pthread_cond_broadcast(cond);
 }
 
-/* ---- what macOS does in another way: bsd/macos.c ---- */
+/* ---- functions that macOS implements in another way: bsd/macos.c ---- */
 
 #if !defined(__APPLE__)
 uint64_t plat_now_ns(void)

@@ -38,7 +38,7 @@ static inline uint64_t posix_clock_ns(clockid_t clock)
     return posix_in_ns(now);
 }
 
-/* Of a call that waits for milliseconds. */
+/* Time until until_ns for a call whose time-out is in milliseconds, at most an hour. */
 static inline int posix_until_ms(uint64_t until_ns)
 {
     uint64_t now = until_ns > 0 ? plat_now_ns() : 0;

@@ -48,7 +48,7 @@ int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer)
     peer->length = (unsigned)length;
     fcntl(fresh, F_SETFD, FD_CLOEXEC);
     posix_prepare_socket(fresh);
-    /* Some systems hand the listener's mode on. */
+    /* On some systems, the new socket inherits the listener's mode. */
     int error = plat_option_set(fresh, PLAT_BLOCKING, 1);
     if (error != 0)
         close(fresh);

@@ -28,8 +28,8 @@ static void read_groups(struct cpu_groups *out)
     out->masks[0] = cpus >= 64 ? UINT64_MAX : (UINT64_C(1) << cpus) - 1;
 }
 
-/* A process of one group has a mask in it; its threads may be moved to other groups, and that of a
- * process of several reads 0: it may use all. */
+/* The affinity mask of a process in one group is for that group; its threads may be moved to other
+ * groups. The mask of a process in several groups is 0: it may use all CPUs. */
 static bool is_usable(unsigned group, unsigned bit)
 {
     DWORD_PTR ours, all;
@@ -76,7 +76,7 @@ int plat_pin(unsigned cpu)
     return SetThreadGroupAffinity(GetCurrentThread(), &place, NULL) ? 0 : (int)GetLastError();
 }
 
-/* Unknown for another thread. */
+/* Windows does not report the CPU of another thread. */
 bool plat_thread_place(plat_thread thread, unsigned *cpu)
 {
     (void)thread;
@@ -95,7 +95,7 @@ bool plat_own_place(unsigned *cpu)
 
 /* ---- CPU time ---- */
 
-/* In ticks of the scheduler, 15.6 ms as a rule. */
+/* The resolution is the scheduler's tick, usually 15.6 ms. */
 bool plat_thread_cpu_ns(plat_thread thread, uint64_t *out)
 {
     FILETIME created, ended, in_kernel, in_user;
@@ -120,9 +120,9 @@ bool plat_process_cpu_ns(uint64_t *user, uint64_t *system)
     return true;
 }
 
-/* SystemProcessorPerformanceInformation: one entry a CPU of one processor group. */
+/* SystemProcessorPerformanceInformation: one entry for each CPU of a processor group. */
 struct processor_times {
-    uint64_t idle, kernel /* with idle */, user, deferred, interrupt;
+    uint64_t idle, kernel /* includes idle */, user, deferred, interrupt;
     uint32_t interrupts;
 };
 enum { PERFORMANCE = 8, GROUP_CPUS = 64 };
@@ -130,7 +130,8 @@ enum { PERFORMANCE = 8, GROUP_CPUS = 64 };
 typedef LONG(WINAPI *query_system)(int, void *, ULONG, ULONG *);
 typedef LONG(WINAPI *query_group)(int, void *, ULONG, void *, ULONG, ULONG *);
 
-/* Number of entries of that group; the plain query always returns the caller's own group. */
+/* Reads the entries of a group; returns their number. The older query only reads the caller's
+ * group. */
 static unsigned read_group(USHORT group, bool only, struct processor_times times[GROUP_CPUS])
 {
     const ULONG room = GROUP_CPUS * sizeof times[0];
@@ -150,7 +151,7 @@ static unsigned read_group(USHORT group, bool only, struct processor_times times
     return bytes / sizeof times[0];
 }
 
-/* The k-th entry of a group is of its k-th CPU that is there. */
+/* The k-th entry of a group belongs to the k-th existing CPU of the group. */
 void plat_cpu_times(struct plat_cpu_times *out)
 {
     struct processor_times times[GROUP_CPUS];
@@ -169,7 +170,7 @@ void plat_cpu_times(struct plat_cpu_times *out)
     }
 }
 
-/* Unknown for a thread. */
+/* Windows does not report this for a thread. */
 bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
 {
     (void)thread;
@@ -177,7 +178,7 @@ bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
     return false;
 }
 
-/* Job objects can have a quota, and say nothing of what it cost. */
+/* Job objects can have a quota, but do not report its effect. */
 bool plat_throttling(struct plat_throttling *out)
 {
     (void)out;
@@ -186,8 +187,8 @@ bool plat_throttling(struct plat_throttling *out)
 
 /* ---- counters ---- */
 
-/* The counters of the machine have one for all errors of reception, and a full socket is not surely
- * among them: `facts` shows it under its own name. */
+/* Windows counts all errors of received datagrams together, and it is uncertain whether a full
+ * socket is one of them. `facts` has this counter under its own name. */
 bool plat_udp_receive_buffer_errors(uint64_t *out)
 {
     (void)out;

@@ -64,7 +64,7 @@ void plat_describe(int error, char *into, size_t capacity)
 
 bool plat_is_no_buffers(int error)
 {
-    /* wine hands on Linux's ENOBUFS as WSAEINVAL, which a connected socket has no other reason for. */
+    /* wine turns Linux's ENOBUFS into WSAEINVAL, which has no other cause on a connected socket. */
     return error == WSAENOBUFS || error == WSAEINVAL || error == ERROR_NOT_ENOUGH_MEMORY;
 }
 
@@ -86,8 +86,8 @@ bool plat_is_unreachable(int error)
            error == WSAENETDOWN;
 }
 
-/* Ports that the system keeps for others, Hyper-V above all, and ports whose holder wants them for
- * itself alone are refused as forbidden: the next one of a range may do. */
+/* Some ports are reserved by the system, mainly for Hyper-V, and some by programs for exclusive
+ * use. The error for such a port is "access denied"; another port of the range may be available. */
 bool plat_is_address_in_use(int error)
 {
     return error == WSAEADDRINUSE || error == WSAEACCES;

@@ -15,7 +15,8 @@
 
 /* ---- the machine ---- */
 
-/* "Windows 10 Pro 22H2"; Windows 11 calls itself 10 in the registry, and its builds do not. */
+/* A name such as "Windows 10 Pro 22H2". The registry of Windows 11 says 10; only the build
+ * differs. */
 static void distribution(struct json *out, unsigned build)
 {
     char name[128], update[32], text[192];
@@ -95,7 +96,8 @@ static void registry_number(struct json *out, const char *key, const wchar_t *pa
         json_u64(out, key, value);
 }
 
-/* Sums of IPv4 and IPv6. A datagram for a full socket is not surely among the errors. */
+/* Sums of IPv4 and IPv6. It is uncertain whether a datagram for a full socket counts as an
+ * error. */
 static void udp_counters(struct json *out)
 {
     static const ULONG families[] = {AF_INET, AF_INET6};
@@ -140,7 +142,7 @@ static void ip_counters(struct json *out)
     json_u64(out, "ip_reassembly_failures", unassembled);
 }
 
-/* Values that administrators set; absent, the system's own rule holds. */
+/* Values that administrators set. If a value is absent, Windows uses its own default. */
 static void stack(struct json *out)
 {
     static const wchar_t multimedia[] = WINDOWS L"\\Multimedia\\SystemProfile";

@@ -24,7 +24,7 @@ static bool same_ip(const struct sockaddr *first, const struct sockaddr *second)
 
 /* ---- which interface ---- */
 
-/* All adapters with their addresses; to be freed. NULL: not to be had. */
+/* All adapters with their addresses, to be freed by the caller. NULL: they cannot be read. */
 static IP_ADAPTER_ADDRESSES *adapters(void)
 {
     const ULONG flags = GAA_FLAG_SKIP_ANYCAST | GAA_FLAG_SKIP_MULTICAST | GAA_FLAG_SKIP_DNS_SERVER;
@@ -133,14 +133,14 @@ bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
     return true;
 }
 
-/* For sending; receiving is bound by the local address. */
+/* This option binds only sending; the local address binds receiving. */
 int plat_interface_set(plat_socket socket, const char *name)
 {
     struct windows_socket *own = windows_socket(socket);
     NET_IFINDEX index;
     if (!index_of_name(name, &index))
         return ERROR_DEV_NOT_EXIST;
-    /* IPv4 wants the number as if it were an address. */
+    /* IPv4 requires the interface's number in network byte order, like an address. */
     DWORD value = own->v6 ? index : htonl(index);
     return setsockopt(own->socket, own->v6 ? IPPROTO_IPV6 : IPPROTO_IP,
                       own->v6 ? IPV6_UNICAST_IF : IP_UNICAST_IF, (const char *)&value,
@@ -216,7 +216,7 @@ void windows_facts_route(struct json *out, const struct plat_address *to, const 
     counters(out, &row);
 }
 
-/* As many whole words as fit; a name's own commas and blanks would be taken for the list's. */
+/* Writes as many whole words as fit. Characters that separate words are replaced in names. */
 void windows_facts_addresses(struct json *out)
 {
     char list[8192], name[PLAT_INTERFACE_NAME], text[PLAT_ADDRESS_TEXT];

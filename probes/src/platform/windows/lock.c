@@ -12,11 +12,12 @@ static const wchar_t lock_name[] = L"\\\\.\\pipe\\netlab-host";
 static const DWORD patience_ms = 200;
 
 static HANDLE lock_pipe = INVALID_HANDLE_VALUE;
-static HANDLE lock_over; /* event: the lock is given back */
+static HANDLE lock_over; /* event: the lock is released */
 static char lock_owner[256];
 static plat_thread lock_thread;
 
-/* Waits for what was begun on the pipe. False: it is to end, or has failed. */
+/* Waits for the end of a call on the pipe. False: it failed, took too long, or the lock is
+ * released. */
 static bool finished(OVERLAPPED *call, BOOL is_started, DWORD timeout_ms)
 {
     HANDLE events[2] = {lock_over, call->hEvent};
@@ -32,8 +33,8 @@ static bool finished(OVERLAPPED *call, BOOL is_started, DWORD timeout_ms)
     return false;
 }
 
-/* Tells everybody who opens the pipe who holds the lock, and waits a little until he has read it,
- * for what is unread goes with the connection. */
+/* Sends the owner of the lock to each process that opens the pipe. Then waits a little until it has
+ * read the text, because the end of the connection discards unread data. */
 static void answer_for_the_lock(void *argument)
 {
     OVERLAPPED call;
@@ -55,8 +56,8 @@ static void answer_for_the_lock(void *argument)
     CloseHandle(call.hEvent);
 }
 
-/* Reads what the holder says, no longer than our patience: whoever made a pipe of this name may have
- * nothing to say. */
+/* Reads the text of the holder, for a limited time: any process may have made a pipe of this name,
+ * and might send nothing. */
 static void read_holder(HANDLE pipe, char *holder, size_t capacity)
 {
     OVERLAPPED call;
@@ -77,15 +78,16 @@ static void read_holder(HANDLE pipe, char *holder, size_t capacity)
     lock_text_clean(holder);
 }
 
-/* Who made the pipe may take on the rights of whoever opens it, if that is not forbidden: he may
- * learn who we are (Impersonation Levels; CreateFile, SECURITY_SQOS_PRESENT). */
+/* By default, the process that made a pipe may use the rights of each process that opens it. This
+ * call only lets it learn our identity (Impersonation Levels; CreateFile,
+ * SECURITY_SQOS_PRESENT). */
 static HANDLE open_pipe(void)
 {
     return CreateFileW(lock_name, GENERIC_READ, 0, NULL, OPEN_EXISTING,
                        FILE_FLAG_OVERLAPPED | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION, NULL);
 }
 
-/* False: there is no such pipe (any more). */
+/* Reads the text of the holder. False: there is no such pipe, or no longer. */
 static bool ask_the_holder(char *holder, size_t capacity)
 {
     holder[0] = 0;
@@ -94,7 +96,7 @@ static bool ask_the_holder(char *holder, size_t capacity)
         if (pipe == INVALID_HANDLE_VALUE) {
             if (GetLastError() == ERROR_FILE_NOT_FOUND)
                 return false;
-            WaitNamedPipeW(lock_name, patience_ms); /* another one is asking */
+            WaitNamedPipeW(lock_name, patience_ms); /* another process is reading the pipe */
             continue;
         }
         read_holder(pipe, holder, capacity);
@@ -106,7 +108,7 @@ static bool ask_the_holder(char *holder, size_t capacity)
 
 static HANDLE make_pipe(void)
 {
-    /* The default rights let everybody read, and remote clients are refused. */
+    /* The default rights let all local accounts read; remote clients are refused. */
     return CreateNamedPipeW(lock_name,
                             PIPE_ACCESS_DUPLEX | FILE_FLAG_FIRST_PIPE_INSTANCE |
                                 FILE_FLAG_OVERLAPPED,

@@ -10,8 +10,9 @@
 
 const int plat_buffer_factor = 1;
 
-/* Level and name of the options that are one integer of Winsock's. Not among them: PLAT_DSCP, for
- * IP_TOS is accepted and ignored; PLAT_REPORT_DROPS, for Windows does not tell. */
+/* Level and name of the options whose value is one integer in Winsock's own form. Two options are
+ * missing: PLAT_DSCP, because IP_TOS has no effect, and PLAT_REPORT_DROPS, because Windows does not
+ * report drops. */
 static bool plain_option(const struct windows_socket *own, enum plat_option option, int *level,
                          int *name)
 {
@@ -43,8 +44,8 @@ static bool plain_option(const struct windows_socket *own, enum plat_option opti
 #define TCP_MAXRT 5
 #endif
 
-/* TCP_MAXRT, in seconds, is of what was sent and is not acknowledged; keep-alive packets, of whose
- * count Windows lets nobody say anything here (it is ten), are for who only receives. */
+/* TCP_MAXRT, in seconds, limits the time without an acknowledgement of sent data. Keep-alive
+ * packets do the same for a host that only receives; their number is always ten here. */
 static int set_give_up(SOCKET socket, int seconds)
 {
     const DWORD most_s = (DWORD)seconds;
@@ -68,13 +69,13 @@ int plat_option_set(plat_socket socket, enum plat_option option, int value)
         return windows_set_mode(own, !value);
     }
     if (option == PLAT_REUSE)
-        return 0; /* as it is without: SO_REUSEADDR means here to take a port over */
+        return 0; /* not needed; SO_REUSEADDR would let others take over the port */
     if (option == PLAT_RESET_ON_CLOSE) {
         struct linger linger = {.l_onoff = value != 0, .l_linger = 0};
         return windows_failed(setsockopt(own->socket, SOL_SOCKET, SO_LINGER, (const char *)&linger,
                                          sizeof linger));
     }
-    if (option == PLAT_RECEIVE_TIMEOUT_MS) { /* ours: plat_receive says why not SO_RCVTIMEO */
+    if (option == PLAT_RECEIVE_TIMEOUT_MS) { /* not by SO_RCVTIMEO: see plat_receive */
         own->receive_wait_ms = value > 0 && value < WINDOWS_RECEIVE_WAIT_MS ? (unsigned)value : 0;
         return 0;
     }
@@ -94,11 +95,11 @@ int plat_option_get(plat_socket socket, enum plat_option option, int *value)
     int level, name, length = sizeof *value;
     if (!plain_option(own, option, &level, &name))
         return WSAENOPROTOOPT;
-    *value = 0; /* some options fill one byte of it */
+    *value = 0; /* some options write only one byte of it */
     return windows_failed(getsockopt(own->socket, level, name, (char *)value, &length));
 }
 
-/* Windows takes its congestion control from templates of the administrator's. */
+/* Windows takes its congestion control only from templates that an administrator sets. */
 int plat_congestion_set(plat_socket socket, const char *name)
 {
     (void)socket;
@@ -121,14 +122,15 @@ void plat_congestion_refusal(int error, const char *name, char *into, size_t cap
     snprintf(into, capacity, "congestion control %s: %s", name, text);
 }
 
-/* Winsock's documentation allows a provider to accept it without effect: only a capture shows it. */
+/* A provider may accept this option without effect (Winsock's documentation): only a captured
+ * packet would show it. */
 int plat_set_no_checksum(plat_socket socket)
 {
     const BOOL on = TRUE;
     SOCKET own = windows_socket(socket)->socket;
     int error = windows_failed(setsockopt(own, IPPROTO_UDP, UDP_NOCHECKSUM, (const char *)&on,
                                           sizeof on));
-    return error == WSAEINVAL ? WSAENOPROTOOPT : error; /* in whichever way it is not known */
+    return error == WSAEINVAL ? WSAENOPROTOOPT : error; /* both mean that it is not supported */
 }
 
 bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
@@ -144,8 +146,8 @@ bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
     return true;
 }
 
-/* ---- stamps: Windows has them from Server 2022 and Windows 11 on (SIO_TIMESTAMPING), on cards
- * whose drivers do; netprobe does not ask for them ---- */
+/* ---- stamps: Windows has them since Server 2022 and Windows 11 (SIO_TIMESTAMPING), on cards whose
+ * drivers support them; netprobe does not use them ---- */
 
 int plat_stamps_on(plat_socket socket, const char *interface)
 {
@@ -174,7 +176,7 @@ bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *se
     return false;
 }
 
-/* ---- several messages a call: not tried on Windows ---- */
+/* ---- several messages per call: not implemented for Windows ---- */
 
 ptrdiff_t plat_send_gathered(plat_socket socket, const void *message, size_t length, unsigned count,
                              size_t sent_bytes)
@@ -250,7 +252,7 @@ unsigned plat_ring_free(struct plat_ring *ring)
 unsigned char *plat_ring_place(const struct plat_ring *ring, unsigned number)
 {
     (void)number;
-    return ring->bytes; /* none */
+    return ring->bytes; /* there are no places */
 }
 
 ptrdiff_t plat_ring_send(struct plat_ring *ring, unsigned count, size_t length)

@@ -15,13 +15,13 @@
 #define WSA_FLAG_NO_HANDLE_INHERIT 0x80
 #endif
 
-#define AT_ONCE_NS 20000 /* a wait that took no longer found something there */
+#define AT_ONCE_NS 20000 /* after a shorter wait, data was already there */
 
 const unsigned plat_receive_most = 1;
 
 /* ---- opening and closing ---- */
 
-/* Takes the socket over, also where it fails. */
+/* Makes *out own the socket. Closes the socket if that fails. */
 static int adopt(SOCKET fresh, bool udp, bool is_v6, plat_socket *out)
 {
     struct windows_socket *own = calloc(1, sizeof *own);
@@ -44,8 +44,8 @@ int plat_socket_open(plat_socket *out, bool udp, const struct plat_address *fami
     if (fresh == INVALID_SOCKET)
         return WSAGetLastError();
     if (udp) {
-        /* Or an ICMP message makes receive calls fail, of sockets that are not connected, too.
-         * Where this is refused, `quiet` below does it. */
+        /* Otherwise, an ICMP message makes receive calls fail, even on sockets that are not
+         * connected. If Windows refuses these requests, `quiet` below ignores such errors. */
         BOOL report = FALSE;
         DWORD nothing;
         WSAIoctl(fresh, SIO_UDP_CONNRESET, &report, sizeof report, NULL, 0, &nothing, NULL, NULL);
@@ -62,8 +62,8 @@ void plat_close(plat_socket socket)
     free(windows_socket(socket));
 }
 
-/* Without SO_EXCLUSIVEADDRUSE another program could take the same port over, and one that listens
- * on all addresses would share it silently. Windows lets go of old connections' ports by itself. */
+/* Without SO_EXCLUSIVEADDRUSE another program could take over the port, or share it silently by
+ * listening on all addresses. Windows releases the ports of old connections by itself. */
 int plat_bind(plat_socket socket, const struct plat_address *address)
 {
     BOOL exclusive = TRUE;
@@ -72,7 +72,7 @@ int plat_bind(plat_socket socket, const struct plat_address *address)
     return windows_failed(bind(own, sockaddr_of(address), (int)address->length));
 }
 
-/* More than 200 is taken only as a hint: SOMAXCONN_HINT. */
+/* A backlog above 200 must be passed as a hint (SOMAXCONN_HINT): as a negative number. */
 int plat_listen(plat_socket socket, int backlog)
 {
     return windows_failed(
@@ -102,7 +102,7 @@ int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer)
     if (fresh == INVALID_SOCKET)
         return WSAGetLastError();
     peer->length = (unsigned)length;
-    /* It has inherited the listener's mode. */
+    /* The new socket has inherited the mode of the listener. */
     SetHandleInformation((HANDLE)fresh, HANDLE_FLAG_INHERIT, 0);
     if (ioctlsocket(fresh, (long)FIONBIO, &blocking) == SOCKET_ERROR) {
         error = WSAGetLastError();
@@ -175,7 +175,8 @@ int plat_peer_address(plat_socket socket, struct plat_address *out)
 
 /* ---- sending and receiving ---- */
 
-/* What an ICMP message made of an earlier datagram of ours, and says nothing about this call. */
+/* Whether an error is only the report of an ICMP message about an earlier datagram, not of this
+ * call. */
 static bool quiet(const struct windows_socket *own, int error)
 {
     return own->udp && (error == WSAECONNRESET || error == WSAENETRESET);
@@ -191,8 +192,8 @@ static ptrdiff_t sent(const struct windows_socket *own, int put)
     if (put != SOCKET_ERROR)
         return put;
     int error = WSAGetLastError();
-    /* Linux says "would block" for a send time-out; on TCP, where there is none, it is the
-     * connection's. */
+    /* For a UDP send time-out, return "would block", as Linux does. TCP has no send time-out here:
+     * the error is the connection's. */
     return own->udp && error == WSAETIMEDOUT ? -WSAEWOULDBLOCK : -error;
 }
 
@@ -207,8 +208,8 @@ static ptrdiff_t send_past_notes(const struct windows_socket *own, const void *b
 ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length)
 {
     struct windows_socket *own = windows_socket(socket);
-    /* A datagram mostly finds room: a socket that answers and receives without blocking is spared
-     * two switches of its mode each time. */
+    /* There usually is room for a datagram. Trying it first saves two changes of the mode if the
+     * socket is in non-blocking mode because its receive calls do not block. */
     if (own->udp && own->nonblocking) {
         ptrdiff_t put = send_past_notes(own, bytes, length);
         if (put != -WSAEWOULDBLOCK)
@@ -225,7 +226,8 @@ ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length)
     return error != 0 ? -error : send_past_notes(own, bytes, length);
 }
 
-/* A datagram longer than the room fills it and is an error here; elsewhere it is the room's bytes. */
+/* On Windows, a datagram that is longer than the room fills the room, and the call returns an
+ * error. On other systems the call returns the length of the room. */
 static ptrdiff_t received(const struct windows_socket *own, int got, size_t capacity)
 {
     if (got != SOCKET_ERROR)
@@ -255,10 +257,10 @@ ptrdiff_t plat_peek_now(plat_socket socket, void *into, size_t capacity)
     return receive_now(socket, into, capacity, MSG_PEEK);
 }
 
-/* Winsock's SO_RCVTIMEO is not for this: "if a send or receive operation times out on a socket, the
- * socket state is indeterminate, and should not be used", and of TCP "can result in data loss"
- * (SOL_SOCKET Socket Options). So each receive waits for data first, and reads what is there. Where
- * datagrams come faster than they are read, the wait is spared. */
+/* Winsock's SO_RCVTIMEO is not suitable: "if a send or receive operation times out on a socket, the
+ * socket state is indeterminate, and should not be used", and on TCP it "can result in data loss"
+ * (SOL_SOCKET Socket Options). So each receive first waits for data, then reads it. If datagrams
+ * arrive faster than they are read, there is no need to wait. */
 ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity)
 {
     struct windows_socket *own = windows_socket(socket);
@@ -272,12 +274,12 @@ ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity)
     const uint64_t begun_ns = plat_now_ns();
     ptrdiff_t got = plat_receive_within(socket, into, capacity, wait_ms * MILLISECOND_NS);
     own->flowing = own->udp && got > 0 && plat_now_ns() - begun_ns < AT_ONCE_NS;
-    /* After `shutdown` a socket may not become readable: reading it shows the end. */
+    /* After `shutdown`, a socket may not become readable, but reading it returns the end. */
     return got == -WSAEWOULDBLOCK ? plat_receive_now(socket, into, capacity) : got;
 }
 
-/* `select` takes microseconds, and waits for as many milliseconds as the timer knows. What it calls
- * readable is received in the mode that the socket is in: that costs no call. */
+/* `select` takes microseconds, but waits for as many milliseconds as the timer's resolution allows.
+ * If there is data, it is received in the current mode of the socket, which saves a call. */
 ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, uint64_t limit_ns)
 {
     struct windows_socket *own = windows_socket(socket);
@@ -295,7 +297,7 @@ ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, u
     return received(own, recv(own->socket, into, clamped(capacity), 0), capacity);
 }
 
-/* No call here takes more than one. */
+/* No call of Windows receives more than one datagram. */
 ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool wait)
 {
     ptrdiff_t got = wait ? plat_receive(socket, batch->bytes, batch->room)
@@ -330,7 +332,7 @@ void plat_finish(plat_socket socket)
     shutdown(windows_socket(socket)->socket, SD_SEND);
 }
 
-/* `shutdown` makes later calls fail; a call that waits already is not sure to hear of it. */
+/* `shutdown` makes later calls fail, but may not end a call that already waits. */
 void plat_wake(plat_socket socket)
 {
     SOCKET own = windows_socket(socket)->socket;

@@ -8,8 +8,8 @@
 #define SIO_TCP_INFO_CODE _WSAIORW(IOC_VENDOR, 39)
 #define FIRST_BUILD 15063u
 
-/* TCP_INFO_v2 of mstcpip.h; versions 0 and 1 are its beginnings. Headers of compilers differ in
- * which versions they know. */
+/* TCP_INFO_v2 of mstcpip.h; versions 0 and 1 are shorter forms of it. Compilers' headers differ in
+ * the versions that they have. */
 struct tcp_info_v2 {
     int32_t state;
     uint32_t mss;
@@ -50,7 +50,7 @@ static int request_info(SOCKET socket, DWORD version, struct tcp_info_v2 *info)
                : 0;
 }
 
-/* A socket that is not connected is refused for that, where the request is known at all. */
+/* Whether the request is known: then the error is that the socket is not connected. */
 bool windows_tcp_info_known(void)
 {
     struct tcp_info_v2 info;
@@ -70,8 +70,8 @@ static void add_fact(struct plat_tcp_info *out, enum plat_tcp_fact fact, uint64_
     out->value[fact] = value;
 }
 
-/* Not taken over: what Windows calls otherwise or counts otherwise. Its BytesOut is what was sent;
- * how much of it was acknowledged it does not say. */
+/* Leaves out values whose names or definitions differ from those of other systems. BytesOut counts
+ * sent bytes; Windows does not report how many of them were acknowledged. */
 void plat_tcp_info(plat_socket socket, struct plat_tcp_info *out)
 {
     struct tcp_info_v2 info;

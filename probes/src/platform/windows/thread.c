@@ -19,7 +19,7 @@ uint64_t plat_now_ns(void)
     }
     QueryPerformanceCounter(&now);
     uint64_t ticks = (uint64_t)now.QuadPart;
-    /* In two parts: the product of all ticks would overflow after half an hour. */
+    /* In two parts, because the product with all ticks would overflow after half an hour. */
     return ticks / ticks_per_s * SECOND_NS + ticks % ticks_per_s * SECOND_NS / ticks_per_s;
 }
 
@@ -49,7 +49,7 @@ uint64_t plat_wall_ns(void)
 
 static _Thread_local HANDLE sleep_timer;
 
-/* From Windows 10 1803 on there are timers that do not wait for the system's tick. */
+/* Windows 10 1803 and newer have timers that do not wait for the system's tick. */
 static HANDLE own_timer(void)
 {
     if (sleep_timer == NULL)
@@ -120,7 +120,7 @@ void plat_mutex_init(plat_mutex *mutex)
 
 void plat_mutex_destroy(plat_mutex *mutex)
 {
-    (void)mutex; /* it owns nothing */
+    (void)mutex; /* there is nothing to release */
 }
 
 void plat_mutex_lock(plat_mutex *mutex)
@@ -140,10 +140,11 @@ void plat_cond_init(plat_cond *cond)
 
 void plat_cond_destroy(plat_cond *cond)
 {
-    (void)cond; /* it owns nothing */
+    (void)cond; /* there is nothing to release */
 }
 
-/* Rounded up to milliseconds: down, the last one would be spent spinning. */
+/* Rounds the time up to milliseconds: if it were rounded down, the caller would spin in the last
+ * one. */
 void plat_cond_wait(plat_cond *cond, plat_mutex *mutex, uint64_t until_ns)
 {
     uint64_t now = plat_now_ns();

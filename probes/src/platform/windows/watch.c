@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct watched {
-    unsigned count, turn; /* turn: where the next answer begins */
+    unsigned count, turn; /* turn: the socket that the next search begins with */
     WSAPOLLFD polls[PLAT_WAITS];
     unsigned numbers[PLAT_WAITS];
 };
@@ -34,7 +34,7 @@ int plat_watch_add(struct plat_watch *watch, plat_socket socket, unsigned number
     return 0;
 }
 
-/* The last one takes its place. */
+/* Moves the last entry to the place of the removed one. */
 void plat_watch_remove(struct plat_watch *watch, plat_socket socket)
 {
     struct watched *all = (struct watched *)watch->system;
@@ -54,7 +54,7 @@ ptrdiff_t plat_watch_wait(struct plat_watch *watch, unsigned *numbers, unsigned 
     struct watched *all = (struct watched *)watch->system;
     const uint64_t left_ns = until_ns > 0 ? windows_left_ns(until_ns) : 0;
     unsigned length = 0, steps;
-    if (all->count == 0) { /* which WSAPoll does not take */
+    if (all->count == 0) { /* WSAPoll refuses an empty list */
         plat_sleep_ns(left_ns);
         return 0;
     }

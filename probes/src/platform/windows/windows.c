@@ -16,13 +16,13 @@ int plat_start(void)
     int error = WSAStartup(MAKEWORD(2, 2), &data);
     _setmode(_fileno(stdin), _O_BINARY);
     _setmode(_fileno(stdout), _O_BINARY);
-    /* Time-outs and waits tick at 15.6 ms otherwise. Where this is refused, they do. */
+    /* Otherwise time-outs and waits have a resolution of 15.6 ms. If this fails, they keep it. */
     timeBeginPeriod(1);
     return error;
 }
 
-/* Standard input is a pipe, a file or a console; only a thread of its own can wait for all three,
- * and a pipe's synchronous read cannot be given a time-out. */
+/* Standard input is a pipe, a file or a console. Only a thread of its own can wait for all three
+ * kinds, because a synchronous read of a pipe cannot have a time-out. */
 static struct {
     plat_mutex lock;
     plat_cond changed;
@@ -52,8 +52,8 @@ static void read_input(void *argument)
     plat_mutex_unlock(&input.lock);
 }
 
-/* One caller, the control thread. The reader is never joined: it may be waiting when the process
- * ends, and ends with it. */
+/* Only the control thread calls this. The reading thread is never joined: it may be waiting when
+ * the process ends, and then ends with the process. */
 static bool start_input(void)
 {
     plat_thread reader;
@@ -134,11 +134,12 @@ bool windows_registry_number(const wchar_t *key, const wchar_t *name, uint64_t *
     return true;
 }
 
-/* ---- functions of the system that no import library names ---- */
+/* ---- functions of Windows that no import library contains ---- */
 
 typedef LONG(WINAPI *get_version)(OSVERSIONINFOW *);
 
-/* A data pointer on its way to a function pointer, the way that every compiler accepts. */
+/* Returns a function as a data pointer; callers copy it into a function pointer, which every
+ * compiler accepts. */
 void *windows_native(const char *name)
 {
     HMODULE library = GetModuleHandleW(L"ntdll.dll");

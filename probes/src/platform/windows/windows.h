@@ -39,7 +39,7 @@ static inline int windows_failed(int result)
     return result == SOCKET_ERROR ? WSAGetLastError() : 0;
 }
 
-/* How long it is until then, an hour at most. */
+/* Time that is left until until_ns, at most an hour. */
 uint64_t windows_left_ns(uint64_t until_ns);
 
 /* Puts the socket into the mode that a call needs. */
@@ -48,20 +48,21 @@ int windows_set_mode(struct windows_socket *own, bool nonblocking);
 /* The real Windows version, without the compatibility mode of GetVersionEx. */
 void windows_version(unsigned *major, unsigned *minor, unsigned *build);
 
-/* UTF-8 of a UTF-16 text; empty where it does not fit. */
+/* Converts a UTF-16 text to UTF-8; the result is empty if it does not fit. */
 void windows_text(const wchar_t *wide, char *into, size_t capacity);
 
-/* A value of HKEY_LOCAL_MACHINE, of the 64-bit registry. False: not there, or of another type. */
+/* Reads a value of HKEY_LOCAL_MACHINE in the 64-bit registry. False: it is missing, or of another
+ * type. */
 bool windows_registry_text(const wchar_t *key, const wchar_t *name, char *into, size_t capacity);
 bool windows_registry_number(const wchar_t *key, const wchar_t *name, uint64_t *value);
 
-/* CPUs of all groups that this process may use, 1 at least. */
+/* Number of CPUs of all groups that this process may use, at least 1. */
 unsigned windows_usable_cpus(void);
 
-/* Whether SIO_TCP_INFO answers here. */
+/* Whether this Windows supports SIO_TCP_INFO. */
 bool windows_tcp_info_known(void);
 
-/* CPU times of the system's, in units of 100 ns. */
+/* Converts a CPU time of the system; the unit is 100 ns. */
 static inline uint64_t windows_hundred_ns(FILETIME time)
 {
     return (uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime;
@@ -71,7 +72,7 @@ static inline uint64_t windows_hundred_ns(FILETIME time)
 void *windows_native(const char *name);
 
 struct json;
-/* Keys of `facts` about the way to a peer and about all interfaces' addresses. */
+/* Write the keys of `facts` about the path to a peer, and about the addresses of all interfaces. */
 void windows_facts_route(struct json *out, const struct plat_address *to, const char *device);
 void windows_facts_addresses(struct json *out);
 

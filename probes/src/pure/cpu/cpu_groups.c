@@ -1,4 +1,4 @@
-/* Counts bits of groups. */
+/* Converts between numbers of CPUs and their groups, by counting the bits of masks. */
 #include "pure/cpu/cpu_groups.h"
 
 static unsigned bits_in(uint64_t mask)

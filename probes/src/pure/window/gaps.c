@@ -59,7 +59,7 @@ void gaps_judge(struct gaps *gaps, uint64_t length_ns, uint64_t marks)
         total_ns += rest.longest[i].length_ns;
     if (marks < GAP_MARKS_MIN)
         rest.longest_count = 0;
-    /* As many of the longest as stand out together. */
+    /* Keep as many of the longest gaps as are outliers together. */
     while (rest.longest_count > 0) {
         unsigned least = shortest(&rest);
         uint64_t mean_ns = rest_mean_ns(length_ns, distances, rest.longest_count, total_ns);

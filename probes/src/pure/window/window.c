@@ -132,7 +132,7 @@ static void open_at(struct window *window, uint64_t t_ns, struct window_sum sum)
     window->a_ns = t_ns;
     window->a = sum;
     window->interval_base_bytes = sum.bytes;
-    /* Where the same mark closes it. */
+    /* In case the same mark closes the window. */
     memcpy(window->closed_bytes, window->opened_bytes,
            window->plan.streams * sizeof window->closed_bytes[0]);
 }
@@ -203,7 +203,7 @@ static void note_gap(struct window *window, const struct window_stream *stream, 
 {
     const uint64_t origin_ns = window_origin_ns(window);
     uint64_t from_ns = stream->gap_from_ns;
-    if (origin_ns >= t_ns || t_ns < from_ns + GAP_LEAST_NS) /* others only make it shorter */
+    if (origin_ns >= t_ns || t_ns < from_ns + GAP_LEAST_NS) /* other streams only shorten it */
         return;
     for (unsigned i = 0; i < window->plan.streams; i++)
         if (window->stream[i] != stream)

@@ -36,7 +36,7 @@ struct window_stream {
     _Atomic uint64_t longest_gap_ns, largest_bytes; /* since the window opened */
     _Atomic bool within;       /* the two above are of the window */
     _Atomic uint64_t silent_from_ns, silent_until_ns; /* the last time of GAP_LEAST_NS and more */
-    uint64_t edge_seen_ns;     /* the thread's own */
+    uint64_t edge_seen_ns;     /* only for the stream's thread */
     uint64_t gap_from_ns;      /* the mark before the one that window_cross is called for */
     bool queue_full;           /* set by the caller at the end of a silence; kept with the gap */
     bool has_begun;            /* under the lock */
