@@ -163,12 +163,12 @@ IMPORTER = Importer(
 
     The columns of the CSV file: pairing, protocol, message_bytes, socket_buffer_bytes,
     mbit_per_s (10^6 bit/s). An empty value was not measured, and stays blank. A table with other
-    columns needs --columns.
+    columns needs --map.
     """,
     options=(
         CommandOption(
             "columns",
-            "--columns",
+            "--map",
             "Names the table's columns, units and separator, as YAML: docs/run-folder.md.",
             metavar="FILE",
         ),

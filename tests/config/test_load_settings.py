@@ -300,7 +300,7 @@ FAULTS = [
     ),
     (
         "    load: {send_method: batch}",
-        "5:12: tests[0].load.send_method: has no effect: it is a setting of UDP, which is",
+        "5:12: tests[0].load.send_method: has no effect: it is for UDP, and no cell uses UDP",
     ),
     (
         "    load: {rate: 1Mbit, message_rate: 5}",

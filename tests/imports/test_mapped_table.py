@@ -136,7 +136,7 @@ def test_the_command_makes_a_report_that_names_what_was_not_read(tmp_path: Path)
     (tmp_path / "columns.yaml").write_text(STREAMS, encoding="utf-8")
     (tmp_path / "table.csv").write_text(STREAM_TABLE, encoding="utf-8")
     words = ["import", "table", str(tmp_path / "table.csv"), "--into", str(tmp_path / "run")]
-    words += ["--columns", str(tmp_path / "columns.yaml")]
+    words += ["--map", str(tmp_path / "columns.yaml")]
     outcome = CliRunner().invoke(cli, words, catch_exceptions=False)
     assert outcome.exit_code == 0, outcome.output
     page = next((tmp_path / "run").rglob("*.html")).read_text(encoding="utf-8")

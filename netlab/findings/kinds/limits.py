@@ -54,7 +54,7 @@ warning(
         "as the plateau is below the wire ceiling. The share of time without a CPU is at least "
         "half of the distance between throughput and plateau")
 warning(
-    "sender-queue-drops", _("{local_drops} messages dropped"),
+    "sender-queue-drops", _("dropped: {local_drops}"),
     limit=_("drops in the sender’s queue"),
     figures=("local_drops",),
     advice=_("lengthen the queue of the sender's interface, or offer a lower rate"),

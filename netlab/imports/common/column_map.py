@@ -1,4 +1,4 @@
-"""The file of ``netlab import table --columns``: which column of any table is which of netlab's."""
+"""The file of ``netlab import table --map``: which column of any table is which of netlab's."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-Text = Annotated[str, Field(min_length=1, max_length=200)]
+Word = Annotated[str, Field(min_length=1, max_length=200)]
 Constant = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=200)]
 
 
 class HeadingModel(Section):
     """A column of the table, with the unit of its numbers."""
 
-    heading: Text
-    unit: Text | None = None
+    heading: Word
+    unit: Word | None = None
 
 
 class ColumnMapModel(Section):
@@ -73,9 +73,9 @@ class ColumnMapModel(Section):
     test: TESTS = "stream"
     separator: Literal[",", ";", "|", "tab"] = ","
     decimal: Literal[".", ","] = "."
-    blank: list[Text] = Field(default_factory=list)
-    columns: dict[Text, Annotated[HeadingModel, BeforeValidator(_heading)]] = Field(min_length=1)
-    values: dict[Text, Constant] = Field(default_factory=dict)
+    blank: list[Word] = Field(default_factory=list)
+    columns: dict[Word, Annotated[HeadingModel, BeforeValidator(_heading)]] = Field(min_length=1)
+    values: dict[Word, Constant] = Field(default_factory=dict)
 
 
 def read_column_map(path: Path) -> ColumnMap:

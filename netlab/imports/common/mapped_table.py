@@ -23,7 +23,7 @@ from netlab.imports.common.mapped_values import (
     Read,
     columns_of_test,
     plain_number,
-    quantity_of,
+    table_number,
     text_reader,
 )
 from netlab.imports.common.tool_result import NOT_RECORDED, ToolResult
@@ -32,7 +32,7 @@ THROUGHPUT = "throughput_bit_per_s"
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _FieldPlace:
     """A column of netlab in the rows of a table."""
 
     name: str
@@ -73,7 +73,7 @@ def parse_mapped_table(text: str, file: str, column_map: ColumnMap) -> tuple[Too
     return tuple(results)
 
 
-def _places(line: str, number: int, file: str, column_map: ColumnMap) -> list[_Place]:
+def _places(line: str, number: int, file: str, column_map: ColumnMap) -> list[_FieldPlace]:
     headings = fields_of(line, number, file, column_map.separator)
     starts = starts_of(line, column_map.separator)
     known_columns = columns_of_test(column_map.test)
@@ -91,7 +91,7 @@ def _places(line: str, number: int, file: str, column_map: ColumnMap) -> list[_P
         else:
             known = known_columns[column.name]
             read = text_reader(column.name, known, column.unit, column_map.decimal)
-            places.append(_Place(column.name, indices[0], read))
+            places.append(_FieldPlace(column.name, indices[0], read))
     if faults:
         raise MatrixError(faults)
     return places
@@ -126,11 +126,11 @@ def _values(
     number: int,
     file: str,
     column_map: ColumnMap,
-    places: list[_Place],
+    places: list[_FieldPlace],
 ) -> dict[str, Value]:
     """The values of a row, without those that are blank; MatrixError with all its faults."""
     values: dict[str, Value] = {}
-    wrong: list[tuple[_Place, str]] = []
+    wrong: list[tuple[_FieldPlace, str]] = []
     for place in places:
         text = fields[place.index]
         if text in column_map.blanks:
@@ -156,7 +156,7 @@ def _values(
 
 
 def _printed(
-    fields: list[str], column_map: ColumnMap, places: list[_Place]
+    fields: list[str], column_map: ColumnMap, places: list[_FieldPlace]
 ) -> Iterator[tuple[str, Value]]:
     """A throughput as it was printed, and the step of its last digit."""
     units = {column.name: column.unit for column in column_map.columns}
@@ -164,11 +164,11 @@ def _printed(
         text = fields[place.index]
         if place.name != THROUGHPUT or text in column_map.blanks:
             continue
-        quantity = quantity_of(text, "bit/s", units[THROUGHPUT], column_map.decimal)
-        exponent = int(quantity.number.as_tuple().exponent)
-        yield "printed_step_bit_per_s", plain_number(quantity.factor.scaleb(exponent))
-        if quantity.factor == 10**6:
-            yield "printed_mbit_per_s", quantity.digits
+        entry = table_number(text, "bit/s", units[THROUGHPUT], column_map.decimal)
+        exponent = int(entry.number.as_tuple().exponent)
+        yield "printed_step_bit_per_s", plain_number(entry.factor.scaleb(exponent))
+        if entry.factor == 10**6:
+            yield "printed_mbit_per_s", entry.digits
 
 
 def _result(

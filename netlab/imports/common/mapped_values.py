@@ -81,7 +81,7 @@ class MappableColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class TableNumber:
     """A number of a table, and its unit."""
 
     digits: str
@@ -127,7 +127,7 @@ def text_reader(name: str, known: MappableColumn, unit: str, decimal: str) -> Re
         return _setting(name, known, unit, decimal)
 
     def measured(text: str) -> Value:
-        exact = quantity_of(text, known.unit, unit, decimal).exact
+        exact = table_number(text, known.unit, unit, decimal).exact
         limit = MAX_RATE if known.unit == "bit/s" else MAX_VALUE
         if exact > limit:
             raise ValueError(f"{shown(text)} is more than {limit} {known.unit}".rstrip())
@@ -140,7 +140,7 @@ def text_reader(name: str, known: MappableColumn, unit: str, decimal: str) -> Re
     return measured
 
 
-def quantity_of(text: str, known_unit: str, unit: str, decimal: str) -> Quantity:
+def table_number(text: str, known_unit: str, unit: str, decimal: str) -> TableNumber:
     """The number in a text; its own unit counts before ``unit``, that of its column."""
     match = _QUANTITY.fullmatch(text.replace(",", ".", 1) if decimal == "," else text)
     if match is None:
@@ -153,7 +153,7 @@ def quantity_of(text: str, known_unit: str, unit: str, decimal: str) -> Quantity
     if own_unit and own_unit not in factors:
         units = f"; known units: {', '.join(factors)}" if factors else "; it has no unit"
         raise ValueError(f"{shown(text)}: {own_unit} is not a unit here{units}")
-    return Quantity(match[1], factors.get(own_unit, Decimal(1)))
+    return TableNumber(match[1], factors.get(own_unit, Decimal(1)))
 
 
 def plain_number(exact: Decimal) -> int | float:
@@ -174,7 +174,7 @@ def _setting(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
             return _word(text, words)
         if row.type is str:
             return text
-        exact = quantity_of(text, known.unit, unit, decimal).exact
+        exact = table_number(text, known.unit, unit, decimal).exact
         if isinstance(numbers, Whole | NumberWithUnit):
             least, most = numbers.least, numbers.most
             if not least <= exact <= most:
