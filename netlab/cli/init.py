@@ -58,7 +58,7 @@ def init(
 
     if not names:
         raise UsageError(
-            "name a HOST, as for ssh; `netlab measure` without hosts measures within this machine"
+            "name a HOST, as for ssh. Without hosts, `netlab measure` measures within this machine"
         )
     for file in (hosts, matrix):
         if file.exists():

@@ -322,7 +322,7 @@ def _syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
     opening = error.context_mark
     if opening is not None and any(word in str(error.context) for word in _UNCLOSED):
         sign = _lines(text)[opening.line][opening.column : opening.column + 1]
-        message = f"`{sign}` is not closed: it was noticed in line {line}, column {column}"
+        message = f"`{sign}` is not closed; netlab noticed this in line {line}, column {column}"
         return Fault(file, opening.line + 1, opening.column + 1, "", message)
     context = f"{error.context}: " if error.context else ""
     return Fault(file, line, column, "", f"not valid YAML: {context}{problem}")

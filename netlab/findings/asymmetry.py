@@ -18,8 +18,9 @@ its own median."""
 def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Finding, ...]:
     """Pairings that carry less than half of what the same ends carry in the other direction.
 
-    Cells with the same settings are compared, at the socket buffers for which both directions have
-    a figure. ``of_mesh``: the cells that a finding about the mesh already calls slow.
+    The directions are compared with the same settings: by the median over the socket buffers that
+    have a figure in both directions. ``of_mesh``: the cells that a finding about a mesh (several
+    hosts, each measured with the others) already calls slow.
     """
     groups = {one_series.group: one_series for one_series in series if one_series.test == "stream"}
     findings = []

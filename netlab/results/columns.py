@@ -40,7 +40,9 @@ COLUMNS: Mapping[str, Column] = {
     "sent_messages": Column(
         "Int64", "", "messages that the send calls accepted, over the whole test"
     ),
-    "received_messages": Column("Int64", "", "distinct messages received, over the whole test"),
+    "received_messages": Column(
+        "Int64", "", "distinct messages received in the window; in imports: over the whole test"
+    ),
     "lost_messages": Column(
         "Int64",
         "",

@@ -1,4 +1,4 @@
-"""The trials of a run that are due, those that are repeated, and those that search together."""
+"""The trials of a run that are due, that are measured again, or that share one search."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def disturbed(
 def recorded_trials(
     folder: RunFolder, cells: tuple[Cell, ...], is_meant: Callable[[Record], bool]
 ) -> tuple[Trial, ...]:
-    """The trials of ``cells`` whose latest record ``is_meant`` selects."""
+    """The trials of ``cells`` for whose latest record ``is_meant`` is true."""
     by_key = {cell.key: cell for cell in cells}
     return tuple(
         Trial(by_key[key], number)
@@ -68,7 +68,8 @@ def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
 
 
 def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
-    """Trial → its participant, for the trials of a round that search together."""
+    """For each trial of a round that shares its search with others: the participant through which
+    it meets them."""
     groups: dict[TestSettings, list[Trial]] = {}
     for trial in trials:
         if is_together(trial.cell.setup):

@@ -54,7 +54,7 @@ NO_WAY = frozenset(
 
 
 class HostPool:
-    """All hosts of a run: it connects to each one, locks it, and checks each pair once.
+    """All hosts of a run. On entry, the pool connects to each host, locks it, and checks each pair.
 
     If the hosts of a pairing are away or refuse the login, the other pairings are measured.
     Entering the context raises ``HostError`` if no pairing can be measured, ``LockedError`` if
@@ -128,7 +128,8 @@ class HostPool:
 
     @property
     def unreachable(self) -> tuple[str, ...]:
-        """A sentence for each host that is away, unless another system of its machine runs."""
+        """A sentence for each host that is away, without hosts whose machine now runs another
+        system."""
         return tuple(
             absence.sentence
             for name, absence in list(self._hosts.absences.items())
@@ -159,7 +160,8 @@ class HostPool:
         return kept_busy(pair)
 
     def match_of(self, pairing: str) -> Match:
-        """The match of a pairing by name, with what the pairing needs exclusively."""
+        """The ``Match`` of a pairing: the machines and the links that no other trial may use
+        meanwhile."""
         return self._inventory.match(pairing)
 
     def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
@@ -198,8 +200,9 @@ class HostPool:
     def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
         """Why ``cell`` cannot be measured now; ``None`` if it can.
 
-        No other trial may use the hosts of ``cell`` meanwhile: if one of the hosts came back, the
-        pair is checked again first. Raises ``HostGone`` if a host is lost meanwhile.
+        The caller must keep other trials off the hosts of ``cell`` during this call, because a pair
+        with a host that came back is checked again here. Raises ``HostGone`` if a host is lost
+        meanwhile.
         """
         pair = self._pairs.get(cell.pairing)
         if pair is None:
@@ -256,7 +259,8 @@ class HostPool:
                 self._ways.look_again(cell)
 
     def reason_left(self, cell: Cell) -> Unmeasured | None:
-        """Why ``cell`` was never tried, without a new check; ``None``: there is no obstacle."""
+        """Why ``cell`` was never tried, as far as is known; nothing is checked again. ``None`` if
+        there is no obstacle."""
         pair = self._pairs.get(cell.pairing)
         if pair is None:
             return self._unpaired(cell)
@@ -298,7 +302,8 @@ class HostPool:
         return self._hosts.take_unnoted()
 
     def note_facts(self, folder: RunFolder, at: str, only: frozenset[str] | None = None) -> None:
-        """Note the facts of each host, or of ``only`` some, with the route to its peer."""
+        """Note the facts of each host with the route to its peer; with ``only``, of those hosts
+        alone."""
         peers = peers_of(self._pairs.values())
         agents = {
             name: agent

@@ -18,7 +18,8 @@ LEAST_HOSTS = 3
 """Minimum number of hosts of a mesh: two hosts cannot be compared with others."""
 
 LEAST_PEERS = 2
-"""Minimum number of peers for naming a host; each must be fast with another host."""
+"""A host is named as slow only if it has at least this many peers that are fast with another
+host."""
 
 MARGIN = 0.02
 """Minimum margin, as a share: a value closer to the best one does not count as slower."""
@@ -52,11 +53,10 @@ class MeshVerdict:
     """Hosts that are slow to all receivers; a named host may be slow one way only."""
     slow_receivers: frozenset[str]
     strays: Mapping[MeshWay, float]
-    """Pair that is slower than both of its ends are with other hosts → the expected value of the
-    pair."""
+    """Slow pair → its expected value. Both ends of such a pair are faster with other hosts."""
     undecided: Mapping[MeshWay, float]
-    """Pair that is slower than one end usually is with other hosts, while the other end has no
-    other pair → the usual value. The cause may be the pair or the other end."""
+    """Pair → the usual value of one of its ends with other hosts. The pair is slower than that, and
+    its second end has no further pair: the cause may be the pair or this second end."""
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -129,7 +129,8 @@ def _most(middle: Mapping[MeshWay, float], end: int) -> dict[str, float]:
 
 
 def _usual_with_others(middle: Mapping[MeshWay, float]) -> dict[MeshWay, float]:
-    """Pair with one end that has no other pair → the usual value of the other end's other pairs."""
+    """Pair of which one end has no further pair → the median of the remaining pairs of its second
+    end."""
     usual: dict[MeshWay, float] = {}
     for end in (0, 1):
         by_host: dict[str, list[MeshWay]] = {}

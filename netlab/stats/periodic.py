@@ -76,7 +76,8 @@ def _without_line(values: Sequence[float]) -> list[float]:
 
 
 def _correlations(values: Sequence[float], longest: int) -> list[float]:
-    """Autocorrelation at each distance from 0 upwards, each over the existing pairs."""
+    """Autocorrelation at each distance from 0 upwards, from all pairs of values at that
+    distance."""
     n, level = len(values), mean(values)
     off = [value - level for value in values]
     variance = math.fsum(value * value for value in off) / n
@@ -98,8 +99,8 @@ def _is_peak(correlations: Sequence[float], at: int, least: float) -> bool:
 
 
 def _spacing(flat: Sequence[float], period: int, depth: float) -> float:
-    """Mean distance between dips, which need not be whole; if it is unclear, the distance at the
-    peak.
+    """Mean distance between dips; it need not be a whole number. If the dips do not show it
+    clearly, the distance at the peak of the autocorrelation.
 
     If the period is not a whole number, the highest peak may be at a multiple of the period.
     """

@@ -86,7 +86,7 @@ def test_aliases_stand_for_their_anchor() -> None:
         ("~", "f.yaml:1:1: the file is empty"),
         ("- 1", "f.yaml:1:1: the file is not a mapping"),
         ("a: 1\n---\nb: 2", "f.yaml:2:1: a second document begins here"),
-        ("a: [1\nb: 2", "f.yaml:1:4: `[` is not closed: it was noticed in line 2, column 2"),
+        ("a: [1\nb: 2", "f.yaml:1:4: `[` is not closed; netlab noticed this in line 2, column 2"),
         ('a: "\\Uffffffff"', "f.yaml:1:5: \\Uffffffff is not a Unicode"),
         ('a: "\\ud800"', "f.yaml:1:4: a: an escape here gives a character"),
         ("a: .inf", "f.yaml:1:4: a: .inf is not a finite number"),

@@ -53,8 +53,8 @@ warning(
     condition="in more than half of a cell's trials, the throughput has a period: the "
         "autocorrelation of a series of at least 40 intervals shows it (Box and Jenkins, Time "
         "Series Analysis, 1970). The period is between 3 intervals and a quarter of the window. "
-        "The dips are deeper than 5 %. They are also deeper than 3 times the largest receive call, "
-        "as a share of the bytes of an interval",
+        "The dips are deeper than 5 %. A dip also lacks more than 3 times the bytes of the largest "
+        "receive call, because data arrive in portions of that size",
     advice=_("look for something with this period: a timer, a CPU quota, a scan, other traffic"))
 note(
     "congestion-dips",

@@ -161,11 +161,12 @@ note(
     advice=_("shortening the largest part gains the most"),
     section=SECTION,
     condition="The trials are not paced and have one request in flight. The finding has the parts "
-        "of a mean round trip, as medians over the trials. These can be parts. First, the minimum "
-        "time on the wire (see `below-floor`), if no round trip was shorter. Second, one of three "
-        "times of the server: the time in its stack by time stamps, the time for which it held the "
-        "answer back, or the CPU time of its thread. Third, the CPU time of the client's thread. "
-        "Fourth, the time in which an end was ready to run but had no CPU. The CPU time of an end "
-        "that polls without sleeping is left out, because it includes waiting. At least two parts "
-        "are needed. Their sum must be at least a quarter of the round trip, and not longer than "
-        "it. The rest is sleeping and waking, interrupts, and the devices between the ends.")
+        "of a mean round trip, as medians over the trials. Up to four parts are possible. First, "
+        "the minimum time on the wire (see `below-floor`), if no round trip was shorter. Second, "
+        "one of three times of the server: the time in its stack by time stamps, the time for "
+        "which it held the answer back, or the CPU time of its thread. Third, the CPU time of the "
+        "client's thread. Fourth, the time in which an end was ready to run but had no CPU. The "
+        "CPU time of an end that polls without sleeping is left out, because it includes waiting. "
+        "At least two parts are needed. Their sum must be at least a quarter of the round trip, "
+        "and not longer than it. The rest is sleeping and waking, interrupts, and the devices "
+        "between the ends.")

@@ -64,8 +64,8 @@ note(
         "{queue_ns} within a trial: shorter trials would have passed at higher rates"),
     rank=64, section=RATES,
     condition="at the lowest rate that did not pass, no trial lost frames. At least one trial was "
-        "`absorbed`: receiving the frames took longer than sending them, by more than half a step "
-        "of the trial’s time. So a queue took the excess",
+        "`absorbed`: receiving the frames took longer than sending them, by more than half of "
+        "`resolution` (by default 0.25 %) of the trial’s length. So a queue took the excess",
     advice=_("use long trials: short ones measure only the device’s queue"))
 warning(
     "search-generator-bound",
@@ -140,8 +140,9 @@ note(
     _("{sizes} the device drops the excess over the rate found, and keeps forwarding at that "
         "rate: {losses}"),
     rank=79, leads=False, section=RATES,
-    condition="as `search-overload`, but the device forwarded at least 90 % of that rate. The "
-        "finding has the highest offered rate at which the device lost frames",
+    condition="as `search-overload`, but the device forwarded at least 90 % of the frames per "
+        "second that it forwards without loss. The finding has the highest offered rate at which "
+        "the device lost frames",
     advice=_("above that rate the device has no room for the excess"))
 warning(
     "search-loss-own",

@@ -55,7 +55,7 @@ static bool nothing_tcp(struct stream *stream, ptrdiff_t result)
 
 /* ---- UDP ---- */
 
-/* A datagram without data: it may be an end marker. */
+/* A datagram that is not a message of this stream: it may be an end marker. */
 static struct receipt account_other(struct stream *stream, const unsigned char *bytes, size_t length)
 {
     struct dataport_control control;
@@ -106,8 +106,8 @@ static void count_look(struct stream *stream, ptrdiff_t got)
     receive_count_look(stream, got < 0 && plat_is_transient((int)-got));
 }
 
-/* The next step is 1 to twice the average less one: at random, because a queue that fills and drains
- * is periodic. */
+/* The number of calls until the next check is random, from 1 to 2 * LOOK_STEP - 1, because a queue
+ * may fill and drain periodically. */
 static bool look_is_due(struct stream *stream)
 {
     if (stream->look_left-- > 0)
@@ -158,8 +158,8 @@ static void pause_polling(struct stream *stream)
 
 /* ---- the loops ---- */
 
-/* Whether the queue was full at the end of a silence: the data of this call was in it as well, in about
- * twice as much memory. */
+/* Whether the queue was full at the end of a silence. The data of this call have left the queue
+ * already, so they are added: there they took about twice as much memory. */
 static bool queue_was_full(const struct stream *stream, uint64_t now_ns, uint64_t bytes)
 {
     uint64_t memory_bytes, most_bytes;
@@ -184,7 +184,8 @@ static void cross(struct stream *stream, uint64_t now_ns, const struct receipt *
     plat_mutex_unlock(&test->lock);
 }
 
-/* An adaptive receiver tries its ways from its first message until its window opens. */
+/* An adaptive receiver tries both ways to wait (blocking and polling) from its first message until
+ * its window opens. */
 static void begin_waiting(struct stream *stream, uint64_t now_ns)
 {
     const struct settings *settings = &stream->test->settings;
@@ -239,7 +240,8 @@ static void receive_tcp(struct stream *stream)
     }
 }
 
-/* Wakes the waiter for the end marker: data that arrived with it is counted by now. */
+/* The end marker has arrived: wakes the thread that waits for it. Data of the same receive call
+ * have been counted by now. */
 static void tell_marked(struct test *test)
 {
     plat_mutex_lock(&test->lock);

@@ -83,7 +83,8 @@ bool pacing_init_share(struct pacing *p, uint64_t t0_ns, uint64_t rate_numerator
     const uint64_t shared = common_divisor(rate_denominator, times);
     uint64_t multiplier = times / shared;
     rate_denominator /= shared;
-    /* If the product exceeds 63 bits, both lose their lowest bits: an error below one in 10^9. */
+    /* While the product exceeds 63 bits, numerator and denominator are halved. This changes the
+     * rate by less than one in 10^9. */
     while (rate_numerator > INT64_MAX / multiplier) {
         rate_numerator /= 2;
         rate_denominator = rate_denominator > 1 ? rate_denominator / 2 : 1;

@@ -104,13 +104,13 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         changed("[LL]", "[LL"),
         PLAN,
         USAGE,
-        r"m\.yaml:5:11: `\[` is not closed: it was noticed in line 6, column 6$",
+        r"m\.yaml:5:11: `\[` is not closed; netlab noticed this in line 6, column 6$",
     ),
     "a quote that is not closed": (
         changed("title: t", "title: 't"),
         PLAN,
         USAGE,
-        r"m\.yaml:1:8: `'` is not closed: it was noticed in line 7",
+        r"m\.yaml:1:8: `'` is not closed; netlab noticed this in line 7",
     ),
     "no space after a colon": (
         RIGHT + "defaults:\n  duration:10s\n  warm_up: 1s\n",
