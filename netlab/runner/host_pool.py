@@ -128,8 +128,7 @@ class HostPool:
 
     @property
     def unreachable(self) -> tuple[str, ...]:
-        """A sentence for each host that is away, without hosts whose machine now runs another
-        system."""
+        """A sentence for each host that is away and whose machine runs no other system now."""
         return tuple(
             absence.sentence
             for name, absence in list(self._hosts.absences.items())
@@ -302,8 +301,7 @@ class HostPool:
         return self._hosts.take_unnoted()
 
     def note_facts(self, folder: RunFolder, at: str, only: frozenset[str] | None = None) -> None:
-        """Note the facts of each host with the route to its peer; with ``only``, of those hosts
-        alone."""
+        """Note the facts of each host (or only of those in ``only``) and the route to its peer."""
         peers = peers_of(self._pairs.values())
         agents = {
             name: agent
