@@ -30,7 +30,7 @@ from typing import Any
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value, utc_of, utc_text
 from netlab.imports import Importer
-from netlab.imports.common.tool_result import ToolResult
+from netlab.imports.common.tool_result import NOT_RECORDED, ToolResult
 from netlab.imports.common.tool_results import (
     TOOL_OPTIONS,
     bounded,
@@ -226,7 +226,7 @@ def _results(session: _EthrSession, file: str) -> Iterator[ToolResult]:
     unread = tuple(dict.fromkeys(session.unread))
     if not results and (session.error or unread):
         detail = session.error or unread[0]
-        reason = reason_of_error(detail, _REASONS) if session.error else "not-recorded"
+        reason = reason_of_error(detail, _REASONS) if session.error else NOT_RECORDED
         results = [
             ToolResult(
                 file=file,
@@ -276,7 +276,7 @@ def _bandwidth(
     reason: str | None = None
     detail: str | None = None
     if session.is_server is None:
-        reason, detail = "not-recorded", "the log does not state whose it is"
+        reason, detail = NOT_RECORDED, "the log does not state whose it is"
     elif session.error and not session.is_server:
         reason, detail = reason_of_error(session.error, _REASONS), session.error
     elif not mean:
@@ -327,7 +327,7 @@ def _latency(session: _EthrSession, file: str, line: Mapping[str, Any]) -> ToolR
         settings=settings,
         values=values,
         started_at=_time(line),
-        reason=None if values else "not-recorded",
+        reason=None if values else NOT_RECORDED,
         detail=None if values else "the line has no mean",
         unread=tuple(unread),
     )

@@ -22,7 +22,7 @@ from xml.parsers import expat
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
-from netlab.imports.common.tool_result import ToolResult
+from netlab.imports.common.tool_result import NOT_RECORDED, ToolResult
 from netlab.imports.common.tool_results import TOOL_OPTIONS, bounded, import_results
 
 _ROOT = "<netlab>"
@@ -170,7 +170,7 @@ def _result(output: _NtttcpOutput, file: str) -> ToolResult:
     reason: str | None = None
     detail: str | None = None
     if rate is None:
-        reason, detail = "not-recorded", "the output has no throughput"
+        reason, detail = NOT_RECORDED, "the output has no throughput"
     elif rate == 0:
         reason, detail = "no-traffic", "ntttcp counted no byte"
     elif output.is_receiver:

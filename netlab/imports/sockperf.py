@@ -28,7 +28,7 @@ from functools import partial
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
-from netlab.imports.common.tool_result import ToolResult
+from netlab.imports.common.tool_result import NOT_RECORDED, ToolResult
 from netlab.imports.common.tool_results import (
     TOOL_OPTIONS,
     bounded,
@@ -236,14 +236,14 @@ def _result(output: _SockperfOutput, file: str) -> ToolResult:
 def _failure(output: _SockperfOutput, values: Mapping[str, Value]) -> tuple[str | None, str | None]:
     """Reason and detail if there is no result."""
     if output.is_server:
-        return "not-recorded", "the output of a server of sockperf has no figures"
+        return NOT_RECORDED, "the output of a server of sockperf has no figures"
     if output.error:
         return reason_of_error(output.error, _REASONS), output.error
     if "address" not in output.parts:
-        return "not-recorded", "sockperf printed no address and protocol of the server"
+        return NOT_RECORDED, "sockperf printed no address and protocol of the server"
     if "sent_bit_per_s" in values or "rtt_mean_ns" in values:
         return None, None
-    return "not-recorded", "sockperf printed no rate and no mean latency above 0"
+    return NOT_RECORDED, "sockperf printed no rate and no mean latency above 0"
 
 
 def _settings(output: _SockperfOutput, *, is_throughput: bool) -> Iterator[tuple[str, Value]]:

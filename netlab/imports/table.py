@@ -10,7 +10,6 @@ no number. Settings that the table does not have (duration, TCP options) stay un
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -26,10 +25,10 @@ from netlab.imports.common.csv_table import (
     Form,
     Wrong,
     parse,
-    shown,
     throughput,
     whole,
     wrong_datagram,
+    wrong_pairing,
     wrong_protocol,
     wrong_rate,
     wrong_whole,
@@ -38,7 +37,6 @@ from netlab.imports.common.run_writer import TableContext, read_source, record_o
 from netlab.store.plan import PlannedCell
 
 TEST = "stream"
-_PAIRING = re.compile(r"[A-Z]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +127,13 @@ def _row(line: int, texts: Mapping[str, str]) -> TableRow:
     )
 
 
-def _wrong_pairing(text: str) -> Iterator[str]:
-    if not _PAIRING.fullmatch(text):
-        yield f"{shown(text)} is not two capitals, server first, such as WL"
-
-
 def _wrong_datagram(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for sentence in wrong_datagram(texts["protocol"], whole(texts["message_bytes"]) or 0):
         yield "message_bytes", sentence
 
 
 COLUMNS: Mapping[str, Wrong] = {
-    "pairing": _wrong_pairing,
+    "pairing": wrong_pairing,
     "protocol": wrong_protocol,
     "message_bytes": lambda text: wrong_whole(text, MAX_MESSAGE_BYTES, "number of bytes"),
     "socket_buffer_bytes": lambda text: wrong_whole(text, 2**31 - 1, "number of bytes"),

@@ -208,7 +208,7 @@ def test_a_wrong_row_is_told_with_its_place(tmp_path: Path, old: str, new: str, 
         parse_mapped_table(
             STREAM_TABLE.replace(old, new, count), "t.csv", map_of(tmp_path, STREAMS)
         )
-    assert f"t.csv:{fault}" in str(caught.value) or fault in str(caught.value)
+    assert fault in str(caught.value)
 
 
 def test_a_datagram_that_udp_cannot_carry_is_a_fault(tmp_path: Path) -> None:
@@ -216,6 +216,13 @@ def test_a_datagram_that_udp_cannot_carry_is_a_fault(tmp_path: Path) -> None:
         imported(
             tmp_path, STREAMS.replace("TCP", "UDP"), STREAM_TABLE.replace("WL;1;", "WL;64;", 1)
         )
+
+
+def test_it_is_a_fault_also_where_the_protocol_stands_behind_the_size(tmp_path: Path) -> None:
+    columns = STREAMS.replace("values:\n  protocol: TCP\n", "  protocol: Remark\n")
+    table = "Setup;Size;Window;Rate;Remark\nLL;64;64;0,09;udp\n"
+    with pytest.raises(MatrixError, match="2:4: message_bytes: UDP cannot carry 65536 bytes"):
+        imported(tmp_path, columns, table)
 
 
 UNITS = {

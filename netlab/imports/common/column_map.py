@@ -11,7 +11,14 @@ from pydantic import BeforeValidator, Field
 
 from netlab.config.document import Document, Section, did_you_mean, read_document, validate
 from netlab.errors import Fault, MatrixError
-from netlab.imports.common.mapped_values import FACTORS, HOSTS, TIME, columns_of_test, text_reader
+from netlab.experiment.records import Value
+from netlab.imports.common.mapped_values import (
+    FACTORS,
+    HOSTS,
+    TIME,
+    columns_of_test,
+    constant_value,
+)
 
 TESTS = Literal["stream", "round_trip", "connect"]
 
@@ -42,8 +49,8 @@ class ColumnMap:
     blanks: frozenset[str]
     """Texts that mean that nothing was measured; the empty text is one."""
     columns: tuple[MappedColumn, ...]
-    constants: Mapping[str, str]
-    """netlab's column → its text in every row."""
+    constants: Mapping[str, Value]
+    """netlab's column → its value in every row."""
 
 
 def _heading(value: Any) -> Any:
@@ -98,7 +105,11 @@ def read_column_map(path: Path) -> ColumnMap:
             MappedColumn(name, column.heading.strip(), column.unit or known_columns[name].unit)
             for name, column in model.columns.items()
         ),
-        constants=model.values,
+        constants={
+            name: value
+            for name, text in model.values.items()
+            if (value := constant_value(model.test, name, text)) is not None
+        },
     )
 
 
@@ -123,7 +134,7 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
             yield document.fault(("values", name), message, at_key=True)
         elif name in known_columns:
             try:
-                text_reader(name, known_columns[name], known_columns[name].unit, ".")(text)
+                constant_value(model.test, name, text)
             except ValueError as error:
                 yield document.fault(("values", name), str(error))
     yield from _absences(document, model)

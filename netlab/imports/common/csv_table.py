@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from netlab.errors import Fault, MatrixError, UsageError
+from netlab.experiment.pairings import LETTERS
 from netlab.experiment.records import Value
 from netlab.store.files import read_file
 
@@ -58,32 +59,43 @@ class Form(Generic[Row]):
 
 def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
     """The rows of a table's text. Pure. MatrixError with every fault, in the file's order."""
+    lines = lines_of(text, file)
+    first_line = next(lines, None)
+    if first_line is None:
+        columns = ", ".join(form.columns)
+        raise MatrixError([Fault(file, 1, 1, "", f"empty; the columns are {columns}")])
+    order = _header(first_line[1], first_line[0], file, tuple(form.columns), form.optional)
+    first_lines: dict[str, int] = {}
+
+    def row_of(number: int, line: str) -> Row:
+        row = _row(line, number, file, order, form)
+        if (first := first_lines.setdefault(form.key(row), number)) != number:
+            raise MatrixError([Fault(file, number, 1, "", f"{form.same} as in line {first}")])
+        return row
+
+    return collect_rows(lines, file, row_of)
+
+
+def collect_rows(
+    lines: Iterable[tuple[int, str]], file: str, row_of: Callable[[int, str], Row]
+) -> tuple[Row, ...]:
+    """The rows in the lines below the column names; ``row_of`` makes one of a line and its number,
+    or raises MatrixError. MatrixError with every fault, in the file's order.
+    """
     faults: list[Fault] = []
     rows: list[Row] = []
-    order: dict[str, int] | None = None
-    first_lines: dict[str, int] = {}
-    for number, line in lines_of(text, file):
-        if order is None:
-            order = _header(line, number, file, tuple(form.columns), form.optional)
-            continue
+    for number, line in lines:
         if len(rows) + len(faults) >= MAX_ROWS:
             faults.append(Fault(file, number, 1, "", f"more than {MAX_ROWS} rows"))
             break
         try:
-            row = _row(line, number, file, order, form)
+            rows.append(row_of(number, line))
         except MatrixError as error:
             faults += error.faults
-        else:
-            if (first := first_lines.setdefault(form.key(row), number)) == number:
-                rows.append(row)
-            else:
-                faults.append(Fault(file, number, 1, "", f"{form.same} as in line {first}"))
         if len(faults) >= MAX_FAULTS:
             faults.append(Fault(file, number, 1, "", f"{len(faults)} faults; reading stopped here"))
             break
-    if order is None:
-        faults.append(Fault(file, 1, 1, "", f"empty; the columns are {', '.join(form.columns)}"))
-    elif not rows and not faults:
+    if not rows and not faults:
         faults.append(Fault(file, 1, 1, "", "no rows below the column names"))
     if faults:
         raise MatrixError(faults)
@@ -162,6 +174,19 @@ def fields_of(line: str, number: int, file: str, separator: str = ",") -> list[s
     return fields
 
 
+def fields_of_row(
+    line: str, number: int, file: str, column_count: int, separator: str = ","
+) -> list[str]:
+    """The fields of a row; MatrixError if they are not as many as the columns."""
+    fields = fields_of(line, number, file, separator)
+    if len(fields) != column_count:
+        message = f"{len(fields)} values for {column_count} columns"
+        if len(fields) == column_count + 1 and all(text.isdigit() for text in fields[-2:]):
+            message += "; write a decimal point, not a comma"
+        raise MatrixError([Fault(file, number, starts_of(line, separator)[-1], "", message)])
+    return fields
+
+
 def starts_of(line: str, separator: str = ",") -> list[int]:
     """The column, from 1, at which each field's text begins."""
     written = _as_written(separator).finditer(line)
@@ -196,12 +221,7 @@ def _header(
 
 def _row(line: str, number: int, file: str, order: dict[str, int], form: Form[Row]) -> Row:
     """A row of the table; MatrixError with all its faults."""
-    fields = fields_of(line, number, file)
-    if len(fields) != len(order):
-        message = f"{len(fields)} values for {len(order)} columns"
-        if len(fields) == len(order) + 1 and all(text.isdigit() for text in fields[-2:]):
-            message += "; write a decimal point, not a comma"
-        raise MatrixError([Fault(file, number, starts_of(line)[-1], "", message)])
+    fields = fields_of_row(line, number, file, len(order))
     texts = {name: fields[place] for name, place in order.items()}
     wrong = [(name, fault) for name, text in texts.items() for fault in form.columns[name](text)]
     if wrong := [*wrong, *form.across(texts)]:
@@ -226,6 +246,12 @@ def wrong_whole(text: str, most: int, noun: str = "number") -> Iterator[str]:
     """Faults of a whole number from 1 to ``most``."""
     if not 1 <= (whole(text) or 0) <= most:
         yield f"{shown(text)} is not a whole {noun} from 1 to {most}"
+
+
+def wrong_pairing(text: str) -> Iterator[str]:
+    """Faults of a pairing of two systems."""
+    if not LETTERS.fullmatch(text):
+        yield f"{shown(text)} is not two capitals, server first, such as WL"
 
 
 def wrong_protocol(text: str) -> Iterator[str]:
@@ -270,15 +296,15 @@ def throughput(text: str) -> dict[str, Value]:
     return {
         "throughput_bit_per_s": bit_per_s(text),
         "printed_mbit_per_s": text,
-        "printed_step_bit_per_s": _number(step),
+        "printed_step_bit_per_s": plain_number(step),
     }
 
 
 def bit_per_s(text: str) -> int | float:
     """A printed rate in 10^6 bit/s, in bit/s."""
-    return _number(Decimal(text) * 10**6)
+    return plain_number(Decimal(text) * 10**6)
 
 
-def _number(exact: Decimal) -> int | float:
+def plain_number(exact: Decimal) -> int | float:
     """An int if it is whole, so that the last printed digit is kept."""
     return int(exact) if exact == exact.to_integral_value() else float(exact)

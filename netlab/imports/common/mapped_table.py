@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from netlab.config.document import did_you_mean
@@ -10,10 +10,11 @@ from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports.common.column_map import ColumnMap
 from netlab.imports.common.csv_table import (
-    MAX_FAULTS,
-    MAX_ROWS,
+    collect_rows,
     fields_of,
+    fields_of_row,
     lines_of,
+    plain_number,
     starts_of,
     wrong_datagram,
 )
@@ -22,7 +23,6 @@ from netlab.imports.common.mapped_values import (
     TIME,
     Read,
     columns_of_test,
-    plain_number,
     table_number,
     text_reader,
 )
@@ -45,37 +45,36 @@ def parse_mapped_table(text: str, file: str, column_map: ColumnMap) -> tuple[Too
     """A result for each row. MatrixError with every fault, in the file's order."""
     lines = lines_of(text, file)
     number, heading_line = next(lines, (1, ""))
-    places = _places(heading_line, number, file, column_map)
-    constants = _constants(column_map)
-    faults: list[Fault] = []
-    results: list[ToolResult] = []
     headings = fields_of(heading_line, number, file, column_map.separator)
-    for number, line in lines:
-        if len(results) + len(faults) >= MAX_ROWS:
-            faults.append(Fault(file, number, 1, "", f"more than {MAX_ROWS} rows"))
-            break
-        try:
-            fields = _fields(line, number, file, column_map, len(headings))
-            values = constants | _values(fields, line, number, file, column_map, places)
-            results.append(_result(file, column_map, values, _printed(fields, column_map, places)))
-        except MatrixError as error:
-            faults += error.faults
-        if len(faults) >= MAX_FAULTS:
-            faults.append(Fault(file, number, 1, "", f"{len(faults)} faults; reading stopped here"))
-            break
-    if not results and not faults:
-        faults.append(Fault(file, number, 1, "", "no rows below the column names"))
-    if faults:
-        raise MatrixError(faults)
+    starts = starts_of(heading_line, column_map.separator)
+    places = _places(headings, starts, number, file, column_map)
+
+    def result_of(number: int, line: str) -> ToolResult:
+        fields = fields_of_row(line, number, file, len(headings), column_map.separator)
+        values, faults = _values(fields, column_map, places)
+        if faults:
+            starts = starts_of(line, column_map.separator)
+            raise MatrixError(
+                [
+                    Fault(file, number, starts[place.index], place.name, sentence)
+                    for place, sentence in faults
+                ]
+            )
+        printed = dict(_printed(fields, column_map, places))
+        return _result(file, column_map, values, printed)
+
+    results = collect_rows(lines, file, result_of)
     mapped_headings = {column.heading for column in column_map.columns}
-    if unread := [heading for heading in headings if heading and heading not in mapped_headings]:
-        results[0] = replace(results[0], unread=(f"columns not read: {', '.join(unread)}"[:500],))
-    return tuple(results)
+    unread = [heading for heading in headings if heading and heading not in mapped_headings]
+    if not unread:
+        return results
+    remark = f"columns not read: {', '.join(unread)}"[:500]
+    return (replace(results[0], unread=(remark,)), *results[1:])
 
 
-def _places(line: str, number: int, file: str, column_map: ColumnMap) -> list[_FieldPlace]:
-    headings = fields_of(line, number, file, column_map.separator)
-    starts = starts_of(line, column_map.separator)
+def _places(
+    headings: Sequence[str], starts: Sequence[int], number: int, file: str, column_map: ColumnMap
+) -> list[_FieldPlace]:
     known_columns = columns_of_test(column_map.test)
     faults = []
     places = []
@@ -97,66 +96,35 @@ def _places(line: str, number: int, file: str, column_map: ColumnMap) -> list[_F
     return places
 
 
-def _constants(column_map: ColumnMap) -> dict[str, Value]:
-    known_columns = columns_of_test(column_map.test)
-    constants = {}
-    for name, text in column_map.constants.items():
-        value = text_reader(name, known_columns[name], known_columns[name].unit, ".")(text)
-        if value is not None:
-            constants[name] = value
-    return constants
-
-
-def _fields(
-    line: str, number: int, file: str, column_map: ColumnMap, heading_count: int
-) -> list[str]:
-    fields = fields_of(line, number, file, column_map.separator)
-    if len(fields) != heading_count:
-        column = starts_of(line, column_map.separator)[-1]
-        message = f"{len(fields)} values for {heading_count} columns"
-        if len(fields) < 2:
-            message += "; is `separator` right?"
-        raise MatrixError([Fault(file, number, column, "", message)])
-    return fields
-
-
 def _values(
-    fields: list[str],
-    line: str,
-    number: int,
-    file: str,
-    column_map: ColumnMap,
-    places: list[_FieldPlace],
-) -> dict[str, Value]:
-    """The values of a row, without those that are blank; MatrixError with all its faults."""
-    values: dict[str, Value] = {}
-    wrong: list[tuple[_FieldPlace, str]] = []
+    fields: Sequence[str], column_map: ColumnMap, places: Sequence[_FieldPlace]
+) -> tuple[dict[str, Value], list[tuple[_FieldPlace, str]]]:
+    """The values of a row, without those that are blank, and its faults as sentences."""
+    values = dict(column_map.constants)
+    faults: list[tuple[_FieldPlace, str]] = []
     for place in places:
         text = fields[place.index]
         if text in column_map.blanks:
             if place.name in (*HOSTS, "protocol"):
-                wrong.append((place, "is blank, and belongs to every row"))
+                faults.append((place, "is blank, and belongs to every row"))
             continue
         try:
             value = place.read(text)
         except ValueError as error:
-            wrong.append((place, str(error)))
+            faults.append((place, str(error)))
             continue
         if value is not None:
             values[place.name] = value
-        if place.name == "message_bytes" and isinstance(value, int):
-            protocol = values.get("protocol", column_map.constants.get("protocol"))
-            wrong += [(place, fault) for fault in wrong_datagram(str(protocol).upper(), value)]
-    if wrong:
-        starts = starts_of(line, column_map.separator)
-        raise MatrixError(
-            [Fault(file, number, starts[place.index], place.name, fault) for place, fault in wrong]
-        )
-    return values
+    size = values.get("message_bytes")
+    if isinstance(size, int):
+        sentences = wrong_datagram(str(values.get("protocol")), size)
+        at = next((place for place in places if place.name == "message_bytes"), places[0])
+        faults += [(at, sentence) for sentence in sentences]
+    return values, faults
 
 
 def _printed(
-    fields: list[str], column_map: ColumnMap, places: list[_FieldPlace]
+    fields: Sequence[str], column_map: ColumnMap, places: Sequence[_FieldPlace]
 ) -> Iterator[tuple[str, Value]]:
     """A throughput as it was printed, and the step of its last digit."""
     units = {column.name: column.unit for column in column_map.columns}
@@ -175,7 +143,7 @@ def _result(
     file: str,
     column_map: ColumnMap,
     values: Mapping[str, Value],
-    printed: Iterator[tuple[str, Value]],
+    printed: Mapping[str, Value],
 ) -> ToolResult:
     known_columns = columns_of_test(column_map.test)
     settings = {name: value for name, value in values.items() if known_columns[name].is_setting}
@@ -193,7 +161,7 @@ def _result(
         client=str(values.get("client", "")),
         pairing=str(values.get("pairing", "")),
         settings=settings,
-        values={} if is_blank else {**measured, **dict(printed)},
+        values={} if is_blank else {**measured, **printed},
         started_at=str(values.get(TIME, "")),
         reason=NOT_RECORDED if is_blank else None,
     )

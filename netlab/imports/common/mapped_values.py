@@ -10,10 +10,10 @@ from functools import cache
 from typing import get_args
 
 from netlab.experiment.kinds import ROWS, SETUPS
-from netlab.experiment.pairings import LETTERS, role_of
+from netlab.experiment.pairings import role_of
 from netlab.experiment.records import Value, utc_of, utc_text
 from netlab.experiment.settings import NumberWithUnit, Or, Whole
-from netlab.imports.common.csv_table import shown
+from netlab.imports.common.csv_table import plain_number, shown, wrong_pairing
 from netlab.results.column import Column
 from netlab.results.columns import columns_of, describe
 
@@ -113,6 +113,12 @@ def columns_of_test(test: str) -> Mapping[str, MappableColumn]:
     }
 
 
+def constant_value(test: str, name: str, text: str) -> Value | None:
+    """The value of a column that is the same in every row. As ``Read``."""
+    known = columns_of_test(test)[name]
+    return text_reader(name, known, known.unit, ".")(text)
+
+
 def text_reader(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
     """The function that reads the texts of a column; numbers without a unit are in ``unit``."""
     if name == TIME:
@@ -154,11 +160,6 @@ def table_number(text: str, known_unit: str, unit: str, decimal: str) -> TableNu
         units = f"; known units: {', '.join(factors)}" if factors else "; it has no unit"
         raise ValueError(f"{shown(text)}: {own_unit} is not a unit here{units}")
     return TableNumber(match[1], factors.get(own_unit, Decimal(1)))
-
-
-def plain_number(exact: Decimal) -> int | float:
-    """An int if it is whole, so that the last printed digit is kept."""
-    return int(exact) if exact == exact.to_integral_value() else float(exact)
 
 
 def _setting(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
@@ -208,9 +209,9 @@ def _truth(text: str) -> bool:
 
 
 def _pairing(text: str) -> str:
-    if LETTERS.fullmatch(text):
-        return text
-    raise ValueError(f"{shown(text)} is not two capitals, server first, such as WL")
+    for fault in wrong_pairing(text):
+        raise ValueError(fault)
+    return text
 
 
 def _time(text: str) -> str:

@@ -13,6 +13,7 @@ from netlab.errors import UsageError
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value, utc_now
 from netlab.imports.common.csv_table import read_table, text_of
+from netlab.imports.common.tool_result import NOT_RECORDED
 from netlab.results.columns import columns_of
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
@@ -159,7 +160,7 @@ def record_of(
         trial=trial,
         attempt=1,
         status=Status.OK if printed else Status.PENDING,
-        reason=None if printed else "not-recorded",
+        reason=None if printed else NOT_RECORDED,
         pairing=cell.pairing,
         server=server,
         client=client,

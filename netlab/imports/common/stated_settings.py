@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from netlab.config.document import did_you_mean
 from netlab.errors import UsageError
 from netlab.experiment.kinds import SETUPS
 from netlab.experiment.records import Value
 from netlab.imports import CommandOption
-from netlab.imports.common.mapped_values import columns_of_test, text_reader
+from netlab.imports.common.mapped_values import columns_of_test, constant_value
 from netlab.imports.common.tool_result import ToolResult
 
 _KNOWN = frozenset(name for kind in SETUPS.values() for name in kind.names()) - {"protocol"}
@@ -28,6 +27,8 @@ def stated_settings(words: tuple[str, ...]) -> dict[str, str]:
         if name == "protocol":
             raise ValueError("protocol: the tool's output has to state it")
         if name not in _KNOWN:
+            from netlab.config.document import did_you_mean  # pydantic: only where it is needed
+
             raise ValueError(f"no setting is called {name}{did_you_mean(name, _KNOWN)}")
         if texts.setdefault(name, text) != text:
             raise ValueError(f"{name} has two values")
@@ -62,7 +63,7 @@ def with_settings(results: Iterable[ToolResult], texts: Mapping[str, str]) -> li
                 continue
             used_names.add(name)
             try:
-                value = text_reader(name, known, known.unit, ".")(text)
+                value = constant_value(result.test, name, text)
             except ValueError as error:
                 raise UsageError(f"--setting {name}: {error}") from None
             printed = result.settings.get(name, value)
