@@ -97,7 +97,7 @@ def main() -> NoReturn:
             show(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
         _leave(error.exit_code)
     except Exception:
-        # A defect: its traceback may quote any text, so it is cleaned as well.
+        # The traceback of a defect may quote any text, so it is cleaned like other output.
         show(traceback.format_exc().rstrip("\n"), err=True)
         _leave(1)
     _leave(0)
@@ -108,7 +108,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def _leave_at_once(code: int) -> NoReturn:
-    """Exit without waiting for threads that wait for a host or belong to a library."""
+    """Exit without waiting for threads of libraries, or for threads that wait for a host."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()

@@ -24,8 +24,9 @@ def host_names(context: click.Context, _parameter: click.Parameter, prefix: str)
 
 
 def chosen_words(context: click.Context, parameter: click.Parameter, prefix: str) -> list[str]:
-    """Pairings and kinds of test of the matrix, or of the run, on the command line; for ``--redo``
-    its cells and ``failed`` as well.
+    """Pairings and kinds of test in the matrix or the run that the command line names.
+
+    ``--redo`` also takes the keys of its cells, and ``failed``.
     """
     from netlab.config.matrix_file import load_matrix
     from netlab.config.shipped import matrix_file

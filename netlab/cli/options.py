@@ -46,7 +46,7 @@ def rate_of(text: str, option: str = "--rate") -> float:
         raise UsageError(f"{option} {text}: {error}") from None
 
 
-class Duration(click.ParamType):  # type: ignore[type-arg]  # of click 8.2 and before none
+class Duration(click.ParamType):  # type: ignore[type-arg]  # click 8.2 has no type argument
     """A duration such as 10s or 2min; a bare number is in seconds."""
 
     name = "duration"

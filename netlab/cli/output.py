@@ -1,4 +1,4 @@
-"""Printing of all commands: the only way to the terminal, without control characters.
+"""Prints the output of all commands, without control characters; nothing else prints.
 
 On a terminal, lines are wrapped at its width and failures are in colour. Elsewhere a text is
 printed unchanged.
@@ -64,7 +64,7 @@ def width() -> int | None:
 def show(text: str | Path, *, err: bool = False) -> None:
     """Print a text of one or more lines, on standard output or (``err``) on standard error."""
     output = screen_of(sys.stderr if err else sys.stdout).fitted(printable_lines(str(text)))
-    # screen_of decided about colours already, so click must not strip them.
+    # screen_of has decided about colours, so click must not strip them.
     click.echo(output, err=err, color=True)
 
 

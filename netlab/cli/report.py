@@ -127,8 +127,10 @@ def show_overview(folder: Path) -> None:
 def show_report(
     folder: Path, *, as_json: bool = False, language: str = "en", narrow: bool = False
 ) -> None:
-    """Make the report of a run folder and print its path: after the means; alone if quiet; on
-    standard error if standard output has JSON.
+    """Make the report of a run folder, and print the means and the path of the report.
+
+    If quiet, only the path is printed. If standard output has JSON, the path goes to standard
+    error.
     """
     from netlab.findings.analysis import load
     from netlab.report import Report

@@ -25,7 +25,7 @@ class _Output(io.RawIOBase):
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self.missing: OSError | None = None
-        """Why the descriptor was closed from the start; it counts only if something is written."""
+        """The error of a descriptor that was closed from the start; a write then fails with it."""
         self.refusal: OSError | None = None
 
     def fileno(self) -> int:
@@ -73,12 +73,12 @@ def guard_streams() -> None:
 
 
 def _is_console(stream: TextIO | None) -> bool:
-    """Whether it is a Windows console, which would decode bytes with its own code page."""
+    """Whether a stream is a Windows console, which would decode bytes by its own code page."""
     return os.name == "nt" and stream is not None and stream.isatty()
 
 
 def has_output() -> bool:
-    """Whether standard output was open from the start; if not, unrequested output is left out."""
+    """Whether standard output was open from the start; otherwise only requested data is written."""
     return _OUTPUT.missing is None
 
 
@@ -91,7 +91,7 @@ def _stream(raw: _Output, original: TextIO | None, *, by_lines: bool) -> io.Text
 def settle_streams(code: int) -> int:
     """Flush both streams; return the exit code, which is not 0 if standard output failed."""
     for stream in (sys.stdout, sys.stderr):
-        # Our streams raise nothing; a stream that somebody else put there may.
+        # The streams of this module never raise, but other code may have replaced them.
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     refusal = _OUTPUT.refusal

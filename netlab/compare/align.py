@@ -43,7 +43,7 @@ class AlignedPair:
 
     @property
     def means(self) -> tuple[float | None, float | None]:
-        """Geometric means of the compared figures of both sides; ``None`` without a figure.
+        """Geometric means of the compared figures on both sides; ``None`` without a figure.
 
         If no pair is complete, they are the means of all figures.
         """

@@ -40,7 +40,7 @@ SCHEMA = 1
 """Version of the JSON."""
 
 CONFIDENCE = 0.95
-"""One-sided confidence of the bound by which a cell is no worse than its baseline, or worse."""
+"""One-sided confidence of the verdicts "no worse than the baseline" and "worse"."""
 
 _VERDICTS: tuple[CheckVerdict, ...] = get_args(CheckVerdict)
 _WORST_FIRST: tuple[CheckVerdict, ...] = ("not met", "cannot be judged", "met")
@@ -336,7 +336,10 @@ def _judge_no_worse(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict
 
 
 def in_words(expectation: Expectation) -> str:
-    """``loss at most 0.1 % where protocol UDP, but not where message size, bytes 64``."""
+    """An expectation as text.
+
+    For example ``loss at most 0.1 % where protocol UDP, but not where message size, bytes 64``.
+    """
     condition, exception = (
         ", ".join(
             f"{setting_name(name)} {' or '.join(sorted(setting_value(name, v) for v in levels))}"

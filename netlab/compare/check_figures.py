@@ -26,7 +26,7 @@ class LimitedFigure:
 
     @property
     def place(self) -> str:
-        """``trial 3, to server``."""
+        """Trial and flow as text, such as ``trial 3, to server``."""
         return ", ".join(word for word in (f"trial {self.trial}", self.flow) if word)
 
 
@@ -94,5 +94,5 @@ def _throughput(
     ceiling = ceiling_of(column, [Bin((reading,), name)], link)
     if ceiling is None:
         return "the link cannot carry this message, so there is no ceiling"
-    # If the TCP options are not known, the highest ceiling applies: a pass is then certain.
+    # If the TCP options are not known, the highest ceiling applies, so that a pass is certain.
     return value / ceiling.highest_bit_per_s

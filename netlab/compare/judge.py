@@ -37,7 +37,7 @@ class Judged:
     aligned: AlignedPair
     verdict: ComparisonResult
     taken_back: bool
-    """Different alone, but not after the correction for all comparisons."""
+    """Whether the correction for all comparisons withdrew the verdict "different"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def judge(aligned: Sequence[AlignedPair], margin: float = MARGIN) -> tuple[Judge
     """Judge every pair of cells alone, then correct all of them together."""
     own_verdicts = [_by_itself(pair, margin) for pair in aligned]
     together = judged_together(own_verdicts, RATE)
-    # A withdrawn verdict is marked; otherwise the interval next to it would seem to contradict it.
+    # A withdrawn verdict is marked, because the interval next to it seems to contradict it.
     return tuple(
         Judged(pair, verdict, own_verdict.verdict != verdict.verdict)
         for pair, own_verdict, verdict in zip(aligned, own_verdicts, together, strict=True)
@@ -68,20 +68,20 @@ def judge(aligned: Sequence[AlignedPair], margin: float = MARGIN) -> tuple[Judge
 def judge_groups(
     groups: Sequence[Sequence[AlignedPair]], margin: float = MARGIN
 ) -> tuple[tuple[Judged, ...], ...]:
-    """``judge`` for several groups: corrected all together, returned per group."""
+    """Judge several groups, and correct all of their pairs together; one result per group."""
     rows = iter(judge([pair for aligned in groups for pair in aligned], margin))
     return tuple(tuple(islice(rows, len(aligned))) for aligned in groups)
 
 
 def method_of(rows: Sequence[Judged], margin: float, *, paired: bool) -> Method:
-    """The method by which these were judged."""
+    """The method by which the pairs were judged."""
     test = PAIRED if paired else UNPAIRED
     comparisons = sum(row.verdict.p is not None for row in rows)
     return Method(test, (*_ALWAYS, _BY_KIND[test]), comparisons, margin)
 
 
 def smallest_shown(rows: Sequence[Judged]) -> tuple[float, float, float] | None:
-    """Least, median and largest of the smallest detectable differences, as shares of the baseline.
+    """Minimum, median and maximum of the detectable differences, as shares of the baseline.
 
     ``None`` if none is known.
     """

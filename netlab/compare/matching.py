@@ -1,7 +1,7 @@
-"""Agreement: what two runs must have in common to be compared, and which cells match. Pure.
+"""Agreement: the conditions for a comparison of two runs, and their matching cells. Pure.
 
 The link, the kinds of test, the pairings and every setting must agree. Hosts, netlab's version, the
-number of repeats and their order need not agree: they may be what is compared. A setting that a run
+number of repeats and their order may differ: the comparison may be about them. A setting that a run
 lacks, because its netlab did not have it, has its default value.
 """
 
@@ -32,7 +32,7 @@ class Agreement:
     """Whether two plans can be compared cell by cell."""
 
     differences: tuple[str, ...]
-    """One phrase per difference in what must agree; empty if the plans agree."""
+    """One phrase per difference that forbids a comparison; empty if the plans agree."""
     pairs: tuple[tuple[str, str], ...]
     """Keys of matching cells, in the baseline's order. Settings with a single value in each run do
     not have to match.
@@ -148,7 +148,7 @@ def _of_setting(name: str, old: LevelsByKind, new: LevelsByKind) -> Iterator[str
 
 
 def _levels_of(levels: LevelsByKind, kind: TestKind, name: str) -> frozenset[Level]:
-    """The values of a setting; only ``None`` if no cell has it."""
+    """The values of a setting; the set has only ``None`` if no cell has the setting."""
     return levels[kind].get(name, frozenset([None]))
 
 
@@ -167,7 +167,7 @@ def _words(name: str, levels: frozenset[Level]) -> str:
 
 
 def _left_out(old: LevelsByKind, new: LevelsByKind) -> Mapping[TestKind, frozenset[str]]:
-    """The settings with one value in each run, by which cells need not match."""
+    """The settings with one value in each run: cells match even if these values differ."""
     return {
         kind: frozenset(
             name

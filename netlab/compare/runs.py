@@ -38,7 +38,7 @@ class Compared:
     groups: tuple[ComparedGroup, ...]
     method: Method
     differences: tuple[str, ...] = ()
-    """Differences in what must agree, if the runs were compared nevertheless."""
+    """Differences that forbid a comparison, if the runs were compared nevertheless."""
     remarks: tuple[str, ...] = ()
     """Cells without a counterpart, and other known changes."""
 
@@ -53,8 +53,8 @@ def compare_runs(
 ) -> Compared:
     """Compare every cell of two runs with its counterpart.
 
-    UsageError, with the differences, if the runs differ in what must agree (unless ``anyway``), and
-    if no cell has a counterpart.
+    UsageError, with the differences, if the runs do not agree (unless ``anyway``), and if no cell
+    has a counterpart.
     """
     agreed = agreed_on(baseline, contender, anyway=anyway)
     rows = judge(align_runs(agreed.pairs, readings(baseline), readings(contender)), margin)
@@ -85,7 +85,7 @@ def agreed_on(baseline: Run, contender: Run, *, anyway: bool = False) -> Agreeme
 def compare_levels(
     run: Run, axis: str, against: str | None = None, *, margin: float = MARGIN
 ) -> Compared:
-    """Compare every other level of an axis with one of them: the first, or the one in ``against``.
+    """Compare every level of an axis with the baseline: the first level, or ``against``.
 
     UsageError for an axis that the run does not have, for one with a single level, and for an
     unknown level.
@@ -141,8 +141,8 @@ def _field_of(axis: str, all_readings: Sequence[Reading]) -> str:
 def _levels(name: str, all_readings: Sequence[Reading]) -> list[Level]:
     """The levels of a setting, in the plan's order.
 
-    Absence is a level only if other cells of the same test and protocol have the setting: a UDP
-    cell, for example, never has a congestion control.
+    Absence is a level only if other cells of the same test and protocol have the setting. For
+    example, no UDP cell has a congestion control.
     """
     cells = _cells(all_readings)
     kinds = {_kind(cell) for cell in cells if cell.get(name) is not None}
@@ -167,7 +167,7 @@ def _axes_words(all_readings: Sequence[Reading]) -> str:
 
 
 def _level_named(word: str, name: str, levels: Sequence[Level]) -> Level:
-    """The level with this name: as written in a matrix, or as printed in the report."""
+    """The level with this name, which is as in a matrix or as in the report."""
     for level in levels:
         if _folded(word) in {_folded(str(level)), _folded(setting_value(name, level))}:
             return level

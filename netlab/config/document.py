@@ -76,8 +76,8 @@ def read_document(path: Path, faults: list[Fault] | None = None) -> Document:
 def load_document(text: str | bytes, file: str, faults: list[Fault] | None = None) -> Document:
     """Parse YAML 1.2 whose top is a mapping. Raises MatrixError with every fault found.
 
-    If ``faults`` is a list, a fault after which the document can still be used is not raised, but
-    appended to this list.
+    The document can still be used after some faults. If ``faults`` is a list, it gets these faults;
+    they are not raised.
     """
     decoded = _decoded(text, file)
     root = yaml12.parse(decoded, file, faults)
@@ -124,7 +124,7 @@ def check(
 
 
 def path_text(path: KeyPath) -> str:
-    """``tests[0].message_size[2]``."""
+    """A key path as text, such as ``tests[0].message_size[2]``."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}"
@@ -132,7 +132,7 @@ def path_text(path: KeyPath) -> str:
 
 
 def did_you_mean(word: str, vocabulary: Iterable[str]) -> str:
-    """``; did you mean `message_size`?``, or an empty text if no known word is similar."""
+    """A suggestion such as ``; did you mean `message_size`?``; empty if no word is similar."""
     names = {name.lower(): name for name in vocabulary}
     near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.65)
     return f"; did you mean `{names[near[0]]}`?" if near else ""
@@ -300,7 +300,7 @@ def _sentence(detail: ErrorDetails) -> str:
 
 
 def _of_value(kind: str, context: Mapping[str, Any], value: object) -> str:
-    """A sentence about what the value should be."""
+    """A sentence about the form that the value should have."""
     if isinstance(value, str) and _QUOTED.get(kind) is type(_resolved(value)):
         return f"`{value}` in quotes is text: write it without the quotes"
     sentence = _SENTENCES[kind].format(**context)

@@ -21,7 +21,7 @@ _SHARE_OF = re.compile(r"(?P<share>[^%]*%)\s*(?:of\s+(?:the\s+)?(?P<whole>.*))?"
 def _share_of(
     reference: Of, parse: Callable[[Any], float], unit: Of
 ) -> Callable[[object], BoundOf]:
-    """A validator: ``90 % of the ceiling``, or a figure with its own unit."""
+    """A validator of a share, such as ``90 % of the ceiling``, or of a figure with its unit."""
 
     def check(value: object) -> BoundOf:
         match = _SHARE_OF.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -40,7 +40,7 @@ def _share_of(
 
 
 def _in(parse: Callable[[Any], float], unit: Of) -> Callable[[object], BoundOf]:
-    """A validator: a figure above 0."""
+    """A validator of a figure above 0."""
     return lambda value: (_positive(parse(_scalar(value)), value), unit)
 
 

@@ -8,8 +8,8 @@ The settings of a cell come from four layers; a later layer wins:
 4. ``--set NAME=VALUE``, which holds for every cell, even if an axis or a rule gives that setting.
    (A replacement that translates the value, such as 65536 bytes to 64512 for UDP, still applies.)
 
-If two settings exclude each other (``duration`` and ``count``, ``rate`` and ``message_rate``), the
-one of the later layer counts.
+Of two settings that exclude each other (``duration`` and ``count``, ``rate`` and ``message_rate``),
+the one in the later layer counts.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def _test_content(grid: Grid) -> dict[str, Any]:
 
 
 def _plain(levels: Iterable[Level]) -> Any:
-    """A single level as itself (``None`` if the host decides), several as a sorted list."""
+    """A single level unchanged (``None`` if the host decides), several levels as a sorted list."""
     sorted_levels = sorted(
         levels, key=lambda level: (level is not None, str(type(level)), level or 0)
     )

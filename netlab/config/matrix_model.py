@@ -67,7 +67,7 @@ def _rules(model: Any, about: str) -> Any:
 
 
 def _rule(name: str, about: str, condition: type[Section], action: type[Section], word: str) -> Any:
-    """``{when: …, with: …}`` or ``{when: …, set: …}``."""
+    """The model of a rule such as ``{when: …, with: …}`` or ``{when: …, set: …}``."""
     key = "with_" if word == "with" else word
     fields: dict[str, Any] = {"when": (condition, ...), key: (action, Field(alias=word))}
     return create_model(name, __base__=Section, __doc__=about, **fields)

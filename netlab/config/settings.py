@@ -278,7 +278,7 @@ def _shape_of_choice(value: object) -> str:
 
 
 def _shape_of_lists(value: object) -> str:
-    """The branch of the union, if a value may be a list of numbers: an axis has lists or texts."""
+    """The branch of the union for values that may be lists; an axis then has lists or texts."""
     axis = isinstance(value, list) and any(isinstance(item, list | str) for item in value)
     return "list" if axis else "value"
 
@@ -355,7 +355,7 @@ LOAD = "load"
 """Key of the section with the streams' settings in a ``latency_under_load`` test."""
 
 _BESIDE_LOAD = frozenset({"duration", "network", "ip", "interface", "dscp"})
-"""Settings of streams that also apply to the round trips, or give the length of the load."""
+"""Settings of streams that also apply to the round trips, or that set the length of the load."""
 
 LOAD_KEYS = (
     frozenset(
@@ -374,6 +374,6 @@ SETTINGS_OF: Mapping[str, tuple[Setting, ...]] = {
 
 
 def kinds_with(name: str) -> str:
-    """The kinds of test that take a setting, as text: ```round_trip` and `connect```."""
+    """The kinds of test that take a setting, such as ```round_trip` and `connect```."""
     kinds = [f"`{test}`" for test, fields in FIELDS.items() if FIELD_OF[name] in fields]
     return " and ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)

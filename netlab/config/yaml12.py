@@ -42,9 +42,9 @@ class Node:
     """One value with its position. Aliases share their anchor's node."""
 
     line: int
-    """From 1."""
+    """Line in the text, from 1."""
     column: int
-    """From 1."""
+    """Column in the line, from 1."""
     scalar: str | int | float | bool | None = None
     items: list[Node] | None = None
     """The items of a sequence."""
@@ -53,7 +53,7 @@ class Node:
     size: int = 1
     """Number of values in it, itself included; an alias counts as many as its anchor's value."""
     height: int = 1
-    """Levels of nesting in it, itself included."""
+    """Number of levels of nesting in it, itself included."""
 
     def add(self, child: Node) -> None:
         """Add a child's size and height."""
@@ -72,8 +72,8 @@ class Node:
 def parse(text: str, file: str, faults: list[Fault] | None = None) -> Node:
     """The one value in a YAML text.
 
-    Raises MatrixError with every fault found. If ``faults`` is a list, a fault after which the
-    document can still be used (such as a duplicate key) is not raised, but appended to this list.
+    Raises MatrixError with every fault found. The document can still be used after some faults,
+    such as a duplicate key. If ``faults`` is a list, it gets these faults; they are not raised.
     """
     breaks = _Breaks.of(text)
     builder = _Builder(file, breaks)
@@ -107,7 +107,7 @@ class _Breaks:
 
     @classmethod
     def of(cls, text: str) -> _Breaks:
-        """The ones that occur in a text."""
+        """Those of these characters that occur in a text."""
         free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
         return cls({character: next(free) for character in "\x85\u2028\u2029" if character in text})
 
@@ -128,7 +128,7 @@ class _Builder:
     breaks: _Breaks
     faults: list[Fault] = field(default_factory=list)
     anchors: dict[str, Node | None] = field(default_factory=dict)
-    """None while the anchor's own value is being read."""
+    """Name → its node; ``None`` while the anchor's own value is being read."""
     nodes: int = 0
 
     def document(self, events: Iterator[Any]) -> Node | None:
@@ -345,7 +345,7 @@ def _odd_space(text: str, file: str, noticed: int) -> Fault | None:
 
 
 def _colon_without_space(text: str, file: str, noticed: int) -> Fault | None:
-    """``duration:10s``, in the line where parsing failed or in the one before."""
+    """A missing space, as in ``duration:10s``, where parsing failed or in the line before."""
     lines = _lines(text)
     for number in (noticed - 1, noticed):
         match = _STUCK.match(lines[number - 1]) if 1 <= number <= len(lines) else None

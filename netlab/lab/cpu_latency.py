@@ -3,13 +3,13 @@
 The timer that refills a shaped cable's token bucket must wake on time. If the timer is late by more
 than the depth of the bucket (a time), the cable loses rate. A real cable does not. A CPU in a deep
 sleep state wakes late. A virtual CPU wakes milliseconds late, because its hypervisor has given the
-physical CPU to others. A process that holds the kernel's ``/dev/cpu_dma_latency`` open with a
-latency written to it limits how deep CPUs sleep (kernel documentation, "PM Quality Of Service
-Interface"). The limit ends with the last process that holds the file.
+physical CPU to others. A process can write a latency to the kernel's ``/dev/cpu_dma_latency``,
+which limits how deep CPUs sleep (kernel documentation, "PM Quality Of Service Interface"). The
+limit ends with the last process that holds the file open.
 
-For cables without a rate, netlab does not limit CPU sleep: they need no timer, and a CPU that polls
-instead of sleeping takes execution units from the other thread of its core. A receiver that sleeps
-between its calls would then appear slower than it is.
+For cables without a rate, netlab does not limit CPU sleep, because they need no timer. A CPU that
+polls instead of sleeping takes execution units from the other thread of its core. A receiver that
+sleeps between its calls would then appear slower than it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tries on this machine what a lab needs, and names the command that installs what is missing.
+"""Tries the needs of a lab on this machine, and names the command that installs missing programs.
 
 Each try runs in its own namespaces, which end with the try. The machine is not changed.
 """
@@ -43,7 +43,7 @@ class LabNeed:
     needed_for: str
     what: str
     remedy: str | None
-    """One line with a command that installs what is missing; None if nothing is missing."""
+    """One line with the command that fulfils the need; None if it is fulfilled."""
 
     def as_text(self) -> str:
         """One line."""
@@ -62,7 +62,7 @@ def examine() -> tuple[LabNeed, ...]:
         namespaces = _trial(LINUX, "network, mount and process namespaces", "true")
         needs.append(namespaces)
         can_try = namespaces.remedy is None
-    if can_try:  # the other trials need such namespaces
+    if can_try:  # the other tries need such namespaces
         needs += [
             _trial(LINUX, "veth", VETH, "veth"),
             _trial(LINUX, "bridge", BRIDGE, "bridge"),

@@ -1,8 +1,8 @@
 """Sets up one host of the lab and executes its sshd. A standalone script: it imports no netlab.
 
 It runs inside the host's network, mount, process and host-name namespaces. It waits on standard
-input for the description of the host (one JSON line), gives the host an /etc/passwd, a home and a
-/run that are invisible outside, and then executes sshd. The process that starts this script first
+input for the description of the host (one JSON line). Then it gives the host an /etc/passwd, a home
+and a /run that are invisible outside, and executes sshd. The process that starts this script first
 records the script's process number. If the starting process dies, the input ends without a line,
 and this script ends too.
 
@@ -41,7 +41,8 @@ def main() -> None:
         raise SystemExit("netlab: the process that made this lab has ended")
     wish = json.loads(line)
     socket.sethostname(wish["name"])
-    # /run has sshd's folder and login records, /var/log login records, /home only this account's.
+    # sshd needs its folder in /run, and writes login records to /run and /var/log. /home has only
+    # the home of this account.
     for path in ("/run", "/var/log", "/home"):
         memory(path, "mode=0755,nosuid,nodev")
     Path("/run/sshd").mkdir(mode=0o755)
@@ -64,7 +65,7 @@ def main() -> None:
     for descriptor in (0, 1):
         os.dup2(nothing, descriptor)
     os.chdir("/")
-    os.execv(  # noqa: S606  # no shell is the point
+    os.execv(  # noqa: S606  # a shell is not wanted
         wish["sshd"], [wish["sshd"], "-D", "-e", "-f", str(config)]
     )
 
@@ -108,8 +109,8 @@ def let_send_frames(setpriv: str, shell: str, shell_text: str) -> None:
     memory(str(folder), "mode=0755,nodev")
     copy = Path(shutil.copy(setpriv, folder / "setpriv"))
     copy.chmod(0o755)
-    # capabilities(7): version 2 and the effective bit; the lower halves of the permitted and the
-    # inheritable capabilities; their upper halves.
+    # The fields of capabilities(7): version 2 with the effective bit, the lower halves of the
+    # permitted and the inheritable capabilities, and their upper halves.
     os.setxattr(copy, "security.capability", struct.pack("<5I", 0x0200_0001, CAP_NET_RAW, 0, 0, 0))
     write(Path(shell), shell_text, 0o755)
 
@@ -124,7 +125,7 @@ def settle_on_drive_c(windows: dict[str, Any], home: Path, uid: int) -> None:
     for path in (prefix, users_home, *users_home.rglob("*")):
         os.chown(path, uid, uid, follow_symlinks=False)
     write(Path(windows["shell"]), windows["shell_text"], 0o755)
-    # A /tmp for wine and its programs: the machine's /tmp is shared with everybody.
+    # Wine and its programs get their own /tmp, because all users share the machine's /tmp.
     memory("/tmp", "mode=1777,nosuid,nodev")  # noqa: S108  (a mount, no file)
     make_root(drive)
     # A colon separates fields in /etc/passwd, so the home there is a link to the one on drive C.
@@ -149,7 +150,7 @@ def settle_on_drive_c(windows: dict[str, Any], home: Path, uid: int) -> None:
 
 
 def lay_over(template: Path, target: Path) -> None:
-    """Mount the template's files at ``target``; what is written there stays in memory."""
+    """Mount the template's files at ``target``; files that are written there stay in memory."""
     above, work = OWN / "written", OWN / "written-work"
     for folder in (above, work, target):
         folder.mkdir(mode=0o755)

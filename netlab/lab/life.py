@@ -183,7 +183,7 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
 
 
 def status(name: str = "lab") -> LabState:
-    """The state of the lab of that name at this moment."""
+    """The current state of the lab of that name."""
     check_name(name)
     folder = state.folder_of(name)
     plan = state.read_plan(folder)
@@ -223,7 +223,7 @@ def broken_pieces(of: LabState) -> dict[str, str]:
 
 
 def down(name: str = "lab", *, forget: bool = False) -> None:
-    """Remove everything that ``up`` made, and nothing else; also what is left after a crash.
+    """Remove everything that ``up`` made, and nothing else; also after a crash.
 
     The keys and addresses are kept for the next lab of that name, unless ``forget`` is set. It is
     not an error if there is no lab of that name.
@@ -268,7 +268,7 @@ def _plan(options: LabOptions, folder: Path) -> LabPlan:
 
 
 def _keep(plan: LabPlan, folder: Path, keys: Iterable[str], say: Callable[[str], None]) -> None:
-    """Keep the keys; if the disk refuses, the lab still works and ``say`` gets a message."""
+    """Keep the keys. If the disk refuses, the lab still works, and ``say`` gets a message."""
     try:
         saved_keys.keep(plan, folder, keys)
     except OSError as error:

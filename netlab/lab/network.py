@@ -61,13 +61,13 @@ def routed_networks() -> list[Network]:
 
 
 def slots_in_use() -> set[int]:
-    """Slots whose interface names exist already, whoever made them."""
+    """Slots whose interface names exist already, also those of other programs."""
     present = {entry.name.partition("-")[0] for entry in INTERFACES.iterdir()}
     return {slot for slot in range(SLOTS) if bridge_of(slot) in present}
 
 
 def refuse_taken_names(plan: LabPlan) -> None:
-    """Raise UsageError if a namespace of the plan exists already: somebody else made it."""
+    """Raise UsageError if a namespace of the plan exists already: another program made it."""
     for namespace in _namespaces(plan):
         if (NAMESPACES / namespace).exists():
             raise UsageError(

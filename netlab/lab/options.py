@@ -67,8 +67,8 @@ class LabOptions:
     windows: int = 0
     """Number of hosts with Windows programs, besides the Linux ones; 0 to 4."""
     linux: int | None = None
-    """Number of Linux hosts, 2 to 6. None: 2; with a router, all of the two hosts that are not
-    Windows hosts."""
+    """Number of Linux hosts, 2 to 6. None: 2, but with a router 2 minus the number of Windows
+    hosts."""
     second_rate: float | None = None
     """Rate in bit/s of a second cable, to a second switch; None: there is none."""
     second_hosts: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """The plan of a lab: hosts, cables, names and addresses. Pure; nothing here touches the system.
 
-A plan is saved before its first piece is made, so that ``down`` knows after any crash what may
-exist. Names follow from the lab's name and its slot. A slot is a number that no other lab of this
+A plan is saved before its first piece is made, so that ``down`` knows all possible pieces after a
+crash. Names follow from the lab's name and its slot. A slot is a number that no other lab of this
 machine has; it determines addresses and interface names.
 """
 
@@ -33,8 +33,8 @@ TEST_IPV6 = "fd6e:6c61:62{slot:02x}::/64"
 """Unique local addresses (RFC 4193) that spell "nlab"."""
 
 FIRST_UID = 59000
-"""First user id of the labs, below the ids that Debian and systemd assign. Each host has its own
-id, so that no two labs share one."""
+"""First user id of the labs, below the ids that Debian and systemd assign. Each host has an id of
+its own, also across labs."""
 SECOND = "second"
 """Name of the second test network, and of each host's interface in it."""
 ROUTER = "router"
@@ -179,7 +179,7 @@ def _host_from_json(plain: Mapping[str, Any]) -> LabHost:
 
 
 def bridge_of(slot: int) -> str:
-    """The bridge's name, and the prefix of its ports' names, which have at most 15 bytes."""
+    """The bridge's name, and the prefix of its ports' names; each name has at most 15 bytes."""
     return f"nlab{slot}"
 
 

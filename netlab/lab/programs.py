@@ -143,7 +143,7 @@ def _run(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
             timeout=TIME_LIMIT_S,
             env=environment(),
             check=False,
-            close_fds=False,  # the lock on all labs is shared, see state.locked
+            close_fds=False,  # the program shares the lock on all labs, see state.locked
         )
     except subprocess.TimeoutExpired:
         raise HostError(f"`{' '.join(argv)}` gave no answer in {TIME_LIMIT_S:g} s") from None

@@ -31,7 +31,7 @@ class Controller:
     """Where this machine keeps its CPU quotas."""
 
     folder: Path
-    """The groups are folders in it."""
+    """The folder that contains the folder of each group."""
     version: int
 
     @property

@@ -1,9 +1,8 @@
 """Keeps a lab's keys and address ranges from one ``up`` to the next ``up`` of the same name.
 
-So host keys that somebody has pinned stay valid. Keys are secrets: the folder has mode 0700, each
-file 0600, and anything else there (a link, a file of another account) is refused and never
-followed. Files are opened relative to open folders, so that nobody can swap a folder between the
-check and its use.
+So host keys that somebody has pinned stay valid. Keys are secrets: the folder has mode 0700 and
+each file 0600. Links and files of other accounts are refused there. Files are opened relative to
+open folders, so that nobody can swap a folder between the check and its use.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ def forget(name: str) -> None:
 
 @contextmanager
 def _folder(name: str | None, *, make: bool = False) -> Iterator[int | None]:
-    """The open folder of a lab, or without a name that of all labs; ``None`` if there is none."""
+    """The open folder of a lab, or of all labs without a name; ``None`` if there is none."""
     labs = root()
     steps = [labs.parent.name, labs.name, *([] if name is None else [name])]
     descriptors: list[int] = []

@@ -2,10 +2,10 @@
 
 The kernel's token bucket (tbf) counts the 14 bytes of Ethernet header and no other framing. Its
 size table (stab) adds the rest: FCS 4, preamble and start 8, gap 12, and the minimum frame size.
-This is exact only if no super-packet (GSO) reaches the queue: tbf splits those itself and counts
-the segments without the table. ``gso_max_segs 1`` keeps TCP from producing them; disabling the
-offloads with ethtool is not enough. A router forwards super-packets unchanged, so the hosts' ends
-of its cables must not produce any either.
+This is exact only if no super-packet (GSO) reaches the queue: tbf splits super-packets itself and
+counts the segments without the table. ``gso_max_segs 1`` keeps TCP from producing super-packets;
+disabling the offloads with ethtool is not enough. A router forwards super-packets unchanged, so the
+hosts' ends of its cables must not produce any either.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LEAST_FRAME_BYTES = 84
 and gap."""
 LEAST_TABLE_SLOTS = 2048
 MOST_TABLE_SLOTS = 16384
-"""Maximum number of slots in the size table: tc sends 16 bits per slot, all in one netlink message
-of at most 64 KiB."""
+"""Maximum number of slots in the size table: tc sends 16 bits per slot, and the netlink message
+with all slots has at most 64 KiB."""
 BURST_S = 256e-6
 """Depth of the bucket as a time: two full frames at 100 Mbit/s. The timer that refills it is late
 by tens of microseconds, so a fixed number of bytes would reduce the rate of a fast cable."""

@@ -38,8 +38,8 @@ def locked() -> Iterator[None]:
     The lock is on the folder itself, so that no lock file is left after the last lab. A process
     that waited for a folder that has been removed meanwhile starts over.
 
-    Programs started by ``programs.run`` share the lock: when an ``up`` is killed, its last `ip`
-    still runs for a moment, and a ``down`` must wait until it has finished.
+    Programs started by ``programs.run`` share the lock. When an ``up`` is killed, its last `ip`
+    still runs for a moment; a ``down`` must wait until this program has finished.
     """
     import fcntl  # not on every system that can import this module
 
@@ -141,7 +141,7 @@ class Started:
 
     pid: int
     start_ticks: int
-    """Since boot, field 22 of /proc/PID/stat; the same before and after exec."""
+    """Time of the start since boot, field 22 of /proc/PID/stat; exec does not change it."""
     boot_id: str
 
     def lives(self) -> bool:
@@ -158,7 +158,7 @@ def started(pid: int) -> Started:
 
 
 def write_started(file: Path, process: Started) -> None:
-    """Save a process's number with the data that identify it."""
+    """Save the number of a process with the data that identify the process."""
     plain: dict[str, Any] = {
         "pid": process.pid,
         "start_ticks": process.start_ticks,

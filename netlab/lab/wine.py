@@ -72,7 +72,7 @@ def wine_environment(prefix: Path) -> dict[str, str]:
         "WINEPREFIX": str(prefix),
         "WINESERVER": wineserver(),
         "WINEDEBUG": "-all",
-        # No questions about .NET and HTML engines.
+        # Wine must not ask whether to install its .NET and HTML engines.
         "WINEDLLOVERRIDES": "mscoree,mshtml=",
         "LC_ALL": "C.UTF-8",
     }
@@ -171,5 +171,5 @@ def _has_windows_hosts(folder: Path) -> bool:
     try:
         plan = state.read_plan(folder)
     except HostError:
-        return True  # another version made it, so it may have some
+        return True  # another version of netlab made the plan, which may have Windows hosts
     return state.is_complete(folder) and plan is not None and plan.options.windows > 0

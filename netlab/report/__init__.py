@@ -40,8 +40,8 @@ FIGURES = "figures.csv"
 _MANY_CELLS = 100
 """A run with at least this number of cells has many charts."""
 _VERY_MANY_CELLS = 1000
-"""From this number of cells, making the page's data of the cells takes longer than a fork of this
-process, which has the findings already."""
+"""From this number of cells upwards, the page's data of the cells is made in a fork, which saves
+time."""
 
 _BEFORE = '<meta charset="utf-8">\n'
 _RELOAD = re.compile(r'<meta http-equiv="refresh" content="\d+">')
@@ -52,7 +52,7 @@ STREAM = "stream"
 
 @dataclass(frozen=True, slots=True)
 class _People:
-    """The contents of the files for people, in the report's wording, except for ``first``."""
+    """The contents of the files for people, in the report's wording; ``first`` is untranslated."""
 
     first: FirstLines
     means: tuple[GridTable, ...]
@@ -87,7 +87,7 @@ class Report:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The further sections of the page, not worded yet."""
+        """The further sections of the page, not translated yet."""
         from netlab.report.sections import parts_of
 
         return parts_of(self.run, self.readings)
@@ -155,8 +155,9 @@ class Report:
         return run.path / PAGE
 
     def _has_many_cells(self) -> bool:
-        """Whether a fork of this process, which then has the findings, makes the page's data of the
-        cells sooner.
+        """Whether making the page's data of the cells in a fork saves time.
+
+        It also computes the findings, so that the fork has them.
         """
         return len(self.run.plan.cells) >= _VERY_MANY_CELLS and bool(self.run.findings)
 

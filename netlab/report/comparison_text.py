@@ -43,7 +43,7 @@ def as_text(compared: Compared, width: int | None = None) -> str:
 
 
 def as_markdown(compared: Compared) -> str:
-    """The same in GitHub's Markdown."""
+    """The comparison in GitHub's Markdown."""
     part = Part(
         name="comparison",
         title=f"Against {compared.baseline}",

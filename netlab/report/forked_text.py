@@ -52,7 +52,7 @@ def _forked(make: Callable[[], str]) -> tuple[int, int] | None:
     reader, writer = os.pipe()
     try:
         with warnings.catch_warnings():
-            # The warning is about locks that another thread may hold: the fork takes none of them.
+            # Python warns about locks that another thread may hold; the fork takes none of them.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
     except OSError:
@@ -69,5 +69,5 @@ def _forked(make: Callable[[], str]) -> tuple[int, int] | None:
             pipe.write(make().encode("utf-8", "surrogatepass"))
         status = 0
     finally:
-        # Without clean-up: the resources that this process shares with its parent stay open there.
+        # Exit without clean-up, because the parent still uses the shared resources.
         os._exit(status)

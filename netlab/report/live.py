@@ -1,7 +1,7 @@
 """The report of a running run: rebuilt as the journal grows, until the run ends.
 
-If this machine is one of the run's hosts (a local host, or a lab), drawing would take CPU time from
-the measurement. Then the journal is not even read during the run, and the page is made at its end.
+If this machine is one of the run's hosts (a local host, or a lab), reading and drawing would take
+CPU time from the measurement. Then the page is made only at the end of the run.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from netlab.store.this_machine import measures_here
 LOOKS_S = 0.5
 """Time between two checks of the journal."""
 LEAST_PAUSE_S = 2.0
-"""Least time between two reports."""
+"""Minimum time between two reports."""
 SHARE = 0.2
-"""Largest share of the time that is spent on reports: the run may be on the same machine."""
+"""Maximum share of the time spent on reports: the run's controller may be on this machine."""
 _MAX_PAGE_BYTES = 1 << 30
 LEAST_RELOAD_S = 5
-"""Least time between two reloads, so that a reader is not interrupted more often."""
+"""Minimum time between two reloads, so that a reader is rarely interrupted."""
 _WAITS = _("this machine is one of the run’s hosts: its page is drawn when the run has ended")
 
 
@@ -45,16 +45,16 @@ def watch(
 ) -> None:
     """Keep the report of the run in ``folder`` current until the run is over.
 
-    A run is over when no trials remain or its writer has ended; the report is then made a last
-    time. After any end (also by an exception in ``sleep``) the page no longer reloads itself.
-    UsageError if there is no run, StoreError as ``read``.
+    A run is over when no trials remain or its writer has ended. Then the report is made one last
+    time. However this function ends, the page no longer reloads itself afterwards. UsageError if
+    there is no run, StoreError as ``read``.
     """
     page = folder / PAGE
     shown_bytes: int | None = None
     seen_writer, due_s, cost_s, waits = False, -math.inf, 0.0, False
     try:
         while True:
-            # The writer is checked first, so that the journal read next has its last lines.
+            # The writer is checked before the journal is read, so that no last line is missed.
             writes = holder_of(folder) is not None
             has_ended = seen_writer and not writes
             seen_writer = seen_writer or writes
@@ -135,7 +135,7 @@ def _settle(folder: Path) -> None:
     """Remove the request to reload from the page, if it has one."""
     page = folder / PAGE
     if page.is_file() and not page.is_symlink():
-        # Everything else stays as it is: a page of another program may not be UTF-8.
+        # All other bytes stay unchanged: a page of another program may not be UTF-8.
         html = read_inside(page, _MAX_PAGE_BYTES).decode("utf-8", "surrogateescape")
         quiet = reloading(html, None)
         if quiet != html:

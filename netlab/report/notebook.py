@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_LEADING = 3
 MOST_ROWS = 40
-"""Rows of the summary that a notebook shows."""
+"""Maximum number of rows of the summary that a notebook shows."""
 ALWAYS = frozenset({"protocol", "pairing", "test"})
 
 
@@ -41,8 +41,8 @@ class LoadedRun(Analysis):
 
         ``time_s`` counts from the opening of the window. The further columns depend on the
         sender's system: ``cwnd_bytes``, ``rtt_us``, ``pacing_bit_per_s``, ``retransmissions``,
-        ``delivered_bytes``; and ``flow`` if data went both ways. Empty if the record has no such
-        series. KeyError for a trial that is not in the run.
+        ``delivered_bytes``. If data went both ways, ``flow`` names the direction. The frame is
+        empty if the record has no such series. KeyError for a trial that is not in the run.
         """
         from netlab.results.tcp_series import frame_of_series
 

@@ -13,7 +13,7 @@ from netlab.results.readings import FlowReading, Reading
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """Payload in bit/s. Both bounds are equal if the TCP options in use are known."""
+    """The bounds of a ceiling, payload in bit/s; equal if the TCP options in use are known."""
 
     highest_bit_per_s: float
     lowest_bit_per_s: float

@@ -10,7 +10,7 @@ Dtype = Literal["Int64", "Float64", "string", "boolean"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What one column holds."""
+    """Type, unit and meaning of one column."""
 
     dtype: Dtype
     unit: str

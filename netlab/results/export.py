@@ -20,7 +20,7 @@ from netlab.spreadsheet import harmless
 def export(folder: Path, form: str, *, core: bool = False) -> bytes:
     """The frame of the run in ``folder`` as ``csv``, ``json`` or ``parquet``.
 
-    ``core``: only the columns of ``netlab.results.core.CORE`` that it has.
+    ``core``: only the columns of ``netlab.results.core.CORE`` that the run has.
 
     CSV: UTF-8, comma, LF, decimal point, ``true`` and ``false``, empty for NA; an apostrophe
     disarms text that a spreadsheet would execute. JSON: an array of flat objects in ASCII, ``null``
@@ -40,7 +40,7 @@ def _csv(frame: pd.DataFrame) -> bytes:
 
 
 def _quoted(cell: str) -> str:
-    """RFC 4180; the standard library leaves a lone carriage return unquoted."""
+    """A field by RFC 4180; the standard library leaves a lone carriage return unquoted."""
     return '"' + cell.replace('"', '""') + '"' if any(c in cell for c in '",\r\n') else cell
 
 

@@ -33,7 +33,7 @@ _WORDS: Mapping[str, str] = {
 
 
 def setting_name(name: str) -> str:
-    """A setting's key as a heading: ``socket_buffer_bytes`` is the "socket buffer"."""
+    """A setting's key as a heading, such as "socket buffer" for ``socket_buffer_bytes``."""
     row = ROWS.get(name)
     return _(name.replace("_", " ")) if row is None else row.label
 
@@ -54,12 +54,12 @@ def setting_value(name: str, value: Value | None) -> str:
 
 
 def setting(name: str, value: Value | None) -> str:
-    """``streams 4``, ``congestion control cubic``."""
+    """A setting with its value, such as ``streams 4`` or ``congestion control cubic``."""
     return _("{setting} {value}", setting=setting_name(name), value=setting_value(name, value))
 
 
 def systems(pairing: str) -> str:
-    """``server Linux, client Windows``; empty if a letter is not known."""
+    """The systems of a pairing, such as ``server Linux, client Windows``; empty if unknown."""
     names = [SYSTEMS.get(letter) for letter in pairing]
     if len(names) != 2 or None in names:
         return ""

@@ -12,7 +12,7 @@ from netlab.results.labels import setting
 from netlab.results.readings import FLOWS, FlowReading, Reading
 
 ROWS = "socket_buffer_bytes"
-"""The setting that forms the rows; another one forms them if only others vary."""
+"""The setting that forms the rows, unless only other settings vary."""
 
 _NOT_ROWS = frozenset({"direction", "test"})
 """Settings that cannot form rows: they change a table's columns or the meaning of its figures."""
@@ -158,7 +158,7 @@ def lay_out(readings: Sequence[Reading]) -> Layout:
 
 
 _CONDITIONS_SHOWN = 3
-"""With more conditions than this, those with default values are left out of a title."""
+"""Maximum number of conditions in a title; of more, those with default values are left out."""
 
 
 def level(reading: Reading, name: str) -> LevelValue:
@@ -203,7 +203,7 @@ def _row_setting(varying: dict[str, int]) -> str:
 
 
 def _conditions(names: tuple[str, ...], levels: Levels) -> str:
-    """The levels in words; if there are more than a few, only those that are not the default."""
+    """The levels in words; of many, only those that are not the default."""
     pairs = tuple(zip(names, levels, strict=True))
     if len(pairs) > _CONDITIONS_SHOWN:
         pairs = (

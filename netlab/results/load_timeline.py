@@ -10,10 +10,10 @@ from netlab.experiment.load_phases import EDGES, PHASES, Trip
 from netlab.experiment.records import FLOWS, as_number
 
 RatePoints = tuple[tuple[float, float], ...]
-"""(seconds, value) from left to right."""
+"""(seconds, value) in the order of time."""
 
 _DIGITS = 6
-"""Significant digits of a value: more are not visible and enlarge the page."""
+"""Number of significant digits of a value; more would only enlarge the page."""
 
 
 @dataclass(frozen=True, slots=True)

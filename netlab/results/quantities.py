@@ -19,7 +19,7 @@ class Quantity:
     name: str
     unit: str
     scale: float
-    """One ``unit``, in the unit that ``of`` returns (bit/s, ns or bytes)."""
+    """Size of one ``unit`` in the unit of ``of`` (bit/s, ns or bytes)."""
     more: str
     """The word for a greater value, such as ``longer``."""
     less: str

@@ -90,7 +90,7 @@ class FlowReading:
     mss_bytes: int | None = None
     tcp_timestamps: bool | None = None
     connected_by: str | None = None
-    """``client`` or ``server``."""
+    """The side that connected: ``client`` or ``server``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

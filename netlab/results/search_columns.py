@@ -26,7 +26,7 @@ HOST: Mapping[str, Column] = {
     "pause_frames_received": Column("Int64", "", "pause frames received; NA: not counted"),
     "host": Column("string", "", "name of the host"),
 }
-"""What a search records of each host; the names of its ends are in ``server`` and ``client``."""
+"""Columns of a search about each host; the names of its ends are in ``server`` and ``client``."""
 
 THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     # What was requested.

@@ -30,7 +30,7 @@ TCP_SERIES: Mapping[str, Column] = {
         "string", "byte", "bytes acknowledged since the first sample"
     ),
 }
-"""Column name without prefixes → what the column holds."""
+"""Column name without prefixes → the column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ class ValueShape:
     """Positions of the values that must be checked in each record of this shape."""
 
     whole: list[int] = field(default_factory=list)
-    """Whole numbers."""
+    """Positions of whole numbers."""
     floats: list[int] = field(default_factory=list)
     not_negative: list[int] = field(default_factory=list)
     lists: list[tuple[int, ValueKind]] = field(default_factory=list)
@@ -103,7 +103,7 @@ def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
 
 
 def _numbers_fit(values: array[Any], kind: ValueKind) -> bool:
-    """The same check for an array of machine numbers, which have one type and are in its range."""
+    """``list_fits`` for an array of machine numbers, which have one type and are in its range."""
     if kind == "a list of sizes":
         return values.typecode in COUNTS and min(values) >= 1
     if kind == "a list of whole numbers":
@@ -117,7 +117,7 @@ class Shapes:
     """The shapes seen so far."""
 
     _MOST = 4096
-    """Most shapes kept: a file from elsewhere may have a new shape in each line."""
+    """Maximum number of shapes kept: a file from elsewhere may have a new shape in each line."""
 
     def __init__(self, kinds_of: Callable[[tuple[str, ...]], tuple[ValueKind, ...] | None]) -> None:
         self._kinds_of = kinds_of

@@ -23,7 +23,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,127}")
 """Names of settings and values: each becomes a column."""
 
 _LARGEST_SHOWN = 2**1000
-"""Limit of undocumented numbers; a float can hold it."""
+"""Maximum of undocumented numbers, within the range of a float."""
 _MOST_SHOWN = 60
 _SIZES = ("message_bytes", "frame_bytes")
 """Sizes that a cell needs; an imported table may lack them."""

@@ -1,4 +1,4 @@
-"""Hosts, and paths between two hosts, that are away: why, and when to try them again. Pure."""
+"""Absences of hosts and of paths: the reason, and the time of the next try. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FIRST_PAUSE_S = 1.0
 """Time from the loss of a host to the first new try."""
 
 REFUSED_PAUSE_S = 15.0
-"""The same time after a refused login: some hosts lock out a client that tries too often."""
+"""Time from a refused login to the next try: some hosts lock out a client that tries too often."""
 
 MOST_PAUSE_S = 60.0
 """Maximum pause between two tries. Each pause is twice as long as the one before."""
@@ -27,7 +27,7 @@ class Absence:
     """A word of the closed list of reasons."""
     sentence: str
     since_s: float
-    """Start of the absence, by the monotonic clock as all times here."""
+    """Start of the absence, by the monotonic clock like all times here."""
     ask_at_s: float
     """When to try again; infinite if a person has to repair something first."""
     pause_s: float = FIRST_PAUSE_S

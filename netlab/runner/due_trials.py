@@ -30,7 +30,7 @@ def disturbed(
 ) -> tuple[Trial, ...]:
     """The measured trials of ``cells`` that were disturbed or interrupted and may be tried again.
 
-    An attempt without a result leaves no record, but counts as an attempt.
+    An attempt without a result counts, although it leaves no record.
     """
     again = RepeatRule(quiet)
 
@@ -44,7 +44,7 @@ def disturbed(
 def recorded_trials(
     folder: RunFolder, cells: tuple[Cell, ...], is_meant: Callable[[Record], bool]
 ) -> tuple[Trial, ...]:
-    """The trials of ``cells`` for whose latest record ``is_meant`` is true."""
+    """The trials of ``cells`` whose latest record meets ``is_meant``."""
     by_key = {cell.key: cell for cell in cells}
     return tuple(
         Trial(by_key[key], number)
@@ -68,8 +68,7 @@ def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
 
 
 def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
-    """For each trial of a round that shares its search with others: the participant through which
-    it meets them."""
+    """Trial of a round that shares its search with others → its participant in that search."""
     groups: dict[TestSettings, list[Trial]] = {}
     for trial in trials:
         if is_together(trial.cell.setup):

@@ -23,8 +23,8 @@ from typing import NoReturn
 from netlab.errors import Interrupted
 
 SAME_WISH_S = 0.3
-"""The same signal again within this time counts once: timeout(1) signals its child and the child's
-process group, and a closed terminal causes a SIGHUP from the shell and one from the system."""
+"""The same signal again within this time counts once. Some senders signal twice: timeout(1) signals
+its child and the child's group; a closed terminal causes a SIGHUP from shell and system."""
 
 END_S = 4.5
 """Time limit of the orderly end, whatever a host or a disk does; 5 s with Python's own shutdown."""
@@ -87,7 +87,7 @@ def raise_swallowed() -> None:
 
 
 def _raise_soon(number: int) -> None:
-    """Signal the main thread itself if the system can, so that a sleep ends."""
+    """Signal the main thread, so that its sleep ends; on some systems, only the process."""
     main = threading.main_thread().ident
     send: Callable[[], None] = partial(signal.raise_signal, number)
     if hasattr(signal, "pthread_kill") and main is not None:
@@ -114,7 +114,7 @@ def shielded() -> Iterator[None]:
 
 @contextmanager
 def shielded_at_the_end() -> Iterator[None]:
-    """A context at whose end a signal is raised that was held while its last part was shielded."""
+    """A context for code whose last part is shielded: a signal held there is raised at the end."""
     yield
     _raise_held()
 
@@ -151,7 +151,7 @@ class _Watch:
         """Python's signal handler: it runs in the main thread."""
         global _held  # noqa: PLW0603
         if self.first is not None:
-            _raise_held()  # a signal that a callback swallowed
+            _raise_held()  # this signal was swallowed before
             return  # the watching thread decides whether this is a second signal
         self.first = number
         if _shielded:
@@ -186,8 +186,8 @@ class _Watch:
 
 
 def _leave(number: int) -> NoReturn:
-    """Exit at once: agents end with their input, and the journal needs no last entry. The terminal
-    gets its cursor back, which a progress bar hides.
+    """Exit at once: agents end with their input, and the journal needs no last entry. The cursor
+    of the terminal, which a progress bar hides, is shown again.
     """
     with suppress(OSError, ValueError):
         if os.isatty(2) and select.select([], [2], [], 0)[1]:

@@ -20,12 +20,12 @@ SENDS: Mapping[str, tuple[EndName, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class HostValues:
-    """What a host has; ``None`` means unknown."""
+    """Values that a host has; ``None`` means unknown."""
 
     congestion_available: tuple[str, ...] | None = None
     """Congestion controls of its system."""
     congestion_allowed: tuple[str, ...] | None = None
-    """Those of them that the login's account may choose."""
+    """Congestion controls that the login's account may choose."""
     devices: tuple[str, ...] | None = None
     """Network interfaces with an address."""
     cpus: int | None = None

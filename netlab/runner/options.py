@@ -64,8 +64,8 @@ def options_to_resume(
 ) -> Options:
     """The options of the last session in ``folder``; ``hosts`` replaces its inventory.
 
-    With ``redo``, only those cells are measured again. Without it, the cells that the last session
-    had to redo are repeated only if that session did not reach its end. Raises UsageError if the
+    With ``redo``, only these cells are measured again. Without ``redo``, the cells that the last
+    session had to redo are repeated if that session did not reach its end. Raises UsageError if the
     folder does not hold the options, StoreError if it cannot be read.
     """
     stored = read(folder, RUN_CHECK)

@@ -4,9 +4,9 @@
     that arrives
 
 The path MTU may be below the MTU of the interfaces at both ends, because of a switch without jumbo
-frames, a tunnel, or a router that drops long packets. If a router reports that to the sender's
-system (ICMP), TCP and messages that may be fragmented continue in shorter packets. If no router
-reports it, each way to send messages is tried separately.
+frames, a tunnel, or a router that drops long packets. If a router reports the path MTU to the
+sender's system (ICMP), TCP and messages that may be fragmented continue in shorter packets. If no
+router reports it, each way to send messages is tried separately.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from netlab.measurement.payload_search import DOUBTS, whole_messages
 from netlab.measurement.requests import can
 
 USUAL_MTU_BYTES = (1500, 1504, 1450, 1400, 1492, 1420, 1476, 1480, 1280, 4470, 9000)
-"""MTUs that are tried first: Ethernet (also with a tag), VXLAN, PPPoE, WireGuard, GRE, the minimum
-of IPv6."""
+"""MTUs that are tried first, such as those of Ethernet (also with a tag), VXLAN, PPPoE, WireGuard
+and GRE, and the minimum of IPv6."""
 
 FIRST_TIMEOUT_S = 1.0
 """Timeout of a message before the round-trip time is known."""
@@ -144,7 +144,7 @@ def _narrow(path: Direction) -> NarrowPath | None:
         if limit.message_bytes == most_bytes or not _is_still(limit.message_bytes, attempt):
             return None
     except ProbeError:
-        return None  # blocked or refused: the check of the protocol or each cell reports that
+        return None  # the check of the protocol, or each cell, reports that UDP does not pass
     mtu_bytes = limit.message_bytes + headers_bytes
     is_reported = any(size_try.evidence == "icmp" for size_try in limit.tries)
     asking, answering = path.addresses
@@ -210,7 +210,7 @@ def _segments_pass(path: Direction, mtu_bytes: int, interface_mtu_bytes: int) ->
     over = path.ends.reversed()
     far_mtu_bytes = Direction(path.setup, over).interface_mtu_bytes()
     if min(interface_mtu_bytes, far_mtu_bytes or interface_mtu_bytes) <= mtu_bytes:
-        return True  # the receiver announces a shorter MSS, and that passes
+        return True  # the receiver announces a shorter MSS, whose segments pass
     tcp = Direction(replace(path.setup, protocol="TCP", timeout_s=TCP_S), path.ends)
     least_bytes = LEAST_MESSAGE_BYTES["TCP"]
     try:

@@ -1,8 +1,8 @@
 """The progress of a run as a person sees it: on standard error, never on standard output.
 
 On a terminal it is a bar, elsewhere a line from time to time. While a trial measures with the cores
-of this machine nothing is drawn: drawing is work that would disturb the measurement. The user
-chooses what is shown: nothing, the important events, or every trial as it ends.
+of this machine, nothing is drawn, because drawing would disturb the measurement. The user chooses
+what is shown: nothing, the important events, or every trial as it ends.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Progress:
         self._carried: dict[str, dict[str, SoFar]] = {}
         """Cell → flow → its totals at the last report."""
         self._steps: dict[str, dict[str, SoFar]] = {}
-        """Cell → flow → what it carried between the last two reports."""
+        """Cell → flow → the data between the last two reports."""
         self._bar: Bar | None = None
         self._left_s = 0.0
         self._total = self._done = self._failed = 0
@@ -84,9 +84,7 @@ class Progress:
     def begin(
         self, folder: Path, trials: Iterable[Trial], measured_count: int, matrix: Matrix
     ) -> None:
-        """Report what the run measures, and its folder; ``measured_count`` trials are measured
-        already.
-        """
+        """Report the folder and the cells of the run; ``measured_count``: trials with a result."""
         self._pause_s, self._link = matrix.pause_s, matrix.link
         self._total = self._done = measured_count
         self.expect(trials)
@@ -159,7 +157,7 @@ class Progress:
         self._draw(self._words(trial.cell.key))
 
     def live(self, cell: Cell, so_far: SoFar) -> None:
-        """Show what a flow of a trial has carried since the last report."""
+        """Show the data of a flow of a trial since the last report."""
         if self.measures_here:
             return
         carried = self._carried.setdefault(cell.key, {})
@@ -335,7 +333,7 @@ def _bar(total: int, measured_count: int) -> Bar:
         BarColumn(bar_width=min(BAR_COLUMNS, console.width // 5)),
         TextColumn("{task.description}", markup=False, table_column=text_column),
     )
-    # The bar has no thread of its own: it is drawn only when something has happened.
+    # Without a thread of its own, the bar is drawn only when something has happened.
     bar = Progress(
         *columns,
         console=console,

@@ -58,7 +58,7 @@ class Outcome:
 def run(options: Options, progress: Progress, agents: AgentGroup | None = None) -> Outcome:
     """Measure the missing trials of a matrix; each record is written before the next trial.
 
-    ``agents``: those of hosts that were asked before; they need no new login. Raises HostError,
+    ``agents``: agents of hosts that were asked before; they need no new login. Raises HostError,
     LockedError, UsageError, and Interrupted after a signal.
     """
     matrix = load_matrix(options.matrix, options.overrides, options.hosts, [*Kind])

@@ -1,7 +1,7 @@
 """Limits an error in a trial to this trial: its record then states the error.
 
-The fault of a host gives the reason of the record. A defect of netlab has the reason ``internal``,
-and its traceback is saved in the run folder.
+If a host failed, the record has the reason of its fault. After a defect of netlab, the reason is
+``internal``, and the traceback is saved in the run folder.
 """
 
 from __future__ import annotations

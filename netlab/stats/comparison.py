@@ -43,8 +43,8 @@ class ComparisonResult:
     """Two-sided p value for the hypothesis that the ratio is 1, for this comparison alone."""
     verdict: Verdict
     smallest_ratio: float | None
-    """The smallest ratio above 1 (or its inverse, below 1) that this number of trials with this
-    scatter would detect in 80 % of all cases; at least 1 + margin."""
+    """The smallest ratio above 1 (or its inverse, below 1) that is detected in 80 % of all cases
+    with this scatter and number of trials; at least 1 + margin."""
     margin: float
     confidence: float
     standard_error: float | None = None
@@ -64,18 +64,18 @@ def compare(
     margin: float = MARGIN,
     confidence: float = 0.95,
 ) -> ComparisonResult:
-    """Student's t on the logarithms of positive values.
+    """Compare two sets of positive values by Student's t on their logarithms.
 
-    If ``paired``, on the differences of the logarithms; values of one block have the same index.
-    Otherwise for two independent samples of unequal variance (Welch, Biometrika 34, 1947, with
-    Satterthwaite's degrees of freedom, Biometrics Bulletin 2, 1946).
+    If ``paired``, the test is on the differences of the logarithms; values of one block have the
+    same index. Otherwise it is the test for two independent samples of unequal variance (Welch,
+    Biometrika 34, 1947, with Satterthwaite's degrees of freedom, Biometrics Bulletin 2, 1946).
 
-    "different": p is under 1 - confidence, and the ratio differs from 1 by ``margin`` or more.
-    "same within the margin": two one-sided tests at 1 - confidence each (Schuirmann, J.
-    Pharmacokinet. Biopharm. 15, 1987). "cannot tell": fewer than two trials on a side. Otherwise
-    "not shown to be different". The margin applies to ratios, 1 / (1 + margin) to 1 + margin, so
-    that exchanging the sides changes no verdict. ``smallest_ratio`` uses Bloom's multiple of the
-    standard error (Evaluation Review 19, 1995).
+    The verdict is "different" if p is under 1 - confidence and the ratio differs from 1 by
+    ``margin`` or more. It is "same within the margin" if two one-sided tests at 1 - confidence
+    reject (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). It is "cannot tell" with fewer than
+    two trials on a side, otherwise "not shown to be different". The margin applies to ratios,
+    1 / (1 + margin) to 1 + margin, so that exchanging the sides changes no verdict.
+    ``smallest_ratio`` uses Bloom's multiple of the standard error (Evaluation Review 19, 1995).
 
     Assumes independent trials (independent blocks if paired) with approximately normal logarithms.
     Without any scatter (printed tables) the interval is a point. ValueError for values that are not
@@ -127,7 +127,7 @@ def pairs_by_block(
 
 
 def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
-    """The p values adjusted for all of them.
+    """The p values adjusted for their number.
 
     An adjusted p is the lowest false discovery rate at which ``benjamini_hochberg`` rejects the
     hypothesis. It is m p / k for rank k, or the adjusted value of a larger p if that is smaller
@@ -146,7 +146,7 @@ def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> tuple[bool, ...]:
-    """Which of many hypotheses to reject, with a false discovery rate of at most ``rate``.
+    """The hypotheses to reject among many, with a false discovery rate of at most ``rate``.
 
     The false discovery rate is the average share of rejected hypotheses that are rejected wrongly
     (Benjamini and Hochberg, J. R. Stat. Soc. B 57, 1995). Let k be the highest rank whose p is at
@@ -161,7 +161,7 @@ def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> tuple[b
 def judged_together(
     comparisons: Sequence[ComparisonResult], rate: float = 0.05
 ) -> tuple[ComparisonResult, ...]:
-    """The comparisons corrected for all of them.
+    """The comparisons with their verdicts corrected for the number of comparisons.
 
     "different" remains if ``benjamini_hochberg`` rejects as well; otherwise it is replaced by "not
     shown to be different". ``smallest_ratio`` is replaced by the ratio that is detectable among all
@@ -181,11 +181,11 @@ def judged_together(
 def _among(
     comparison: ComparisonResult, p_together: float, rate: float, level: float
 ) -> ComparisonResult:
-    """One comparison corrected for the others."""
+    """One comparison with its verdict corrected for the others."""
     taken_back = comparison.verdict == "different" and p_together > rate
     smallest = comparison.smallest_ratio
     if comparison.standard_error is not None and comparison.degrees is not None:
-        # After the correction for others, a comparison cannot detect a smaller ratio than alone.
+        # A corrected comparison cannot detect a smaller ratio than the comparison alone.
         least = min(level, 1 - comparison.confidence)
         smallest = _smallest(
             comparison.standard_error, comparison.degrees, least, comparison.margin
@@ -209,9 +209,9 @@ def _verdict(
 ) -> Verdict:
     if p < level and abs(difference) >= margin:
         return "different"
-    # Both one-sided tests must reject; the nearer bound decides.
+    # Both one-sided tests must reject, so the test at the nearer bound decides.
     room = margin - abs(difference)
-    # Without scatter, a difference of the margin or more was "different" above.
+    # Without scatter, the difference is within the margin here: otherwise it was "different" above.
     outside = t_above(room / error, degrees) if error else 0.0
     return "same within the margin" if outside < level else "not shown to be different"
 
@@ -230,7 +230,7 @@ def _paired(old: Sequence[float], new: Sequence[float]) -> tuple[float, float, f
 
 
 def _welch(old: Sequence[float], new: Sequence[float]) -> tuple[float, float, float]:
-    """The same for two independent samples."""
+    """Difference of the means, its standard error, degrees of freedom, for independent samples."""
     difference = mean(new) - mean(old)
     old_share, new_share = variance(old) / len(old), variance(new) / len(new)
     total = old_share + new_share
@@ -249,7 +249,7 @@ def _logarithms(values: Sequence[float]) -> list[float]:
 
 
 def _exponential(logarithm: float) -> float:
-    """``exp``, but infinity instead of OverflowError."""
+    """The exponential; infinity instead of OverflowError."""
     try:
         return math.exp(logarithm)
     except OverflowError:

@@ -3,8 +3,8 @@
 The buckets of values of at least 0, with b bits: each value below 2^b has its own bucket. Above
 2^b, each doubling is divided into 2^b buckets of equal width. So a bucket is never wider than 1 /
 2^b of the values in it (0.8 % with the 7 bits that the probes use). This is the layout of G. Tene's
-HdrHistogram; docs/protocol.md describes it in full. Two histograms can be added without loss:
-percentiles of the sum are those of all values together, unlike means of percentiles.
+HdrHistogram; docs/protocol.md describes it in full. Two histograms can be added without loss: the
+percentiles of the sum are the percentiles of all values, unlike means of percentiles.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ class Histogram:
 
     @property
     def mean(self) -> float:
-        """The mean, computed from the buckets' middles, so exact to half a bucket; ValueError
-        without values.
+        """The mean of the buckets' middles, which is exact to half a bucket; ValueError without
+        values.
 
-        A probe sends the exact sum with its histogram: use that if it is available.
+        A probe sends the exact sum with its histogram; use the sum if it is available.
         """
         if not self.counts:
             raise ValueError("no values: nothing has a mean")
@@ -93,9 +93,10 @@ class Histogram:
     def percentile(self, share: Fraction | float) -> int | None:
         """The smallest value such that at least this share of all values do not exceed it.
 
-        ``share`` is above 0 and below 1. The nearest rank, without interpolation; the error is at
-        most half a bucket. ``None`` for fewer than 1 / (1 - share) values: the 99.9th percentile of
-        100 values would only be their maximum. ValueError for a share outside of 0 to 1.
+        ``share`` is above 0 and below 1. The method is the nearest rank, without interpolation; the
+        error is at most half a bucket. ``None`` for fewer than 1 / (1 - share) values: the 99.9th
+        percentile of 100 values would only be their maximum. ValueError for a share outside of 0
+        to 1.
         """
         return self.percentiles([share])[0]
 
@@ -144,7 +145,7 @@ def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
 
 
 def merge(histograms: Iterable[Histogram]) -> Histogram:
-    """The histogram of all their values together, with the bits of the coarsest one.
+    """The histogram of the values of all histograms, with the bits of the coarsest one.
 
     ValueError without histograms.
     """

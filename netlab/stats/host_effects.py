@@ -39,9 +39,10 @@ class HostEffects:
 def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | None:
     """The time that each host adds to its round trips.
 
-    By median polish (Tukey, Exploratory Data Analysis, 1977) of the table of medians, host by host,
-    with both directions of a pair together. The margin is the maximum of 10 % of the typical round
-    trip, 3 times 1.4826 times the median absolute residual, and 3 pooled deviations within pairs.
+    The method is median polish (Tukey, Exploratory Data Analysis, 1977) of the table of medians,
+    host by host, with both directions of a pair together. The margin is the maximum of 10 % of the
+    typical round trip, 3 times 1.4826 times the median absolute residual, and 3 pooled deviations
+    within pairs.
     ``None`` below 4 hosts, or if a host has fewer than three peers.
     """
     medians: dict[MeshWay, list[float]] = {}

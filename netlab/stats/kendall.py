@@ -1,7 +1,7 @@
 """Trends over the order of values: Mann-Kendall, Theil-Sen, seasonal Kendall, the sign test. Pure.
 
-Exact for few values. The null hypothesis is that all orders of the values are equally likely. If
-the values depend on each other in another way, p is too small.
+The tests are exact for few values. Their null hypothesis is that all orders of the values are
+equally likely. If values depend on each other without a trend, p is too small.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def mann_kendall(values: Sequence[float]) -> Trend:
     """Mann's test against trend (Econometrica 13, 1945) by Kendall's S; the distribution includes
     ties.
 
-    Exact up to 60 values (Kendall, Rank Correlation Methods, 1970: the orders of a multiset by
-    their inversions). Above, by a normal distribution of the same variance, with Kendall's
-    correction for continuity.
+    The distribution is exact up to 60 values (Kendall, Rank Correlation Methods, 1970: the orders
+    of a multiset by their inversions). Above, it is a normal distribution of the same variance,
+    with Kendall's correction for continuity.
     """
     s = kendall_s(values)
     ties = _ties(values)

@@ -33,7 +33,7 @@ SPREADS = 3.0
 RARE = 0.00135
 """Probability that a normal value is at least 3 deviations above the mean. With few trials,
 Student's t requires more deviations for the same probability. With many pairs, Bonferroni's
-correction does, since any of them may deviate by chance."""
+correction requires more, because any pair may deviate by chance."""
 
 MeshWay = tuple[str, str]
 """Sender and receiver."""
@@ -81,11 +81,11 @@ def judge_mesh(trials: Mapping[MeshWay, Sequence[float]]) -> MeshVerdict | None:
     host with itself, and values that are not above 0, are left out. ``None`` if fewer than three
     hosts have a figure. The logarithms of the medians are compared.
 
-    A host is named if it is below the best pair as the sender or as the receiver, and at least two
-    of its peers are fast with another host. For a host that is slow both ways, two such peers in
-    one direction are enough. A pair is a stray if it is below min(highest value of its sender,
-    highest value of its receiver). The margin for both is max(2 %, 3 pooled deviations within
-    pairs).
+    A host is named if it is below the best pair as the sender or as the receiver. In addition, at
+    least two of its peers must be fast with another host. For a host that is slow both ways, two
+    such peers in one direction are enough. A pair is a stray if it is below min(highest value of
+    its sender, highest value of its receiver). The margin for both is at least 2 % and at least 3
+    pooled deviations within pairs.
     """
     throughputs = {
         pair: [value for value in values if value > 0]
@@ -129,8 +129,7 @@ def _most(middle: Mapping[MeshWay, float], end: int) -> dict[str, float]:
 
 
 def _usual_with_others(middle: Mapping[MeshWay, float]) -> dict[MeshWay, float]:
-    """Pair of which one end has no further pair → the median of the remaining pairs of its second
-    end."""
+    """Pair whose one end has no further pair → the median of the other pairs of its second end."""
     usual: dict[MeshWay, float] = {}
     for end in (0, 1):
         by_host: dict[str, list[MeshWay]] = {}
@@ -156,8 +155,8 @@ def _margin(trials: Sequence[Sequence[float]], deficits: Sequence[float]) -> flo
     spread, degrees = pooled_deviation(logs)
     least = MARGIN
     if not degrees:
-        # The scatter of pairs instead of trials; at least three of five pairs are assumed to be as
-        # expected.
+        # The scatter of pairs replaces that of trials: at least three of five pairs are assumed to
+        # be as expected.
         usual = sorted(deficits)[3 * len(deficits) // 5]
         spread, degrees = TO_DEVIATION * usual, max(1, len(trials) // 3)
         least = MARGIN_UNREPEATED

@@ -1,8 +1,8 @@
 """Two groups of times in one histogram: their places, and the number of times in each. Pure.
 
-The density of the logarithms, smoothed by a Gaussian kernel (Silverman, Density Estimation, 1986),
-is cut where it is deepest below the lower of the peaks on both sides. Counts have Poisson scatter,
-so a dip of few counts proves nothing.
+The density of the logarithms is smoothed by a Gaussian kernel (Silverman, Density Estimation,
+1986). It is cut where it is deepest below the lower of the peaks on both sides. Counts have Poisson
+scatter, so a dip of few counts proves nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LEAST_COUNT = 200
 LEAST_SHARE = 0.1
 """Minimum share of all times close to each peak."""
 DEEP = 0.5
-"""Maximum density between the peaks, as a share of the lower peak's density."""
+"""Maximum of the lowest density between the peaks, as a share of the lower peak's density."""
 APART = 1.2
 """Minimum ratio of the longer peak's time to the shorter peak's time."""
 SCATTERS = 5.0
@@ -47,10 +47,10 @@ class Modes:
 
 
 def two_modes(times: Histogram) -> Modes | None:
-    """Both groups; ``None`` unless two are shown.
+    """Both groups; ``None`` unless the histogram shows two.
 
-    Two groups are shown if their peaks are at least 20 % apart, each has at least a tenth of all
-    times within 30 % of its peak, and the density between them is at most half of the lower peak's.
+    The peaks of two groups are at least 20 % apart. Each group has at least a tenth of all times
+    within 30 % of its peak. Between the peaks, the density falls to half of the lower peak or less.
     """
     step = max(_STEP, 2.0**-times.bits)
     if times.count < LEAST_COUNT or times.percentile(0.5) == 0:
@@ -134,7 +134,7 @@ def _shown(density: Sequence[float], low: int, valley: int, high: int) -> bool:
 
 
 def _coarse(times: Histogram, place: float) -> bool:
-    """Whether the times near a place have only few different values, like a clock's ticks."""
+    """Whether the times near a place have only few different values, as with a coarse clock."""
     around = (place / math.exp(_CLOSE / 2), place * math.exp(_CLOSE / 2))
     buckets = [
         bucket for bucket in times.counts if around[0] <= middle_of(bucket, times.bits) <= around[1]

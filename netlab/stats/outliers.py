@@ -1,7 +1,7 @@
 """Outliers: along an axis, and among the trials of one cell. Pure.
 
-The scale of a distance is at least 1 % of the median, and at least three steps of the last printed
-digit. So tiny deviations in a series with little scatter are not outliers.
+A scale is at least 1 % of the median, and at least three steps of the last printed digit. So tiny
+deviations in a series with little scatter are not outliers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LEAST_NEIGHBOURS = 4
 AXIS_LIMIT = 6.0
 """Maximum distance, in scales, of a value on an axis from the median of its neighbours."""
 STEP_LIMIT = 5.0
-"""The same for two adjacent values that deviate in the same direction."""
+"""The same maximum for two adjacent values that deviate in the same direction."""
 
 SIBLINGS_LIMIT = 3.5
 """Maximum modified z score (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993)."""
@@ -49,11 +49,11 @@ def outliers_on_axis(
     """The outliers and steps of a series.
 
     ``values`` are in the axis's order; ``None``: not measured. Each value x is compared with the
-    median m of the 6 nearest other measured ones (one-sided at the ends; fewer than 4 are not
-    enough). It is an outlier if |x - m| > 6 s, with s the largest of 1.4826 MAD, 1 % of m and 3
-    print steps: Hampel's identifier (J. Am. Stat. Assoc. 69, 1974) with a minimum scale. Two
-    adjacent values that deviate in the same direction by more than 5 s each are a step of the
-    series, not outliers. ``print_step`` is one unit in the last printed digit of an imported
+    median m of the 6 nearest other measured values (one-sided at the ends; fewer than 4 are not
+    enough). The value is an outlier if |x - m| > 6 s. The scale s is the largest of 1.4826 MAD,
+    1 % of m and 3 print steps: Hampel's identifier (J. Am. Stat. Assoc. 69, 1974) with a minimum
+    scale. Two adjacent values that deviate in the same direction by more than 5 s each are a step
+    of the series, not outliers. ``print_step`` is one unit in the last printed digit of an imported
     figure, otherwise 0. Assumes a series that is smooth over seven values. Both limits were chosen
     with knowledge of the lab report's tables; in series with normal scatter they flag about 1 value
     in 100.
@@ -78,8 +78,8 @@ def outliers_on_axis(
 def outliers_among_siblings(
     values: Sequence[float], print_step: float = 0.0
 ) -> tuple[Outlier, ...]:
-    """The outliers among the trials of one cell: a modified z score above 3.5, with the same
-    minimum scale.
+    """The outliers among the trials of one cell, whose modified z score is above 3.5; the scale has
+    the same minimum.
 
     Empty for fewer than 5 trials.
     """

@@ -40,9 +40,10 @@ def periodic_dips(values: Sequence[float]) -> PeriodicDips | None:
 
     Periods from 3 values to a quarter of all values are possible. The series needs 40 values; their
     regression line is subtracted. At the period the autocorrelation has a peak of at least 0.3 and
-    4/√n, rises as much from its minimum before, and is similarly high in each half of the series
-    and at twice the period (Box and Jenkins, Time Series Analysis, 1970: 1/√n is its standard
-    deviation for independent values). So neither one dip nor a slow wave counts as a period.
+    4/√n (Box and Jenkins, Time Series Analysis, 1970: 1/√n is its standard deviation for
+    independent values). It rises as much from its minimum before the period. It is at least half as
+    high at twice the period, and at the period in each half of the series. So neither one dip nor a
+    slow wave counts as a period.
     """
     n = len(values)
     middle = median(values) if values else 0.0
@@ -99,8 +100,8 @@ def _is_peak(correlations: Sequence[float], at: int, least: float) -> bool:
 
 
 def _spacing(flat: Sequence[float], period: int, depth: float) -> float:
-    """Mean distance between dips; it need not be a whole number. If the dips do not show it
-    clearly, the distance at the peak of the autocorrelation.
+    """Mean distance between dips, which need not be a whole number. If the dips do not show it
+    clearly, the result is the distance at the peak of the autocorrelation.
 
     If the period is not a whole number, the highest peak may be at a multiple of the period.
     """

@@ -53,7 +53,7 @@ def t_quantile(probability: float, degrees: float) -> float:
     if probability < 0.5:
         return -t_quantile(1 - probability, degrees)
     target = 2 * (1 - probability)
-    # The density over the angle is this times the cosine to the power ν - 1.
+    # The density over the angle is this factor times the cosine to the power ν - 1.
     top = 2 / math.sqrt(math.pi) * _gamma_ratio(degrees)
     low, high = 0.0, math.pi / 2
     angle = math.atan(NormalDist().inv_cdf(probability) / math.sqrt(degrees))
@@ -90,7 +90,7 @@ def _beta(a: float, b: float, x: float, complement: float) -> float:
         return 1.0
     logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     front = math.exp(logarithm + a * math.log(x) + b * math.log(complement))
-    # The fraction converges fast on this side of its mean; the other side is the complement.
+    # The fraction converges fast on this side of its mean; the other side uses the complement.
     if x < (a + 1) / (a + b + 2):
         return front * _fraction(a, b, x) / a
     return 1 - front * _fraction(b, a, complement) / b

@@ -1,7 +1,8 @@
 """Statistics of a few trials: mean, median, and measures of scatter. Pure.
 
-Every deviation has the unit of its values, the variance has this unit squared. The names are exact
-because published tables often confuse them: a column "Var" may hold a mean absolute deviation.
+Every deviation has the unit of its values; the variance has the square of this unit. The names are
+exact, because published tables often confuse these measures: a column "Var" may hold a mean
+absolute deviation.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def mean_absolute_deviation(values: Sequence[float]) -> float:
 def median_absolute_deviation(values: Sequence[float]) -> float:
     """The median distance from the median (Hampel, J. Am. Stat. Assoc. 69, 1974), unscaled.
 
-    1.4826 times it estimates the standard deviation of normal values; ValueError without values.
+    Times 1.4826, it estimates the standard deviation of normal values. ValueError without values.
     """
     middle = median(values)
     return median([abs(value - middle) for value in values])

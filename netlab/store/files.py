@@ -1,7 +1,7 @@
 """Disk: how netlab writes durable files, and how it reports an error of the disk in one sentence.
 
-A file below a run folder is opened from that folder, name by name. No name may be a link, so that
-a folder from elsewhere cannot lead out of itself (system.py).
+A file below a run folder is opened from that folder, name by name. No name may be a link, so that a
+folder from elsewhere cannot name files outside (system.py).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ADVICE = {
 
 
 def disk_error(error: OSError, path: Path, doing: str) -> StoreError:
-    """An error of the disk as one sentence: where, what failed, what to do."""
+    """An error of the disk as one sentence: the path, the fault, the remedy."""
     name = errno.errorcode.get(error.errno or 0, "no error number")
     advice = _ADVICE.get(error.errno or 0)
     sentence = f"{path}: cannot {doing}: {error.strerror or error} ({name})"
@@ -41,8 +41,7 @@ def disk_error(error: OSError, path: Path, doing: str) -> StoreError:
 def exists(path: Path) -> bool:
     """Whether something is at the path; False if that cannot be determined.
 
-    In this case ``Path.exists`` would raise; here the next operation on the path fails instead,
-    with the reason.
+    ``Path.exists`` would raise then. Here the next operation on the path fails with the reason.
     """
     return os.path.exists(path)  # noqa: PTH110
 
@@ -141,7 +140,9 @@ def write_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> None:
-    """As ``write_file``, for a file below a folder, such as ``charts/a.svg``; its folder exists."""
+    """As ``write_file``, for a file below a folder, such as ``charts/a.svg``. The folder of the
+    file must exist.
+    """
     *below, last = name.split("/")
     temporary = f".{last}.{secrets.token_hex(4)}.tmp"
     try:

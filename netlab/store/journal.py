@@ -1,8 +1,9 @@
 """The journal: an append-only file of lines with checksums. Damaged lines are reported.
 
-A line is ``crc32 space json line-feed``: eight hex digits of zlib.crc32 over the JSON's bytes, and
-one JSON object in ASCII with at least ``kind`` and ``at`` (wall clock). One call writes it. A line
-that was only partly written (a torn line) stays as it is, and the next line begins after it.
+A line is ``crc32 space json line-feed``. The first part is eight hex digits of zlib.crc32 over the
+JSON's bytes. The JSON is one object in ASCII with at least ``kind`` and ``at`` (wall clock). One
+call writes a line. A line that was only partly written (a torn line) is never changed, and the next
+line begins after it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class JournalLine:
     """One intact line of a journal."""
 
     number: int
-    """From 1, in the file."""
+    """Number of the line in the file, from 1."""
     data: dict[str, Any]
     text: str
     """The JSON as it is in the file."""
@@ -55,7 +56,7 @@ class Damage:
     """One damaged place of a journal."""
 
     line: int
-    """From 1."""
+    """Number of the line, from 1."""
     message: str
     torn: bool = False
     """The end of the line is missing: a write was cut off, or is under way."""
@@ -105,7 +106,7 @@ def _scan(pieces: Iterable[bytes]) -> Iterator[JournalLine | Damage]:
             continue
         torn = len(piece) == len(piece_and_feed)
         if not piece:
-            continue  # a fresh line was begun after a torn one that had its line feed
+            continue  # the writer began a new line, although the torn one had its line feed
         salvaged = list(_salvage(piece, number))
         yield from salvaged
         if reported < MAX_DAMAGES:
@@ -141,10 +142,10 @@ _DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
-    """Intact lines inside a damaged one: a lost line feed joins two lines."""
+    """Intact lines inside a damaged one, because a lost line feed joins two lines."""
     if len(piece) > MAX_LINE_BYTES:
         return
-    text = piece.decode("latin-1")  # one character a byte, so that positions agree
+    text = piece.decode("latin-1")  # one character per byte, so that positions agree
     end = tries = 0
     for match in _LINE_START.finditer(piece):
         if match.start() < end:
@@ -291,8 +292,8 @@ class Journal:
 def _is_fresh(path: Path, descriptor: int) -> bool:
     """Whether a journal just opened is empty or ends with a line feed; makes all of it durable.
 
-    A process that was killed may have left a line only in the page cache, and a resumed run relies
-    on every line that it reads.
+    A resumed run relies on every line that it reads. A process that was killed may have left a line
+    only in the page cache.
     """
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
@@ -308,9 +309,7 @@ def read_journal(path: Path) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...
 
 
 def scan_journal(path: Path) -> Iterator[JournalLine | Damage]:
-    """As ``read_journal``, but one by one, in file order: so a large journal is not in memory
-    twice.
-    """
+    """As ``read_journal``, but one by one, so that a large journal is not in memory twice."""
     try:
         with os.fdopen(open_inside(path), "rb") as file:
             yield from _scan(_pieces(file))

@@ -53,7 +53,7 @@ class WriterLock:
                 f"{path.parent}: {described} is writing here; wait until it is done, or stop it"
             )
         try:
-            # Only for the message of later writers; the kernel holds the lock itself.
+            # The text is only for messages to later writers; the kernel holds the lock.
             text = json.dumps(
                 {
                     "pid": os.getpid(),
@@ -80,9 +80,9 @@ class WriterLock:
 
 
 def holder(path: Path) -> str | None:
-    """A description of the writer: ``netlab with pid 71 on lab1 since …``; ``None``: no writer."""
+    """A description such as ``netlab with pid 71 on lab1 since …``; ``None`` without a writer."""
     try:
-        # Without waiting: opening a pipe would otherwise block until it has a writer.
+        # A call that may wait would block on a pipe without a writer.
         descriptor = open_file(path, os.O_RDONLY | NO_WAITING)
     except OSError:
         return None

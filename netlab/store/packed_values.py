@@ -45,7 +45,7 @@ class PackedValues(Mapping[str, Value]):
         if place is None:
             return default
         entry = self._held[place]
-        return entry.tolist() if type(entry) is array else entry  # millions of calls a report
+        return entry.tolist() if type(entry) is array else entry  # a report makes millions of calls
 
     def __contains__(self, name: object) -> bool:
         return name in self._places
@@ -111,7 +111,7 @@ def packed_values(values: Mapping[str, Value]) -> PackedValues:
         if kind is list:
             entries[place] = _as_array(value)
         elif len(value) <= _LONGEST_SHARED:
-            entries[place] = sys.intern(value)  # as ``shared``, a hundred thousand times a run
+            entries[place] = sys.intern(value)  # as ``shared``, but without its many calls
     return PackedValues(_places(tuple(values)), tuple(entries))
 
 
@@ -133,7 +133,7 @@ def _places(names: tuple[str, ...]) -> Mapping[str, int]:
 
 def _as_array(values: list[int] | list[float]) -> Any:
     """An array of machine numbers if all values have one type and fit; else the list itself."""
-    # Most series are of one stream, and one number.
+    # Many series have one number, because most trials have one stream.
     kind = type(values[0]) if len(values) == 1 else _one_type(values)
     if kind is float:
         return array("d", values)

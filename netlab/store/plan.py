@@ -35,7 +35,7 @@ class PlannedCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run measures."""
+    """The cells that a run measures, and its conditions."""
 
     title: str
     content: Mapping[str, Any]
@@ -98,7 +98,7 @@ def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
     checksum = data.pop("checksum", None)
     if checksum != _checksum(data):
         raise ValueError("its checksum does not match: it was damaged, or changed by hand")
-    # The checksum detects accidents only: a file from elsewhere can have a valid one and be wrong.
+    # The checksum detects only accidents. A file from elsewhere may be wrong despite its checksum.
     link, until, target = data.get("link"), data.get("until"), data.get("target")
     plan = Plan(
         title=_typed(data, "title", str),

@@ -30,7 +30,7 @@ LOCK = "lock"
 
 MAX_HEADER_BYTES = 128 << 20
 MAX_MATRIX_BYTES = 2 << 20  # netlab.config accepts half of it
-"""netlab does not write longer files."""
+"""Maximum length of a matrix file; netlab writes none that is longer."""
 MAX_NOTE_DEPTH = 16
 """Deepest nesting of a note's data."""
 MAX_NUMBER = 2**31
@@ -84,7 +84,7 @@ class StoredRun:
     """The trials that the last session began without a record so far, and when they began."""
 
     def progress(self, cell: PlannedCell) -> CellProgress:
-        """The progress of a planned cell; ``precise`` if it is measured until it is precise."""
+        """The progress of a planned cell; ``precise`` is set if its trials end by precision."""
         return progress_in(self.plan, cell, self.latest)
 
     def trials(self) -> Iterator[tuple[PlannedCell, int, Record | None]]:
@@ -162,10 +162,10 @@ def holder_of(path: Path) -> str | None:
 def read(path: Path, check: RunCheck | None = None, keep: Keep = _as_it_is) -> StoredRun:
     """Read a run folder; takes no lock, another process may be writing.
 
-    ``check`` checks the settings and values of cells and records, which come from a file and may
-    be anything; ``keep`` reduces each record to what is kept. Raises UsageError if there is no run
-    folder, StoreError if its header cannot be read or one of its files is a link. Damaged lines of
-    the journal raise nothing: they are listed in ``damage``.
+    ``check`` checks the settings and values of cells and records, because a file may hold anything.
+    ``keep`` reduces each record to the values that stay in memory. Raises UsageError if there is no
+    run folder, StoreError if its header cannot be read or one of its files is a link. Damaged lines
+    of the journal raise nothing: they are listed in ``damage``.
     """
     plan, created_at = read_plan(path, check)
     gathered = gather(path, plan, check, keep)
@@ -224,7 +224,7 @@ def gather(
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Pause the garbage collector: the records have no cycles, so that its passes free nothing."""
+    """Pause the garbage collector, whose passes would free nothing: records have no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -259,8 +259,8 @@ def _gather(path: Path, plan: Plan, check: RunCheck | None, keep: Keep, gathered
         gathered.add_note(note, trial_keys)
         if note.kind == "journal":
             name = note.data.get("run")
-            # The first line names the run. Another name after records: two files were joined.
-            # Another name before any record: netlab was killed while it created the folder.
+            # The first line names the run. Another name after records means that two files were
+            # joined; before any record, that netlab was killed while it created the folder.
             if gathered.records and run_name not in (None, name):
                 gathered.damage.append(
                     Damage(line.number, _("the journal of another run begins here"))
@@ -282,7 +282,7 @@ def _record(
     # Later readers of the record rely on the test of its cell.
     if cell is not None and (record.test, record.pairing) != (cell.test, cell.pairing):
         raise ValueError(_("its test or its pairing differs from that of its cell"))
-    # In compact form the values are checked faster: a series of machine numbers has one type.
+    # The compact form is checked faster, because a series of machine numbers has one type.
     record = _compact(record, cell)
     if check is not None:
         check.settings(record.test, record.settings)

@@ -155,10 +155,10 @@ class RunFolder:
     def outstanding(self, redo: frozenset[str] = frozenset()) -> tuple[TrialKey, ...]:
         """The planned trials to measure, in the plan's order, cell by cell.
 
-        These are the trials without a record, those that failed or are pending, and those that the
-        path or the host refused in its state at the time (``Record.is_final``); and all trials of
-        the cells to ``redo``, done or not. Of a cell that is measured until it is precise, they are
-        the trials that its records require so far. UsageError for a cell that is not in the plan.
+        A trial is to be measured if it has no record or if its record is not final
+        (``Record.is_final``). All trials of the cells to ``redo`` are to be measured. A cell that
+        is measured until it is precise has the trials that its records require so far. UsageError
+        for a cell that is not in the plan.
         """
         unknown = sorted(redo - {cell.key for cell in self.plan.cells})
         if unknown:
@@ -219,7 +219,7 @@ class RunFolder:
         """Remove the folder if this call created it and no session has begun in it."""
         if not self._made or self.records or any(note.kind == "session" for note in self.notes):
             return
-        # A file that somebody else put into it stays, and so does the folder.
+        # If another program put a file into the folder, both stay.
         with suppress(OSError):
             for name in (HEADER, JOURNAL, MATRIX, LOCK):
                 (self.path / name).unlink(missing_ok=True)
@@ -308,12 +308,12 @@ def _refuse_another(path: Path, folder_plan: Plan, new_plan: Plan) -> None:
 
 
 def _contents(folder_plan: Plan, new_plan: Plan, differences: Sequence[str]) -> str:
-    """What a folder holds that differs from the plan to be written, if either is an import."""
+    """A phrase about the contents of a folder that has another plan, if either is an import."""
     if folder_plan.source is None:
         return "holds a measured run, not an import"
     if new_plan.source is None:
         return f"holds an import of {folder_plan.source}, not a measured run"
-    # A checksum of a table means nothing to a reader.
+    # A checksum of a table is replaced by words, because it means nothing to a reader.
     readable = ["another table" if "sha256" in text else text for text in differences]
     return (
         f"holds another import, of {folder_plan.source}: {'; '.join(readable[:_SHOWN_DIFFERENCES])}"

@@ -1,4 +1,4 @@
-"""Stated facts: what a document states in addition to the imported table, with sources. Pure.
+"""Stated facts: those that a document states in addition to the imported table. Pure.
 
 The facts are stored in the plan of the run as plain data, and read from there.
 """
@@ -67,7 +67,7 @@ class StatedFacts:
     remarks: tuple[Remark, ...] = ()
 
     def data(self) -> dict[str, Any]:
-        """As plain JSON data."""
+        """The facts as plain JSON data."""
         return asdict(self)
 
     def strangers(self, pairings: Sequence[str]) -> tuple[str, ...]:

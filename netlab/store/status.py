@@ -38,13 +38,13 @@ class RunStatus:
     impossible: int
     failed: int
     pending: int
-    """Includes the trials that are not measured yet."""
+    """Number of pending trials, including those that are not measured yet."""
     undecided: int
     """Cells that are measured until they are precise, and may need more trials than ``total``."""
     not_tight: tuple[str, ...]
     """Keys of the cells that had all their trials and did not become precise; final."""
     until: StopRule | None
-    """The rule by which a cell is precise, if that ends its trials."""
+    """The rule by which a cell is precise, if this rule ends its trials."""
     quiet: StealRule | None
     """The rule by which the last session repeated disturbed trials; ``None``: it did not."""
     disturbed: int

@@ -1,11 +1,11 @@
 """The differences between operating systems on disk: folders, links, positions, locks.
 
-No other module that reads runs depends on the system.
+This is the only module for reading runs that depends on the system.
 
-POSIX systems open a name from a descriptor of its folder and refuse a link in the same call, so
-nobody can exchange the name between a check and the call. Windows can do neither: there each name
-is checked first and then opened by its path. So a link or a junction in a folder from elsewhere is
-refused there as well, but a link that somebody creates while netlab reads is not.
+POSIX systems open a name from a descriptor of its folder, and refuse a link in the same call. So
+nobody can exchange the name between a check and the call. On Windows, each name is checked first
+and then opened by its path. So a link or a junction in a folder from elsewhere is refused there
+too, but not one that somebody creates while netlab reads.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ _AT_ONCE = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 """Whether one call opens a name from its folder and refuses a link."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _BYTES = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
-"""Windows: no conversion of line feeds, and child processes inherit no descriptors."""
+"""Flags for Windows: no conversion of line feeds, and child processes inherit no descriptors."""
 NO_WAITING = getattr(os, "O_NONBLOCK", 0)
-"""To open a pipe without a writer would block for ever. Windows has no pipes in folders."""
+"""Flag for opening a file: without it, a pipe without a writer would block for ever. Windows has no
+pipes in folders."""
 
 _ELSEWHERE = 0x20000000
-"""Bit of a reparse tag: the name refers to another one. Links and junctions have it; placeholders
-of cloud files do not."""
+"""Bit of a reparse tag which means that the name refers to another name. Links and junctions have
+this bit; placeholders of cloud files do not."""
 _LOCKED_BYTE = 1 << 30
-"""Windows keeps others from reading locked bytes, so a byte far behind the text is locked."""
+"""Position of the locked byte, far behind the text: on Windows, others cannot read locked bytes."""
 
 
 def is_link(path: Path) -> bool:
@@ -109,7 +110,7 @@ class Folder:
         return os.listdir(folder)  # noqa: PTH208
 
     def sync(self) -> None:
-        """Make its names durable. Windows has no such call: its file system keeps a journal."""
+        """Make its names durable. Windows has no such call; its file system keeps a journal."""
         if self._descriptor is None:
             return
         try:

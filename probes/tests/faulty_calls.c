@@ -1,5 +1,6 @@
-/* Loaded before the C library of a probe that is linked with it: system calls as another kernel, a
- * busy host or a network card would answer them. FAULTY names those that do, with commas. */
+/* Answers system calls of a probe as another kernel, a busy host or a network card would. It is loaded
+ * before the C library, so the probe must be linked dynamically. The environment variable FAULTY lists
+ * the faults, separated by commas. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,7 +33,7 @@ static void *real(const char *name)
     return dlsym(RTLD_NEXT, name);
 }
 
-/* A port that somebody else has begun to listen on since it was bound. */
+/* The first call fails, as if another process had begun to listen on the port after the bind. */
 int listen(int socket, int backlog)
 {
     static int calls;
@@ -43,8 +44,8 @@ int listen(int socket, int backlog)
     return ((int (*)(int, int))real("listen"))(socket, backlog);
 }
 
-/* A host whose queues are full at every third call, or whose socket stays full for longer than a send
- * waits. */
+/* Every third call fails. `full`: as if the queues of the host were full. `slow`: as if the socket
+ * stayed full for longer than a send call waits. */
 int sendmmsg(int socket, struct mmsghdr *messages, unsigned count, int flags)
 {
     static unsigned calls;
@@ -56,7 +57,7 @@ int sendmmsg(int socket, struct mmsghdr *messages, unsigned count, int flags)
                                                                              count, flags);
 }
 
-/* A machine with more CPUs than a set of the usual size has room for: its own ones, and one far above. */
+/* A machine with more CPUs than a cpu_set_t has room for: its real CPUs, and one with a high number. */
 #define FAR_CPU 3000
 #define CPUS_OF_IT 4096
 
@@ -73,7 +74,7 @@ int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
     return result;
 }
 
-/* The far one is played by the first. */
+/* A thread that is bound to FAR_CPU runs on CPU 0. */
 int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set)
 {
     int (*ask)(pthread_t, size_t, const cpu_set_t *) = real("pthread_setaffinity_np");
@@ -85,7 +86,7 @@ int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set)
     return ask(thread, sizeof first, &first);
 }
 
-/* Linux before 3.17. */
+/* Linux before 3.17 has no getrandom. */
 ssize_t getrandom(void *into, size_t length, unsigned flags)
 {
     if (faulty("getrandom")) {
@@ -95,7 +96,7 @@ ssize_t getrandom(void *into, size_t length, unsigned flags)
     return ((ssize_t (*)(void *, size_t, unsigned))real("getrandom"))(into, length, flags);
 }
 
-/* Linux before 4.12. */
+/* Linux before 4.12 has no SO_MEMINFO (55). */
 int getsockopt(int socket, int level, int name, void *value, socklen_t *length)
 {
     if (faulty("meminfo") && level == SOL_SOCKET && name == 55) {
@@ -106,8 +107,8 @@ int getsockopt(int socket, int level, int name, void *value, socklen_t *length)
                                                                              value, length);
 }
 
-/* A card that counts pause frames, three sent and five received: ethtool's answer in place of the error
- * that a card without gives. The kernel's other answers pass. */
+/* A card that has sent three pause frames and received five. An answer with these counters replaces
+ * the error of a card without counters; other answers of the kernel stay unchanged. */
 ssize_t recv(int socket, void *into, size_t length, int flags)
 {
     static const struct {
@@ -139,8 +140,8 @@ ssize_t recv(int socket, void *into, size_t length, int flags)
     return sizeof counted;
 }
 
-/* A card that spreads what arrives over a table of 128 places by a key of 40 bytes: struct ethtool_rxfh.
- * Without room for them it tells how many they are. */
+/* A card that distributes received packets by a table of 128 entries and a key of 40 bytes (struct
+ * ethtool_rxfh). If the request has no room for both, the answer has only their sizes. */
 static void answer_rss(uint32_t *rss)
 {
     const int room = rss[2] != 0 && rss[3] != 0;
@@ -151,8 +152,8 @@ static void answer_rss(uint32_t *rss)
         ((unsigned char *)(rss + 6 + 128))[i] = (unsigned char)i;
 }
 
-/* A card that stamps, and stamps some of what arrives by now: each change of it is a line of
- * FAULTY_LOG. */
+/* A card that can stamp packets, and already stamps some received ones. Each change of this setting is
+ * appended to the file FAULTY_LOG as a line. */
 int ioctl(int file, unsigned long request, ...)
 {
     static int tx = HWTSTAMP_TX_OFF, rx = HWTSTAMP_FILTER_PTP_V2_EVENT;

@@ -1,4 +1,4 @@
-/* Checks, and the loop over tables of tests. */
+/* Implements the checks, and runs the tables of tests. */
 #include "harness.h"
 
 unsigned failures;

@@ -15,6 +15,6 @@ class AnswerLine:
     section: str = ""
     """Anchor of the section with its table."""
     chart: str = ""
-    """Beginning of the names of its charts; empty: it has no chart."""
+    """Beginning of the names of its charts; empty if it has no chart."""
     table: int = 0
     """Number of its table in the section, from 1; 0: the section as a whole."""

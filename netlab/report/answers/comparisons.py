@@ -1,4 +1,4 @@
-"""Judged comparisons → one line each: what differs, by how much, in how many cells. Pure."""
+"""Judged comparisons → one line each: the differences and the number of cells. Pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _answer(comparison: Comparison, rows: Sequence[Judged], table: int) -> Answe
 
 
 def _differences(quantity: Quantity, rows: Sequence[Judged]) -> Iterator[str]:
-    """One pair of cells: its difference and interval; several: how many differ, and by how much."""
+    """The difference of one pair of cells with its interval, or the differences of several."""
     pairs = [row for row in rows if row.aligned.quantity is quantity]
     if len(pairs) == 1:
         yield in_words(pairs[0].verdict, quantity, taken_back=pairs[0].taken_back)

@@ -44,7 +44,7 @@ def _of_version(version: int, readings: Sequence[Reading]) -> AnswerLine:
 
 
 def _of_protocol(protocol: str, readings: Sequence[Reading]) -> Message:
-    """``1472 bytes over UDP``; with the pairings if not all have the same payload."""
+    """A text such as ``1472 bytes over UDP``, with the pairings if their payloads differ."""
     sizes: dict[int, dict[str, None]] = {}
     for reading in readings:
         payload = reading.number("payload_bytes")

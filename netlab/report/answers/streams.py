@@ -41,7 +41,7 @@ class PairingSize:
 
     @cached_property
     def middle_bit_per_s(self) -> float:
-        """The median over its cells, so that too small a buffer in one cell does not lower it."""
+        """The median over the cells, which a small socket buffer in one cell does not lower."""
         return median(self.means_bit_per_s)
 
     @property
@@ -94,7 +94,7 @@ def _with_blanks(protocol: str, pairing_sizes: Sequence[PairingSize], layout: La
 
 
 def _pairing_sizes(layout: Layout, link: Link | None) -> Iterator[PairingSize]:
-    """By pairing and column; without grids inside one host and without columns without a result."""
+    """The results by pairing and column, without those inside one host."""
     places: dict[tuple[str, TableColumn], list[Bin]] = {}
     for grid in layout.grids:
         for column in () if grid.same_host else grid.columns:
@@ -120,7 +120,7 @@ def _answer(protocol: str, pairing_sizes: Sequence[PairingSize]) -> AnswerLine:
 
 
 def _of_one(cell: PairingSize) -> Message:
-    """``TCP, 1448 bytes: 93.27 ± 0.48 Mbit/s of payload (10 trials), 99.1 % of the …``."""
+    """A text such as ``TCP, 1448 bytes: 93.27 ± 0.48 Mbit/s of payload (10 trials), 99.1 % …``."""
     trials = [value for place in cell.bins for value in place.throughputs_bit_per_s]
     middle = mean(trials)
     half = interval(trials).half_width if len(trials) >= MIN_TRIALS else None
@@ -206,7 +206,7 @@ def _full_from(pairing_sizes: Sequence[PairingSize]) -> dict[str, int]:
 
 
 def _where(full: dict[str, int]) -> Iterator[Message]:
-    """``from 64 bytes upwards in LL and WL``, one part for each size."""
+    """One text for each size, such as ``from 64 bytes upwards in LL and WL``."""
     for size in sorted(set(full.values())):
         yield _(
             "from {size} bytes upwards in {pairings}",

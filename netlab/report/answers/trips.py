@@ -14,7 +14,7 @@ from netlab.results.readings import Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 
 MOST_LINES = 4
-"""If there are more protocols and sizes, one line is for all of them."""
+"""Maximum number of lines; more protocols and sizes share one line."""
 _PERCENTILES = (0.99,)
 
 
@@ -89,7 +89,7 @@ def _means_us(trials: Sequence[Reading]) -> list[float]:
 
 
 def _time(trials: Sequence[Reading]) -> Message:
-    """``124.0 ± 1.4 µs``: as many digits as the interval justifies."""
+    """A text such as ``124.0 ± 1.4 µs``, with as many digits as the interval justifies."""
     values = _means_us(trials)
     if len(values) < MIN_TRIALS:
         return joined(" ", [figure(mean(values)), "µs"])

@@ -18,7 +18,7 @@ from netlab.report.text.under_load import increase_words, mean_ms, rise_words
 from netlab.results.readings import Reading
 
 MOST_LINES = 3
-"""If there are more cells, one line is for all of them."""
+"""Maximum number of lines; more cells share one line."""
 
 
 def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:

@@ -31,7 +31,7 @@ def drawing_address(svg: bytes) -> str:
 
 
 def _rounded(match: re.Match[str]) -> str:
-    """A coordinate with two decimals; a scale, which is that of letters, stays as it is.
+    """A coordinate with two decimals; the scale of letters is unchanged.
 
     Letters are drawn some thousand units high, so a rounded scale would change their size.
     """

@@ -19,14 +19,14 @@ _GAP_EM = 0.9
 """Minimum gap between the labels of two ticks; a label that is closer to the one before is left
 out."""
 _BESIDE_BARS = 0.6
-"""Room beside the first and the last group of bars, if the distance of two groups is 1."""
+"""Room beside the first and the last group of bars, as a multiple of the distance of groups."""
 _POINTS_AN_INCH = 72
 _WITH_WORDS = 1.22
 """Top of an axis as a multiple of its highest value, if words are above the values."""
 TICK_INCHES = 0.1
 """Length of a tick with the gap between the tick and its label."""
 _DECADE_INCHES = 0.6
-"""If a decade of a logarithmic axis is not higher than this, it has a single label."""
+"""A decade of a logarithmic axis has a single label if it is not higher than this."""
 _LEAST_RANGE = 0.1
 """Minimum range of an axis that does not begin at zero, as a share of the highest value."""
 

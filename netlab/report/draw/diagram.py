@@ -35,7 +35,7 @@ _TICK_ROOM = 1.6
 _ROW_GAP_INCHES = 0.14
 _COLUMN_GAP_INCHES = 0.2
 _WITH_SHARES = 0.68
-"""Share of its usual height that a diagram has if shares of its ceiling are below it."""
+"""Height of a diagram with shares of its ceiling below, relative to the usual height."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _panels_of(chart: Chart) -> tuple[ChartPanel, ...]:
 def _rows(chart: Chart, form: Format, below: float) -> tuple[tuple[_Row, ...], float]:
     """The rows from top to bottom, and the top of the highest row in inches.
 
-    ``below``: height of what is below the lowest row, in inches.
+    ``below``: height of the contents below the lowest row, in inches.
     """
     panels = _panels_of(chart)
     abreast = form.panels_abreast(len(panels))
@@ -201,7 +201,7 @@ def _place(
                 (x / wide, row.bottom_inches / high, panel_wide / wide, row.high_inches / high)
             )
             scale_x(axes, chart, form, panel_wide)
-            # Otherwise matplotlib would compute where the axes' names fit, although they are empty.
+            # Otherwise matplotlib would compute places for the axes' names, which are empty.
             axes.xaxis.set_label_coords(0.5, 0.0)
             axes.yaxis.set_label_coords(0.0, 0.5)
             is_lowest = all(at >= len(further) for further in placed[index + 1 :])

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _MOST_LABELS = 40
 """With more hosts than this, only every n-th host is named at the axes. Then the places are one
-bitmap, also in vector files, because 40,000 places would take minutes to write and to show. It has
-no white lines between the places, because these would cover the places."""
+bitmap, also in vector files, because 40,000 places would take minutes to write and to show. The
+bitmap has no white lines, because these would cover the places."""
 
 _TURNED_DEGREES = 38
 """Angle of the names below a map, if they fit at this angle; otherwise they are vertical."""
@@ -34,7 +34,7 @@ _LEAST_PT = 6.0
 _LINE_EM = 1.25
 _POINTS_AN_INCH = 72
 _WHITE_BELOW = 0.25
-"""Below this relative luminance of a place, its figure is white: a contrast of 3.5 to 1 or more."""
+"""A place of a lower relative luminance has a white figure: a contrast of 3.5 to 1 or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _masked(values: Sequence[Sequence[float | None]]) -> Any:
 
 
 def _draw_inside(axes: Axes, chart: HeatMap, edge: str) -> None:
-    """Give places whose figures are not comparable the same neutral colour, whatever the figure."""
+    """Give all places whose figures are not comparable the same neutral colour."""
     from matplotlib.patches import Rectangle
 
     for y, row in enumerate(chart.inside):

@@ -26,10 +26,10 @@ class Legend:
     """The labels below a diagram."""
 
     labels: tuple[str, ...]
-    """Broken into lines."""
+    """Texts of the labels, broken into lines."""
     columns: int
     high_inches: float
-    """0 if there are no labels."""
+    """Height of the legend; 0 if there are no labels."""
 
 
 def legend_of(labels: Sequence[str], form: Format) -> Legend:
@@ -44,7 +44,7 @@ def legend_of(labels: Sequence[str], form: Format) -> Legend:
     columns = len(texts)
     while columns > 1 and _wide(widths, columns, _COLUMN_GAP_EM * em) > room:
         columns -= 1
-    # As few columns as this number of lines needs: no label is alone in the last line.
+    # Fewer columns may need the same number of lines; then no label is alone in the last line.
     columns = -(-len(texts) // -(-len(texts) // columns))
     lines = [label.count("\n") + 1 for label in texts]
     most = max(
@@ -80,7 +80,7 @@ def _wide(widths: Sequence[float], columns: int, gap: float) -> float:
 
 
 def _columns(numbers: Sequence[_Number], columns: int) -> list[Sequence[_Number]]:
-    """The numbers by column: matplotlib fills columns one by one, the first with one more each."""
+    """The numbers by column, as matplotlib fills them: the first columns may have one more."""
     least, more = divmod(len(numbers), columns)
     starts = [least * at + min(at, more) for at in range(columns + 1)]
     return [numbers[start:end] for start, end in pairwise(starts)]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.ft2font import FT2Font
 
 FAMILY = "DejaVu Sans"
-"""It comes with matplotlib, so pictures do not depend on the installed fonts."""
+"""The font that matplotlib contains, so that pictures do not depend on the installed fonts."""
 
 _POINTS_AN_INCH = 72
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
@@ -35,7 +35,7 @@ def width_inches(words: str, size_pt: float) -> float:
 
 
 def lines_of(words: str, size_pt: float, room_inches: float) -> str:
-    """A text in as many lines as it needs; nothing is left out, however narrow the room is."""
+    """A text in as many lines as it needs; nothing is left out, even if the room is narrow."""
     lines = [""]
     for piece in filter(None, _BREAKS.split(flat(words))):
         if width_inches((lines[-1] + piece).rstrip(), size_pt) <= room_inches:

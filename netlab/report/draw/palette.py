@@ -2,8 +2,8 @@
 
 ``page/page.css`` has the same colours for light backgrounds as ``--look-0`` to ``--look-5`` and
 ``.heat-0`` to ``.heat-7``, and other colours for dark backgrounds.
-tests/report/first/test_colours.py reads both. It computes how far each colour is from the others,
-for readers without one of the three kinds of cones, and from the background.
+tests/report/first/test_colours.py reads both. It computes the distance between each two colours,
+also for colour-blind readers, and the contrast with the background.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ Dash: TypeAlias = str | tuple[float, tuple[float, ...]]
 
 LOOKS = ("#4f65d8", "#df6500", "#00a47c", "#a42d74", "#07321f", "#5c4a08")
 """The hues of Okabe and Ito 2008 (Color Universal Design). They are darkened until each has a
-contrast of 3 to 1 with white. Then they are moved apart, to enlarge the smallest distance that any
-reader sees between two of them."""
+contrast of 3 to 1 with white. Then they are moved apart, so that readers with any kind of colour
+vision can distinguish them."""
 
 HEAT = (
     "#fee838",
@@ -28,7 +28,8 @@ HEAT = (
     "#203a6f",
     "#00224e",
 )
-"""From the smallest value to the largest: cividis in reverse (Nuñez, Anderton and Renslow 2018)."""
+"""Colours from the smallest value to the largest: cividis in reverse (Nuñez, Anderton and Renslow
+2018)."""
 
 DASHES: tuple[Dash, ...] = (
     "-",
@@ -41,7 +42,7 @@ MARKERS = ("o", "s", "^", "D", "v", "X", "P")
 """The numbers of colours, dashes and markers have no common factor: 210 lines look different."""
 
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++")
-"""Of bars; with six colours, 42 bars look different."""
+"""Hatches of bars; with six colours, 42 bars look different."""
 
 CEILING_DASHES: tuple[Dash, ...] = ("-", (0, (3, 1.5)), (0, (1, 1.5)))
 

@@ -33,8 +33,8 @@ _MOST = 4
 """Maximum number of processes: more of them would take too much memory for the time they save."""
 
 _CAN_BECOME_SEVERAL = sys.platform == "linux" and hasattr(os, "fork") and hasattr(os, "killpg")
-"""On other systems a process that has loaded libraries must not be forked. There one process is
-started, and this process draws as well."""
+"""On other systems a process that has loaded libraries must not be forked. On these systems only
+one process is started, and this process draws as well."""
 
 _PACKAGES = Path(__file__).parents[3]
 
@@ -116,7 +116,7 @@ class Drawers:
             self._threads[-1].start()
 
     def hand_over(self, jobs: Sequence[Job]) -> int:
-        """Add jobs behind the earlier ones; return the number of the first one, from 0."""
+        """Add jobs after the earlier ones; return the number of the first added job, from 0."""
         with self._changed:
             first = len(self._jobs)
             self._jobs += jobs
@@ -235,7 +235,7 @@ def drawers(jobs: Sequence[Job] = (), *, start: bool = False) -> Iterator[Drawer
 def main(words: Sequence[str]) -> None:
     """Run as the drawing processes: fork once per further pipe, and draw each job."""
     make_ready()
-    # The garbage collector then does not visit the loaded libraries again and again.
+    # After this call, the garbage collector no longer visits the loaded libraries.
     gc.freeze()
     own = (sys.stdin.fileno(), sys.stdout.fileno())
     ends = [own, *((int(r), int(w)) for r, w in (word.split(",") for word in words))]

@@ -123,7 +123,7 @@ def style(form: Format) -> Iterator[None]:
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():
-        # Letters that the font does not have are drawn as boxes; the tables have the names.
+        # Letters that the font lacks are drawn as boxes; the tables show the names.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)

@@ -57,7 +57,7 @@ def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
 
 def _draw(axes: Any, line: Frame, x: str, label: str) -> None:
     if line[x].duplicated().any():
-        # Several cells in one place: only their mean, because no interval belongs to this mean.
+        # Several cells in one place are drawn as their mean, which has no interval.
         line = (
             line.groupby(x, as_index=False, sort=False)["mean"].mean().assign(low=None, high=None)
         )

@@ -32,7 +32,7 @@ def strip_of(strip: Strip, form: Format) -> Figure:
     """
     wide_inches = form.width_inches
     units = {panel.unit for panel in strip.panels}
-    # If all panels have the same unit, only the title of the strip names it.
+    # If all panels have the same unit, only the title of the strip has the unit.
     common = f", {units.pop()}" if len(units) == 1 else ""
     titles = [
         lines_of(

@@ -29,9 +29,9 @@ from netlab.results.readings import Reading
 from netlab.stats import MARGIN, mean
 
 MOST = 2
-"""Most pictures on the first screen."""
+"""Maximum number of pictures on the first screen."""
 MOST_PLACES = 1200
-"""Most places of a map; the tables have the others."""
+"""Maximum number of places of a map; the tables have the others."""
 MOST_ROWS = 14
 _SHARES = tuple(Fraction(*share) for share in ((1, 100), (1, 4), (1, 2), (3, 4), (99, 100)))
 """Percentiles of a distribution: its whiskers, its box, its middle."""
@@ -122,7 +122,7 @@ def _host_panel(board: PairMatrix) -> HeatPanel:
 
 
 def _streams(layout: Layout, link: Link | None, charts: Sequence[Chart]) -> list[FirstPicture]:
-    """A map if two axes vary, lines if one does, else the trials of the few cells."""
+    """A map if two axes vary, lines if one axis varies, otherwise the trials of the few cells."""
     grids = [grid for grid in layout.grids if grid.bins]
     if not grids:
         return []

@@ -38,7 +38,7 @@ class Spot:
     """Text shown when the pointer is over it."""
     cell: str = ""
     inside: bool = False
-    """Whether it is within one machine: it has no colour."""
+    """Whether the place is within one machine; then it has no colour."""
 
 
 @dataclass(frozen=True, slots=True)

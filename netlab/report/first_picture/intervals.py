@@ -38,7 +38,7 @@ class IntervalRow:
     dots: tuple[float, ...] = ()
     """Single trials."""
     shown: bool = True
-    """Whether a difference is shown: the point is filled, else hollow."""
+    """Whether the difference is proven; then the point is filled, otherwise hollow."""
     description: str = ""
     cell: str = ""
 
@@ -50,7 +50,7 @@ class Axis:
     label: str
     logarithmic: bool = False
     level: float | None = None
-    """A line across all rows: no difference, or the wire ceiling."""
+    """Position of a line across all rows, which marks no difference or the wire ceiling."""
     margin: tuple[float, float] | None = None
     """The shaded range, which counts as equivalent."""
     spell: Callable[[float], str] = "{:g}".format

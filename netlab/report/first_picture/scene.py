@@ -28,9 +28,9 @@ class Mark:
     tag: str
     attributes: tuple[tuple[str, str], ...]
     words: str = ""
-    """Its text, if it is one."""
+    """The text, if the element is a text."""
     most: int = 0
-    """Letters that it has room for; 0: no limit."""
+    """Maximum number of letters; 0: no limit."""
     title: str = ""
     """Text shown when the pointer is over it."""
     cell: str = ""
@@ -54,7 +54,7 @@ class FirstPicture:
     description: str
     scenes: tuple[Scene, ...]
     legend: tuple[tuple[str, str], ...] = ()
-    """(class, words)."""
+    """(style class, label) of each entry."""
 
 
 def rect(
@@ -86,9 +86,10 @@ def path(points: list[tuple[float, float]], look: str) -> Mark:
 def words(
     x: float, y: float, text: str, look: str = "", *, room: float = 0, slant: bool = False
 ) -> Mark:
-    """A text; ``middle`` and ``end`` are classes. ``slant``: from below upwards. ``room``: width
-    in pixels; a text that is longer in the reader's language is shortened in its middle, and shown
-    in full under the pointer.
+    """A text; ``look`` may be the class ``middle`` or ``end``. ``slant``: the text rises.
+
+    ``room``: width in pixels. A text that is longer in the reader's language is shortened in its
+    middle, and shown in full under the pointer.
     """
     attributes = _attributes({"x": x, "y": y}, look)
     turn = (("transform", f"rotate(-50 {_short(x)} {_short(y)})"),) if slant else ()
@@ -97,13 +98,13 @@ def words(
 
 
 def titled(*parts: str) -> Message:
-    """Parts as one text: ``LL, TCP 64: 88.35 Mbit/s``."""
+    """Parts as one text, such as ``LL, TCP 64: 88.35 Mbit/s``."""
     head, *rest = [part for part in parts if part]
     return joined(": ", [head, joined(", ", rest)]) if rest else joined("", [head])
 
 
 def steps(low: float, high: float, count: int) -> list[float]:
-    """Round numbers from ``low`` to ``high``, about so many."""
+    """About ``count`` round numbers from ``low`` to ``high``."""
     raw = (high - low or 1) / max(1, count)
     power = 10.0 ** int(f"{raw:e}".partition("e")[2])
     step = next(n * power for n in (1, 2, 5, 10) if n * power >= raw * 0.999)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Wording:
-    """English: every text as it is in the code."""
+    """English: every text is as in the code."""
 
     language = "en"
     decimal_marker = "."

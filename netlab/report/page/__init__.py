@@ -1,7 +1,7 @@
 """Tables and pictures → index.html: one file that opens offline and can be printed.
 
-The page's content security policy names its only script and its only style by their hashes, and
-allows nothing else and no connection. So text from a host or a file can neither run nor connect.
+The page's content security policy names its only script and its only style by their hashes. It
+forbids everything else, also connections. So text from a host or a file cannot run or connect.
 """
 
 from __future__ import annotations

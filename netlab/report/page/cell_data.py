@@ -1,7 +1,7 @@
 """Records → the data that the page shows when a cell is opened, packed into pieces. Pure.
 
-The page contains everything that was measured. A piece holds some hundred trials and is unpacked
-when one of its cells is opened, so that a page of ten thousand cells opens as fast as a small one.
+The page contains everything that was measured. A piece holds some hundred trials, and is unpacked
+when one of its cells is opened. So a page of ten thousand cells opens as fast as a small one.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 PIECE_CHARACTERS = 300_000
-"""Least size of a piece before it is packed; it takes some milliseconds to unpack."""
+"""Minimum size of a piece before packing; unpacking takes some milliseconds."""
 
 MAX_LISTED = 12
-"""Of longer series only the length is shown: the charts draw them, the exported table has them."""
+"""Maximum length of a series that is listed; longer ones are in charts and the exported table."""
 
 _WITH_STREAMS = frozenset({"stream", "latency_under_load"})
 """Tests with streams, which have a wire ceiling."""
@@ -168,7 +168,7 @@ def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict
 
 
 def _trial(reading: Reading, say: _Say) -> dict[str, Any]:
-    """How a trial ended, and why there is no figure where there is none."""
+    """How a trial ended, and the reason if it has no figure."""
     server, client = reading.server, reading.client
     ends = _("{server} serves {client}", server=server, client=client) if server and client else ""
     return {
@@ -226,7 +226,7 @@ def _chart(chart: SmallChart, say: _Say) -> dict[str, Any]:
             {"label": say(line.label), "joined": line.joined, "points": line.points}
             for line in chart.lines
         ],
-        # Most charts have none of these: leaving them out keeps the page small.
+        # Empty fields are left out, which keeps the page small.
         **{name: value for name, value in further.items() if value},
     }
 

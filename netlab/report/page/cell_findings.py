@@ -23,7 +23,7 @@ class CellFinding:
     kind: Kind | None = None
     advice: str = ""
     evidence: Mapping[str, float] = field(default_factory=dict)
-    """Units in the names, as in a record."""
+    """Name → value; the name includes the unit, as in a record."""
     trials: tuple[int, ...] = ()
     """The trials of the cell in which it was seen; empty if it is not about single trials."""
 

@@ -57,7 +57,7 @@ class HostFact:
 
     @property
     def changed(self) -> bool:
-        """Whether both are known and differ. Counters are excluded: they increase by themselves."""
+        """Whether both values are known and differ. Counters do not count: they always increase."""
         has_both = bool(self.before and self.after)
         return has_both and self.before != self.after and not self.name.endswith(_COUNTERS)
 
@@ -225,7 +225,7 @@ def _blank(sentence: str, group: Sequence[Reading]) -> Blank:
 
 
 def _levels(readings: Sequence[Reading], name: str) -> tuple[Any, ...]:
-    """The levels of a setting. Its absence is one only if the same protocol has it elsewhere."""
+    """The levels of a setting. Absence is a level only if other cells of the protocol have it."""
     protocols = {reading.protocol for reading in readings if level(reading, name) is not None}
     return levels_of((reading for reading in readings if reading.protocol in protocols), name)
 

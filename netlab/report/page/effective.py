@@ -19,7 +19,7 @@ _ENDS: Mapping[str, str] = {
     "server": _("server"),
 }
 MOST_SHOWN = 4
-"""Different values of one end that are listed; of more only the range is shown."""
+"""Maximum number of different values of one end that are listed; more are shown as a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class EffectiveSetting:
     name: str
     asked: str
     effective: str
-    """Empty if no host reports it."""
+    """The effective value; empty if no host reports it."""
     differs: bool
     """Whether the effective value differs from the requested one."""
 
@@ -49,9 +49,9 @@ def effective_settings(
 ) -> tuple[EffectiveSetting, ...]:
     """Every setting of a cell in the records' order, then effective values that were not requested.
 
-    ``trials`` has the values of the cell's records that are ok. A value that the system chooses
-    without a request is no difference. A buffer that Linux doubles for its own bookkeeping is a
-    difference (socket(7), SO_SNDBUF), and a finding explains it.
+    ``trials`` has the values of the cell's records that are ok. A value that was not requested
+    cannot differ. A buffer that Linux doubles for its own bookkeeping (socket(7), SO_SNDBUF) does
+    differ, and a finding explains that.
     """
     rows = []
     for name in dict.fromkeys((*settings, *_NOTED)):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 _SYSTEM = ("distribution", "os_release", "kernel", "os")
-"""Facts of a host that name its system, the fullest first."""
+"""Facts of a host that name its system, the most detailed first."""
 _MOST_HOSTS = 4
 
 
@@ -121,7 +121,7 @@ def _duration(readings: Sequence[Reading]) -> str:
 
 
 def _hosts(hosts: Sequence[HostFacts], readings: Sequence[Reading]) -> tuple[str, ...]:
-    """For each system its hosts and its name; without recorded hosts the pairings' systems."""
+    """The hosts and the name of each system; without recorded hosts, the pairings' systems."""
     if not hosts:
         letters = dict.fromkeys(c for r in readings if "+" not in r.pairing for c in r.pairing)
         system_names = [SYSTEMS[letter] for letter in letters if letter in SYSTEMS]

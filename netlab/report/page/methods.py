@@ -1,4 +1,4 @@
-"""Readings → prose on the meaning of a report's figures, and on what is unknown. Pure."""
+"""Readings → paragraphs on the meaning of a report's figures, and on unknown facts. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netlab.results.readings import Reading
 def methods(
     readings: Sequence[Reading], link: Link | None, *, source: str | None
 ) -> tuple[str, ...]:
-    """The meaning of the figures, and what is unknown: a paragraph per item."""
+    """A paragraph for each kind of figure, and for each unknown fact."""
     paragraphs = list(_IMPORTED if source is not None else _MEASURED)
     paragraphs.append(_MEANS)
     if len(readings) > len({reading.cell for reading in readings}):

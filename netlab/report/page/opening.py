@@ -24,7 +24,7 @@ _SUBJECTS: Mapping[str, str] = {
     "latency_under_load": _("the latency under a load"),
 }
 _MAX_NAMED = 8
-"""Most pairings that a sentence names; of more it gives the number."""
+"""Maximum number of pairings that a sentence names; of more it has only the number."""
 _NOT_NAMED = frozenset({"protocol", "message_bytes", "test", "pairing", ROWS})
 
 
@@ -45,7 +45,7 @@ def opening(plan: Plan, readings: Sequence[Reading]) -> tuple[str, ...]:
 
 
 def _what(readings: Sequence[Reading], *, imported: bool) -> str:
-    """``Measured: the throughput of streams over TCP and UDP, messages of 64 to 1,472 bytes.``"""
+    """A text such as ``Measured: the throughput of streams over TCP, messages of 64 bytes.``"""
     subjects = []
     for test in dict.fromkeys(reading.test for reading in readings):
         own = [reading for reading in readings if reading.test == test]
@@ -62,7 +62,7 @@ def _what(readings: Sequence[Reading], *, imported: bool) -> str:
 
 
 def _sizes(readings: Sequence[Reading]) -> list[str]:
-    """``messages of 64 to 1,472 bytes (5 sizes)``; frames if the test is about frames."""
+    """The sizes of messages or frames, such as ``messages of 64 to 1,472 bytes (5 sizes)``."""
     messages = sorted(n for n in levels_of(readings, "message_bytes") if isinstance(n, int))
     if len(messages) == 1:
         size = messages[0]
@@ -118,7 +118,7 @@ def _varied(readings: Sequence[Reading]) -> str:
 
 
 def _varies(readings: Sequence[Reading], name: str) -> bool:
-    """Whether cells of one kind differ in a setting: a difference between kinds is no variation."""
+    """Whether cells of one kind differ in a setting. Differences between kinds do not count."""
     levels: dict[tuple[str, str, int | None], set[Any]] = {}
     for reading in readings:
         kind = (reading.test, reading.protocol, reading.message_bytes)
@@ -127,7 +127,7 @@ def _varies(readings: Sequence[Reading], name: str) -> bool:
 
 
 def _span(name: str, levels: Sequence[Any]) -> str:
-    """``16 KiB to 64 KiB``, ``cubic, bbr``, ``16 KiB to 64 KiB, auto``."""
+    """A range or a list, such as ``16 KiB to 64 KiB``, ``cubic, bbr`` or ``16 KiB, auto``."""
     numbers = [setting_value(name, value) for value in levels if _is_number(value)]
     texts = [setting_value(name, value) for value in levels if not _is_number(value)]
     if len(numbers) > 2:
@@ -170,7 +170,7 @@ def _between(readings: Sequence[Reading]) -> str:
 
 
 def _when(readings: Sequence[Reading]) -> str:
-    """``Each cell 5 times, on 2026-01-31 from 12:00 to 14:05 UTC.``"""
+    """A text such as ``Each cell 5 times, on 2026-01-31 from 12:00 to 14:05 UTC.``"""
     trials: dict[str, int] = {}
     for reading in readings:
         trials[reading.cell] = trials.get(reading.cell, 0) + 1

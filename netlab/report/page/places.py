@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from netlab.report.draw.plot import Picture
 
 _PLACE = re.compile(r'<img data-drawing="(\d+)"')
-"""No text of a page can contain it, because each ``<`` in a text is escaped."""
+"""A place for a drawing. No text can contain this, because each ``<`` in a text is escaped."""
 
 
 def with_drawings(html: str, pictures: Sequence[Picture]) -> str:

@@ -1,7 +1,7 @@
 """The command that measures one cell of a run again, as shell words with placeholders. Pure.
 
-The page's script fills them in: it knows the folder from which the page was opened. It also quotes
-each word.
+The page's script replaces the placeholders, because it knows the folder from which the page was
+opened. The script also quotes each word.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from netlab.results.tcp_series import tcp_series_of
 from netlab.units import format_rate, format_seconds
 
 MOST_MARKS = 12
-"""Most marks on one chart: the longest ones. The table of values has all."""
+"""Maximum number of marks on one chart, the longest ones. The table of values has all."""
 LEAST_OF_LONGEST = 0.1
 """Gaps shorter than this share of the longest one are not marked."""
 
@@ -45,8 +45,8 @@ def marks_of(
 ) -> tuple[SeriesMark, ...]:
     """The marks for a cell's findings that have a time, for one flow of its records that are ok.
 
-    Marked are gaps without data, TCP's recoveries after losses, and repeated dips; in the order of
-    time, at most ``MOST_MARKS``.
+    The marks are gaps without data, TCP's recoveries after losses, and repeated dips. There are at
+    most ``MOST_MARKS``, in the order of time.
     """
     kinds = {finding.kind: finding for finding in findings}
     marks: list[SeriesMark] = []

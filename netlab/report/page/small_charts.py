@@ -27,10 +27,10 @@ from netlab.stats.histogram import Histogram, from_pairs, middle_of
 from netlab.stats.intervals import MIN_TRIALS, interval
 
 MAX_LINES = 12
-"""Most trials of a cell that are drawn; more lines could not be told apart."""
+"""Maximum number of trials of a cell that are drawn; readers could not distinguish more lines."""
 
 _MAX_STEPS = 200
-"""Points of one curve of a distribution, or of TCP's own numbers."""
+"""Maximum number of points of one curve."""
 
 _PASSED, _NOT_PASSED = _("passed"), _("did not pass")
 
@@ -58,7 +58,7 @@ class SmallChart:
     marks: tuple[SeriesMark, ...] = ()
     """The marks for findings with a time."""
     from_zero: bool = True
-    """Whether the y axis begins at zero; if not, it begins lower, and no line joins the points."""
+    """Whether the y axis begins at zero; if not, no line joins the points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +142,8 @@ def _over_window(
 
 
 def _around_load(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart | None:
-    """Single round trips with the phases before, during and after the load marked. A lost one is
-    drawn at the height of the longest.
+    """Single round trips before, during and after the load. A lost round trip is drawn at the
+    height of the longest one.
     """
     timelines: list[tuple[Reading, LoadTimeline, float]] = []
     for reading, values in trials:

@@ -27,7 +27,7 @@ from netlab.stats.mesh import judge_mesh
 from netlab.units import format_rate
 
 MAX_SHOWN_ROLES = 20
-"""Tables with more hosts are folded away, as the map shows their figures."""
+"""Tables with more hosts are folded, as the map shows their figures."""
 MAX_MAPS = 16
 
 INSIDE = _("within one machine: no cable was touched, and it is in no mean.")
@@ -57,7 +57,7 @@ class PairValue:
     def ceiling(self, link: Link | None) -> Ceiling | None:
         """The wire ceiling of this pair; ``None`` if it cannot be known.
 
-        If a document does not state the message size, it is the ceiling of the best size.
+        If a document does not state the message size, the best size is assumed.
         """
         first = self.readings[0]
         if link is None or self.inside or first.test != "stream" or "" not in first.flows:

@@ -26,7 +26,7 @@ NAME = "comparisons"
 TITLE = _("Comparisons")
 
 _MOST_IN_SENTENCE = 6
-"""With more pairs of cells there is no sentence: the table has them."""
+"""Maximum number of pairs of cells in a sentence; more are only in the table."""
 _TWICE = 1.95
 """A ratio from this value upwards is written as a multiple, a smaller one in per cent."""
 _MORE: Mapping[str, Callable[[str], Message]] = {
@@ -97,7 +97,7 @@ def judged_of(
 
 
 def side_words(side: Mapping[str, Level]) -> str:
-    """One side's settings in words: ``server’s receive call spinning``."""
+    """One side's settings in words, such as ``server’s receive call spinning``."""
     return joined(", ", [setting(name, level) for name, level in side.items()])
 
 
@@ -155,7 +155,7 @@ def _line(row: Judged, notes: Notes, *, several: bool) -> TableLine:
 
 
 def interval_words(verdict: Verdict) -> str:
-    """``0.981 to 1.02``; empty if there is no interval."""
+    """A text such as ``0.981 to 1.02``; empty if there is no interval."""
     if verdict.low is None or verdict.high is None:
         return ""
     return _("{low} to {high}", low=figure(verdict.low, 3), high=figure(verdict.high, 3))
@@ -188,9 +188,9 @@ def _sentences(comparison: Comparison, rows: Sequence[Judged]) -> list[str]:
 def in_words(
     verdict: Verdict, quantity: Quantity, *, taken_back: bool = False, paired: bool = True
 ) -> str:
-    """``20 % longer (+18 to +22 %)``; ``inconclusive (…)`` if no difference was shown.
+    """A verdict in words, such as ``20 % longer (+18 to +22 %)`` or ``inconclusive (…)``.
 
-    ``taken_back``: different alone, but not among all comparisons that are judged together.
+    ``taken_back``: whether the correction for all comparisons withdrew the verdict "different".
     """
     if verdict.ratio is None:
         return _NO_PAIR if paired else _NO_TRIAL
@@ -225,7 +225,7 @@ def _least(ratio: float) -> str:
 
 
 def ratio_words(ratio: float, quantity: Quantity) -> str:
-    """``20 % longer``, ``twice as long``, ``4.6 times as long``."""
+    """A ratio in words, such as ``20 % longer``, ``twice as long`` or ``4.6 times as long``."""
     if ratio < _TWICE:
         return ratio_span(ratio, ratio, quantity)
     if ratio < 4 - _TWICE:
@@ -234,7 +234,7 @@ def ratio_words(ratio: float, quantity: Quantity) -> str:
 
 
 def ratio_span(least: float, most: float, quantity: Quantity) -> str:
-    """``59 to 60 % shorter``; ``80 % longer to twice as long``."""
+    """A range of ratios, such as ``59 to 60 % shorter`` or ``80 % longer to twice as long``."""
     if most < 1:
         return _MORE[quantity.less](spanned(_percent(1 - most), _percent(1 - least)))
     if least >= 1 and most < _TWICE:
@@ -245,7 +245,7 @@ def ratio_span(least: float, most: float, quantity: Quantity) -> str:
 def _between(ratio: float, low: float, high: float) -> str:
     if ratio >= _TWICE:
         return _("{low} to {high} times", low=f"{low:.2f}", high=f"{high:.2f}")
-    # As many decimals as the ends of the interval need to differ.
+    # A narrow interval has more decimals, so that its ends differ.
     width = 100 * (high - low)
     decimals = 0 if width >= 2 else 1 if width >= 0.2 else 2
     least, most = (f"{100 * (end - 1):+.{decimals}f}".replace("-", "−") for end in (low, high))

@@ -1,8 +1,8 @@
 """Readings → the sum of flows that ran at the same time, in one common window. Pure.
 
 A sum is over one round and its one window: rates of different windows are never added. There is no
-sum if one of the flows has no figure, did not send all the time, or was cut by a clock that
-drifted; the table gives the reason.
+sum if a flow has no figure, if it did not send all the time, or if a host's clock drifted. The
+table gives the reason.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from netlab.results.readings import FlowReading, Reading
 from netlab.stats import mean
 
 MOST_DRIFT = 1e-3
-"""Most drift of a host's clock from the controller's, as a share of the window. With more drift its
-rates are wrong by as much, and its window is a different one."""
+"""Maximum drift of a host's clock from the controller's, as a share of the window. A drift changes
+the host's rates by the same share, and shifts its window."""
 MAX_LINES = 60
 
 MISSING = _("a trial that ran at the same time has no figure.")
@@ -151,7 +151,9 @@ def _mbit_per_s(value: float) -> TableCell:
 
 
 def _label(round_: ConcurrentTrials, names: Mapping[str, str]) -> str:
-    """``TCP 1448, 3 pairs``; pairings by letters are listed, with their setups if these differ."""
+    """A label such as ``TCP 1448, 3 pairs``. Pairings by letters are listed, with their setups if
+    these differ.
+    """
     setups = dict.fromkeys(names[reading.cell] for reading in round_.readings)
     if len(setups) > 1:
         return _together([joined(" ", [r.pairing, names[r.cell]]) for r in round_.readings])
@@ -164,7 +166,7 @@ def _label(round_: ConcurrentTrials, names: Mapping[str, str]) -> str:
 
 
 def _together(names: Sequence[str]) -> str:
-    """``LL with LW``."""
+    """Names as one text, such as ``LL with LW``."""
     first, *partners = names
     return joined(" ", [first, *(_("with {other}", other=name) for name in partners)])
 

@@ -1,4 +1,4 @@
-"""Named pairs: one direction against the other; rates offered, sent and received. Pure."""
+"""Named pairs: both directions compared; rates offered, sent and received. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netlab.stats import ComparisonResult as Judged
 from netlab.stats import compare, judged_together, mean, pairs_by_block
 
 MAX_LINES = 60
-"""Lines of a table, those that differ most first. The exported table has every trial."""
+"""Maximum number of lines of a table. The pairs that differ most come first."""
 
 ONE_EACH = _("cannot tell: one trial each way")
 
@@ -115,13 +115,13 @@ def _geometric(figures: Mapping[int, float], quantity: Quantity) -> TableCell:
 
 
 def _labelled(setup: str, arrow: str, ends: Sequence[str]) -> str:
-    """``UDP 1472: alpha → beta``; ``setup`` is empty if all lines have the same."""
+    """A label such as ``UDP 1472: alpha → beta``; ``setup`` is empty if all lines have the same."""
     pair = joined(arrow, ends)
     return joined(": ", [setup, pair]) if setup else pair
 
 
 def _words(verdict: Judged, quantity: Quantity, *, own_verdict: Judged) -> str:
-    """``own_verdict``: the verdict on this pair alone, without the other pairs."""
+    """The verdict in words. ``own_verdict``: the verdict without the correction for other pairs."""
     if verdict.verdict == "cannot tell":
         return ONE_EACH
     return in_words(verdict, quantity, taken_back=verdict.verdict != own_verdict.verdict)
@@ -168,7 +168,7 @@ def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Tabl
 
 
 def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: Notes) -> TableLine:
-    """``names`` is empty if all lines have the same setup."""
+    """The line of one cell; ``names`` is empty if all lines have the same setup."""
     ends = _sender_and_receiver(trials[0]) or ()
     blanks = notes([r.why_blank for r in trials if r.status != "ok"])
     received = [

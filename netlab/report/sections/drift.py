@@ -12,11 +12,11 @@ from netlab.results.readings import Reading
 from netlab.stats import median
 
 MAX_PANELS = 8
-"""Panels of one picture."""
+"""Maximum number of panels of one picture."""
 MAX_STRIPS = 3
 _LEAST_POINTS = 3
 _MAX_JOINED = 4
-"""With more cells in a panel their points are not joined by lines, which would be a tangle."""
+"""Maximum number of cells in a panel whose points are joined by lines; more would be illegible."""
 _MINUTES_FROM_S = 300.0
 
 _Point = tuple[float, float]

@@ -1,6 +1,6 @@
 """Throughput of a stream's repeats: as payload, as frames with and without their gaps. Pure.
 
-The share of the link's rate is given next to each.
+Each figure is given with its share of the link's rate.
 
 A frame keeps the link busy for its preamble (8 bytes), header, payload, FCS and the gap of 12
 bytes after it. Without the gap, a full frame counts as 1526 bytes instead of 1538. A link at 99.8 %
@@ -83,8 +83,8 @@ def _received_bytes(reading: Reading) -> float | None:
 def _sent_bytes(readings: Sequence[Reading], received: float) -> tuple[float, bool]:
     """(bytes sent onto the link, whether the sender counted them).
 
-    The sender's count is used only for trials of a given number of messages: only these were sent
-    within the time that they took to arrive.
+    The sender's count is used only for trials with a given number of messages: only these messages
+    were sent and received in the same time.
     """
     sizes = [reading.message_bytes or 0 for reading in readings]
     counts = [

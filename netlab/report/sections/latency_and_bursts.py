@@ -1,6 +1,7 @@
 """Readings → a device's latency under load, and its longest burst. Pure.
 
-Latency as in RFC 2544, 26.2, at the rate found and at shares of it; back-to-back frames as in 26.4.
+Latency is measured as in RFC 2544, 26.2, at the rate found and at shares of this rate. Bursts are
+the back-to-back frames of 26.4.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from netlab.stats import mean
 
 MAX_CHARTS = 12
 MAX_SHOWN_LINES = 40
-"""A longer table is folded away, as the charts show its figures."""
+"""Maximum number of lines of a table; a longer one is folded, as the charts show its figures."""
 
 
 Drop = Callable[[str, Reading], float | None]
@@ -33,7 +33,7 @@ class LoadColumn:
     of: Callable[[str, Reading], float | None]
     """(flow, reading) → the figure; ``None`` if it is not known."""
     who: str = ""
-    """The end that it is of, if a chart shows both."""
+    """The end that the figure belongs to, if a chart shows both ends."""
 
 
 def part(readings: Sequence[Reading]) -> Part | None:

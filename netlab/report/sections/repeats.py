@@ -1,7 +1,7 @@
 """Readings → a table for each cell with a column for each repeat, mean and deviations. Pure.
 
 The form is that of the nettest document: elapsed time, lost packets and the figure derived from
-them, repeat by repeat. What it prints under "Var" is the mean absolute deviation; here each kind
+them, repeat by repeat. That document prints the mean absolute deviation under "Var"; here each kind
 of deviation has its own name.
 """
 
@@ -20,11 +20,11 @@ from netlab.results.readings import Reading
 from netlab.stats import mean, mean_absolute_deviation, standard_deviation, variance
 
 MAX_SHOWN = 6
-"""If more cells have repeats, their tables are folded away."""
+"""Maximum number of cells with repeats whose tables are not folded."""
 MAX_CELLS = 60
-"""Most cells with tables; the exported table has every trial of all cells."""
+"""Maximum number of cells with tables; the exported table has every trial of all cells."""
 REPEATS_A_SHEET = 15
-"""Columns that fit next to the deviations; further repeats are in a table below."""
+"""Maximum number of columns next to the deviations; further repeats are in a table below."""
 
 _SUMMARY = (
     *(_("mean"), _("standard deviation"), _("variance")),
@@ -52,7 +52,7 @@ def part(
 ) -> Part | None:
     """The repeats of every cell that has some; ``None`` if no cell was to be repeated.
 
-    ``never_tight``: cells that reached the most trials before their mean was precise enough.
+    ``never_tight``: cells that had all their trials before their mean was precise enough.
     """
     cells: dict[str, list[Reading]] = {}
     for reading in readings:
@@ -134,7 +134,7 @@ def _rows(trials: Sequence[Reading], *, imported: bool) -> list[_FigureRow]:
     for quantity in quantities_of(trials[0]):
         label = joined(", ", [quantity.name, quantity.unit])
         row = _row(label, quantity.unit, trials, quantity.in_unit, (2, 2, 3))
-        # In an import the mean is the quotient: it is shown once.
+        # In an import the mean is this quotient, which is shown only once.
         rows += [row] if row.values != quotient.values else []
     return [rows[0], *(row for row in rows[1:] if any(v is not None for v in row.values))]
 

@@ -27,9 +27,9 @@ _SHARE_OF = {
 }
 
 _CURVE_STEPS = 16
-"""Points of the percentile curve in each decade."""
+"""Number of points of the percentile curve in each decade."""
 _MAX_CURVES = 8
-"""Lines that a reader can distinguish in one chart."""
+"""Maximum number of lines in one chart that a reader can distinguish."""
 _LOG_FROM = 20
 """Times that differ by more than this factor get a logarithmic axis."""
 

@@ -1,8 +1,8 @@
 """The parts of a round trip: on the wire, in the mirror's stack, and the rest. Pure.
 
 The part on the wire is computed (netlab.ethernet), the part in the stack is measured by the
-mirror's timestamps. The method goes back to an oscilloscope on the mirror's parallel port, raised
-on receiving and lowered on sending.
+mirror's timestamps. An earlier form of this method used an oscilloscope: the mirror raised a line
+of its parallel port on receiving, and lowered it on sending.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TOO_FAST = _(
 def wire_ns(reading: Reading, link: Link | None) -> float | str:
     """Time that request and answer need on all cables of the path, one after the other, in ns.
 
-    A sentence if that cannot be known.
+    Returns a sentence if the time cannot be known.
     """
     if reading.same_host:
         return SAME_HOST

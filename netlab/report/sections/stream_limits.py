@@ -61,7 +61,7 @@ class _LimitRow:
 
     @property
     def counted(self) -> Message:
-        """How many cells have this limit, and how many of their trials if it is not all of them."""
+        """Number of cells with this limit, and number of their trials if not all have it."""
         cells = _("{some} of {all}", some=self.cells, all=self.of_cells)
         if len(self.samples) == self.of_trials_of_cells:
             return cells
@@ -70,14 +70,14 @@ class _LimitRow:
 
     @property
     def label(self) -> str:
-        """``WW TCP 64, 576``."""
+        """The groups as text, such as ``WW TCP 64, 576``."""
         first = self.groups[0]
         sizes = ", ".join(str(group.message_bytes) for group in self.groups)
         words = (first.pairing, first.protocol, sizes, first.flow)
         return joined(" ", [word for word in words if word])
 
     def joins(self, row: _LimitRow) -> bool:
-        """Whether both can share a line: all cells, the same limit, no figures of their own."""
+        """Whether both rows can share a line: both hold for all cells, with the same limit."""
         last, first = self.groups[-1], row.groups[0]
         return (
             self.kind is row.kind
@@ -134,7 +134,7 @@ def _rows(unpaced: Sequence[StreamSample], findings: Iterable[Finding]) -> list[
 
 
 def _is_about(broad: Group, group: Group) -> bool:
-    """Whether a finding of ``broad``, a group or several at once, also covers this group."""
+    """Whether a finding about ``broad``, one or several groups, also covers this group."""
     return (
         broad.pairing == group.pairing
         and broad.flow == group.flow
@@ -201,7 +201,7 @@ def _evidence(row: _LimitRow) -> str:
 
 
 def _span(shares: Sequence[float]) -> str:
-    """``27.5`` or ``27.5 to 33.2``, in per cent; empty without shares."""
+    """The shares in per cent, such as ``27.5`` or ``27.5 to 33.2``; empty without shares."""
     if not shares:
         return ""
     least, most = (str(rounded(100 * share, 1)) for share in (min(shares), max(shares)))

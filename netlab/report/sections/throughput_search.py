@@ -1,7 +1,7 @@
 """Readings → the results of throughput searches: tables and charts by frame size. Pure.
 
-RFC 2544 (26.1) asks for both: a graph of the frame rate over the frame size, with the theoretical
-maximum of the medium, and a table of the same figures.
+RFC 2544 (26.1) asks for both. The graph shows the frame rate over the frame size, with the
+theoretical maximum of the medium. The table has the same figures.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _places(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
 
 
 def _why_blank(reading: Reading) -> str:
-    """The reason; if our own hosts were the limit throughout, which host and its busiest core."""
+    """The reason for a blank; if our own hosts were the limit, the host and its busiest core."""
     detail = reading.detail or ""
     more = detail.partition("tester-bound: ")[2] if reading.reason == "tester-bound" else ""
     # The detail is shown as it was recorded, in English.
@@ -224,7 +224,7 @@ def _frame_bytes(reading: Reading) -> int:
 
 
 def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
-    """How it was measured, and what the standard asks for if the searches deviate from it."""
+    """The method, and the requirements of the standard if the searches deviate from them."""
     texts = {
         name: _alternatives([form(value) for value in values])
         for name, form in _FORMS.items()
@@ -277,7 +277,7 @@ def _all(readings: Sequence[Reading], name: str) -> list[float]:
 
 
 def _alternatives(words: Sequence[str]) -> str:
-    """``60 s or 120 s``."""
+    """Alternatives as text, such as ``60 s or 120 s``."""
     first, *alternatives = words
     return joined(" ", [first, *(_("or {other}", other=word) for word in alternatives)])
 

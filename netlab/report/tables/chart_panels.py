@@ -11,17 +11,17 @@ from netlab.messages import _, joined
 from netlab.report.tables.elements import Chart, ChartPanel, Curve
 
 MOST_LINES = 4
-"""More lines than this become panels, if their words allow it."""
+"""Maximum number of lines of a diagram; more lines become panels, if their words allow it."""
 MOST_PANELS = 12
 NEAR_PERCENT = 90.0
 """A point at this share or above counts as near the ceiling."""
 LEAST_PERCENT, MOST_PERCENT = 80.0, 110.0
-"""Points outside these bounds are left out of the shares, because they would squeeze the lines near
-the ceiling into one: points far below it, or of hosts with no cable between them."""
+"""Shares outside these bounds are not drawn: with their scale, the lines near the ceiling would
+overlap. Such points are far below the ceiling, or of hosts with no cable between them."""
 
 
 def in_panels(chart: Chart) -> Chart:
-    """The chart with panels; labels name what varies, and the title has what all lines share.
+    """The chart with panels; labels name the levels that vary, the title the common levels.
 
     A chart is returned as it is if lines have no words or differ in their dimensions. With more
     than ``MOST_LINES`` lines there is a panel for each level of the dimension with the most

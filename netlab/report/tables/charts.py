@@ -21,7 +21,7 @@ from netlab.stats import MIN_TRIALS, interval, mean
 WIRE_CEILING = _("wire ceiling")
 
 MAX_CHARTS = 32
-"""Most diagrams of a run. A matrix with many settings has more; the tables have their figures."""
+"""Maximum number of diagrams of a run; the tables have the figures of the others."""
 
 _CURVE_STEPS = 120
 
@@ -155,7 +155,7 @@ def _places(rows: Sequence[LevelValue]) -> dict[LevelValue, float]:
 def _points(
     grid: BinGrid, places: dict[LevelValue, float], column: TableColumn
 ) -> list[tuple[float, float | None]]:
-    """The figures of a column from left to right; no line leads to a level that is no number."""
+    """The figures of a column from left to right; lines join only levels that are numbers."""
     points: list[tuple[float, float | None]] = []
     for row, x in places.items():
         if points and (isinstance(row, bool) or not isinstance(row, int | float)):
@@ -177,7 +177,7 @@ def _mean_of_cells(grid: BinGrid, column: TableColumn) -> float | None:
 
 
 def _half_width(places: Sequence[Bin]) -> float | None:
-    """± of the mean of one cell; several different cells are not repeats and have no interval."""
+    """Half-width of the interval of one cell's mean. Several different cells have no interval."""
     figures = places[0].throughputs_bit_per_s if len(places) == 1 else ()
     return interval(figures).half_width / 1e6 if len(figures) >= MIN_TRIALS else None
 

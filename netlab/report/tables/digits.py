@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"-?\d+\.\d\d+")
 _AS_THEY_ARE = 12
 _INTERVAL = "±"
 _COUNTING = 4
-"""Significant digits: enough for a reader."""
+"""Number of significant digits that a reader needs."""
 
 _Place = tuple[int, str]
 """Number of a column, and the unit of a figure in it."""
@@ -61,7 +61,9 @@ def align_part_digits(part: Part) -> Part:
 
 
 def _evened(table: AnyTable, interval_decimals: dict[_Place, int]) -> AnyTable:
-    """``interval_decimals``: decimals given by a table of intervals next to this one."""
+    """The table with sensible decimals; ``interval_decimals``: those that a table of intervals
+    next to this one requires.
+    """
     columns = range(len(table.columns))
     decimals = {
         (at, unit): _decimals_of(_figures_of(_column(table, at), unit), unit)
@@ -139,7 +141,7 @@ def _by_interval(half_widths: Sequence[float]) -> int:
 
 
 def _shortened(place: TableCell, decimals: int) -> TableCell:
-    """The place with fewer decimals; never longer, and never 0 for a figure that is not 0."""
+    """The place with fewer decimals, if the figure does not become 0 by that."""
     words = _figure_of(place)
     if not _PLAIN.fullmatch(words) or len(words.partition(".")[2]) <= decimals:
         return place

@@ -18,7 +18,7 @@ TableKind = Literal["value", "mean", "median", "ceiling", "efficiency"]
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """One place of a table; a blank has no text, and notes that say why."""
+    """One place of a table. A blank has no text, and its notes give the reason."""
 
     text: str = ""
     """As printed, without ``n`` and notes."""
@@ -37,7 +37,7 @@ class TableCell:
 
     @property
     def words(self) -> str:
-        """``94.10 (13)``; empty for a blank."""
+        """The printed text, such as ``94.10 (13)``; empty for a blank."""
         return f"{self.text} ({self.n})" if self.text and self.shows_n else self.text
 
 
@@ -147,7 +147,7 @@ class Curve:
     joined: bool = True
     """Whether a line joins the points."""
     half_widths: tuple[float | None, ...] = ()
-    """± of each point, in the chart's unit, ``None`` if no interval is known; or empty."""
+    """Half-width of each point's interval, in the chart's unit; ``None``: unknown. May be empty."""
     words: tuple[str, ...] = ()
     """Its level in each dimension; all lines of a chart have the same dimensions."""
 
@@ -279,7 +279,7 @@ class Strip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMap:
-    """A square of figures, darker for larger ones; a blank place is a gap, never a colour."""
+    """A square of figures with darker colours for larger figures; a blank place has no colour."""
 
     name: str
     title: str
@@ -291,7 +291,7 @@ class HeatMap:
     values: tuple[tuple[float | None, ...], ...]
     """A figure for each row and column; these define the scale of the colours."""
     inside: tuple[tuple[float | None, ...], ...]
-    """Figures that are not comparable with ``values``: shown without a colour."""
+    """Figures that are shown without a colour, because they are not comparable with ``values``."""
     x_label: str = _("server")
     y_label: str = _("client")
     inside_label: str = _("grey: within one machine, not on the scale")
@@ -346,7 +346,7 @@ class Notes:
 
 
 def _letter(index: int) -> str:
-    """a to z, then aa to az, ba …"""
+    """The letters for a number: a to z, then aa to az, ba …"""
     letters = ""
     index += 1
     while index:

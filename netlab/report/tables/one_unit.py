@@ -50,9 +50,9 @@ def in_one_unit(table: AnyTable, unit: str) -> AnyTable:
 
 
 def with_small_times(table: AnyTable) -> AnyTable:
-    """The table with times in µs instead of ms.
+    """The table with times in µs instead of ms, if all of them are below 1 ms.
 
-    Only if all of them are below 1 ms and the headings of their columns name the unit.
+    The headings of their columns must name the unit; otherwise the table is unchanged.
     """
     columns = {
         at

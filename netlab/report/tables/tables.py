@@ -26,7 +26,7 @@ from netlab.results.layout import Bin, BinGrid, Layout, TableColumn, of_pairing
 from netlab.stats import MIN_TRIALS, interval, mean, median
 
 MAX_COLUMNS = 10
-"""More columns do not fit on a printed page: then each protocol has a table of its own."""
+"""Maximum number of columns on a printed page; otherwise each protocol has a table of its own."""
 
 FEW_TRIALS = _(
     "fewer than {least} trials have a result, so there is no interval.", least=MIN_TRIALS

@@ -20,7 +20,7 @@ from netlab.units import format_rate, format_seconds
 
 UNDER_LOAD = "latency_under_load"
 MOST_SENTENCES = 3
-"""The most findings that are printed."""
+"""Maximum number of findings that are printed."""
 
 
 def answer_of(folder: Path) -> str:

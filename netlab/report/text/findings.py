@@ -27,7 +27,7 @@ def sentence(finding: Finding, index: RunIndex) -> Message:
 
 
 def statement(finding: Finding, index: RunIndex | None = None) -> Message:
-    """What the finding states, without its group of cells and without a full stop.
+    """The statement of a finding, without its group of cells and its full stop.
 
     Values that depend on other cells of the run need ``index``; without it they are left out.
     """
@@ -94,7 +94,7 @@ def _value(name: str, finding: Finding, index: RunIndex | None) -> str | None:
 
 
 def _in_cells(finding: Finding, index: RunIndex) -> Message | None:
-    """Such as ``in 7 of 13 cells (socket buffers up to 44 KiB, except 32 KiB)``.
+    """A text such as ``in 7 of 13 cells (socket buffers up to 44 KiB, except 32 KiB)``.
 
     The number of trials follows if not all trials of these cells are concerned.
     """
@@ -198,7 +198,7 @@ _MEANS = (
 
 
 def _listed(texts: Iterable[str]) -> str:
-    """``a and b and c``."""
+    """Texts as one list, such as ``a and b and c``."""
     text, *rest = texts
     for following in rest:
         text = _("{first} and {next}", first=text, next=following)

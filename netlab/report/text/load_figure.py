@@ -10,9 +10,9 @@ from netlab.results.load_timeline import LoadTimeline
 from netlab.units import format_seconds, plain_figures
 
 WIDTH = 60
-"""Columns of the figure."""
+"""Width of the figure in columns."""
 LABEL = 12
-"""Columns of the names to the left of the figure."""
+"""Width of the names to the left of the figure, in columns."""
 BLOCKS = "▁▂▃▄▅▆▇█"
 LOST = "×"
 """Marks a column in which every request was lost."""

@@ -16,7 +16,7 @@ _GIGABIT = 1e9
 
 
 def share_words(throughput_bit_per_s: float, ceiling_bit_per_s: float) -> Message:
-    """``99.1 % of the wire ceiling (94.15 Mbit/s)``."""
+    """A text such as ``99.1 % of the wire ceiling (94.15 Mbit/s)``."""
     share = throughput_bit_per_s / ceiling_bit_per_s
     return _(
         "{share} % of the wire ceiling ({ceiling})",
@@ -26,7 +26,7 @@ def share_words(throughput_bit_per_s: float, ceiling_bit_per_s: float) -> Messag
 
 
 def throughput(bit_per_s: float) -> str:
-    """A rate in Mbit/s with two decimals, as in the tables, so that it can be found there.
+    """A rate in Mbit/s with two decimals, as in the tables, so that a reader can find it there.
 
     From 1000 Mbit/s upwards it is in Gbit/s with three decimals, also as in the tables.
     """
@@ -35,7 +35,7 @@ def throughput(bit_per_s: float) -> str:
 
 
 def throughput_with_interval(bit_per_s: float, half_width_bit_per_s: float) -> Message:
-    """``93.27 ± 0.48 Mbit/s``; in Gbit/s under the same rule as ``throughput``."""
+    """A text such as ``93.27 ± 0.48 Mbit/s``; in Gbit/s under the same rule as ``throughput``."""
     unit, scale = rate_unit(bit_per_s)
     return joined(" ", [with_interval(bit_per_s / scale, half_width_bit_per_s / scale), unit])
 
@@ -52,7 +52,7 @@ def percentile_words(
     shares: Sequence[float] = TRIP_SHARES,
     spell: Callable[[float], str] = format_seconds,
 ) -> tuple[Message, ...]:
-    """``99 % within 177 µs``; only the percentiles that the number of values allows."""
+    """Texts such as ``99 % within 177 µs``; only for percentiles that enough values support."""
     percentiles = zip(shares, histogram.percentiles(shares), strict=True)
     return tuple(
         _("{share} % within {time}", share=f"{100 * share:g}", time=spell(ns / 1e9))
@@ -62,12 +62,14 @@ def percentile_words(
 
 
 def in_us(seconds: float) -> str:
-    """``177 µs``, as in the tables."""
+    """A time such as ``177 µs``, as in the tables."""
     return joined(" ", [figure(1e6 * seconds, 1), "µs"])
 
 
 def with_interval(value: float, half_width: float) -> Message:
-    """``93.27 ± 0.48``: the interval has two significant digits, the value as many decimals."""
+    """A text such as ``93.27 ± 0.48``: the interval has two significant digits, the value as many
+    decimals.
+    """
     decimals = 2
     if half_width > 0:
         decimals = min(4, max(0, 1 - math.floor(math.log10(half_width))))
@@ -75,11 +77,11 @@ def with_interval(value: float, half_width: float) -> Message:
 
 
 def spanned(least: str, most: str) -> str:
-    """``80.1 to 99.2``; a single value if both read alike."""
+    """A range such as ``80.1 to 99.2``; a single value if both ends have the same text."""
     return least if least == most else _("{least} to {most}", least=least, most=most)
 
 
 def listed(words: Iterable[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """A list such as ``a``, ``a and b`` or ``a, b and c``."""
     *first, last = words
     return _("{several} and {last}", several=joined(", ", first), last=last) if first else last

@@ -34,7 +34,7 @@ class RunIndex:
 
     @cached_property
     def by_group(self) -> Mapping[tuple[object, ...], tuple[str, ...]]:
-        """What the cells of a group have in common → those with a result, by socket buffer size."""
+        """Common settings of a group → its cells with a result, by socket buffer size."""
         groups: dict[tuple[object, ...], list[str]] = {}
         for cell in self.run.plan.cells:
             if cell.key in self.measured:

@@ -48,22 +48,22 @@ def value_of(name: str, evidence: Figures) -> str | None:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """``8 %``."""
+    """A share in per cent, such as ``8 %``."""
     return f"{rounded(100 * share, digits)} %"
 
 
 def _ceiling_share(share: float) -> str:
-    """Three significant digits near the ceiling, two far below it."""
+    """A share of the ceiling with three significant digits, or with two far below the ceiling."""
     return format_share(share, 3 if share >= 0.1 else 2)
 
 
 def _time(ns: float) -> str:
-    """Two significant digits."""
+    """A time with two significant digits."""
     return format_seconds(float(f"{ns / 1e9:.2g}")).replace("us", "µs")
 
 
 def _thousands(count: float) -> str:
-    """Two significant digits, with a comma for thousands."""
+    """A count with two significant digits, and with a comma for thousands."""
     return f"{float(f'{count:.2g}'):,.0f}"
 
 

@@ -1,6 +1,6 @@
 """Findings → the leading sentences of a run, the sentences of each cell, and the full list. Pure.
 
-What each kind of finding states is in the table of kinds, its figures are in findings.py.
+The statements are in the table of kinds of findings; findings.py formats their figures.
 """
 
 from __future__ import annotations

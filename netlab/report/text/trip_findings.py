@@ -20,6 +20,6 @@ _PARTS: Mapping[str, Callable[[str], Message]] = {
 
 
 def parts(finding: Finding) -> Message:
-    """``at least 12.1 µs on the wire, 25 µs with the client’s thread on a CPU``."""
+    """A text such as ``at least 12.1 µs on the wire, 25 µs with the client’s thread on a CPU``."""
     times = ((name, value_of(name, finding.evidence)) for name in _PARTS)
     return joined(", ", [_PARTS[name](time) for name, time in times if time is not None])

@@ -15,7 +15,7 @@ RISES = 1.1
 
 
 def rise_words(trials: Sequence[Reading], load: str = "") -> Message:
-    """``Under load round trips rise from 0.10 ms to 122 ms (LL, UDP up, 19.04 Mbit/s)``.
+    """A text such as ``Under load round trips rise from 0.10 ms to 122 ms (LL, UDP up, …)``.
 
     ``trials``: all trials of one cell that have a result. ``load``: the name of the cell.
     """
@@ -47,7 +47,7 @@ def rise_words(trials: Sequence[Reading], load: str = "") -> Message:
 
 
 def increase_words(trials: Sequence[Reading]) -> str:
-    """``121.90 ± 0.31 ms``; the interval needs three trials."""
+    """A text such as ``121.90 ± 0.31 ms``; the interval needs three trials."""
     values = _numbers_ms(trials, "increase_ns")
     if len(values) < MIN_TRIALS:
         return time_words(mean(values))
@@ -56,7 +56,7 @@ def increase_words(trials: Sequence[Reading]) -> str:
 
 
 def time_words(time_ms: float) -> Message:
-    """``0.10 ms``, ``12.3 ms``, ``123 ms``; below 0.1 ms in µs."""
+    """A time such as ``0.10 ms``, ``12.3 ms`` or ``123 ms``; below 0.1 ms in µs."""
     if abs(time_ms) < 0.095:
         return joined(" ", [figure(1e3 * time_ms, 1), "µs"])
     decimals = 2 if abs(time_ms) < 9.95 else 1 if abs(time_ms) < 99.5 else 0
@@ -66,7 +66,7 @@ def time_words(time_ms: float) -> Message:
 def mean_ms(trials: Sequence[Reading], name: str) -> float | None:
     """The mean of a time over the trials; ``None`` if any trial has none.
 
-    The trial without a time may be the one with the longest.
+    A mean of the others could mislead: the trial without a time may have had the longest.
     """
     values = _numbers_ms(trials, name)
     return mean(values) if values and len(values) == len(trials) else None

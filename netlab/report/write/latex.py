@@ -42,9 +42,9 @@ _SIZES = (
     _Size(r"\scriptsize", 3.95, 5.0),
 )
 _SHORT = 24
-"""Most characters of a text on one line; a longer one is set as a paragraph."""
+"""Maximum number of characters of a text on one line; a longer text is set as a paragraph."""
 _SHORT_TABLE_LINES = 40
-"""Lines that fit on a page with other content; a longer table runs over pages."""
+"""Maximum number of lines of a table that fits on a page; a longer table runs over pages."""
 _RAISED = 0.7
 """Relative size of the letters of footnotes."""
 _HEAD = 11
@@ -120,12 +120,12 @@ class _Column:
 
     @cached_property
     def characters(self) -> int:
-        """Its width."""
+        """Its width in characters."""
         return max(self._body_characters, *map(shown_characters, self.head_lines))
 
     @cached_property
     def most_characters(self) -> int:
-        """Its width with each place on one line."""
+        """Its width in characters with each place on one line."""
         if self.is_numeric:
             # siunitx aligns at the decimal marker: the longest parts on either side may belong to
             # different figures.
@@ -134,7 +134,7 @@ class _Column:
 
     @cached_property
     def digits(self) -> tuple[int, int]:
-        """Most characters of its figures before the decimal marker, and from the marker on."""
+        """Maximum number of characters before the decimal marker, and from the marker on."""
         parts = [figure.partition(".") for figure in self.figures if figure is not None]
         fraction_digits = max(len(fraction) for _integer, _marker, fraction in parts)
         integer_digits = max(len(integer) for integer, _marker, _fraction in parts)
@@ -353,7 +353,7 @@ def _head(column: _Column, marker: str) -> str:
 
 
 def _specification(column: _Column, size: _Size) -> str:
-    """``S[…]`` for figures, ``l`` for words, ``p{…}`` for sentences."""
+    """The type of a column: ``S[…]`` for figures, ``l`` for words, ``p{…}`` for sentences."""
     if column.is_numeric:
         numbers = [figure for figure in column.figures if figure is not None]
         integer_digits = max(len(figure.partition(".")[0].lstrip("-")) for figure in numbers)

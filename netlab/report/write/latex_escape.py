@@ -23,7 +23,7 @@ _SPECIAL = {
     "|": r"\textbar{}",
     '"': "''",
     "`": "{`}",
-    # After the end of a row, LaTeX would read these as its options.
+    # After the end of a row, LaTeX would read these characters as options of the row's end.
     "[": "{[}",
     "]": "{]}",
     "*": "{*}",
@@ -125,7 +125,10 @@ def shown_characters(text: str) -> int:
 
 
 def _with_accent(character: str) -> str | None:
-    """``č`` as ``\\v{c}``; ``None`` if it is not an ASCII letter with one known accent."""
+    """A letter with its accent as a command, such as ``\\v{c}`` for ``č``.
+
+    ``None`` if it is not an ASCII letter with one known accent.
+    """
     parts = unicodedata.normalize("NFD", character)
     if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS:
         return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"

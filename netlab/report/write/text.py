@@ -1,4 +1,4 @@
-"""Tables → Markdown, CSV and plain text. Pure; names out of files are made harmless."""
+"""Tables → Markdown, CSV and plain text. Pure; names from files are escaped."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def markdown(
 
 
 def _images(charts: Iterable[Chart | Strip | HeatMap]) -> list[str]:
-    """A line for each chart; a chart whose name is not a plain word has no file: it is left out."""
+    """A line for each chart with a file; a chart whose name is not a plain word has none."""
     return [
         f"![{markdown_text(chart.alt)}]({CHARTS}/{chart.name}.png)\n"
         for chart in charts

@@ -47,7 +47,7 @@ class FactNotes:
             self.values[host] = HostValues.of(facts, agent.hello)
             noted: Mapping[str, Value] = {k: v for k, v in facts.items() if k not in NOT_KEPT}
             try:
-                # Not durable at once: the next durable line makes this one durable, too.
+                # The next durable line of the journal makes this line durable, too.
                 with shielded():
                     folder.note("facts", durable=False, host=host, when=moment, facts=dict(noted))
             except ValueError as error:

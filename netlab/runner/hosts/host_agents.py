@@ -37,7 +37,7 @@ ORPHAN_S = 65.0
 """Time for which an old agent of this run may hold its host while its test still runs."""
 
 HARVEST_S = 1.0
-"""Time that the run waits for hosts that it tries again, before it measures with the others."""
+"""Time that the run waits for hosts that it tries again, before it measures with other hosts."""
 
 NOTIFY_S = 1.0
 """If the end takes longer than this, a message names the hosts."""

@@ -12,7 +12,7 @@ LOOK_S = 5.0
 """Time limit for a command that looks at a process on a host."""
 
 LOOK_MOST_BYTES = 1 << 16
-"""Limit of the output of such a command, with what a login prints around it."""
+"""Limit of the output of such a command, including the texts that a login prints."""
 
 AGENT_FILE_BEGINS = b"netprobe"
 """Prefix of the file name of every agent. By now another program may have the process id."""
@@ -64,7 +64,7 @@ def _is_agent(agent: Agent, pid: int) -> bool:
         if status is None:
             raise TimeoutError
         output = b""
-        # Another status means that there is no such process, and no output.
+        # With any other status there is no such process, and no output.
         while status == 0 and len(output) < LOOK_MOST_BYTES and not _names_agent(output):
             part = process.read()
             if not part:

@@ -38,7 +38,7 @@ class PathChecks:
 
     A way on which packets do not pass is **cut**. If packets passed before, the run waits for the
     way as it waits for a host. If packets never passed, the cause may be a firewall or an unplugged
-    cable: the way is checked again soon, and once more when everything else is done.
+    cable. Then the way is checked again soon, and once more when everything else is done.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class PathChecks:
         """Pairings to check before they are measured, such as those of a host that came back."""
 
     def try_all(self, together: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
-        """Check pairings for the first time; those of one group in ``together`` at the same time.
+        """Check pairings for the first time; the pairings of one group are checked in parallel.
 
         Returns warnings, and a sentence for each pairing that could not be checked. Such a pairing
         is checked again when its turn comes; the others are measured.
@@ -211,7 +211,7 @@ class PathChecks:
         self.cut[way] = Absence.begin(obstacle.reason, obstacle.detail, now_s, pause_s)
         if passed:
             self._notify(f"{obstacle.detail}; the run tries it again later")
-        else:  # a warning of the first check has reported it
+        else:  # the first check has reported this way
             self._never_passed.add(way)
 
     def _passed_at_first(self, cell: Cell) -> bool:

@@ -109,7 +109,7 @@ def _link(link: Link) -> str:
 
 
 def _shortfall(plan: Planned) -> list[str]:
-    """What the inventory can do, if it cannot do all."""
+    """The line about hosts that the inventory lacks, if it lacks any."""
     if not plan.shortfall:
         return []
     return [f"{plan.shortfall}; their cells stay pending (--strict refuses the run)", ""]
@@ -120,7 +120,7 @@ def _refusals(plan: Planned) -> list[str]:
     reasons: dict[str, list[Cell]] = {}
     for cell, sentence in plan.refused.items():
         if plan.shortfall and cell.pairing not in plan.paired:
-            continue  # `_shortfall` has it
+            continue  # `_shortfall` reports this cell
         reasons.setdefault(sentence, []).append(cell)
     lines = [
         f"Cannot be measured: {many(len(cells), 'cell')} of "
@@ -132,7 +132,7 @@ def _refusals(plan: Planned) -> list[str]:
 
 
 def _sum(plan: Planned) -> str:
-    """``416 cells x 1 trial = 416 trials in 416 rounds``."""
+    """The numbers as text, such as ``416 cells x 1 trial = 416 trials in 416 rounds``."""
     matrix = plan.matrix
     cells_to_measure = [cell for cell in plan.cells if cell not in plan.refused]
     numbers = [(matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in cells_to_measure]

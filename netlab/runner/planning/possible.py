@@ -1,4 +1,4 @@
-"""The pairings that an inventory has hosts for, and what it lacks for the others. Pure."""
+"""The pairings that an inventory has hosts for, and the hosts that it lacks for others. Pure."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from netlab.units import many
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """The cells that an inventory has hosts for, and what it lacks for the others."""
+    """The cells that an inventory has hosts for, and the hosts that it lacks for other cells."""
 
     cells: tuple[Cell, ...]
     """Cells that it has hosts for."""
     lacking: Mapping[str, str]
     """Pairing → the hosts that it lacks, in words; empty if it has all."""
     sentence: str
-    """What it can do and what it lacks; empty if it lacks nothing."""
+    """The pairings that it has hosts for, and the hosts that it lacks; empty if it lacks none."""
 
 
 def possible_of(cells: Sequence[Cell], inventory: Inventory) -> Possible:
     """The cells that the inventory has hosts for.
 
     Raises UsageError for a pairing by name that is impossible, and if no cell can be measured: then
-    the command or a file is wrong. If some cells can be measured, the others are for a larger
-    inventory.
+    the command or a file is wrong. If only some cells can be measured, that is no error: the matrix
+    may be for a larger inventory.
     """
     lacking: dict[str, str] = {}
     counts = Counter(cell.pairing for cell in cells)
@@ -51,7 +51,7 @@ def possible_of(cells: Sequence[Cell], inventory: Inventory) -> Possible:
 
 
 def _wants(lacking: Mapping[str, str]) -> str:
-    """``WL and WW need a Windows host``."""
+    """The needs of pairings as text, such as ``WL and WW need a Windows host``."""
     by_want: dict[str, list[str]] = {}
     for pairing, want in lacking.items():
         by_want.setdefault(want, []).append(pairing)

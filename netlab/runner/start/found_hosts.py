@@ -19,10 +19,10 @@ LETTERS = "LWMF"
 
 @dataclass(frozen=True, slots=True)
 class FoundHost:
-    """A host with what its probe reported."""
+    """A host with the facts that its probe reported."""
 
     host: Host
-    """With its system; its test addresses are not known yet."""
+    """The host with its system, without test addresses."""
     words: str
     """A description such as ``Debian GNU/Linux 12, x86_64, 2 CPUs``."""
     addresses: tuple[HostAddress, ...]
@@ -33,7 +33,7 @@ class SharedNetwork:
     """A network that two or more hosts are in."""
 
     network: str
-    """Such as ``10.0.0.0/24``."""
+    """The network, such as ``10.0.0.0/24``."""
     members: Mapping[str, HostAddress]
     """Host → its address there."""
 

@@ -13,7 +13,7 @@ from netlab.runner.progress import SHORT_S, Progress, figure_of
 
 
 class LiveFigures(Progress):
-    """The progress of a run with one trial: its figures second by second, and nothing else."""
+    """The progress of a run with one trial: only its figures, second by second."""
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         """``quiet``: no output; ``verbose``: also how the trial ended."""

@@ -68,7 +68,7 @@ def _unknown_keys(agents: AgentGroup, hosts: Sequence[Host]) -> dict[str, Unknow
 
 
 def look(agents: AgentGroup, hosts: Sequence[Host]) -> tuple[FoundHost, ...]:
-    """The hosts with what their probes report; HostError if one cannot be asked."""
+    """The hosts with the facts that their probes report; HostError if one cannot be asked."""
     agents.log_in_to_all(hosts)
     return tuple(
         FoundHost(agents.seen(host), _words(agents.hello(host), facts), addresses_of(facts))

@@ -20,7 +20,7 @@ class HostAddress:
     device: str
     address: str
     network: str
-    """Such as ``10.0.0.0/24``."""
+    """The network, such as ``10.0.0.0/24``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Common:
     server_address: str
     client_address: str
     network: str
-    """Such as ``10.0.0.0/24``."""
+    """The network, such as ``10.0.0.0/24``."""
     server_device: str
     client_device: str
 
@@ -63,7 +63,7 @@ def common_networks(
         and server_interface.ip != client_interface.ip
         and ip_version in (None, server_interface.version)
     ]
-    # Of several addresses in one network, the first one that the host names is taken.
+    # If a host has several addresses in one network, the first one is taken.
     by_network = {pair.network: pair for pair in reversed(pairs)}
     return tuple(sorted(by_network.values(), key=lambda pair: (pair.ip_version, pairs.index(pair))))
 
@@ -116,7 +116,7 @@ def _addresses(
 
 
 def several(commons: Sequence[Common]) -> UsageError:
-    """The error if there is nobody to choose; lists ``--to 10.0.0.1 (10.0.0.0/24, eth1)``."""
+    """The error without a user who can choose; lists ``--to 10.0.0.1 (10.0.0.0/24, eth1)``."""
     choices = "; ".join(
         f"--to {common.server_address} ({common.network}, {common.server_device})"
         for common in commons

@@ -1,8 +1,9 @@
 /* The asking loop sends requests, receives answers, and times each round trip. It reads the clock
- * right before each send call and right after each receive call. Closed loop: the next request
- * follows an answer, and latency counts from the real time of sending. Open loop: requests have
- * scheduled times that are never skipped, and latency counts from those. With one request in flight
- * and blocking calls, a round trip is one send call, one receive call and two clock readings. */
+ * right before each send call and right after each receive call. In a closed loop, the next request
+ * follows an answer, and latency counts from the real time of sending. In an open loop, requests have
+ * scheduled times, none of which is skipped, and latency counts from the scheduled time. With one
+ * request in flight and blocking calls, a round trip is one send call, one receive call and two clock
+ * readings. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ bool ask_prepare(struct stream *stream)
         if (ask->trips == NULL)
             return false;
     }
-    dataport_fill(ask->into, ask->into_bytes, 1); /* its pages are there before the first answer */
+    dataport_fill(ask->into, ask->into_bytes, 1); /* touches its pages before the first answer */
     return settings->kind != KIND_CONNECT || prepare_opening(stream);
 }
 
@@ -124,7 +125,7 @@ void ask_begin(struct stream *stream)
     stream->tried_ns = plat_now_ns();
     ask->open_ns = stream->tried_ns + settings->warm_up_ns;
     ask->close_ns = settings->count > 0 ? NEVER_NS : ask->open_ns + settings->seconds_ns;
-    if (settings->rate_numerator != 0) /* a burst without a bound: nothing is ever skipped */
+    if (settings->rate_numerator != 0) /* an unlimited burst, so that no request is skipped */
         pacing_init(&stream->pacing, stream->tried_ns, settings->rate_numerator,
                     settings->rate_denominator, UINT64_MAX);
 }
@@ -158,7 +159,7 @@ static const struct ask_way *way_of(const struct settings *settings)
 
 /* ---- sending ---- */
 
-/* False: the loop ends. Else the request was not sent, and is tried again. */
+/* Handles a send call that failed. True: the request is tried again. False: the loop ends. */
 static bool go_on_after(struct loop *loop, int error)
 {
     struct test *test = loop->stream->test;
@@ -188,7 +189,7 @@ static bool send_next(struct loop *loop, uint64_t due_ns)
     return true;
 }
 
-/* Sends what may be sent now. False: the loop ends. */
+/* Sends all requests that may be sent now. False: the loop ends. */
 static bool send_due(struct loop *loop)
 {
     struct stream *stream = loop->stream;
@@ -212,7 +213,7 @@ static bool send_due(struct loop *loop)
 
 /* ---- receiving ---- */
 
-/* Waits for an answer as long as there is nothing else to do, or only polls. */
+/* Waits for an answer until the next send. A spinning asker only polls. */
 static ptrdiff_t receive_answer(struct loop *loop)
 {
     const plat_socket socket = loop->stream->socket;

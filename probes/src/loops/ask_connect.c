@@ -1,6 +1,7 @@
 /* Asks with a TCP connection for each transaction, from connect to close. The clock runs from
- * right before the connect call to right after the receive call that returned the last byte. The time
- * to make and close a socket affects the rate, but not the latency. */
+ * right before the connect call to right after the receive call that returned the last byte. In an open
+ * loop, latency counts from the due time. The time to close a socket affects the rate, but not the
+ * latency. */
 #include <string.h>
 
 #include "loops/ask_loop.h"
@@ -70,7 +71,7 @@ static bool receive_response(struct stream *stream)
     return true;
 }
 
-/* An echo's answer is the request. */
+/* The answer of an echo must be equal to the request. */
 static bool check_echo(struct stream *stream)
 {
     const struct settings *settings = &stream->test->settings;

@@ -30,8 +30,8 @@ struct ask_way {
     /* Counts requests as lost whose time-out has passed at loop->now_ns. False: the loop ends. NULL:
      * requests are never lost. */
     bool (*expire)(struct loop *loop);
-    /* The peer or its host ended the exchange: `error` is a call's error number, 0 if a receive call
-     * returned no data. False: the loop ends. */
+    /* Handles the end of the exchange by the peer or its host. `error` is a call's error number; 0 means
+     * that a receive call returned no data. False: the loop ends. */
     bool (*gone)(struct loop *loop, int error);
 };
 extern const struct ask_way ask_udp, ask_tcp, ask_tcp_pipelined;
@@ -40,7 +40,7 @@ extern const struct ask_way ask_udp, ask_tcp, ask_tcp_pipelined;
 void ask_match(struct loop *loop, uint64_t sequence);
 /* Bounds the blocking receive calls of a UDP socket by the time-out. */
 void ask_limit_receives(const struct loop *loop);
-/* A request of the window is lost. */
+/* Counts a request as lost if it belongs to the window. */
 void ask_lost(struct loop *loop, const struct in_flight_request *request);
 
 #endif

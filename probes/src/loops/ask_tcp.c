@@ -3,7 +3,7 @@
 
 #include "loops/ask_loop.h"
 
-/* One request at a time: nobody waits for us to read while we send. */
+/* May block: with one request in flight, the mirror does not wait for us to read its answers. */
 static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
 {
     const struct stream *stream = loop->stream;
@@ -14,8 +14,8 @@ static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
                             loop->settings->message_bytes, &sent_bytes);
 }
 
-/* Sends as much as there is room for. The rest follows when the mirror makes room, which may need us to
- * read its answers first. */
+/* Sends as much as the socket has room for. The mirror may read the rest only after we have read its
+ * answers, so this call must not wait. */
 static ptrdiff_t put_rest(struct loop *loop)
 {
     const unsigned char *end = loop->stream->buffer + loop->settings->message_bytes;
@@ -43,7 +43,7 @@ static size_t room_tcp(const struct loop *loop)
                                            : loop->settings->response_bytes - loop->come_bytes;
 }
 
-/* All requests are alike, and so the echo's bytes repeat. */
+/* All requests are identical, so the bytes of the echo repeat. */
 static bool echoed_stream(struct loop *loop, size_t length)
 {
     const size_t size = loop->settings->message_bytes;

@@ -39,8 +39,8 @@ static void take_udp_answer(struct loop *loop, size_t length)
     } else if (loop->settings->echo && !echoed(loop, length)) {
         loop->ask->mismatched++;
     } else if (length < 16) {
-        /* There is no number: only one request is in flight, and late answers go to a closed
-         * port. */
+        /* An answer without a number belongs to the only request in flight: late answers go to a
+         * closed port. */
         if (!dataport_bare_is(into, length, kind))
             stream->foreign++;
         else if (loop->ask->in_flight.waiting == 0)
@@ -82,7 +82,7 @@ static bool gone_udp(struct loop *loop, int error)
     if (plat_is_peer_gone(error))
         return give_up_refused(loop, error);
     if (plat_is_unreachable(error)) {
-        loop->stream->refused++; /* a request that was lost by it times out */
+        loop->stream->refused++; /* if a request was lost with it, that request times out */
         if (!traffic_unreachable(loop->stream))
             return true;
     }

@@ -10,8 +10,8 @@
 struct caller {
     plat_socket socket;
     struct plat_address peer;
-    uint64_t until_ns;      /* deadline of the preface; later it is not the peer */
-    bool trusted, answered; /* set by the owner: the token was right; everything was sent to it */
+    uint64_t until_ns;      /* deadline of the preface; a later caller is not the peer */
+    bool trusted, answered; /* set by the owner: it has the token; its answer was sent */
     uint64_t got_bytes;     /* of the preface; later used by the owner */
     unsigned char preface[DATAPORT_PREFACE];
 };

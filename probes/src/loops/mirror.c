@@ -1,6 +1,6 @@
-/* The mirror answers requests that have the token, one by one, and nothing else. An answer is of
- * another kind than a request, so that two mirrors cannot keep each other busy, and over UDP it is
- * never longer than the request. */
+/* The mirror answers requests that have the token, one by one, and nothing else. Answers and requests
+ * are of different kinds, so that two mirrors cannot keep each other busy. A UDP answer is never longer
+ * than its request. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +78,7 @@ static bool is_request(const struct stream *stream, size_t length, struct datapo
            data->stream == stream->number;
 }
 
-/* False: the loop ends. */
+/* Sends the response to a request. False: the loop ends. */
 static bool respond(struct stream *stream, const struct dataport_data *data)
 {
     const size_t size = stream->test->settings.response_bytes;
@@ -101,8 +101,8 @@ static bool respond(struct stream *stream, const struct dataport_data *data)
     return false;
 }
 
-/* Time in the stack of the datagram that has just been answered; datagrams without a stamp, or with one
- * of another clock, are left out. */
+/* Records how long the datagram that was just answered was in the stack. A datagram without both stamps,
+ * or with stamps of two clocks, is left out. */
 static void stamp(struct stream *stream, const struct plat_stamp *received)
 {
     struct mirror *mirror = stream->mirror;
@@ -147,7 +147,7 @@ static bool may_leave(const struct settings *settings)
     return settings->listen && settings->response_bytes < 16;
 }
 
-/* A datagram that is no request. False: the loop ends. */
+/* Handles a datagram that is no request. False: the loop ends. */
 static bool took_other(struct stream *stream, size_t length)
 {
     struct dataport_control control = {.kind = 0};
@@ -185,7 +185,7 @@ static void mirror_udp(struct stream *stream, size_t room)
 
 /* ---- TCP ---- */
 
-/* False: the peer has ended, or the test has. */
+/* Reads one whole request. False: the connection or the test has ended. */
 static bool read_request(struct stream *stream)
 {
     const size_t size = stream->test->settings.message_bytes;
@@ -211,7 +211,7 @@ bool mirror_respond(struct stream *stream, plat_socket socket)
     return true;
 }
 
-/* The asker ends a connection, and only it knows whether that was regular. */
+/* The asker ends the connection. Only the asker knows whether this end is regular. */
 static void mirror_tcp(struct stream *stream)
 {
     while (!test_halted(stream->test) && read_request(stream)) {

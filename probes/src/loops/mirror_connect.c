@@ -1,5 +1,5 @@
-/* Mirrors round trips with a TCP connection each, which the asker closes. Others may connect
- * meanwhile without delaying it. */
+/* Mirrors round trips with a TCP connection each, which the asker closes. Connections of others do not
+ * delay the asker. */
 #include "loops/callers.h"
 #include "loops/round_trip.h"
 #include "loops/traffic.h"
@@ -17,7 +17,7 @@ static void trust(struct callers *callers, struct caller *caller)
     traffic_begun(&test->stream[0]);
 }
 
-/* False: nothing more has come, or the caller is gone. */
+/* Reads data of a caller, and answers a complete request. False: nothing is left to read now. */
 static bool hear_request(struct callers *callers, unsigned index)
 {
     struct stream *stream = &callers->test->stream[0];
@@ -39,7 +39,7 @@ static bool hear_request(struct callers *callers, unsigned index)
     }
     if (!whole || !caller->answered)
         callers_dismiss(callers, index);
-    return false; /* not yet: the asker closes only after it has read */
+    return false; /* the asker closes later, after it has read the answer */
 }
 
 static void hear_caller(struct callers *callers, unsigned index)

@@ -1,4 +1,4 @@
-/* Opens sockets with the options that a request names, in one of four ways. */
+/* Opens listening or connecting sockets over TCP or UDP, with the options of a request. */
 #include "loops/open.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ uint64_t open_until_ns(const struct test *test)
     return test->requested_ns + (least_ns < open_ns ? least_ns : open_ns);
 }
 
-/* If the system cannot fulfil a request, the test fails with the key of that request. */
+/* If the system refuses an option, the test fails with the key of that option. */
 static bool want(struct test *test, int error, const char *key)
 {
     if (error == 0)
@@ -28,8 +28,8 @@ static bool want(struct test *test, int error, const char *key)
     return false;
 }
 
-/* The error for a control that is missing or that this account may not use: this host cannot do it
- * until its administrator changes that. */
+/* A missing congestion control and one that this account may not use are the same error: only the
+ * administrator of the host can provide it. */
 static bool set_congestion(struct test *test, plat_socket socket)
 {
     const char *name = test->settings.congestion;
@@ -152,7 +152,7 @@ bool open_streams(struct test *test)
     if (!(calls ? open_tcp_callers : ways[test->settings.udp][test->settings.listen])(test))
         return false;
     plat_local_address(test->stream[0].socket, &test->local);
-    if (!calls) /* its peer is known only after it connects */
+    if (!calls) /* a mirror of connections knows its peer later */
         plat_peer_address(test->stream[0].socket, &test->peer);
     test->setup_ns = plat_now_ns() - test->requested_ns;
     return true;

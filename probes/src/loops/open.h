@@ -16,13 +16,13 @@ bool open_streams(struct test *test);
 
 /* Makes a socket for one stream with all options that must be set before listen and connect. */
 bool open_socket(struct test *test, plat_socket *out);
-/* The same with the first free port starting at *port, if a range was requested. */
+/* The same with the first free port at *port or above, if a range was requested. */
 bool open_socket_from(struct test *test, plat_socket *out, unsigned *port);
-/* Whether a listen or connect call failed because of the port and the range has another one, *port.
- * Two sockets that may reuse a port can both bind it, but only one can listen or connect. */
+/* Whether a listen or connect call failed because of its port and the range has a further one, which
+ * becomes *port. If sockets may reuse a port, two can bind it, but only one can listen or connect. */
 bool open_next_port(const struct test *test, int error, unsigned *port);
 
-/* Whether the test continues: it is not halted, and its deadline has not passed. */
+/* Whether the test continues: it is not halted, and until_ns has not come. */
 bool open_may_go_on(struct test *test, uint64_t until_ns);
 /* The time at which the connecting side gives up. */
 uint64_t open_until_ns(const struct test *test);
@@ -34,8 +34,8 @@ bool open_tcp_callers(struct test *test);
 bool open_udp_listen(struct test *test);
 bool open_udp_connect(struct test *test);
 
-/* Called in the stream's thread. The asker changes to another port; the mirror waits for that.
- * False: the test has failed or is halted. */
+/* Both are called in the stream's thread: the asker changes to another port, and the mirror waits for
+ * the hello from there. False: the test has failed or is halted. */
 bool open_udp_elsewhere(struct stream *stream);
 bool open_udp_rehear(struct stream *stream);
 

@@ -5,7 +5,7 @@
 
 #define BACKLOG 128 /* of a listener, unless there are more streams */
 
-/* Prints `ready`; *listener is to be closed either way. */
+/* Listens, and prints `ready`. The caller must close *listener in any case. */
 static bool listen_for(struct test *test, plat_socket *listener)
 {
     struct plat_address address;
@@ -32,7 +32,7 @@ static bool listen_for(struct test *test, plat_socket *listener)
     return true;
 }
 
-/* From here on, the socket belongs to the stream. */
+/* Passes the socket of a caller with the token to its stream. */
 static void hear_preface(struct callers *callers, unsigned index)
 {
     struct caller *caller = &callers->caller[index];

@@ -12,9 +12,9 @@
 #define UNREACHABLE_HELLOS 2 /* errors that end the greeting; a single one is ignored */
 _Static_assert(STREAMS_MAX <= PLAT_WAITS, "a listener waits for all streams at once");
 
-#define AGAIN_NS (2 * SECOND_NS) /* time limit of a later greeting: the mirror is there already */
+#define AGAIN_NS (2 * SECOND_NS) /* of a later greeting: the mirror runs already */
 
-/* ---- the listening side: a socket and a port a stream ---- */
+/* ---- the listening side: a socket and a port per stream ---- */
 
 static bool bind_streams(struct test *test)
 {
@@ -31,14 +31,14 @@ static bool bind_streams(struct test *test)
         ports[i] = plat_address_port(&address);
     }
     record_ready(test, ports, test->settings.streams);
-    if (test->settings.role == ROLE_MIRROR) /* it keeps this port when it opens again */
+    if (test->settings.role == ROLE_MIRROR) /* so that it opens this port again */
         test->settings.port_first = test->settings.port_last = ports[0];
     return true;
 }
 
 /* Datagrams that were queued before the socket was connected may be foreign, and the loop could not see
- * their source. So all of them are removed here, by their source. They cannot be data of the peer,
- * because it sends none before our answer. */
+ * their source. So all of them are removed here, where foreign ones can be counted. None of them is data
+ * of the peer, which sends no data before our answer. */
 static void clear_queue(struct stream *stream, const struct plat_address *peer)
 {
     unsigned char datagram[DATAPORT_CONTROL];
@@ -67,7 +67,7 @@ static bool open_capture(struct test *test, struct stream *stream)
     return error == 0;
 }
 
-/* The peer is known: from now on the kernel drops datagrams of all others. */
+/* Connects the socket to the peer, so that the kernel drops datagrams of all others. */
 static bool bind_to_peer(struct test *test, struct stream *stream, const struct plat_address *peer)
 {
     unsigned char answer[DATAPORT_CONTROL];
@@ -88,7 +88,7 @@ static bool bind_to_peer(struct test *test, struct stream *stream, const struct 
  * them and is answered, and datagrams of others are dropped from now on. */
 static bool hear_hello(struct test *test, struct stream *stream)
 {
-    unsigned char datagram[DATAPORT_CONTROL + 1]; /* one more, so that a longer one shows */
+    unsigned char datagram[DATAPORT_CONTROL + 1]; /* one byte more reveals longer datagrams */
     struct plat_address from;
     for (int look = 0; look < 64; look++) {
         struct dataport_control hello;
@@ -133,12 +133,12 @@ bool open_udp_listen(struct test *test)
 
 /* ---- the connecting side ---- */
 
-/* Checks for datagrams without removing data from the queue: data proves as much as an answer.
- * *error is the call's error, mostly 0. */
+/* Whether the peer has answered. Data of the peer counts as an answer and stays in the queue. *error
+ * becomes the error of the receive call, or 0. */
 static bool has_answer(const struct stream *stream, plat_socket socket, int *error)
 {
     const struct settings *settings = &stream->test->settings;
-    unsigned char datagram[DATAPORT_CONTROL + 1]; /* one more, so that a longer one shows */
+    unsigned char datagram[DATAPORT_CONTROL + 1]; /* one byte more reveals longer datagrams */
     struct dataport_control answer;
     ptrdiff_t got = plat_peek_now(socket, datagram, sizeof datagram);
     *error = got < 0 && !plat_is_transient((int)-got) ? (int)-got : 0;
@@ -159,9 +159,9 @@ static bool has_answer(const struct stream *stream, plat_socket socket, int *err
            answer.kind == DATAPORT_ANSWER && answer.stream == stream->number;
 }
 
-/* Sends hellos from `socket`, for the first time at next_ns, until one is answered. If it is not the
- * stream's socket, the stream's port sends a leave first, and the mirror's host may refuse a hello while
- * the mirror changes its socket. */
+/* Sends hellos from `socket`, for the first time at next_ns, until one is answered. If `socket` is not
+ * the stream's, the port changes: a leave from the old port goes before each hello. Errors are then
+ * ignored, because the mirror's host may refuse hellos while the mirror changes its socket. */
 static bool greet(struct stream *stream, plat_socket socket, uint64_t until_ns, uint64_t next_ns)
 {
     struct test *test = stream->test;
@@ -202,8 +202,8 @@ static bool greet(struct stream *stream, plat_socket socket, uint64_t until_ns, 
     return false;
 }
 
-/* With many streams, all send their hello before the first answer is awaited: otherwise each would take
- * its own round trip. */
+/* With many streams, all hellos are sent before the first answer is awaited. Otherwise each stream would
+ * take its own round trip. */
 static uint64_t greet_at_once(struct test *test)
 {
     unsigned char hello[DATAPORT_CONTROL];
@@ -261,7 +261,7 @@ bool open_udp_rehear(struct stream *stream)
 {
     struct test *test = stream->test;
     plat_socket fresh;
-    plat_close(test_swap_socket(stream, PLAT_NO_SOCKET)); /* two sockets cannot have its port */
+    plat_close(test_swap_socket(stream, PLAT_NO_SOCKET)); /* two sockets cannot share its port */
     bool ready = open_socket(test, &fresh);
     test_swap_socket(stream, fresh);
     while (ready && open_may_go_on(test, NEVER_NS)) {

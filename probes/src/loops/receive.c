@@ -1,7 +1,7 @@
 /* The receiving loops count received data, and mark the time of each receive call. A mark is the clock
  * right after the call returned; only first copies of messages count. The lock is taken only if a mark
- * crosses an edge of the window. A receiver that spins or polls never waits in a call. In one that
- * waits, a random call in 64 first checks without waiting: only these checks show whether it had to
+ * crosses an edge of the window. A receiver that spins or polls never waits in a call. A receiver that
+ * waits first checks without waiting in a random call of 64. Only these checks show whether it had to
  * wait for data. */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 /* The counted data of a receive call, or of one of its datagrams. */
 struct receipt {
     uint64_t bytes, messages;
-    bool mark; /* false: it is not data of the test */
+    bool mark; /* false: no data of the test */
 };
 
 /* ---- TCP ---- */
@@ -55,7 +55,7 @@ static bool nothing_tcp(struct stream *stream, ptrdiff_t result)
 
 /* ---- UDP ---- */
 
-/* A datagram that is not a message of this stream: it may be an end marker. */
+/* Handles a datagram that is not a message of this stream, such as an end marker. */
 static struct receipt account_other(struct stream *stream, const unsigned char *bytes, size_t length)
 {
     struct dataport_control control;
@@ -129,7 +129,7 @@ static ptrdiff_t receive_one(struct stream *stream, size_t room)
                : plat_receive(stream->socket, stream->buffer, room);
 }
 
-/* A blocking receiver takes one datagram per call, as applications do; a polling one takes all queued. */
+/* A blocking receiver takes one datagram per call, as applications do. A polling one takes a batch. */
 static ptrdiff_t receive_many(struct stream *stream, struct plat_batch *batch)
 {
     ptrdiff_t got;
@@ -143,8 +143,8 @@ static ptrdiff_t receive_many(struct stream *stream, struct plat_batch *batch)
     return got;
 }
 
-/* After a call without data: a polling receiver lets the queue fill for a while, so that the system
- * need not wake it for each message. */
+/* After a call without data, a polling receiver sleeps for a fixed time while the queue fills, so that
+ * the system need not wake it for each message. */
 static void pause_polling(struct stream *stream)
 {
     const uint64_t begun_ns = plat_now_ns();
@@ -158,8 +158,8 @@ static void pause_polling(struct stream *stream)
 
 /* ---- the loops ---- */
 
-/* Whether the queue was full at the end of a silence. The data of this call have left the queue
- * already, so they are added: there they took about twice as much memory. */
+/* Whether the queue was full at the end of a silence. The data of this call have left the queue already,
+ * so their memory there is added: about twice their bytes. */
 static bool queue_was_full(const struct stream *stream, uint64_t now_ns, uint64_t bytes)
 {
     uint64_t memory_bytes, most_bytes;
@@ -240,8 +240,8 @@ static void receive_tcp(struct stream *stream)
     }
 }
 
-/* The end marker has arrived: wakes the thread that waits for it. Data of the same receive call
- * have been counted by now. */
+/* Wakes the thread that waits for the end marker. Called after the data of the same receive call have
+ * been counted. */
 static void tell_marked(struct test *test)
 {
     plat_mutex_lock(&test->lock);

@@ -8,7 +8,7 @@
 
 /* A request of the window with its outcome. */
 struct trip {
-    uint64_t at_ns; /* when it was due; of a connection: its connect call */
+    uint64_t at_ns; /* the time when it was due; of a connection: of its connect call */
     uint64_t ns;    /* its round trip, or TRIP_LOST */
 };
 #define TRIP_LOST UINT64_MAX
@@ -46,7 +46,7 @@ struct mirror {
     char card[PLAT_INTERFACE_NAME]; /* the card that was asked for stamps; empty: none */
 };
 
-/* Allocates the state and buffers besides the stream's own. False: no memory. */
+/* Allocates the state and the buffers that the stream does not have. False: no memory. */
 bool ask_prepare(struct stream *stream);
 bool mirror_prepare(struct stream *stream);
 void ask_free(struct ask *ask);
@@ -60,15 +60,15 @@ void mirror_connect_run(struct stream *stream);
 
 /* Waits for the start, and sets the window and the schedule. */
 void ask_begin(struct stream *stream);
-/* Whether requests of that time and later must not be sent any more. */
+/* Whether no request that is due at this time or later may be sent. */
 bool ask_over(const struct stream *stream, uint64_t due_ns);
-/* A request was sent; measured: within the window. */
+/* Accounts for a sent request; `measured`: it belongs to the window. */
 void ask_sent(struct stream *stream, uint64_t sent_ns, bool measured);
 /* Keeps the outcome of a request of the window, if each is reported. */
 void ask_keep_trip(struct ask *ask, const struct settings *settings, uint64_t at_ns, uint64_t ns);
-/* A request was answered at now_ns; its latency counts from from_ns. */
+/* Accounts for a request that was answered at now_ns; its latency counts from from_ns. */
 void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool measured);
-/* The mirror has received a whole request. */
+/* Counts a request that the mirror has received completely. */
 void mirror_requested(struct stream *stream);
 /* TCP: sends the response. False: the connection or the test has ended. */
 bool mirror_respond(struct stream *stream, plat_socket socket);

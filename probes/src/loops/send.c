@@ -1,22 +1,22 @@
 /* The sending loop makes one send call per message, paced or as fast as the socket accepts. It reads
- * the clock once per message, for the time in the message, and twice more around a call in 64, which is
- * timed (call_time.h). After one of 32 timed calls it checks whether the socket has room. The loop knows
- * no window: the supervisor reads its counters. */
+ * the clock once per message, for the time in the message. A random sample of the calls is timed, which
+ * takes two more readings each (call_time.h). After one of 32 timed calls the loop checks whether the
+ * socket has room. The loop knows no window: the supervisor reads its counters. */
 #include <string.h>
 
 #include "loops/send_loop.h"
 
 struct work {
-    bool stamped; /* messages carry a time even when nothing is due */
+    bool stamped; /* messages carry a time, also without a schedule */
     /* Sends one whole message; returns its bytes, or the negative error number. */
     ptrdiff_t (*send)(struct stream *stream, uint64_t sequence, uint64_t due_ns);
-    /* After the last message. */
+    /* Called after the last message. */
     void (*finish)(struct stream *stream, uint64_t sent);
 };
 
 /* ---- TCP ---- */
 
-/* If the test is halted in the middle of a message, its sent bytes count as bytes. */
+/* If the test is halted in the middle of a message, the sent part counts as bytes, not as a message. */
 static ptrdiff_t send_tcp(struct stream *stream, uint64_t sequence, uint64_t due_ns)
 {
     size_t size = stream->test->settings.message_bytes, sent_bytes;
@@ -81,7 +81,7 @@ bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t un
     if (test_halted(test))
         return false;
     if (plat_is_transient(error)) {
-        /* If paced, their time has passed; otherwise the next call sends them. */
+        /* With a rate, the time of these messages has passed; otherwise the next call sends them. */
         stream->pacing.skipped += test->settings.rate_numerator != 0 ? unsent : 0;
         return true;
     }
@@ -108,7 +108,7 @@ bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t un
 
 bool send_wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_ns)
 {
-    /* A thread that may not spin wakes late, and catches up. */
+    /* A thread that may not spin wakes late. It catches up afterwards. */
     const uint64_t worst_ns = test_worker(stream)->spins ? stream->test->worst_sleep_ns : 0;
     while (!test_halted(stream->test)) {
         *now_ns = plat_now_ns();
@@ -119,7 +119,7 @@ bool send_wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_
     return false;
 }
 
-/* Whether the next call would find room. */
+/* Counts whether the next call would find room in the socket buffer. */
 static void look_for_room(struct stream *stream)
 {
     struct plat_wait wait = {.socket = stream->socket, .sending = true};
@@ -128,7 +128,7 @@ static void look_for_room(struct stream *stream)
     stream->calls.rooms += wait.ready;
 }
 
-/* A call that accepted nothing is not timed: it waited for the socket, or failed. */
+/* The time of a call that accepted nothing does not count: it waited for the socket, or failed. */
 static ptrdiff_t send_timed(struct stream *stream, const struct work *work, uint64_t sequence,
                             uint64_t due_ns)
 {
@@ -137,7 +137,7 @@ static ptrdiff_t send_timed(struct stream *stream, const struct work *work, uint
     uint64_t ended_ns = plat_now_ns();
     if (put > 0)
         calltime_add(&stream->calls, ended_ns - begun_ns);
-    /* The check comes after the timed call, so that this call has the same conditions as all others. */
+    /* The check follows the timed call, so that it cannot affect this call. */
     if (put > 0 && calltime_look_due(&stream->calls))
         look_for_room(stream);
     return put;

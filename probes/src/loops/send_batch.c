@@ -1,7 +1,7 @@
-/* The sending loop for many messages per call, which are TCP, datagrams or whole frames. Frames bypass
- * the system's UDP and IP, by their own socket or a ring; the others use the stream's socket. Paced, a
- * call takes the messages that are due, and none leaves before its time; unpaced, as many as there are
- * places. */
+/* The sending loop for many messages per call, by TCP, as datagrams or as whole frames. Frames bypass
+ * the system's UDP and IP by a socket of their own or a ring; other messages use the stream's socket.
+ * With a rate, a call takes the messages that are due, and none leaves before its time. Without a rate,
+ * a call takes as many messages as there are places. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +11,10 @@
 _Static_assert(DATAGRAM_HEADERS_MAX == PLAT_HEADERS, "what is caught has room");
 
 struct send_batch {
-    struct plat_batch places; /* each holds headers and a message, and is sent as it stands */
-    plat_socket frames;       /* PLAT_NO_SOCKET: messages go by the stream's own socket */
-    struct plat_ring ring;    /* without places: messages go by a socket */
-    struct datagram datagram; /* of frames; else without headers */
+    struct plat_batch places; /* each holds headers and a message, and is sent unchanged */
+    plat_socket frames;       /* PLAT_NO_SOCKET: messages use the stream's own socket */
+    struct plat_ring ring;    /* without places: messages use a socket */
+    struct datagram datagram; /* without headers unless messages are frames */
     uint64_t calls;           /* send calls that accepted something */
 };
 
@@ -55,7 +55,8 @@ static bool fits(struct stream *stream, bool v6)
     return false;
 }
 
-/* A datagram that looks like an answer to a hello, which the peer ignores, reveals the headers. */
+/* Learns the headers from a datagram that the system sends. It looks like an answer to a hello, which
+ * the peer ignores. */
 static bool open_frames(struct stream *stream, struct send_batch *batch)
 {
     struct test *test = stream->test;
@@ -90,7 +91,7 @@ static unsigned char *place_of(const struct send_batch *batch, unsigned number)
                                  : batch->places.bytes + number * batch->places.room;
 }
 
-/* Every place gets a whole message: from one to the next only its header changes. */
+/* Writes a whole message into every place. Later only the headers of messages change. */
 static bool fill_places(struct stream *stream)
 {
     struct send_batch *batch = stream->batch;
@@ -142,8 +143,8 @@ static unsigned gather(struct stream *stream, uint64_t sent, unsigned most)
     return ready;
 }
 
-/* A refused message counts as unsent, as a single one does, and so do the due ones after it; unpaced,
- * those are written again. False: the loop ends. */
+/* A refused message counts as unsent. With a rate, so do the messages after it, because they were due;
+ * without a rate, these are written again. False: the loop ends. */
 static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
 {
     const bool paced = stream->test->settings.rate_numerator != 0;
@@ -167,8 +168,8 @@ static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
     return true;
 }
 
-/* Sends all of them by as many calls as needed, unless halted: then the sent part of a message counts
- * as bytes. False: the loop ends. */
+/* Sends all messages by as many calls as needed. If the test is halted meanwhile, the sent part of a
+ * message counts as bytes. False: the loop ends. */
 static bool hand_over_tcp(struct stream *stream, unsigned ready, uint64_t *sent)
 {
     const size_t size = stream->test->settings.message_bytes;
@@ -191,7 +192,7 @@ static bool hand_over_tcp(struct stream *stream, unsigned ready, uint64_t *sent)
     return true;
 }
 
-/* How many messages the next call may take. 0: there was no room in time. */
+/* Number of messages that the next call may take. 0: there was no room in time. */
 static unsigned room_of(struct send_batch *batch, uint64_t rest)
 {
     unsigned most = batch->places.count;
@@ -202,14 +203,14 @@ static unsigned room_of(struct send_batch *batch, uint64_t rest)
     return rest < most ? (unsigned)rest : most;
 }
 
-/* The error of a ring without room. */
+/* Lets a ring without room make progress, and handles its error. False: the loop ends. */
 static bool nudge(struct stream *stream, uint64_t sent)
 {
     ptrdiff_t put = plat_ring_send(&stream->batch->ring, 0, 0);
     return put == 0 || send_may_go_on(stream, (int)-put, sent, 0);
 }
 
-/* A frame that the interface dropped has a number, and counts as sent and lost; one that was not
+/* A frame that the interface dropped has a number, so it counts as sent and lost. A frame that was not
  * accepted does not count as sent. */
 static void end_ring(struct stream *stream, uint64_t *sent)
 {

@@ -1,11 +1,11 @@
-/* Declares the common parts of the two sending loops, and the interface of the one for batches. */
+/* Declares the common parts of both sending loops, and the interface of the loop for batches. */
 #ifndef SEND_LOOP_H
 #define SEND_LOOP_H
 
 #include "loops/traffic.h"
 
-/* Handles a send call that accepted nothing: counts its `unsent` messages, which are not sent any
- * more. False: the loop ends. True: the next message may be sent. */
+/* Handles a send call that accepted nothing, and counts its `unsent` messages. False: the loop ends.
+ * True: the next message may be sent. */
 bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t unsent);
 /* Sleeps while the next message's time is farther off than the worst sleep, then spins.
  * False: halted. */
@@ -16,12 +16,12 @@ void send_count(struct stream *stream, uint64_t sent, uint64_t bytes);
 /* TCP, after the last message: a test with a count ends the connection in order. */
 void send_finish_tcp(struct stream *stream);
 
-/* Room for the messages of one call. False: no memory. */
+/* Allocates room for the messages of one call. False: no memory. */
 bool send_batch_prepare(struct stream *stream);
 void send_batch_free(struct send_batch *batch);
 /* The loop of methods that send many messages by one call. */
 void send_batch_run(struct stream *stream);
-/* Number of calls that it made. */
+/* Number of send calls that accepted something. */
 uint64_t send_batch_calls(const struct stream *stream);
 
 #endif

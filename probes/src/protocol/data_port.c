@@ -21,7 +21,7 @@ static bool all_zero(const unsigned char *bytes, size_t length)
     return any == 0;
 }
 
-/* token, stream, flags, 12 zero bytes */
+/* Layout: token, stream, flags, 12 zero bytes. */
 void dataport_preface_write(unsigned char into[DATAPORT_PREFACE],
                             const unsigned char token[DATAPORT_TOKEN], unsigned stream)
 {
@@ -40,7 +40,7 @@ bool dataport_preface_read(const unsigned char bytes[DATAPORT_PREFACE],
     return ours && all_zero(bytes + 20, DATAPORT_PREFACE - 20);
 }
 
-/* magic, kind, flags, stream, token, messages, 16 zero bytes */
+/* Layout: magic, kind, flags, stream, token, messages, 16 zero bytes. */
 void dataport_control_write(unsigned char into[DATAPORT_CONTROL], enum dataport_kind kind,
                             unsigned stream, const unsigned char token[DATAPORT_TOKEN],
                             uint64_t messages)
@@ -89,7 +89,7 @@ void dataport_bare_fill(unsigned char into[DATAPORT_BARE_MAX], uint32_t tag, uns
     dataport_fill(into, DATAPORT_BARE_MAX, (uint64_t)tag << 32 | stream);
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014) */
+/* By splitmix64 (Steele, Lea, Flood 2014). */
 void dataport_fill(unsigned char *into, size_t length, uint64_t seed)
 {
     for (size_t i = 0; i < length; i += 8) {

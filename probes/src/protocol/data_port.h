@@ -27,7 +27,7 @@ enum dataport_kind {
     DATAPORT_RESPONSE = 19
 };
 
-/* Compares in a time that depends only on the length. */
+/* Compares bytes in a time that depends only on their number. */
 bool dataport_equal(const unsigned char *first, const unsigned char *second, size_t length);
 
 /* TCP: the first bytes of a connection. */
@@ -40,8 +40,8 @@ bool dataport_preface_read(const unsigned char bytes[DATAPORT_PREFACE],
                            const unsigned char token[DATAPORT_TOKEN],
                            struct dataport_preface *out);
 
-/* UDP: hello, answer, end marker, leave. `messages` is the sender's count in end markers, else
- * 0. */
+/* UDP: a hello, an answer, an end marker or a leave. `messages` is the sender's count in an end marker,
+ * otherwise 0. */
 struct dataport_control {
     unsigned kind, flags, stream;
     uint64_t messages;
@@ -49,16 +49,16 @@ struct dataport_control {
 void dataport_control_write(unsigned char into[DATAPORT_CONTROL], enum dataport_kind kind,
                             unsigned stream, const unsigned char token[DATAPORT_TOKEN],
                             uint64_t messages);
-/* True only for a datagram of 48 bytes that is one of these and has the token. */
+/* True only for a control datagram of 48 bytes with the token. */
 bool dataport_control_read(const unsigned char *bytes, size_t length,
                            const unsigned char token[DATAPORT_TOKEN],
                            struct dataport_control *out);
 
-/* UDP data. */
+/* The header of a UDP message. */
 struct dataport_data {
     unsigned flags, stream;
     uint64_t sequence;
-    uint64_t due_ns; /* of the sender's clock; only where `timed` */
+    uint64_t due_ns; /* by the sender's clock; only if `timed` */
     bool timed;
 };
 /* The XOR of the four 32-bit words of the token. */
@@ -70,9 +70,9 @@ static inline unsigned dataport_header_bytes(size_t message_bytes)
     return message_bytes >= 24 ? 24 : message_bytes >= 16 ? 16 : 0;
 }
 
-/* Writes the header of a message of message_bytes. Below 16 bytes a request and a response have only
- * their kind, as the first byte, so that no mirror mistakes one for the other; data have no header.
- * `into` has message_bytes bytes. */
+/* Writes the header of a message of message_bytes, the size of `into`. Below 16 bytes, requests and
+ * responses have only their kind, as the first byte, so that no mirror mistakes a response for a
+ * request. Data messages below 16 bytes have no header. */
 static inline void dataport_message_write(unsigned char *into, size_t message_bytes,
                                           enum dataport_kind kind, uint32_t tag, unsigned stream,
                                           uint64_t sequence, uint64_t due_ns)
@@ -117,23 +117,23 @@ static inline bool dataport_data_read(const unsigned char *bytes, size_t length,
     return dataport_message_read(bytes, length, DATAPORT_DATA, tag, out);
 }
 
-/* Whether a datagram of 1 to 15 bytes is a request or a response: its first byte. */
+/* Whether a datagram of 1 to 15 bytes is of this kind (request or response), by its first byte. */
 static inline bool dataport_bare_is(const unsigned char *bytes, size_t length,
                                     enum dataport_kind kind)
 {
     return length >= 1 && length < 16 && bytes[0] == kind;
 }
 
-/* Whether a datagram begins like one of this kind with this token's tag; only the first 16 of `length`
- * bytes are checked. */
+/* Whether a datagram begins like a message of this kind with the tag of this token. Only the first 16 of
+ * `length` bytes are checked. */
 bool dataport_message_of(const unsigned char *bytes, size_t length, enum dataport_kind kind,
                          const unsigned char token[DATAPORT_TOKEN]);
 
-/* The content of every message of a stream without headers: only the content distinguishes these
+/* Writes the content of every message of a stream without headers. Only this content distinguishes the
  * messages from late ones of an earlier test on the same ports. */
 void dataport_bare_fill(unsigned char into[DATAPORT_BARE_MAX], uint32_t tag, unsigned stream);
 
-/* Pseudo-random filling, which is the same for the same seed and hardly compressible. */
+/* Fills memory with pseudo-random bytes, which are equal for equal seeds and hardly compressible. */
 void dataport_fill(unsigned char *into, size_t length, uint64_t seed);
 
 #endif

@@ -11,7 +11,7 @@ struct keys {
     struct error first; /* word NULL: no error so far */
 };
 
-/* A NULL word is no error. */
+/* Keeps an error if it is the first one; a NULL word is no error. */
 void keys_note(struct keys *keys, const char *word, const char *key, const char *detail);
 bool keys_given(const struct keys *keys, const char *key);
 
@@ -19,7 +19,8 @@ struct key_range {
     const char *key;
     uint64_t least, most, otherwise;
 };
-/* A whole number; decimal seconds, in ns, as is their range; 0 or 1, else 0. */
+/* Each reads the value of a key, or its default. keys_number: a whole number. keys_seconds: decimal
+ * seconds as ns; the range is in ns too. keys_flag: 0 or 1, with the default 0. */
 uint64_t keys_number(struct keys *keys, struct key_range range);
 uint64_t keys_seconds(struct keys *keys, struct key_range range);
 bool keys_flag(struct keys *keys, const char *key);

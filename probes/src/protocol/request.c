@@ -45,7 +45,7 @@ static const char *refuse(struct request_fault *fault, const char *word, const c
     return word;
 }
 
-/* %XX in place. False: a percent sign without two hex digits. */
+/* Decodes %XX in place. False: a percent sign without two hex digits. */
 static bool decode(char *text, size_t *length)
 {
     size_t put = 0;
@@ -72,7 +72,7 @@ static const struct request_pair *find_pair(const struct request *request, const
     return NULL;
 }
 
-/* One word key=value with a NUL behind it. */
+/* Reads one word key=value, which has a NUL behind it. */
 static const char *take_pair(char *word, size_t length, struct request *out,
                              struct request_fault *fault)
 {
@@ -110,7 +110,8 @@ static bool verb_fine(const char *verb, size_t length)
     return length > 0;
 }
 
-/* Splits off the next word: up to a space, which becomes its NUL. Returns its length. */
+/* Splits off the next word, which ends at a space, and replaces the space by a NUL. Returns the length
+ * of the word. */
 static size_t cut_word(char **at, char *end, char **word)
 {
     *word = *at;
@@ -239,7 +240,8 @@ const char *request_u64(const struct request *request, const char *key, uint64_t
     return NULL;
 }
 
-/* A decimal with at most nine places, as billionths. `most_whole` bounds the part before the point. */
+/* Reads a decimal with at most nine places as billionths. The part before the point is at most
+ * `most_whole`. */
 static bool decimal(const struct request_pair *pair, uint64_t most_whole, uint64_t *whole,
                     uint64_t *billionths)
 {

@@ -30,7 +30,7 @@ const char *const settings_mirror_keys[] = {
 
 /* ---- numbers ---- */
 
-/* The word `message`: the bytes of a send call. */
+/* The value `message` means the size of a message. */
 static void read_receive_call(struct keys *keys, struct settings *out)
 {
     static const struct key_range range = {"receive_call", 1, MESSAGE_MAX_BYTES, 262144};
@@ -169,7 +169,7 @@ static void read_methods(struct keys *keys, struct settings *out)
         keys_note(keys, "bad-value", "method", "packet and xdp are only for senders over UDP");
 }
 
-/* How a stream's receiver waits. */
+/* Reads how a stream's receiver waits. */
 static void read_waiting(struct keys *keys, struct settings *out)
 {
     out->poll = keys_flag(keys, "poll");
@@ -185,7 +185,7 @@ static void read_waiting(struct keys *keys, struct settings *out)
         keys_note(keys, "bad-value", "adapt", "spin, poll or adapt, one of them");
 }
 
-/* Where a thread serves many streams it waits for all of them at once, and sends one by one. */
+/* A thread with many streams must wait for all of them at once, and sends one message per call. */
 static void check_many(struct keys *keys, const struct settings *out)
 {
     if (out->streams <= WORKERS_MAX)
@@ -196,7 +196,7 @@ static void check_many(struct keys *keys, const struct settings *out)
         keys_note(keys, "bad-value", "poll", "with more than 64 streams the receiver must wait or spin");
 }
 
-/* What protocols and this combination of keys cannot do. */
+/* Refuses keys that exclude each other, and keys that the protocol does not support. */
 static void check_together(struct keys *keys, const struct settings *out)
 {
     const struct plat_address *family = out->listen ? &out->bind : &out->to;

@@ -11,10 +11,10 @@
 #include "protocol/request.h"
 
 #define STREAMS_MAX 1000 /* WINDOW_STREAMS_MAX */
-#define WORKERS_MAX 64   /* threads of a test; up to as many streams have one each */
+#define WORKERS_MAX 64   /* threads of a test; with more streams, threads serve several */
 #define MESSAGE_MAX_BYTES 16777216u
 #define KEEP_MAX 1000 /* round trips reported one by one */
-#define TRIPS_MAX 1000000 /* the same with their times, after the window */
+#define TRIPS_MAX 1000000 /* round trips reported with their times, after the window */
 
 /* Verb and role: the loop that this side runs. */
 enum role { ROLE_RECEIVE, ROLE_SEND, ROLE_ASK, ROLE_MIRROR };
@@ -23,15 +23,15 @@ enum kind {
     KIND_STREAM,
     KIND_CHECK,      /* only opens the streams and sends one packet each way */
     KIND_ROUND_TRIP, /* of `ask` and `mirror` */
-    KIND_CONNECT     /* the same, with a TCP connection for each */
+    KIND_CONNECT     /* of `ask` and `mirror`, with a TCP connection for each round trip */
 };
 
 /* How a sender passes its messages to its system. */
 enum method {
     METHOD_PLAIN,
-    METHOD_BATCH,  /* many by one call */
-    METHOD_PACKET, /* the same as our own frames */
-    METHOD_XDP     /* our own frames from memory shared with the system */
+    METHOD_BATCH,  /* many messages per call */
+    METHOD_PACKET, /* many messages per call, as our own frames */
+    METHOD_XDP     /* our own frames, from memory shared with the system */
 };
 
 struct settings {
@@ -49,7 +49,7 @@ struct settings {
     uint64_t count;       /* 0: `seconds` bounds the test */
     uint64_t seconds_ns, warm_up_ns;
     uint64_t deadline_ns; /* counted from the request */
-    uint64_t drain_ns;    /* how long a receiver waits for data in flight; 0: the default */
+    uint64_t drain_ns;    /* maximum wait of a receiver for data in flight; 0: the default */
     uint64_t start_ns, open_ns, close_ns; /* by our clock; 0: not given */
     uint32_t socket_buffer_bytes; /* 0: the system's autotuning */
     uint32_t receive_call_bytes;
@@ -65,7 +65,7 @@ struct settings {
     /* Round trips. */
     uint32_t response_bytes;
     unsigned outstanding; /* requests in flight at once */
-    uint64_t timeout_ns;  /* UDP: after it a request without an answer is lost */
+    uint64_t timeout_ns;  /* UDP: time after which a request without an answer is lost */
     unsigned keep;        /* round trips that are reported one by one */
     uint64_t trips;       /* requests of the window that are reported with their times; 0: none */
     bool echo;            /* the peer is any RFC 862 echo and does not know our protocol */
@@ -88,7 +88,8 @@ extern const char *const settings_keys[], *const settings_ask_keys[], *const set
 /* By hand, a missing `bind` becomes loopback, and a missing token is generated. */
 struct error settings_read(const struct request *request, bool by_hand, struct settings *out);
 
-/* Number of threads for the test's streams: one per stream, or one per CPU if there are more streams. */
+/* Number of threads for the test's streams: one per stream; above WORKERS_MAX streams, one per
+ * requested CPU, or one without requested CPUs. */
 static inline unsigned settings_workers(const struct settings *settings)
 {
     if (settings->streams <= WORKERS_MAX)
@@ -105,7 +106,7 @@ static inline struct plat_address settings_to(const struct settings *settings, u
 }
 
 struct keys;
-/* `cpu` or `cpus`. */
+/* Reads the key `cpu` or `cpus`. */
 void settings_read_cpus(struct keys *keys, struct settings *out);
 /* The parts of settings_read. The last two need the results of all others. */
 void settings_read_addresses(struct keys *keys, struct settings *out);

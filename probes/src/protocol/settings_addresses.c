@@ -6,7 +6,7 @@
 #include "protocol/keys.h"
 #include "protocol/settings.h"
 
-/* `ADDRESS:PORT[,PORT…]`, IPv6 in brackets. */
+/* Parses `ADDRESS:PORT[,PORT…]`; an IPv6 address is in brackets. */
 static bool parse_to(const char *text, struct settings *out)
 {
     char address[128];

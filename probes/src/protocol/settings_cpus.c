@@ -6,7 +6,7 @@
 
 #define CPU_LARGEST 65535
 
-/* `0,2,4`: a place for each, in the order in which threads take them. */
+/* Parses a list such as `0,2,4`, in the order in which threads take the CPUs. */
 static bool parse_cpus(const char *text, struct settings *out)
 {
     for (out->cpu_count = 0; out->cpu_count < WORKERS_MAX;) {

@@ -1,4 +1,4 @@
-/* Reads the keys that only `ask` and `mirror` have, and what they exclude. */
+/* Reads the keys that only `ask` and `mirror` have, and refuses keys that they exclude. */
 #include "protocol/keys.h"
 #include "protocol/settings.h"
 #include "pure/in_flight.h"
@@ -58,7 +58,7 @@ static void check_tcp(struct keys *keys, const struct settings *out)
         keys_note(keys, "bad-value", "timeout", "TCP sees to lost requests itself");
 }
 
-/* Number of requests of the window, if each is to be reported: as many as are due in it. */
+/* Sets the number of requests that are reported one by one: all that are due in the window. */
 static void read_trips(struct keys *keys, struct settings *out)
 {
     if (!keys_flag(keys, "trips"))
@@ -72,7 +72,7 @@ static void read_trips(struct keys *keys, struct settings *out)
     if (due > TRIPS_MAX)
         keys_note(keys, "bad-value", "trips", "more than 1000000 requests in the window");
     else
-        out->trips = (uint64_t)due + 2; /* one more at its beginning, and one for rounding */
+        out->trips = (uint64_t)due + 2; /* one at the beginning of the window, and one for rounding */
 }
 
 static void check_connections(struct keys *keys, const struct settings *out)

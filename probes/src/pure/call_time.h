@@ -13,7 +13,7 @@
 #define CALLTIME_FIRST 16     /* timed calls whose median decides between the steps */
 #define CALLTIME_SLOW_NS 10000
 #define CALLTIME_BITS 4       /* 16 buckets an octave, each at most 6.25 % of its lowest value wide */
-#define CALLTIME_OCTAVES 37   /* up to 2^40 ns, 18 minutes; longer calls count as that */
+#define CALLTIME_OCTAVES 37   /* up to 2^40 ns, 18 minutes; longer calls count as this */
 #define CALLTIME_BUCKETS (CALLTIME_OCTAVES << CALLTIME_BITS)
 
 struct calltime {
@@ -25,7 +25,7 @@ struct calltime {
     uint64_t bucket[CALLTIME_BUCKETS];
 };
 
-/* Makes it empty; `seed` may be any number. The first call is never timed: it is not typical. */
+/* Empties the histogram; `seed` may be any number. The first call is never timed: it is not typical. */
 void calltime_init(struct calltime *calls, uint32_t seed);
 /* Sets calls->countdown to the next step: 1 to twice the average less one. */
 void calltime_step(struct calltime *calls);

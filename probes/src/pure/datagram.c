@@ -15,7 +15,7 @@ unsigned datagram_ip_bytes(bool v6)
     return (v6 ? V6_BYTES : V4_BYTES) + UDP_BYTES;
 }
 
-/* Whether it is an IPv4 header without options, of a datagram that is not fragmented. */
+/* Whether this is an IPv4 header without options, of a datagram that is not fragmented. */
 static bool is_v4(const unsigned char *ip)
 {
     return ip[0] == 0x45 && ip[9] == UDP_PROTOCOL && (ip[6] & 0x3f) == 0 && ip[7] == 0;
@@ -58,8 +58,8 @@ bool datagram_init(struct datagram *out, const unsigned char *headers, size_t le
     out->header_bytes = (unsigned)length;
     out->message_bytes = message_bytes;
     out->changing_bytes = changing_bytes;
-    /* The addresses stand at the end of both headers; with protocol and length they are the pseudo
-     * header. */
+    /* The pseudo header consists of addresses, protocol and length. The addresses are the last bytes
+     * of the IP header in both versions. */
     const size_t addresses_bytes = v6 ? 32 : 8;
     uint32_t sum = UDP_PROTOCOL + (uint32_t)udp_bytes;
     sum = datagram_sum(udp - addresses_bytes, addresses_bytes, sum);

@@ -1,5 +1,5 @@
-/* Turns the headers of one datagram of a stream into those of another. The system sent the first; the
- * other has its own length and checksum (RFC 791, 768, 8200, 1071). */
+/* Makes the headers of a stream's datagrams from those of one datagram that the system sent. Lengths and
+ * checksums differ (RFC 791, 768, 8200, 1071). */
 #ifndef DATAGRAM_H
 #define DATAGRAM_H
 
@@ -17,12 +17,12 @@ struct datagram {
     size_t changing_bytes;
 };
 
-/* Bytes of IP's and UDP's headers. */
+/* Number of bytes of the headers of IP and UDP. */
 unsigned datagram_ip_bytes(bool v6);
 
-/* Reads the `length` bytes before the payload of a datagram. Messages have message_bytes as `message`,
- * and only their first changing_bytes (an even number) differ. False: these are not the headers of one
- * whole UDP datagram of that IP version without options, or the message does not fit into one. */
+/* Reads the `length` bytes before the payload of a datagram. Every message has message_bytes bytes and
+ * is equal to `message` after the first changing_bytes (an even number). False: these are not the
+ * headers of a whole UDP datagram of that IP version without options, or the message is too long. */
 bool datagram_init(struct datagram *out, const unsigned char *headers, size_t length, bool v6,
                    const unsigned char *message, size_t message_bytes, size_t changing_bytes);
 

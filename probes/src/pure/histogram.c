@@ -15,7 +15,7 @@ size_t histogram_pairs(const struct histogram *histogram, unsigned bits, uint64_
     for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
         if (histogram->bucket[i] == 0)
             continue;
-        /* A bucket of fewer bits holds whole buckets of more. */
+        /* A bucket with fewer bits holds whole buckets with more bits. */
         unsigned bucket = histogram_bucket(histogram_lowest(i, HISTOGRAM_BITS), bits);
         if (used > 0 && into[used - 2] == bucket) {
             into[used - 1] += histogram->bucket[i];

@@ -52,8 +52,8 @@ static inline void histogram_add(struct histogram *histogram, uint64_t value)
  * numbers it wrote. */
 size_t histogram_pairs(const struct histogram *histogram, unsigned bits, uint64_t *into);
 
-/* The same with so many bits that it has at most `most_characters`, written as decimals with a comma
- * each; *bits becomes their number, 7 if nothing had to be merged. */
+/* The same with as many bits as fit into most_characters, as decimal numbers with a comma each.
+ * *bits becomes the number of bits, 7 if nothing had to be merged. */
 size_t histogram_pairs_within(const struct histogram *histogram, size_t most_characters,
                               uint64_t *into, unsigned *bits);
 

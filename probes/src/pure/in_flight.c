@@ -24,7 +24,7 @@ static uint64_t first_waiting(const struct in_flight *in_flight)
     return first;
 }
 
-/* A request is not waiting any more. */
+/* Ends the waiting of a request. */
 static void end_waiting(struct in_flight *in_flight, struct in_flight_request *request,
                         uint8_t state)
 {
@@ -35,7 +35,7 @@ static void end_waiting(struct in_flight *in_flight, struct in_flight_request *r
     if (in_flight->waiting == 0)
         in_flight->oldest = in_flight->next;
     else if (in_flight->next - in_flight->oldest > IN_FLIGHT_SLOTS)
-        in_flight->oldest = first_waiting(in_flight); /* a request waited for a turn of the ring */
+        in_flight->oldest = first_waiting(in_flight); /* it waited while the whole ring was used once */
     else
         while (!waits(in_flight, in_flight->oldest))
             in_flight->oldest++;

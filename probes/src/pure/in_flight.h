@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define IN_FLIGHT_MAX 1024   /* waiting at once */
-#define IN_FLIGHT_SLOTS 4096 /* remembered */
+#define IN_FLIGHT_MAX 1024   /* requests that wait at once */
+#define IN_FLIGHT_SLOTS 4096 /* requests that are remembered */
 
 struct in_flight_request {
     uint64_t sequence;
@@ -28,7 +28,7 @@ struct in_flight {
 /* The sequence number of the next request; fewer than IN_FLIGHT_MAX must be waiting. Numbers whose slot
  * still has a waiting request are skipped. */
 uint64_t in_flight_next(struct in_flight *in_flight);
-/* The request with that number has been sent. */
+/* Notes that the request with the next sequence number has been sent. */
 static inline void in_flight_sent(struct in_flight *in_flight, uint64_t from_ns, uint64_t sent_ns,
                                   bool measured);
 
@@ -43,7 +43,7 @@ enum in_flight_fate {
 enum in_flight_fate in_flight_answer(struct in_flight *in_flight, uint64_t sequence,
                                      const struct in_flight_request **request);
 
-/* The next request whose time-out has passed, which is lost from now on; NULL: none (any more). */
+/* The next request whose time-out has passed, and which is lost from now on. NULL: there is none. */
 const struct in_flight_request *in_flight_lost(struct in_flight *in_flight, uint64_t now_ns,
                                                uint64_t timeout_ns);
 /* Gives up the oldest request before its time-out, because the peer's host refused it. NULL: none is

@@ -104,7 +104,7 @@ void pacing_of_bit_rate(uint64_t bit_numerator, uint64_t bit_denominator, uint32
     *rate_denominator = bit_denominator / shared * bits;
 }
 
-/* Moves the schedule on without sending. */
+/* Skips messages of the schedule. */
 static void leave_out(struct pacing *p, uint64_t messages)
 {
     struct quotient rest = divide(messages, p->step_rest, p->due_rest, p->rate_numerator);
@@ -116,8 +116,8 @@ static void leave_out(struct pacing *p, uint64_t messages)
 
 void pacing_skip(struct pacing *p, uint64_t now_ns)
 {
-    /* A step is less than step_ns + 1, so this many steps are surely not too many; what is left
-     * shrinks to half or less with each pass. */
+    /* A step is less than step_ns + 1, so `sure` steps are not too many. The rest shrinks to half or
+     * less with each pass. */
     for (;;) {
         uint64_t sure = (now_ns - p->due_ns) / (p->step_ns + 1);
         if (sure <= p->burst + 1)

@@ -29,7 +29,7 @@ struct pacing {
 bool pacing_init(struct pacing *p, uint64_t t0_ns, uint64_t rate_numerator,
                  uint64_t rate_denominator, uint64_t burst);
 
-/* The same for `times` (at least 1) the rate: many streams with one schedule. */
+/* The same with the rate multiplied by `times` (at least 1), for many streams with one schedule. */
 bool pacing_init_share(struct pacing *p, uint64_t t0_ns, uint64_t rate_numerator,
                        uint64_t rate_denominator, unsigned times, uint64_t burst);
 
@@ -38,7 +38,7 @@ bool pacing_init_share(struct pacing *p, uint64_t t0_ns, uint64_t rate_numerator
 void pacing_of_bit_rate(uint64_t bit_numerator, uint64_t bit_denominator, uint32_t message_bytes,
                         uint64_t *rate_numerator, uint64_t *rate_denominator);
 
-/* Skips the messages by which the sender is behind beyond `burst`; pacing_now calls it. */
+/* Skips messages so that at most `burst` are due at now_ns; pacing_now calls it. */
 void pacing_skip(struct pacing *p, uint64_t now_ns);
 
 /* Whether a message is due. If so, *due_ns is its time in the schedule, and the caller sends it now and
@@ -67,7 +67,7 @@ static inline void pacing_sent(struct pacing *p, uint64_t now_ns)
     }
 }
 
-/* How long to sleep before the next call; 0: spin, because a sleep may take worst_sleep_ns longer. */
+/* Time to sleep before the next call. 0: spin, because a sleep may take worst_sleep_ns longer. */
 static inline uint64_t pacing_sleep_ns(uint64_t due_ns, uint64_t now_ns, uint64_t worst_sleep_ns)
 {
     if (due_ns <= now_ns || due_ns - now_ns <= worst_sleep_ns)
@@ -75,10 +75,10 @@ static inline uint64_t pacing_sleep_ns(uint64_t due_ns, uint64_t now_ns, uint64_
     return due_ns - now_ns - worst_sleep_ns;
 }
 
-/* The most messages that were due at once and sent back to back, at most the burst; 0 if none was
- * sent. */
+/* Maximum number of messages that were due at once and sent back to back, at most the burst; 0 if none
+ * was sent. */
 uint64_t pacing_largest_burst(const struct pacing *p);
-/* Buckets up to the last one in use. */
+/* Number of buckets up to the last one in use. */
 unsigned pacing_buckets(const struct pacing *p);
 
 #endif

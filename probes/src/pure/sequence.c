@@ -14,7 +14,7 @@ void sequence_init_narrow(struct sequence *s, uint32_t window)
     s->narrowed = SEQUENCE_WINDOW - window;
 }
 
-/* Clears the numbers `from` to `to` - 1: their places still have numbers that are a window older. */
+/* Clears the places of the numbers `from` to `to` - 1, which older numbers have used before. */
 static void clear_seen(struct sequence *s, uint64_t from, uint64_t to)
 {
     if (to - from >= sequence_window(s)) {

@@ -1,6 +1,6 @@
 /* Accounts for one UDP stream by its sequence numbers, so that sent = received + lost. One writer.
  * Duplicates are recognised within the last 2^20 messages (fewer with many streams). An older message is
- * `late`: it counts neither as received nor as duplicate, because that is unknown. */
+ * `late`: it does not count as received or duplicate, because it could be either. */
 #ifndef SEQUENCE_H
 #define SEQUENCE_H
 
@@ -14,13 +14,13 @@ struct sequence {
     uint64_t next;       /* one above the greatest so far: NextExp of RFC 4737 */
     uint64_t distinct;   /* first copies */
     uint64_t duplicates; /* further copies, on top of the distinct ones */
-    uint64_t reordered;  /* those of the distinct ones that followed a greater number, RFC 4737 */
+    uint64_t reordered;  /* distinct ones that followed a greater number, RFC 4737 */
     uint64_t late;
     uint64_t transit_ns; /* arrival - due of the last message, modulo 2^64 (two clocks) */
     uint64_t jitter_16;  /* RFC 3550's J in sixteenths of a nanosecond */
     bool timed;          /* transit_ns holds something */
     bool jittered;       /* two messages have been timed */
-    uint32_t narrowed;   /* by how much less than SEQUENCE_WINDOW is remembered */
+    uint32_t narrowed;   /* how many fewer than SEQUENCE_WINDOW are remembered */
     uint64_t bits[SEQUENCE_WINDOW / 64];
 };
 
@@ -56,8 +56,8 @@ static inline enum sequence_verdict sequence_add(struct sequence *s, uint64_t nu
     return SEQUENCE_NEW;
 }
 
-/* RFC 3550 interarrival jitter, 6.4.1; for first copies, in the order of arrival. due_ns is of the
- * sender's clock, arrived_ns of ours: only differences of differences are used. */
+/* Updates the interarrival jitter (RFC 3550, 6.4.1); call it for first copies, in the order of arrival.
+ * due_ns is by the sender's clock, arrived_ns by ours: only differences of differences are used. */
 static inline void sequence_time(struct sequence *s, uint64_t due_ns, uint64_t arrived_ns)
 {
     uint64_t transit = arrived_ns - due_ns;
@@ -69,7 +69,7 @@ static inline void sequence_time(struct sequence *s, uint64_t due_ns, uint64_t a
     }
     if (step >> 63)
         step = 0 - step;
-    if (step >> 40) /* a peer's nonsense (18 minutes) must not overflow the sum */
+    if (step >> 40) /* an absurd time of a peer must not overflow the sum */
         step = UINT64_C(1) << 40;
     s->jitter_16 += step - ((s->jitter_16 + 8) >> 4);
     s->jittered = true;
@@ -78,8 +78,8 @@ static inline void sequence_time(struct sequence *s, uint64_t due_ns, uint64_t a
 /* Jitter in ns; false until two messages have been timed. */
 bool sequence_jitter_ns(const struct sequence *s, uint64_t *out);
 
-/* losses = sent - distinct. False, and nothing written, if more arrived than were sent: then one of
- * the two numbers is wrong, and there is no figure. */
+/* losses = sent - distinct. False, and nothing written, if more messages arrived than were sent: one of
+ * the two counts is wrong, so there is no figure. */
 bool sequence_lost(uint64_t sent, uint64_t distinct, uint64_t *losses);
 
 #endif

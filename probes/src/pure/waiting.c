@@ -32,7 +32,8 @@ static unsigned slice_count(const struct waiting *waiting, enum way way)
     return waiting->slices[way] < WAITING_SLICES ? waiting->slices[way] : WAITING_SLICES;
 }
 
-/* The lower one of two medians: a slice that began with a full queue must not decide. */
+/* The median; of an even number, the lower one, so that a slice that began with a full queue does not
+ * decide. */
 static double median(const struct waiting *waiting, enum way way)
 {
     double sorted[WAITING_SLICES];

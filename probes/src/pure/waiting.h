@@ -1,8 +1,8 @@
 /* The ways in which a stream's receiver waits for data, and the choice between two of them.
  * An adaptive receiver alternates between `blocking` and `polling` during the warm-up, a slice of time
- * each, and counts the received bytes. After the warm-up it keeps `polling` if that received clearly
- * more, otherwise `blocking`, and does not change any more. If the wire or the sender is the limit, both
- * receive the same, and it blocks as an application would. */
+ * each, and counts the received bytes. After the warm-up it keeps `polling` if polling received clearly
+ * more, otherwise `blocking`. If the wire or the sender is the limit, both ways receive the same, and
+ * the receiver blocks as an application would. */
 #ifndef WAITING_H
 #define WAITING_H
 
@@ -15,12 +15,12 @@ enum way {
     WAY_SPINNING  /* it polls without a pause */
 };
 
-/* Interval of a receiver that polls: a socket buffer of the default size has room for twice as much as
- * arrives in it at a million datagrams per second. */
+/* Interval of a receiver that polls. At a million datagrams per second, a socket buffer of the default
+ * size has room for the datagrams of two intervals. */
 #define WAITING_POLL_NS UINT64_C(100000)
 
 #define WAITING_SLICE_NS UINT64_C(10000000)
-#define WAITING_SLICES 8       /* of each way that count: the last ones */
+#define WAITING_SLICES 8       /* the last slices of each way count */
 #define WAITING_SLICES_LEAST 3 /* with fewer of either the comparison is inconclusive */
 #define WAITING_GAIN 1.05      /* factor by which polling must receive more */
 #define WAITING_NEVER_NS UINT64_MAX

@@ -1,6 +1,6 @@
-/* Prints records, each by one write, and makes those of a listener and of an error. A separate thread
- * writes them, because a write blocks while nobody reads, and neither a test's deadline nor the lease
- * nor the end of input may wait for that. */
+/* Prints records, each by one write, and makes those of a listener and of an error. A write blocks
+ * while nobody reads, but a test's deadline, the lease and the end of input must not wait for a reader.
+ * So a separate thread writes the records. */
 #include "test/records.h"
 
 #include <stdio.h>

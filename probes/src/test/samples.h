@@ -9,7 +9,7 @@
 /* All values at one edge; values that a system does not report are marked as absent. */
 struct edge {
     bool is_sampled;
-    uint64_t now_ns, clock_ns, wall_ns, raw_ns; /* clock_ns: right beside raw and wall */
+    uint64_t now_ns, clock_ns, wall_ns, raw_ns; /* clock_ns: read together with raw and wall */
     bool raw, slept;
     uint64_t slept_ns; /* time that this host was suspended so far */
     uint64_t stalled_ns; /* time of this test so far in which its process did not run */
@@ -20,7 +20,7 @@ struct edge {
     uint64_t stream_bytes[STREAMS_MAX]; /* per stream; their sum is `bytes`, or acked_bytes */
     uint64_t thread_ns[WORKERS_MAX];
     bool thread[WORKERS_MAX];
-    uint64_t delay_ns[WORKERS_MAX]; /* time ready to run and waiting for a CPU */
+    uint64_t delay_ns[WORKERS_MAX]; /* time in which a thread was ready and waited for a CPU */
     bool delay[WORKERS_MAX];
     int thread_cpu[WORKERS_MAX]; /* the CPU on which the thread ran last; -1: unknown */
     bool throttling;
@@ -55,8 +55,8 @@ struct refresh {
     uint64_t changes;           /* observed changes, without the first reading */
     uint64_t step_ns;           /* longest time between two of them */
 };
-/* Sampling stops after this many changes. Each sample reads a file of the system, on the CPU of a pinned
- * receiver, and costs it throughput (docs/benchmarks.md). */
+/* Sampling stops after this many changes. Each sample reads a file of the system; on the CPU of a pinned
+ * receiver, this costs throughput (docs/benchmarks.md). */
 #define REFRESHES 5
 
 /* State of the sockets and counters of the interface, right after the sockets were opened. */

@@ -22,11 +22,11 @@
 #define QUIET_NS (200 * MILLISECOND_NS)       /* a drain ends after this much silence */
 #define MARKED_QUIET_NS (20 * MILLISECOND_NS) /* the same after an end marker was received */
 #define DRAIN_NS (2 * SECOND_NS)              /* longest drain */
-#define LATE_NS (4 * SECOND_NS)               /* beyond the requested time: for a sender's own queue */
+#define LATE_NS (4 * SECOND_NS)               /* beyond the requested time, to empty a sender's queue */
 #define OPEN_NS (5 * SECOND_NS)               /* time limit to connect, or to be answered */
 #define OPEN_STREAM_NS (5 * MILLISECOND_NS)   /* added to it per stream */
 #define NOTICE_NS (20 * MILLISECOND_NS)       /* longest sleep of a thread, so that it notices a halt */
-#define TICK_NS (20 * MILLISECOND_NS)         /* the supervisor's tick: a late one reveals a stall */
+#define TICK_NS (20 * MILLISECOND_NS)         /* the supervisor's tick; a late tick reveals a stall */
 #define CACHE_LINE 64
 
 struct test;
@@ -34,8 +34,8 @@ struct ask;
 struct mirror;
 struct send_batch;
 
-/* A thread of a test. It serves one stream; with more than WORKERS_MAX streams, it serves those whose
- * number is its own plus a multiple of the number of workers. */
+/* A thread of a test, which serves one stream. With more than WORKERS_MAX streams, it serves several:
+ * their numbers are its own number plus multiples of the number of workers. */
 struct worker {
     struct test *test;
     unsigned number;
@@ -44,7 +44,7 @@ struct worker {
     bool spins;            /* of a paced sender: may spin until a message is due */
     uint64_t cpu_ns;       /* of the whole thread, after it has ended */
     bool cpu_known;
-    unsigned char *buffer; /* if it serves many streams: shared by them; else NULL */
+    unsigned char *buffer; /* shared by its streams if it serves many; else NULL */
     _Atomic int first_cpu, last_cpu; /* its CPU when it began and when it ended; -1: unknown */
 };
 
@@ -54,7 +54,7 @@ struct stream {
     unsigned number;
     plat_socket socket;
     bool has_begun; /* its first message has been received */
-    bool over;      /* if its thread serves many streams: this one is finished */
+    bool over;      /* this stream is finished (only if its thread serves many) */
     unsigned char *buffer; /* its own; NULL if its thread serves many streams */
     uint32_t tag;
     unsigned char bare[DATAPORT_BARE_MAX]; /* content of every message without a header */
@@ -65,11 +65,11 @@ struct stream {
     _Atomic uint64_t last_send_ns;    /* the return of the last send call */
     _Atomic uint64_t marked_messages; /* number of sent messages in the peer's end marker */
     _Atomic bool marked;
-    /* Receive calls that did not wait, and those of them without data. */
+    /* Receive calls that did not wait, and how many of them found no data. */
     _Atomic uint64_t looks, empty;
     unsigned char apart_after[CACHE_LINE];
 
-    uint64_t tried_ns, first_ns; /* before the first send call; before the first that succeeded */
+    uint64_t tried_ns, first_ns; /* before the first send call; before the first successful one */
     uint64_t partial_bytes; /* of a message that was interrupted by the end */
     uint64_t foreign, unexpected, local_drops, refused;
     uint64_t answers;  /* to repeated hellos */
@@ -129,25 +129,25 @@ static inline struct worker *test_worker(const struct stream *stream)
     return &stream->test->worker[stream->number % stream->test->workers];
 }
 
-/* When the window of a sender that has begun opens: as given, or the warm-up after the first message. If
- * a thread serves many streams, their first messages follow each other; then that of the last counts. */
+/* The time at which the window of a sender opens, once all its streams have begun: as given, or the
+ * warm-up after the first message. If threads serve many streams, the latest first message counts. */
 uint64_t test_sending_opens_ns(const struct test *test);
 
 /* Gives the stream another socket, between calls of its thread, and returns the previous one. A halt
  * wakes only the socket that the stream has at that time, so check for a halt afterwards. */
 plat_socket test_swap_socket(struct stream *stream, plat_socket fresh);
 
-/* Called by the control thread: a stop, with the sender's count if there is one, or an abort. */
+/* Stops a test (with the sender's count if there is one) or aborts it. Called by the control thread. */
 void test_tell(struct test *test, bool abort, bool with_count, uint64_t messages);
 
 /* Fails and halts the test; only its first failure is reported. */
 void test_fail(struct test *test, const char *word, int error, const char *detail);
 /* The same with the word for the system's error number. */
 void test_fail_system(struct test *test, int error, const char *call);
-/* The same for a key of the request, without a system error. */
+/* The same with a key of the request, and with the text `detail`. */
 void test_fail_saying(struct test *test, const char *word, int error, const char *key,
                       const char *detail);
-/* The same for a key of the request that this system does not support. */
+/* The same with a key of the request, and with the text of the system's error number. */
 void test_fail_key(struct test *test, const char *word, int error, const char *key);
 bool test_failed(struct test *test);
 bool test_halted(const struct test *test);

@@ -1,4 +1,4 @@
-/* What one send call takes. */
+/* Tests the histogram of the durations of send calls. */
 #include "harness.h"
 #include "pure/call_time.h"
 
@@ -99,7 +99,7 @@ TEST(the_histogram_tells_every_bucket_that_counted_and_no_other)
     for (unsigned i = 0; i < 5; i++)
         calltime_add(&calls, values[i]);
     CHECK_U64(calltime_pairs(&calls, pairs), 8);
-    /* 1000: e = 9 - 4, (5 + 1) * 16 + (1000 >> 5) - 16. */
+    /* 1000 is in bucket 111: e = 9 - 4, (5 + 1) * 16 + (1000 >> 5) - 16. */
     const uint64_t expected[] = {7, 2, 31, 1, 32, 1, 111, 1};
     for (unsigned i = 0; i < 8; i++)
         CHECK_U64(pairs[i], expected[i]);
@@ -148,7 +148,8 @@ TEST(the_first_call_is_never_timed)
     }
 }
 
-/* A buffer of 64 messages that fills and drains: a fixed step would always see the same beat. */
+/* A buffer that fills and drains makes calls periodic; a fixed step could always time the same call of
+ * the period. */
 TEST(no_rhythm_of_a_buffer_hides_a_kind_of_call)
 {
     for (unsigned period = 2; period <= 64; period *= 2) {

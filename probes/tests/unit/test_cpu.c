@@ -1,9 +1,9 @@
-/* CPUs: their numbers where a system keeps them in groups, and how busy they were. */
+/* Tests the numbers of CPUs in groups, and the shares of time in which CPUs were busy. */
 #include "harness.h"
 #include "pure/cpu/cpu_groups.h"
 #include "pure/cpu/cpu_times.h"
 
-/* Three groups: full, with holes, of one CPU. */
+/* Three groups: one is full, one has holes, one has a single CPU. */
 static const struct cpu_groups three = {3, {UINT64_MAX, 0x5, 0x8000000000000000}};
 
 TEST(cpus_are_numbered_group_by_group_and_holes_have_none)
@@ -58,7 +58,7 @@ TEST(shares_are_of_all_cpus_and_of_the_busiest)
     CHECK_U64(shares.busiest_cpu, 1);
 }
 
-/* As where two readings were of two groups, or a CPU was switched off in between. */
+/* A CPU may be missing in one reading: the readings are of two groups, or it was switched off. */
 TEST(cpus_of_one_reading_alone_are_left_out)
 {
     const struct cpu_time before[] = {{0, 900, 0, 1000}, {2, 900, 0, 1000}, {64, 10, 0, 1000}};
@@ -87,7 +87,7 @@ TEST(counts_that_go_back_or_stand_still_tell_nothing_and_no_share_leaves_0_to_1)
     CHECK(!cpu_shares_between(before, 0, after, 4, &shares));
 }
 
-/* Of a hypervisor's count beside the system's own. */
+/* The hypervisor counts steal and the system counts all time, so steal may exceed the total. */
 TEST(what_was_stolen_is_no_more_than_all)
 {
     const struct cpu_time before[] = {{0, 0, 0, 0}}, after[] = {{0, 1, 500, 100}};

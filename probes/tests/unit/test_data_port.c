@@ -1,4 +1,4 @@
-/* Preface, control datagrams and data headers. */
+/* Tests prefaces, control datagrams and headers of messages. */
 #include "harness.h"
 #include "protocol/data_port.h"
 
@@ -69,7 +69,7 @@ TEST(control_datagrams_of_other_lengths_kinds_tokens_or_fillings_are_refused)
     for (unsigned i = 0; i < DATAPORT_CONTROL; i++) {
         dataport_control_write(bytes, DATAPORT_ANSWER, 1, token, 0);
         bytes[i] ^= 0x40;
-        bool field = i >= 5 && i < 8; /* flags and stream are the caller's */
+        bool field = i >= 5 && i < 8; /* the caller checks flags and stream */
         CHECK(dataport_control_read(bytes, DATAPORT_CONTROL, token, &control) == field);
     }
     dataport_control_write(bytes, DATAPORT_END, 1, token, UINT64_MAX);

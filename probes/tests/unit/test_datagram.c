@@ -1,14 +1,14 @@
-/* Headers of frames of our own. */
+/* Tests the headers of our own frames. */
 #include "harness.h"
 #include "pure/datagram.h"
 
-/* Ethernet, an IPv4 header whose checksum is known (b861), UDP; lengths, number and checksums of
- * another datagram. */
+/* Headers of Ethernet, IPv4 and UDP, with the lengths, identification and checksums of another
+ * datagram. The IPv4 header of the new one has a known checksum, b861. */
 static const unsigned char v4[14 + 20 + 8] = {
     2,    0, 0,    0,    0,    2,    2,    0,    0, 0,    0, 1,   8,    0,    0x45, 0, 0x01,
     0x23, 5, 6,    0,    0,    0x40, 0x11, 7,    8, 0xc0, 0xa8, 0, 1,  0xc0, 0xa8, 0, 0xc7,
     0x13, 0x89, 0x1f, 0x90, 9, 9, 9, 9};
-/* IPv6 without a link's header, as a tunnel has it. */
+/* Headers of IPv6 and UDP without a link header, as on a tunnel. */
 static const unsigned char v6[40 + 8] = {
     0x60, 0x01, 0x02, 0x03, 9, 9, 17, 64, 0xfd, 0, 0, 0, 0,    0,    0,    0,    0, 0, 0, 0,
     0,    0,    0,    1,    0xfd, 0, 0, 0, 0,   0, 0, 0, 0,    0,    0,    0,    0, 0, 0, 2,
@@ -50,7 +50,7 @@ TEST(the_headers_of_one_datagram_become_those_of_another)
     memcpy(frame, datagram.headers, sizeof v4);
     CHECK(memcmp(frame, v4, 16) == 0);          /* link, version, type of service */
     CHECK_U64(get16(frame + 16), 0x73);         /* length */
-    CHECK_U64(get16(frame + 18), 0);            /* number */
+    CHECK_U64(get16(frame + 18), 0);            /* identification */
     CHECK_U64(get16(frame + 20), 0x4000);       /* DF */
     CHECK_U64(get16(frame + 24), 0xb861);       /* checksum of the header */
     CHECK(memcmp(frame + 26, v4 + 26, 12) == 0); /* addresses and ports */

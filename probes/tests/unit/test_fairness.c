@@ -1,4 +1,4 @@
-/* How evenly streams share what they carried, and what each of them carried in a window. */
+/* Tests the fairness index, and the bytes that each stream received in a window. */
 #include "harness.h"
 #include "pure/window/fairness.h"
 #include "window_marks.h"
@@ -23,7 +23,7 @@ TEST(k_of_n_streams_that_carried_all_are_k_of_n_fair)
     CHECK_DOUBLE(index, 0.002);
 }
 
-/* Jain, Chiu and Hawe 1984: 1 and 3 share 4, squared 16, over 2 x 10. */
+/* Jain, Chiu and Hawe 1984: (1 + 3)^2 / (2 x (1^2 + 3^2)) = 16/20. */
 TEST(the_index_is_the_square_of_the_sum_over_n_sums_of_squares)
 {
     static const uint64_t bytes[] = {1, 3};

@@ -1,10 +1,10 @@
-/* Times without a mark of any stream. */
+/* Tests gaps, which are times without a mark of any stream. */
 #include "unit/window_marks.h"
 
 static const struct window_plan four_seconds = {
     .streams = 1, .duration_ns = 4 * SECOND, .interval_ns = 100 * MS};
 
-/* A mark each millisecond from one time to another. */
+/* Makes a mark every millisecond in a span of time. */
 static void marks_between(unsigned number, uint64_t from_ns, uint64_t until_ns)
 {
     for (uint64_t t = from_ns; t < until_ns && !window.closed; t += MS)
@@ -53,7 +53,7 @@ TEST(slow_messages_are_not_gaps_of_each_other)
     CHECK_U64(window_marks(&window), 61);
     CHECK_U64(window.gaps.count, 0);
     CHECK_U64(window.gaps.longest_count, 0);
-    /* The last one just before w1, and a sender that has sent all: silence, and no gap. */
+    /* The last mark is just before w1 and the sender has ended: the silence is no gap. */
     begin(&minute);
     mark(0, SECOND, 100);
     for (uint64_t i = 1; i <= 60; i++)
@@ -126,7 +126,7 @@ TEST(a_silence_of_all_streams_is_one_gap_whichever_speaks_first)
         mark(1, SECOND + i * MS + 300, 100);
     }
     const uint64_t last_ns = SECOND + 899 * MS + 300, back_ns = 3 * SECOND;
-    /* Both have marked before either has the lock. */
+    /* Both streams make their marks before either takes the lock. */
     CHECK(window_mark(&window, &stream[1], back_ns, 100, 1));
     CHECK(window_mark(&window, &stream[0], back_ns + 1000, 100, 1));
     window_cross(&window, &stream[0], back_ns + 1000, 100, 1);

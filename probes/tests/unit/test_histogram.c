@@ -1,4 +1,4 @@
-/* Buckets of times. */
+/* Tests the histogram of times. */
 #include "harness.h"
 #include "pure/histogram.h"
 
@@ -12,7 +12,7 @@ static uint64_t draw(void) /* xorshift64, Marsaglia 2003 */
     return state ^= state << 17;
 }
 
-/* Of every magnitude. */
+/* Draws values of all magnitudes. */
 static uint64_t draw_any(void)
 {
     return draw() >> draw() % 64;

@@ -1,4 +1,4 @@
-/* Requests under way. */
+/* Tests the requests in flight. */
 #include "harness.h"
 #include "pure/in_flight.h"
 
@@ -102,7 +102,7 @@ TEST(too_old_to_tell_is_late)
     CHECK(answer(first) == IN_FLIGHT_LATE);
 }
 
-/* Against a plain list of what waits. */
+/* Compares the state with a plain list of the waiting requests. */
 TEST(at_random_every_request_ends_as_one_of_answered_and_lost)
 {
     static uint64_t waiting[IN_FLIGHT_MAX], sent_ns[IN_FLIGHT_MAX];

@@ -1,4 +1,4 @@
-/* The schedule. */
+/* Tests the schedule of messages. */
 #include "harness.h"
 #include "pure/pacing.h"
 
@@ -6,7 +6,7 @@
 
 static struct pacing p;
 
-/* The time of the next message when each is sent on time. */
+/* Sends the next message on time, and returns its due time. */
 static uint64_t send_on_time(void)
 {
     uint64_t due = 0;
@@ -18,7 +18,7 @@ static uint64_t send_on_time(void)
 
 TEST(due_times_are_t0_plus_i_times_a_fraction_and_nothing_accumulates)
 {
-    /* 3 messages a second: i x 10^9 / 3, rounded down. */
+    /* 3 messages per second: due_i = i x 10^9 / 3, rounded down. */
     CHECK(pacing_init(&p, 1000, 3, 1, 0));
     for (uint64_t i = 0; i < 100000; i++)
         CHECK_U64(send_on_time(), 1000 + i * SECOND / 3);
@@ -32,7 +32,7 @@ TEST(due_times_are_t0_plus_i_times_a_fraction_and_nothing_accumulates)
 
 TEST(an_awkward_rate_is_exact_after_a_million_messages)
 {
-    /* 999999937 / 7 messages a second: due_i = floor(i x 7 x 10^9 / 999999937). */
+    /* 999999937 / 7 messages per second: due_i = floor(i x 7 x 10^9 / 999999937). */
     CHECK(pacing_init(&p, 0, 999999937, 7, 0));
     for (uint64_t i = 0; i < 1000000; i++) {
         uint64_t due;
@@ -55,7 +55,7 @@ TEST(bit_rates_become_messages_a_second_in_lowest_terms)
     CHECK(numerator == UINT64_C(999999999999999999));
     CHECK(denominator == UINT64_C(1000000000) * 134217728);
     CHECK(pacing_init(&p, 0, numerator, denominator, 0));
-    CHECK_U64(p.step_ns, 134217728); /* 10^9 bit/s, 2^27 bits */
+    CHECK_U64(p.step_ns, 134217728); /* 10^9 bit/s, messages of 2^27 bits */
 }
 
 TEST(rates_that_are_no_schedule_are_refused)
@@ -66,7 +66,7 @@ TEST(rates_that_are_no_schedule_are_refused)
     CHECK(!pacing_init(&p, 0, SECOND + 1, 1, 0));
     CHECK(!pacing_init(&p, 0, UINT64_C(1) << 63, 1, 0));
     CHECK(!pacing_init(&p, 0, 1, UINT64_MAX, 0));
-    CHECK(pacing_init(&p, 0, 1, SECOND, 0)); /* one in 31 years */
+    CHECK(pacing_init(&p, 0, 1, SECOND, 0)); /* one message in 31 years */
 }
 
 TEST(the_default_burst_is_32_or_a_millisecond_whichever_is_smaller)
@@ -81,7 +81,7 @@ TEST(the_default_burst_is_32_or_a_millisecond_whichever_is_smaller)
     CHECK_U64(p.burst, 500);
 }
 
-/* How many are sent at once at now_ns. */
+/* Sends all messages that are due at now_ns, and returns their number. */
 static uint64_t burst_at(uint64_t now_ns)
 {
     uint64_t due, sent = 0;
@@ -94,7 +94,7 @@ static uint64_t burst_at(uint64_t now_ns)
 
 TEST(catching_up_is_at_most_the_burst_and_the_rest_is_skipped)
 {
-    CHECK(pacing_init(&p, 0, 1000000, 1, 32)); /* one a microsecond */
+    CHECK(pacing_init(&p, 0, 1000000, 1, 32)); /* one message per microsecond */
     CHECK_U64(burst_at(0), 1);
     CHECK_U64(burst_at(10000), 10);
     CHECK_U64(p.skipped, 0);
@@ -104,7 +104,7 @@ TEST(catching_up_is_at_most_the_burst_and_the_rest_is_skipped)
     CHECK_U64(p.skipped, 1);
     CHECK_U64(burst_at(75000 + SECOND), 32);
     CHECK_U64(p.skipped, 1 + 1000000 - 32);
-    CHECK_U64(p.due_ns, 75000 + SECOND + 1000); /* the schedule goes on as it was */
+    CHECK_U64(p.due_ns, 75000 + SECOND + 1000); /* the schedule has not shifted */
     CHECK_U64(p.index, 75 + 1000000 + 1);
     CHECK_U64(pacing_largest_burst(&p), 32);
 }
@@ -120,7 +120,7 @@ TEST(skipping_keeps_the_schedule_exact_at_any_rate_and_lateness)
             CHECK(pacing_now(&p, late, &due));
             CHECK_U64(due, (uint64_t)((long double)p.index * rates[r][1] * SECOND / rates[r][0]));
             CHECK(due <= late);
-            CHECK(burst_at(late) <= 5); /* 4, and one by rounding of a step below 2 ns */
+            CHECK(burst_at(late) <= 5); /* 4, and one more by rounding if a step is below 2 ns */
             CHECK(p.due_ns > late);
         }
 }
@@ -161,25 +161,25 @@ TEST(sleeping_ends_a_worst_sleep_before_the_due_time_and_spinning_does_the_rest)
     CHECK_U64(pacing_sleep_ns(1000, 2000, 60), 0);
     CHECK_U64(pacing_sleep_ns(1000, 940, 60), 0);
     CHECK_U64(pacing_sleep_ns(1000, 900, 60), 40);
-    CHECK_U64(pacing_sleep_ns(15600000, 0, 15700000), 0); /* 15.6 ms sleeps do no harm */
+    CHECK_U64(pacing_sleep_ns(15600000, 0, 15700000), 0); /* a timer of 15.6 ms: it spins */
 }
 
 TEST(many_streams_as_one_have_the_sum_of_their_rates)
 {
-    /* 1,000 streams share 20,000 messages a second, as settings have it: 20 each. */
+    /* 1,000 streams share 20,000 messages per second: each has 20. */
     CHECK(pacing_init_share(&p, 1000, 20000, 1000, 1000, 0));
     for (uint64_t i = 0; i < 1000; i++)
         CHECK_U64(send_on_time(), 1000 + i * 50000);
-    /* Half of them. */
+    /* A schedule for half of these streams. */
     CHECK(pacing_init_share(&p, 1000, 20000, 1000, 500, 0));
     for (uint64_t i = 0; i < 1000; i++)
         CHECK_U64(send_on_time(), 1000 + i * 100000);
-    /* 7 of 3 a second each: 21. */
+    /* 7 streams of 3 messages per second: together 21. */
     CHECK(pacing_init_share(&p, 1000, 3, 1, 7, 0));
     for (uint64_t i = 0; i < 1000; i++)
         CHECK_U64(send_on_time(), 1000 + i * SECOND / 21);
     CHECK(!pacing_init_share(&p, 1000, UINT64_C(999999999999999999), 1, 1000, 0));
-    CHECK(!pacing_init_share(&p, 1000, 2000000, 1, 1000, 0)); /* twice a nanosecond */
+    CHECK(!pacing_init_share(&p, 1000, 2000000, 1, 1000, 0)); /* two per nanosecond */
 }
 
 const struct unit_test pacing_tests[] = {

@@ -1,4 +1,4 @@
-/* Request lines. */
+/* Tests the parser of request lines. */
 #include "harness.h"
 #include "protocol/request.h"
 #include "protocol/words.h"
@@ -6,7 +6,7 @@
 static struct request request;
 static struct request_fault fault;
 
-/* Parses a copy that has exactly the room that the contract asks for, so that sanitizers see more. */
+/* Parses a copy with an `x` behind it, because the parser must write a NUL to that place. */
 static const char *parse_bytes(const char *text, size_t length)
 {
     static char line[16384];
@@ -155,7 +155,7 @@ TEST(a_key_that_is_not_allowed_is_named)
     CHECK_TEXT(unknown, "test");
 }
 
-/* The value 77 where the getter left it alone. */
+/* Reads a number; returns 77 if the reader did not change it. */
 static uint64_t number(const char *value, uint64_t least, uint64_t most, const char *word)
 {
     char line[128];

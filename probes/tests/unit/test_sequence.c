@@ -1,4 +1,4 @@
-/* UDP accounting. */
+/* Tests the accounting of UDP messages. */
 #include "harness.h"
 #include "pure/sequence.h"
 
@@ -45,7 +45,7 @@ TEST(a_gap_is_lost_until_its_messages_come)
     static const uint64_t numbers[] = {2, 3, 7, 5};
     add_all(numbers, 4);
     CHECK(sequence_lost(10, s.distinct, &losses));
-    CHECK_U64(losses, 6); /* 0 1 4 6 8 9 */
+    CHECK_U64(losses, 6); /* missing: 0 1 4 6 8 9 */
     sequence_add(&s, 9);
     CHECK(sequence_lost(10, s.distinct, &losses));
     CHECK_U64(losses, 5);
@@ -81,7 +81,7 @@ TEST(a_jump_forgets_exactly_the_places_that_it_takes)
             sequence_add(&s, i);
         uint64_t to = 199 + jump;
         CHECK(sequence_add(&s, to) == SEQUENCE_NEW);
-        if (jump > 1) /* what lies between has not been seen, wherever its place is */
+        if (jump > 1) /* new, although an older number may have used its place */
             CHECK(sequence_add(&s, to - 1) == SEQUENCE_NEW);
         CHECK(sequence_add(&s, to) == SEQUENCE_DUPLICATE);
         if (to - 150 < SEQUENCE_WINDOW)
@@ -89,7 +89,7 @@ TEST(a_jump_forgets_exactly_the_places_that_it_takes)
     }
 }
 
-/* The same accounting with a table of everything. */
+/* Compares the accounting with a table of all numbers. */
 static void compare_with_a_table(uint64_t seed, unsigned spread)
 {
     static unsigned char flags[70000];
@@ -165,7 +165,7 @@ TEST(jitter_of_a_steady_stream_is_nothing_and_nonsense_does_not_overflow)
     CHECK(jitter_ns <= UINT64_C(1) << 40);
 }
 
-/* Of one of many streams. */
+/* One of many streams remembers fewer messages. */
 TEST(a_narrow_stream_remembers_as_many_messages_as_it_was_given)
 {
     sequence_init_narrow(&s, 64);

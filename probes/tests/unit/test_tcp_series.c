@@ -1,4 +1,4 @@
-/* TCP's own numbers over time, in room for a fixed number of points. */
+/* Tests the series of TCP's own numbers, which has room for a fixed number of points. */
 #include "harness.h"
 #include "pure/window/tcp_series.h"
 
@@ -17,7 +17,7 @@ static uint32_t draw(uint32_t below)
     return (drawn >> 8) % below;
 }
 
-/* What a connection says that grows by one of everything a nanosecond. */
+/* A point of a connection whose values all grow by 1 per nanosecond. */
 static struct tcp_point point_of(uint64_t now_ns)
 {
     struct tcp_point point = {.present = ALL};
@@ -32,7 +32,7 @@ static void add(uint64_t now_ns)
     tcp_series_add(&series, now_ns, &point);
 }
 
-/* Who waits until a point is due, and takes it up to late_ns later. */
+/* Adds a point for each due time, up to late_ns late. */
 static void run(uint64_t length_ns, uint32_t late_ns)
 {
     tcp_series_begin(&series, W0);
@@ -40,7 +40,7 @@ static void run(uint64_t length_ns, uint32_t late_ns)
         add(now);
 }
 
-/* Ascending times, and of each what was told at it. */
+/* Checks that times ascend, and that each point has the values of its time. */
 static void check_points(void)
 {
     for (unsigned i = 0; i < series.points; i++) {
@@ -102,7 +102,7 @@ TEST(windows_of_any_length_have_room_and_are_covered_evenly)
         CHECK(series.points > 0 && series.points <= TCP_SERIES_MAX);
         CHECK(series.step_ns == TCP_SERIES_STEP_NS || series.points >= TCP_SERIES_MAX / 2);
         check_points();
-        /* No two neighbours are further apart than a step and what the late one missed. */
+        /* Neighbouring points are at most two steps and twice the lateness apart. */
         const uint64_t most_us = (2 * series.step_ns + 2 * (uint64_t)late_ns) / 1000 + 1;
         for (unsigned i = 1; i < series.points; i++)
             CHECK(series.time_us[i] - series.time_us[i - 1] <= most_us);

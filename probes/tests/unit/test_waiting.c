@@ -1,4 +1,4 @@
-/* Which way of waiting a receiver chooses by what comes in. */
+/* Tests how a receiver chooses its way of waiting by the bytes received. */
 #include "harness.h"
 #include "pure/waiting.h"
 
@@ -7,12 +7,12 @@
 static struct waiting waiting;
 static uint64_t now_ns, bytes;
 
-/* What comes in a millisecond while it waits in that way. */
+/* Bytes received per millisecond in each way of waiting. */
 struct source {
     uint64_t blocking, polling;
 };
 
-/* A warm-up with a mark each millisecond; the way in effect after it. */
+/* Runs a warm-up with a mark every millisecond, and returns the chosen way. */
 static enum way warm_up(struct source source, unsigned milliseconds)
 {
     now_ns = 5 * MILLISECOND;
@@ -72,7 +72,7 @@ TEST(after_the_warm_up_nothing_changes_any_more)
     CHECK(waiting.now == WAY_POLLING);
 }
 
-/* Slow start, and a machine that stood still: single slices decide nothing. */
+/* Slow start or a pause of the machine can distort single slices. */
 TEST(single_slices_decide_nothing)
 {
     now_ns = 1;
@@ -87,7 +87,7 @@ TEST(single_slices_decide_nothing)
     CHECK(waiting.now == WAY_POLLING);
 }
 
-/* A call that blocked past the end of its slice is judged by the time that it took. */
+/* If a call blocks past the end of its slice, the slice counts with its real length. */
 TEST(a_slice_that_lasted_longer_counts_by_its_rate)
 {
     now_ns = 1;

@@ -1,4 +1,4 @@
-/* The receiver's window. */
+/* Tests the receiver's window. */
 #include "unit/window_marks.h"
 
 TEST(mark_a_starts_the_clock_and_its_own_bytes_are_not_counted)
@@ -19,7 +19,7 @@ TEST(mark_a_starts_the_clock_and_its_own_bytes_are_not_counted)
 
 TEST(a_stream_of_one_large_message_in_20_ms_is_not_overreported)
 {
-    /* 64512-byte messages, one each 5.16096 ms = 100 Mbit/s; counting mark a would add 0.5 %. */
+    /* Messages of 64512 bytes every 5.16096 ms are 100 Mbit/s; the bytes of mark a would add 0.5 %. */
     double rate = 0;
     begin(&one_second);
     for (uint64_t i = 0; !window.closed && i < 1000; i++)
@@ -53,7 +53,7 @@ TEST(warm_up_is_outside_and_the_first_mark_at_or_after_each_edge_counts)
     CHECK_U64(window_total(&window).bytes, 40 + 1020);
 }
 
-/* 100 marks, 10 ms apart, from a = 1 s on. */
+/* Makes 100 marks that are 10 ms apart; the first one is a, at 1 s. */
 static void half_a_window(void)
 {
     begin(&one_second);

@@ -1,4 +1,4 @@
-/* The series of a window: what came in each interval. */
+/* Tests the series of a window: the bytes received in each interval. */
 #include "unit/window_marks.h"
 
 TEST(the_series_adds_up_and_a_mark_on_an_edge_belongs_to_the_interval_behind_it)
@@ -7,10 +7,10 @@ TEST(the_series_adds_up_and_a_mark_on_an_edge_belongs_to_the_interval_behind_it)
     for (uint64_t i = 0; i <= 100; i++)
         mark(0, SECOND + i * 10 * MS, 1);
     CHECK_U64(window.intervals, 10);
-    CHECK_U64(window.interval_bytes[0], 9); /* a's byte is not counted, nor is that at 100 ms */
+    CHECK_U64(window.interval_bytes[0], 9); /* without the byte of a and the one at 100 ms */
     for (unsigned i = 1; i < 9; i++)
         CHECK_U64(window.interval_bytes[i], 10);
-    CHECK_U64(window.interval_bytes[9], 11); /* and b's */
+    CHECK_U64(window.interval_bytes[9], 11); /* with the byte of b */
     CHECK_U64(series_sum(), 100);
 }
 
@@ -33,13 +33,13 @@ TEST(stalls_are_intervals_of_nothing)
 TEST(a_rest_of_half_an_interval_is_one_of_its_own_and_less_is_not)
 {
     struct window_plan plan = one_second;
-    plan.interval_ns = 300 * MS; /* 300 300 300 100 */
+    plan.interval_ns = 300 * MS; /* lengths 300 300 300 100 */
     begin(&plan);
     for (uint64_t i = 0; i <= 1000; i++)
         mark(0, SECOND + i * MS, 1);
     CHECK_U64(window.intervals, 3);
     CHECK_U64(window.interval_bytes[2], 401);
-    plan.interval_ns = 280 * MS; /* 280 280 280 160 */
+    plan.interval_ns = 280 * MS; /* lengths 280 280 280 160 */
     begin(&plan);
     for (uint64_t i = 0; i <= 1000; i++)
         mark(0, SECOND + i * MS, 1);

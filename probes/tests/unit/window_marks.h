@@ -1,4 +1,4 @@
-/* A window under test, and marks for it. */
+/* Provides a window to be tested, and makes its marks. */
 #ifndef WINDOW_MARKS_H
 #define WINDOW_MARKS_H
 

@@ -17,7 +17,7 @@ from netlab.results.readings import Reading
 
 NAME = "latency-by-phase"
 _STEPS = 120
-"""Points of a curve, evenly spaced in the share of the requests."""
+"""Number of points of a curve, evenly spaced in the share of the requests."""
 
 
 def charts(
@@ -42,7 +42,7 @@ def charts(
 def _points(
     phase: str, timelines: Sequence[LoadTimeline]
 ) -> tuple[tuple[float, float | None], ...]:
-    """(ms, % of all requests of the phase that took no longer).
+    """(round trip in ms, percentage of the phase's requests that did not exceed it).
 
     A lost request counts as longer than any other, so that a line with losses ends below 100 %.
     """
@@ -53,7 +53,7 @@ def _points(
     points: dict[float, float | None] = {}
     for rank in sorted({*range(1, len(answered) + 1, step), len(answered)}):
         if rank and answered[rank - 1] > 0:
-            # Of several equal times the last one counts: its share is the largest.
+            # Of several equal times the last one counts, because its share is the largest.
             points[short(answered[rank - 1] / 1e6)] = short(100 * rank / phase_trips.count)
     return tuple(points.items())
 

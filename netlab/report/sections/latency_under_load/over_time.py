@@ -13,7 +13,7 @@ from netlab.results.readings import FLOWS, Reading
 from netlab.stats import median
 
 MOST = 12
-"""Cells with a chart in the section; the page opens those of the others on request."""
+"""Maximum number of cells with a chart in the section; the page has a chart for each cell."""
 MOST_POINTS = 900
 GAP = 3
 """Number of consecutive requests without an answer that leave a gap in the line."""
@@ -81,7 +81,9 @@ def _strip(name: str, title: Message, timeline: LoadTimeline) -> Strip:
 
 
 def trip_curves(timeline: LoadTimeline) -> tuple[list[Curve], str]:
-    """A line of the round trips, marks for lost ones at the height of the longest; the unit."""
+    """The line of the round trips, the marks of lost requests, and the unit. The marks are at the
+    height of the longest round trip.
+    """
     trips = thinned(timeline.trips, MOST_POINTS)
     longest_ns = max((trip.ns for trip in trips if trip.ns is not None), default=0)
     scale, unit = (1e3, "µs") if longest_ns < SMALL_NS else (1e6, "ms")

@@ -28,7 +28,7 @@ def number(name: str, factor: float = 1) -> Figure:
 
 
 def trials_place(trials: Sequence[Reading], notes: Notes) -> TableCell:
-    """``3/5``: trials with a result of those planned; notes say why the others have none."""
+    """Planned trials and those with a result, such as ``3/5``; notes have the reasons of others."""
     count = sum(trial.status == "ok" for trial in trials)
     why = [trial.why_blank for trial in trials if trial.status != "ok"]
     return TableCell(f"{count}/{len(trials)}", float(count), "", notes(why))
@@ -39,7 +39,7 @@ def mean_place(
 ) -> TableCell:
     """The mean of the trials; blank if any trial has no such figure.
 
-    The trial without a figure may be the one with the longest time.
+    A mean of the others could mislead: the trial without a figure may have the longest time.
     """
     values, letters = _known(results, of, why, notes)
     if not values or letters:

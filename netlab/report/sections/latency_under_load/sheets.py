@@ -31,7 +31,7 @@ _THROUGHPUT: Mapping[str, str] = {
     "to_client_": _("throughput to client"),
 }
 _TOWARDS: Mapping[str, str] = {"client-sends": "to_server_", "server-sends": "to_client_"}
-"""Direction of a load in one direction → the flow that it is."""
+"""Direction of a one-way load → the name of its flow."""
 
 
 def sheets_of(
@@ -114,7 +114,7 @@ def _why_no_increase(reading: Reading) -> str:
 
 
 def _ways(readings: Sequence[Reading]) -> tuple[str, ...]:
-    """The columns of throughput: one, or one for each direction if the loads differ in it."""
+    """The columns of throughput: one, or one for each direction if loads differ in direction."""
     ways = {str(reading.settings.get("direction", "")) for reading in readings}
     return ("",) if len(ways) == 1 and "both" not in ways else tuple(filter(None, FLOWS))
 

@@ -1,5 +1,5 @@
-/* Declares the loops of a thread that serves many streams with one buffer. It waits for all at once,
- * and makes one call for each ready stream in turn. */
+/* Declares the loops of a thread that serves many streams with one buffer. The thread waits for all of
+ * them at once, and makes one call for each ready stream in turn. */
 #ifndef FLOWS_H
 #define FLOWS_H
 
@@ -7,7 +7,7 @@
 
 #define FLOWS_READY 256 /* maximum number of streams that one wait returns */
 
-/* Run in the worker's thread until all of its streams have ended, or the test is halted. */
+/* The loops run in the worker's thread until all of its streams have ended, or the test is halted. */
 void receive_flows_run(struct worker *worker);
 void send_flows_run(struct worker *worker);
 
@@ -18,7 +18,7 @@ unsigned flows_count(const struct worker *worker);
 /* Watches every stream of the worker that is not over; the caller must close *watch in any case.
  * False: the test has failed. */
 bool flows_watch(const struct worker *worker, struct plat_watch *watch, bool sending);
-/* Numbers of the streams that are ready; waits, but only so long that a halt is noticed in time.
+/* Waits until streams are ready or until_ns has come, and returns the numbers of the ready streams.
  * False: the test has failed. */
 bool flows_wait(const struct worker *worker, struct plat_watch *watch, uint64_t until_ns,
                 unsigned ready[FLOWS_READY], unsigned *count);

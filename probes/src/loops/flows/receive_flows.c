@@ -1,6 +1,6 @@
 /* Receives many streams in one thread. Each receive call makes a mark, as with one thread per stream.
- * Sockets reported as ready always have data, so only the thread's polls of all sockets at once show
- * whether it had to wait for data. */
+ * A socket that is reported as ready always has data. So only the polls of all sockets at once show
+ * whether the thread had to wait for data. */
 #include "loops/flows/flows.h"
 
 /* Makes one receive call. False: the stream has ended. */
@@ -11,7 +11,7 @@ static bool take_one(struct stream *stream, struct plat_batch *batch)
     return receive_took(stream, plat_receive_now(stream->socket, batch->bytes, batch->room));
 }
 
-/* Polls without waiting; if there is no data it waits, unless the receiver spins. */
+/* Polls all sockets once. If none is ready, it waits, unless the receiver spins. */
 static bool find_ready(const struct worker *worker, struct plat_watch *watch,
                        unsigned ready[FLOWS_READY], unsigned *count)
 {

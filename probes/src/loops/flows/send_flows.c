@@ -1,6 +1,6 @@
-/* Sends many streams in one thread, one message per turn. Unpaced, the streams whose sockets have room
- * take turns; paced, one schedule has the messages of all streams, round-robin. A partly sent TCP
- * message is completed before the next one of its stream begins. */
+/* Sends many streams in one thread, one message per turn. Without a rate, the streams whose sockets
+ * have room take turns. With a rate, one schedule serves all streams in turn. A partly sent TCP message
+ * is completed before the next one of its stream begins. */
 #include "loops/flows/flows.h"
 #include "loops/send_loop.h"
 
@@ -9,8 +9,8 @@ static uint64_t sent_by(const struct stream *stream)
     return atomic_load_explicit(&stream->marks.messages, memory_order_relaxed);
 }
 
-/* Makes one send call. False: the stream has ended: its share is sent, its peer left, or it
- * failed. */
+/* Makes one send call. False: the stream has ended, because its share is sent, its peer has left, or it
+ * has failed. */
 static bool send_one(struct worker *worker, struct stream *stream, uint64_t due_ns)
 {
     struct test *test = worker->test;
@@ -64,7 +64,7 @@ static void send_unpaced(struct worker *worker)
     plat_watch_close(&watch);
 }
 
-/* The schedule of all of the worker's streams, which is in its first stream. */
+/* Sets the schedule for all streams of the worker. */
 static bool plan(const struct worker *worker, struct pacing *pacing)
 {
     const struct settings *settings = &worker->test->settings;
@@ -95,7 +95,7 @@ static void send_paced(struct worker *worker)
     }
 }
 
-/* UDP: three end markers per stream, in rounds that are a few milliseconds apart. */
+/* Sends three end markers per UDP stream, in rounds that are a few milliseconds apart. */
 static void mark_ends(const struct worker *worker)
 {
     struct test *test = worker->test;
@@ -108,7 +108,7 @@ static void mark_ends(const struct worker *worker)
     }
 }
 
-/* TCP, with a count: the connections end in order; we send our FIN and wait for the peer's. */
+/* Ends TCP connections in order after a count: sends our FIN and waits for the peer's. */
 static void finish_in_order(struct worker *worker)
 {
     struct test *test = worker->test;

@@ -10,15 +10,15 @@
 
 struct cpu_groups {
     unsigned count;
-    uint64_t masks[CPU_GROUPS_MAX]; /* bit k: the group has a CPU of that number */
+    uint64_t masks[CPU_GROUPS_MAX]; /* bit k: the group has a CPU with number k */
 };
 
 unsigned cpu_groups_cpus(const struct cpu_groups *groups);
-/* CPUs of the groups before this one. */
+/* Number of CPUs in all groups before this one. */
 unsigned cpu_groups_first(const struct cpu_groups *groups, unsigned group);
 /* The group of a CPU and its bit in it. False: there is no such CPU. */
 bool cpu_groups_place(const struct cpu_groups *groups, unsigned cpu, unsigned *group, unsigned *bit);
-/* The reverse. False: there is no CPU with that group and bit. */
+/* The number of the CPU with that group and bit. False: there is no such CPU. */
 bool cpu_groups_number(const struct cpu_groups *groups, unsigned group, unsigned bit, unsigned *cpu);
 
 #endif

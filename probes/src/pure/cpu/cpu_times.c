@@ -1,4 +1,4 @@
-/* Compares two readings, CPU by CPU. */
+/* Compares two readings of CPU times, CPU by CPU. */
 #include "pure/cpu/cpu_times.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static void add_cpu(const struct cpu_time *before, const struct cpu_time *after,
         return;
     const uint64_t total = after->total - before->total;
     uint64_t busy = after->busy - before->busy;
-    if (busy > total) /* two counts that are not of one moment */
+    if (busy > total) /* the two counters were not read at one moment */
         busy = total;
     const double share = (double)busy / (double)total;
     if (out->count == 0 || share > out->busiest) {

@@ -11,6 +11,6 @@ bool fairness_index(const uint64_t *bytes, size_t count, double *out)
     if (count < 2 || !(squares > 0))
         return false;
     const double index = sum * sum / ((double)count * squares);
-    *out = index > 1 ? 1 : index; /* by a rounding */
+    *out = index > 1 ? 1 : index; /* rounding may exceed 1 */
     return true;
 }

@@ -35,8 +35,8 @@ void gaps_add(struct gaps *gaps, uint64_t from_ns, uint64_t until_ns, bool full)
     gaps->longest[gaps->longest_count++] = gap;
 }
 
-/* Mean distance of the marks without this number of gaps of this total length. UINT64_MAX: no distance
- * is left. */
+/* Mean distance of the marks outside of `count` gaps with the total length total_ns. UINT64_MAX: no
+ * distance is left. */
 static uint64_t rest_mean_ns(uint64_t length_ns, uint64_t distances, uint64_t count,
                              uint64_t total_ns)
 {
@@ -59,7 +59,7 @@ void gaps_judge(struct gaps *gaps, uint64_t length_ns, uint64_t marks)
         total_ns += rest.longest[i].length_ns;
     if (marks < GAP_MARKS_MIN)
         rest.longest_count = 0;
-    /* Keep as many of the longest gaps as are outliers together. */
+    /* Drop the shortest gap until all that are left are outliers. */
     while (rest.longest_count > 0) {
         unsigned least = shortest(&rest);
         uint64_t mean_ns = rest_mean_ns(length_ns, distances, rest.longest_count, total_ns);

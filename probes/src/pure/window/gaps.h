@@ -25,9 +25,9 @@ struct gaps {
 /* Adds a gap; does nothing unless until_ns is after from_ns. */
 void gaps_add(struct gaps *gaps, uint64_t from_ns, uint64_t until_ns, bool full);
 
-/* Keeps only gaps that are outliers: each is at least GAP_MEANS times the mean distance of the other
- * `marks` in `length_ns`, without these gaps. If there are more than GAPS_KEPT gaps, count and total_ns
- * are of all gaps only if every time of GAP_LEAST_NS is an outlier; otherwise of those kept. */
+/* Keeps only gaps that are outliers: each is at least GAP_MEANS times the mean distance of the `marks`
+ * in `length_ns` outside of gaps. Then count and total_ns are of the kept gaps. They stay those of all
+ * gaps if GAPS_KEPT gaps are kept and even a gap of GAP_LEAST_NS would be an outlier. */
 void gaps_judge(struct gaps *gaps, uint64_t length_ns, uint64_t marks);
 
 /* Writes begin (relative to origin_ns) and length of each kept gap that ends after origin_ns; the part

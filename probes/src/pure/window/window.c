@@ -44,8 +44,8 @@ void window_init(struct window *window, const struct window_plan *plan,
     set_edge(window, window->w0_ns);
 }
 
-/* The bytes are read before the time, against the order in which window_mark writes them. Those of each
- * stream are also written to `per_stream`, unless it is NULL. */
+/* Sums the counters of all streams. The bytes are read before the time, in the reverse order of
+ * window_mark. The bytes of each stream are also written to `per_stream`, unless it is NULL. */
 static struct window_sum sum_until(const struct window *window, uint64_t *last_ns,
                                    uint64_t *per_stream)
 {
@@ -106,7 +106,8 @@ static void fill_intervals(struct window *window, uint64_t t_ns, uint64_t bytes)
     }
 }
 
-/* The rest up to b: a separate interval if it has at least half a length, else part of the last one. */
+/* Makes the time up to b a separate interval if it is at least half an interval long, otherwise a part
+ * of the last one. */
 static void end_intervals(struct window *window)
 {
     uint64_t rest_bytes = window->b.bytes - window->interval_base_bytes;
@@ -132,7 +133,7 @@ static void open_at(struct window *window, uint64_t t_ns, struct window_sum sum)
     window->a_ns = t_ns;
     window->a = sum;
     window->interval_base_bytes = sum.bytes;
-    /* In case the same mark closes the window. */
+    /* The same mark may also close the window. */
     memcpy(window->closed_bytes, window->opened_bytes,
            window->plan.streams * sizeof window->closed_bytes[0]);
 }
@@ -151,7 +152,7 @@ static uint64_t gap_ns(const struct window *window, uint64_t from_ns, uint64_t t
     return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
-/* The streams' own extremes, and the silence that lasts until b. */
+/* Gathers the extremes of the streams, and the silence that lasts until b. */
 static void gather_extremes(struct window *window)
 {
     for (unsigned i = 0; i < window->plan.streams; i++) {
@@ -188,7 +189,8 @@ uint64_t window_origin_ns(const struct window *window)
                                   : WINDOW_NEVER_NS;
 }
 
-/* A stream's last mark before t_ns; within the last GAP_LEAST_NS any mark will do. 0: it has had none. */
+/* Time of a stream's last mark before t_ns; 0 without a mark. If that is less than GAP_LEAST_NS before
+ * t_ns, the result may be t_ns, because no gap fits in between. */
 static uint64_t mark_before_ns(const struct window_stream *stream, uint64_t t_ns)
 {
     uint64_t last_ns = atomic_load_explicit(&stream->last_ns, memory_order_acquire);
@@ -198,12 +200,13 @@ static uint64_t mark_before_ns(const struct window_stream *stream, uint64_t t_ns
     return from_ns < t_ns && read_relaxed(&stream->silent_until_ns) >= t_ns ? from_ns : t_ns;
 }
 
-/* Called at a mark of `stream`, the first since its gap_from_ns; other streams may have had marks since. */
+/* Called at a mark of `stream` whose previous mark is gap_from_ns. Other streams may have made marks in
+ * between. */
 static void note_gap(struct window *window, const struct window_stream *stream, uint64_t t_ns)
 {
     const uint64_t origin_ns = window_origin_ns(window);
     uint64_t from_ns = stream->gap_from_ns;
-    if (origin_ns >= t_ns || t_ns < from_ns + GAP_LEAST_NS) /* other streams only shorten it */
+    if (origin_ns >= t_ns || t_ns < from_ns + GAP_LEAST_NS) /* other streams only shorten a gap */
         return;
     for (unsigned i = 0; i < window->plan.streams; i++)
         if (window->stream[i] != stream)
@@ -216,7 +219,8 @@ static void note_gap(struct window *window, const struct window_stream *stream, 
     window->gaps_until_ns = t_ns;
 }
 
-/* The silence that closes a window; beyond the sender's tail it is meaningless. */
+/* Adds the silence that closes the window to the gaps, up to the end of the sender's tail. A later
+ * silence is normal. */
 static void note_closing_gap(struct window *window, uint64_t last_ns, uint64_t now_ns)
 {
     const uint64_t tail_ns = later_by(window->w1_ns, WINDOW_TAIL_NS);
@@ -255,8 +259,8 @@ static void next_edge(struct window *window)
     set_edge(window, edge_ns < window->w1_ns ? edge_ns : window->w1_ns);
 }
 
-/* How long after w1 a mark still counts. If even one more mark would not give a figure, it is the
- * shortest time. */
+/* Time after w1 in which a mark still counts. It is the shortest time if even one more mark would be too
+ * few for a figure. */
 static uint64_t silence_ns(const struct window *window, uint64_t marks)
 {
     uint64_t inside = window->opened ? marks - window->a.marks + 1 : 0;
@@ -275,7 +279,7 @@ static void close_by_silence(struct window *window, struct window_sum sum)
 
 /* ---- marks ---- */
 
-/* The stream's first mark; the last stream's sets the window. */
+/* Handles the first mark of a stream. The first mark of the last stream sets the window. */
 static void begin_stream(struct window *window, struct window_stream *stream, uint64_t t_ns)
 {
     stream->has_begun = true;
@@ -288,7 +292,7 @@ static void begin_stream(struct window *window, struct window_stream *stream, ui
     set_edge(window, window->w0_ns);
 }
 
-/* A mark that is too late does not belong to the window. */
+/* Subtracts the bytes of a mark that is too late for the window. */
 static void take_back(struct window *window, const struct window_stream *stream, uint64_t bytes)
 {
     for (unsigned i = 0; i < window->plan.streams; i++)
@@ -296,7 +300,8 @@ static void take_back(struct window *window, const struct window_stream *stream,
             window->closed_bytes[i] -= bytes;
 }
 
-/* A mark of the open window at or after an edge: of the series, or the window's end. */
+/* Handles a mark of the open window at or after an edge, which is the end of an interval or of the
+ * window. */
 static unsigned pass_edge(struct window *window, struct window_stream *stream, uint64_t t_ns,
                           uint64_t bytes, struct window_sum sum, struct window_sum before)
 {
@@ -318,7 +323,7 @@ static unsigned pass_edge(struct window *window, struct window_stream *stream, u
     return WINDOW_CLOSED;
 }
 
-/* Another stream's mark has passed the edge before: the sum is already known. */
+/* Whether the mark of another stream has passed this edge before, so that the sum is already known. */
 static bool only_notices_edge(const struct window *window, uint64_t t_ns)
 {
     return window->opened && !window->closed && t_ns < read_relaxed(&window->edge_ns);

@@ -2,13 +2,13 @@
  *
  * A mark is (t, B): the clock right after a receive call returned, and the payload bytes received so
  * far. w0 = first mark of the last stream to begin + warm-up (or as given), w1 = w0 + duration;
- * a = first mark at or after w0, b = first mark at or after w1; throughput = 8 (B_b - B_a)/(t_b - t_a):
- * mark a starts the clock, and its bytes are not counted. If there is no mark within max(50 ms, 20 mean
+ * a = first mark at or after w0, b = first mark at or after w1; throughput = 8 (B_b - B_a)/(t_b - t_a).
+ * Mark a starts the clock, so its bytes are not counted. If there is no mark within max(50 ms, 20 mean
  * gaps) after w1, then t_b = w1, because silence counts as time. With a count, a and b are the first and
  * the last mark.
  *
- * Threads: each stream's thread makes its marks by window_mark, without a lock. If that returns true,
- * the same thread calls window_cross, which like every other function here needs one lock of the caller.
+ * Threads: each stream's thread makes its marks by window_mark, without a lock. If window_mark returns
+ * true, the same thread calls window_cross. This and all other functions need one lock of the caller.
  * Marks of different threads can be out of order by the time of a function call. */
 #ifndef WINDOW_H
 #define WINDOW_H
@@ -34,12 +34,12 @@ struct window_stream {
     _Atomic uint64_t marks;
     _Atomic uint64_t last_ns;  /* of the last mark */
     _Atomic uint64_t longest_gap_ns, largest_bytes; /* since the window opened */
-    _Atomic bool within;       /* the two above are of the window */
+    _Atomic bool within;       /* these two values are of the window */
     _Atomic uint64_t silent_from_ns, silent_until_ns; /* the last time of GAP_LEAST_NS and more */
-    uint64_t edge_seen_ns;     /* only for the stream's thread */
+    uint64_t edge_seen_ns;     /* used only by the stream's thread */
     uint64_t gap_from_ns;      /* the mark before the one that window_cross is called for */
     bool queue_full;           /* set by the caller at the end of a silence; kept with the gap */
-    bool has_begun;            /* under the lock */
+    bool has_begun;            /* protected by the lock */
 };
 
 struct window_plan {
@@ -58,7 +58,7 @@ struct window_sum {
 };
 
 struct window {
-    _Atomic uint64_t edge_ns; /* no mark before this time changes anything; changes with each edge */
+    _Atomic uint64_t edge_ns; /* next edge: the end of an interval or of the window, or its begin */
     struct window_plan plan;
     struct window_stream *stream[WINDOW_STREAMS_MAX];
     unsigned begun_streams;    /* streams that had their first mark */
@@ -70,13 +70,13 @@ struct window {
     uint64_t opened_bytes[WINDOW_STREAMS_MAX], closed_bytes[WINDOW_STREAMS_MAX];
     uint64_t longest_gap_ns;   /* longest silence of a stream between a and b */
     struct gaps gaps;          /* silences of all streams since w0, judged when the window is closed */
-    uint64_t gaps_until_ns;    /* end of the last one */
+    uint64_t gaps_until_ns;    /* end of the last gap */
     uint64_t largest_bytes;    /* largest receive call after a, up to b */
     uint64_t interval_ns;      /* the effective value */
     uint64_t interval_base_bytes;
     unsigned intervals;
     /* Bytes between a + k intervals and a + (k + 1) intervals; their sum is b.bytes - a.bytes.
-     * The last one ends at b and is half to one and a half intervals long (or it is the only one). */
+     * The last one ends at b and is half to one and a half intervals long, unless it is the only one. */
     uint64_t interval_bytes[WINDOW_INTERVALS_MAX];
 };
 
@@ -124,15 +124,15 @@ static inline bool window_mark(struct window *window, struct window_stream *stre
 unsigned window_cross(struct window *window, struct window_stream *stream, uint64_t t_ns,
                       uint64_t bytes, uint64_t messages);
 
-/* When to call window_look unless marks arrive first; WINDOW_NEVER_NS: not yet. Call it again after each
- * look and after the window has opened. */
+/* The time to call window_look if no mark arrives before; WINDOW_NEVER_NS: not yet. Call it again after
+ * each look and after the window has opened. */
 uint64_t window_look_at_ns(const struct window *window);
 /* Closes the window by silence if that time has passed without a mark at or after w1; if the sender has
  * reported its end (`over`), already at w1. Returns WINDOW_CLOSED or WINDOW_NOTHING. */
 unsigned window_look(struct window *window, uint64_t now_ns, bool over);
 
-/* With a count: there are no more marks; b is the last one. Returns WINDOW_CLOSED, or WINDOW_NOTHING if
- * it is already closed or there was never a mark. */
+/* With a count: closes the window when there are no more marks; b is the last one. Returns
+ * WINDOW_CLOSED, or WINDOW_NOTHING if the window is already closed or there was never a mark. */
 unsigned window_finish(struct window *window);
 
 /* The begin of a given window, or the first mark + warm-up; with a count the first mark. */
@@ -141,7 +141,8 @@ uint64_t window_origin_ns(const struct window *window);
 /* Sum of all streams so far. */
 struct window_sum window_total(const struct window *window);
 
-/* For a closed window; false: no figure (fewer than WINDOW_MARKS_MIN marks, or no time passed). */
+/* The throughput of a closed window. False: no figure (fewer than WINDOW_MARKS_MIN marks, or no time
+ * passed). */
 bool window_throughput_bit_per_s(const struct window *window, double *out);
 /* Number of marks from a to b inclusive; 0 if the window never opened. */
 uint64_t window_marks(const struct window *window);
